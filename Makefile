@@ -1,0 +1,35 @@
+# Forwards only: Meson builds user space, Kbuild the kernel side. Everything here installs what it
+# needs first, so that each target works on a bare Debian 12.
+BUILD      ?= build
+BUILD_SAN  ?= build-san
+PREFIX     ?= /usr/local
+DESTDIR    ?=
+
+.PHONY: all check demo install clean bench fuzz setup
+
+all: setup
+	@tools/build.sh "$(BUILD)"
+
+check: setup
+	@tools/build.sh "$(BUILD)"
+	@tools/build.sh "$(BUILD_SAN)" -Db_sanitize=address,undefined -Db_lundef=false -Dbuildtype=debugoptimized
+	@python3 tests/run.py "$(BUILD)" "$(BUILD_SAN)"
+
+demo: all
+	@tools/demo.sh "$(BUILD)"
+
+install: all
+	@meson configure "$(BUILD)" -Dprefix="$(PREFIX)"
+	@DESTDIR="$(DESTDIR)" meson install -C "$(BUILD)"
+
+bench: all
+	@tests/bench/run.sh "$(BUILD)"
+
+fuzz: setup
+	@tests/fuzz/run.sh
+
+clean:
+	rm -rf "$(BUILD)" "$(BUILD_SAN)" build-fuzz demo-out
+
+setup:
+	@tools/setup.sh

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: LGPL-2.1-only */
+/* The context of an error: library code fills one of these and returns -errno; it never prints. */
+#ifndef KS_BASE_DIAG_H
+#define KS_BASE_DIAG_H
+
+#include "base/types.h"
+
+struct ks_diag {
+	int err;	/* the negative errno that was returned with it */
+	char text[512]; /* one line for a person: what, where, how to mend it */
+};
+
+/* Records the message (if @diag is not NULL) and returns @err, so that callers can return it. */
+int ks_diag_set(struct ks_diag *diag, int err, const char *fmt, ...) ks_printf(3, 4);
+
+/* The same for running out of memory while doing @what. */
+int ks_diag_nomem(struct ks_diag *diag, const char *what);
+
+/* Input that is damaged, hostile or of no known format; the command line turns it into exit 3. */
+#define KS_EBADINPUT (-74) /* -EBADMSG, spelled out so that nothing else is mistaken for it */
+
+#endif

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: LGPL-2.1-only */
+/* Hash functions for in-memory tables. Not for files: those use the checksum in base/crc.h. */
+#ifndef KS_BASE_HASH_H
+#define KS_BASE_HASH_H
+
+#include <string.h>
+
+#include "base/types.h"
+
+/* Folds the 128-bit product, so that every input bit reaches every output bit. */
+static inline u64 ks_mix(u64 a, u64 b)
+{
+	unsigned __int128 r = (unsigned __int128)a * b;
+
+	return (u64)r ^ (u64)(r >> 64);
+}
+
+/*
+ * Each table draws a seed of its own, so that no input can be made whose keys all collide. Nothing
+ * that is printed or stored depends on a hash, so output stays the same from run to run.
+ */
+u64 ks_hash_seed(void);
+
+static inline u64 ks_hash_u64(u64 x, u64 seed)
+{
+	return ks_mix(x ^ seed, 0xd6e8feb86659fd93ull);
+}
+
+/* Words of 8 bytes, the last one overlapping: no byte loop, no read past the end. */
+static inline u64 ks_hash_bytes(const void *data, size_t len, u64 seed)
+{
+	const unsigned char *p = data;
+	u64 h = seed ^ (len * 0x9e3779b97f4a7c15ull), w = 0;
+
+	if (len < 8) {
+		if (len)
+			memcpy(&w, p, len);
+		return ks_mix(h ^ w, 0xd6e8feb86659fd93ull);
+	}
+	for (; len > 8; p += 8, len -= 8) {
+		memcpy(&w, p, 8);
+		h = ks_mix(h ^ w, 0xd6e8feb86659fd93ull);
+	}
+	memcpy(&w, p + len - 8, 8);
+	return ks_mix(h ^ w, 0xd6e8feb86659fd93ull);
+}
+
+/* Maps a hash to [0, n) without a division. Uses the high bits. */
+static inline u32 ks_hash_range(u64 hash, u32 n)
+{
+	return (u32)(((hash >> 32) * n) >> 32);
+}
+
+#endif

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: LGPL-2.1-only
+/* Strict numbers from text. */
+#include "base/num.h"
+
+#include <errno.h>
+#include <string.h>
+
+/* Digits from *@s on; *@s is left at the first other character. -EINVAL when there is no digit. */
+static int take_digits(const char **s, u64 *ret_value)
+{
+	const char *p = *s;
+	u64 v = 0;
+
+	for (; *p >= '0' && *p <= '9'; p++)
+		if (__builtin_mul_overflow(v, 10, &v) ||
+		    __builtin_add_overflow(v, (u64)(*p - '0'), &v))
+			return -ERANGE;
+	if (p == *s)
+		return -EINVAL;
+	*s = p;
+	*ret_value = v;
+	return 0;
+}
+
+int ks_parse_u64(const char *s, u64 *ret_value)
+{
+	u64 v;
+	int err = take_digits(&s, &v);
+
+	if (err)
+		return err;
+	if (*s)
+		return -EINVAL;
+	*ret_value = v;
+	return 0;
+}
+
+int ks_parse_time(const char *s, u64 *ret_ns)
+{
+	static const struct {
+		const char *name;
+		u64 ns;
+	} units[] = {
+		{ "", 1000000000 },	{ "ns", 1 },	     { "us", 1000 },
+		{ "ms", 1000000 },	{ "s", 1000000000 }, { "m", 60000000000 },
+		{ "h", 3600000000000 },
+	};
+	u64 whole, frac = 0, scale = 1;
+	size_t i;
+	int err = take_digits(&s, &whole);
+
+	if (err)
+		return err;
+	if (*s == '.') {
+		const char *start = ++s;
+
+		err = take_digits(&s, &frac);
+		if (err)
+			return err;
+		if (s - start > 9)
+			return -EINVAL;
+		for (; start < s; start++)
+			scale *= 10;
+	}
+	for (i = 0; i < ARRAY_SIZE(units); i++) {
+		if (strcmp(s, units[i].name))
+			continue;
+		if (__builtin_mul_overflow(whole, units[i].ns, &whole) ||
+		    __builtin_add_overflow(
+			    whole, (u64)((unsigned __int128)frac * units[i].ns / scale), &whole))
+			return -ERANGE;
+		*ret_ns = whole;
+		return 0;
+	}
+	return -EINVAL;
+}

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: LGPL-2.1-only */
+/* The one neutral event: every reader makes these, the engine knows nothing else. */
+#ifndef KS_TRACE_EVENT_H
+#define KS_TRACE_EVENT_H
+
+#include "base/types.h"
+
+enum ks_kind {
+	KS_KMALLOC,
+	KS_KFREE,
+	KS_CACHE_ALLOC,
+	KS_CACHE_FREE,
+	KS_PAGE_ALLOC,
+	KS_PAGE_FREE,
+	KS_LOST, /* events that the capture does not hold; bytes_req is their number, or 0 */
+	KS_KINDS
+};
+
+static inline bool ks_kind_is_alloc(enum ks_kind kind)
+{
+	return kind == KS_KMALLOC || kind == KS_CACHE_ALLOC || kind == KS_PAGE_ALLOC;
+}
+
+static inline bool ks_kind_is_page(enum ks_kind kind)
+{
+	return kind == KS_PAGE_ALLOC || kind == KS_PAGE_FREE;
+}
+
+/* "kmalloc", "kfree", ...: the name of the kernel's own event. */
+const char *ks_kind_name(enum ks_kind kind);
+
+/* What the reader could not know about one event. */
+enum ks_event_flags {
+	KS_EV_NO_PTR = 1 << 0,	/* the kernel printed "(____ptrval____)": no address to pair by */
+	KS_EV_NO_SIZE = 1 << 1, /* an allocation without its sizes */
+};
+
+/*
+ * Sites, caches, comms, gfp masks and stacks are numbers into the tables of the trace that the
+ * event came from (trace/names.h); KS_NONE where the event does not say.
+ */
+struct ks_event {
+	u64 ts;	 /* ns, or ticks where the trace's clock is not in ns */
+	u64 ptr; /* address, or the page frame number of a page event */
+	u64 bytes_req, bytes_alloc;
+	u32 site;
+	u32 cache;
+	u32 comm;
+	u32 gfp;
+	u32 stack;
+	u32 pid;
+	s32 node; /* as the caller asked; -1 = any */
+	u16 cpu;
+	u8 kind;  /* enum ks_kind */
+	u8 flags; /* enum ks_event_flags */
+};
+
+#define KS_CPU_UNKNOWN UINT16_MAX
+#define KS_PID_UNKNOWN UINT32_MAX
+
+#endif

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: LGPL-2.1-only */
+/* Private to src/trace: the readers of the single formats. Each takes over the input, even on error. */
+#ifndef KS_TRACE_FORMATS_H
+#define KS_TRACE_FORMATS_H
+
+#include "trace/input.h"
+#include "trace/reader.h"
+
+#define KS_DB_MAGIC	"KSDB\r\n\x1a\n"
+#define KS_DB_MAGIC_LEN 8
+
+int ks_text_trace_open(struct ks_input *input, struct ks_trace **ret_trace, struct ks_diag *diag);
+int ks_ksdb_trace_open(struct ks_input *input, struct ks_trace **ret_trace, struct ks_diag *diag);
+
+#endif

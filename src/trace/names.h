@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: LGPL-2.1-only */
+/* The tables that events point into: call sites, caches, comms, gfp masks. */
+#ifndef KS_TRACE_NAMES_H
+#define KS_TRACE_NAMES_H
+
+#include "base/intern.h"
+
+/* A call site, taken apart once. Strings live in the table's arena; "" where not known. */
+struct ks_site {
+	const char *text;   /* as the trace names it: "alloc_inode+0x4f/0xb0", "ffffffff8110f8a2" */
+	const char *func;   /* "alloc_inode" */
+	const char *module; /* "ext4"; "" = the kernel itself */
+	u64 addr;	    /* 0 = the trace gives no address */
+	u64 offset;	    /* into func */
+};
+
+struct ks_sites {
+	struct ks_intern texts; /* the id of a site is the id of its text */
+	KS_VEC(struct ks_site) sites;
+};
+
+struct ks_names {
+	struct ks_sites sites;
+	struct ks_intern caches;
+	struct ks_intern comms;
+	struct ks_intern gfps;
+};
+
+int ks_names_init(struct ks_names *names);
+void ks_names_deinit(struct ks_names *names);
+
+/*
+ * The id of the site that a trace spells @text, KS_NONE for lack of memory. Understood are
+ * "func+0xoff/0xsize [module]", parts of that, and a bare or 0x-prefixed address.
+ */
+u32 ks_sites_add(struct ks_sites *sites, const char *text, size_t len);
+
+static inline const struct ks_site *ks_sites_get(const struct ks_sites *sites, u32 id)
+{
+	static const struct ks_site unknown = { "", "", "", 0, 0 };
+
+	return id < sites->sites.len ? &sites->sites.items[id] : &unknown;
+}
+
+#endif

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: LGPL-2.1-only
+/* Opening a capture: look at its first bytes and hand it to the reader of that format. */
+#include "trace/reader.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "trace/formats.h"
+
+/* === Data ================================================================================= */
+
+/*
+ * Formats in the order in which they are asked. A format without an open function is one that we
+ * know by sight and refuse by name.
+ */
+static const struct {
+	const char *what;
+	const char *magic;
+	size_t magic_len;
+	int (*open)(struct ks_input *input, struct ks_trace **ret_trace, struct ks_diag *diag);
+} formats[] = {
+	{ "a kmemscope DB", KS_DB_MAGIC, KS_DB_MAGIC_LEN, NULL },
+	{ "a trace-cmd trace.dat", "\x17\x08\x44tracing", 10, NULL },
+	{ "a perf.data file", "PERFILE2", 8, NULL },
+	{ "a perf.data file", "2ELIFREP", 8, NULL },
+	{ "an ELF file",
+	  "\x7f"
+	  "ELF",
+	  4, NULL },
+};
+
+/* === Internals ============================================================================ */
+
+/* Text has no NUL; a few stray bytes of a serial line are allowed. */
+static bool looks_like_text(const u8 *data, size_t len)
+{
+	size_t odd = 0, i;
+
+	for (i = 0; i < len; i++)
+		odd += !data[i] || (!isprint(data[i]) && !isspace(data[i]));
+	return odd * 10 <= len;
+}
+
+/* === Public =============================================================================== */
+
+int ks_trace_init(struct ks_trace *trace, const struct ks_trace_ops *ops, const char *format)
+{
+	trace->ops = ops;
+	trace->info.format = format;
+	trace->info.clock = "none";
+	return ks_names_init(&trace->names);
+}
+
+void ks_trace_deinit(struct ks_trace *trace)
+{
+	size_t i;
+
+	for (i = 0; i < trace->info.unparsed.len; i++)
+		free(trace->info.unparsed.items[i]);
+	ks_vec_free(&trace->info.unparsed);
+	ks_names_deinit(&trace->names);
+}
+
+int ks_trace_open(const char *path, struct ks_trace **ret_trace, struct ks_diag *diag)
+{
+	struct ks_input *input;
+	const void *head;
+	size_t len, i;
+	int err = ks_input_open(path, &input, diag);
+
+	if (err)
+		return err;
+	err = ks_input_peek(input, &head, &len, diag);
+	if (err)
+		goto fail;
+	if (!len) {
+		err = ks_diag_set(diag, KS_EBADINPUT, "%s: the file is empty",
+				  ks_input_name(input));
+		goto fail;
+	}
+	for (i = 0; i < ARRAY_SIZE(formats); i++) {
+		if (len < formats[i].magic_len ||
+		    memcmp(head, formats[i].magic, formats[i].magic_len))
+			continue;
+		if (formats[i].open)
+			return formats[i].open(input, ret_trace, diag);
+		err = ks_diag_set(diag, KS_EBADINPUT, "%s: is %s, which this version cannot read",
+				  ks_input_name(input), formats[i].what);
+		goto fail;
+	}
+	if (!looks_like_text(head, len)) {
+		err = ks_diag_set(
+			diag, KS_EBADINPUT,
+			"%s: is binary data of no known format (it begins with %02x %02x)",
+			ks_input_name(input), ((const u8 *)head)[0],
+			len > 1 ? ((const u8 *)head)[1] : 0);
+		goto fail;
+	}
+	return ks_text_trace_open(input, ret_trace, diag);
+fail:
+	ks_input_close(input);
+	return err;
+}
+
+void ks_trace_close(struct ks_trace *trace)
+{
+	if (trace)
+		trace->ops->close(trace);
+}

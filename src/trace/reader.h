@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: LGPL-2.1-only */
+/*
+ * Reading captures: one interface over all formats. A file is recognised by its content; events
+ * come in batches, in the order of the capture. One thread at a time per reader; a reader may use
+ * threads of its own.
+ */
+#ifndef KS_TRACE_READER_H
+#define KS_TRACE_READER_H
+
+#include "base/diag.h"
+#include "trace/event.h"
+#include "trace/names.h"
+
+/* What a capture says of itself beside its events; complete once the last batch was read. */
+struct ks_trace_info {
+	const char *format;    /* "ftrace text", "kmemscope DB", ... */
+	const char *clock;     /* "seconds", "ticks" or "none" */
+	u64 lines;	       /* text only: all lines */
+	u64 lines_comment;     /* header and comment lines */
+	u64 lines_other_event; /* events that are not ours: other subsystems, mm_page_pcpu_drain */
+	u64 lines_stack;       /* stack-trace lines */
+	u64 lines_unparsed;    /* what is left: not understood */
+	u64 overwritten;       /* events that the kernel's ring overwrote before the log begins */
+	bool ptrs_hashed;      /* addresses are the kernel's hashes: they pair, but may collide */
+	KS_VEC(char *) unparsed; /* the first few of them, as they are */
+};
+
+enum { KS_UNPARSED_KEPT = 5 };
+
+struct ks_batch {
+	const struct ks_event *events;
+	size_t count;
+};
+
+struct ks_trace;
+
+struct ks_trace_ops {
+	/* Fills the batch; count 0 means the end. The events stay until the next call. */
+	int (*next)(struct ks_trace *trace, struct ks_batch *ret_batch, struct ks_diag *diag);
+	void (*close)(struct ks_trace *trace);
+	/* How far along the input we are, in any unit; total 0 = not known. */
+	void (*progress)(struct ks_trace *trace, u64 *ret_done, u64 *ret_total);
+};
+
+/* The part that every format's reader begins with. */
+struct ks_trace {
+	const struct ks_trace_ops *ops;
+	struct ks_names names;
+	struct ks_trace_info info;
+};
+
+/* Opens a capture; "-" is standard input. Compressed files are read as they are. */
+int ks_trace_open(const char *path, struct ks_trace **ret_trace, struct ks_diag *diag);
+void ks_trace_close(struct ks_trace *trace);
+
+static inline int ks_trace_next(struct ks_trace *trace, struct ks_batch *ret_batch,
+				struct ks_diag *diag)
+{
+	return trace->ops->next(trace, ret_batch, diag);
+}
+
+/* For the formats: initialise and tear down the common part. */
+int ks_trace_init(struct ks_trace *trace, const struct ks_trace_ops *ops, const char *format);
+void ks_trace_deinit(struct ks_trace *trace);
+
+#endif

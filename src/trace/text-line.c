@@ -1,0 +1,442 @@
+// SPDX-License-Identifier: LGPL-2.1-only
+/*
+ * One line of a text log: first the header (text-header.c), then the event with its key=value
+ * fields, which are found by name and never by column.
+ */
+#include "trace/text-line.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "trace/text-header.h"
+#include "trace/text-scan.h"
+
+/* === Data ================================================================================= */
+
+struct ks_line_parser {
+	struct ks_names names;
+	struct ks_header_parser headers;
+	u64 ptrs_wide, ptrs_low;
+	bool nomem; /* a table could not grow */
+};
+
+static const struct {
+	const char *name;
+	u8 len;
+	u8 kind;
+} event_names[] = {
+	{ "kmem_cache_alloc", 16, KS_CACHE_ALLOC },
+	{ "kmem_cache_free", 15, KS_CACHE_FREE },
+	{ "kmalloc", 7, KS_KMALLOC },
+	{ "kfree", 5, KS_KFREE },
+	{ "mm_page_alloc", 13, KS_PAGE_ALLOC },
+	{ "mm_page_free", 12, KS_PAGE_FREE },
+	{ "kmalloc_node", 12, KS_KMALLOC },
+	{ "kmem_cache_alloc_node", 21, KS_CACHE_ALLOC },
+	{ "mm_page_free_direct", 19, KS_PAGE_FREE }, /* 2.6.32 to 3.2 */
+	{ "mm_pagevec_free", 15, KS_PAGE_FREE },     /* the same; no other event told of these */
+};
+
+/* Which fields a line had. */
+enum seen {
+	SEEN_SITE = 1 << 0,
+	SEEN_PTR = 1 << 1,
+	SEEN_REQ = 1 << 2,
+	SEEN_ALLOC = 1 << 3,
+	SEEN_PFN = 1 << 4,
+	SEEN_PAGE = 1 << 5,
+	SEEN_ORDER = 1 << 6,
+};
+
+enum { PAGE_SHIFT = 12, MAX_ORDER = 40 };
+
+/* === Internals: fields ==================================================================== */
+
+static bool interned(struct ks_line_parser *parser, u32 id, u32 *ret_id)
+{
+	parser->nomem |= id == KS_NONE;
+	*ret_id = id;
+	return id != KS_NONE;
+}
+
+/* A value must end at a blank or at the end of the line: else two lines ran into one another. */
+static inline bool at_gap(const char *p, const char *end)
+{
+	return p == end || *p == ' ';
+}
+
+static bool scan_site(struct ks_line_parser *parser, const char **p, const char *end, u32 *ret_site)
+{
+	const char *word, *close;
+	size_t len;
+
+	if (!ks_scan_word(p, end, &word, &len))
+		return false;
+	if (end - *p > 2 && (*p)[1] == '[') { /* " [module]" */
+		close = memchr(*p, ']', (size_t)(end - *p));
+		if (close) {
+			*p = close + 1;
+			len = (size_t)(*p - word);
+		}
+	}
+	return interned(parser, ks_sites_add(&parser->names.sites, word, len), ret_site);
+}
+
+/*
+ * An address as %p ever printed it: bare digits in full width, 0x and digits, "(null)" behind a row
+ * of blanks, "(nil)", or the words for a pointer that is not shown. Bare digits of another length are
+ * half a line.
+ */
+static bool scan_ptr(struct ks_line_parser *parser, const char **p, const char *end, u64 *ret_ptr,
+		     u8 *flags)
+{
+	unsigned int n;
+
+	if (likely(ks_scan_hex(p, end, ret_ptr, &n))) {
+		if (n == 1 && !*ret_ptr && *p < end && **p == 'x') {
+			++*p;
+			return ks_scan_hex(p, end, ret_ptr, &n) && at_gap(*p, end);
+		}
+		if (n == 16 && *ret_ptr) {
+			parser->ptrs_wide++;
+			parser->ptrs_low += !(*ret_ptr >> 32);
+		}
+		return (n == 16 || n == 8) && at_gap(*p, end);
+	}
+	*ret_ptr = 0;
+	ks_skip_spaces(p, end);
+	if (ks_eat(p, end, "(null)") || ks_eat(p, end, "(nil)"))
+		return at_gap(*p, end);
+	if (ks_eat(p, end, "(____ptrval____)") || ks_eat(p, end, "(__ptrval__)") ||
+	    ks_eat(p, end, "(ptrval)")) {
+		*flags |= KS_EV_NO_PTR;
+		return at_gap(*p, end);
+	}
+	return false;
+}
+
+/* Cache names may hold blanks: the name ends where the next field begins. */
+static bool scan_cache(struct ks_line_parser *parser, const char **p, const char *end,
+		       u32 *ret_cache)
+{
+	const char *start = *p, *next;
+
+	next = memmem(start, (size_t)(end - start), " bytes_req=", 11);
+	*p = next ? next : end;
+	return interned(parser, ks_intern_add(&parser->names.caches, start, (size_t)(*p - start)),
+			ret_cache);
+}
+
+static bool scan_gfp(struct ks_line_parser *parser, const char **p, const char *end, u32 *ret_gfp)
+{
+	const char *word;
+	size_t len;
+
+	if (!ks_scan_word(p, end, &word, &len))
+		return false;
+	return interned(parser, ks_intern_add(&parser->names.gfps, word, len), ret_gfp);
+}
+
+static bool scan_node(const char **p, const char *end, s32 *ret_node)
+{
+	s64 node;
+
+	if (!ks_scan_sdec(p, end, &node) || node < -1 || node > INT16_MAX)
+		return false;
+	*ret_node = (s32)node;
+	return true;
+}
+
+/* One field by its name. Unknown ones are passed over: a newer kernel may print more. */
+static bool scan_field(struct ks_line_parser *parser, const char **p, const char *end,
+		       struct ks_event *ev, unsigned int *seen)
+{
+	const char *word;
+	unsigned int n;
+	size_t len;
+
+	if (ks_eat(p, end, "call_site="))
+		return *seen |= SEEN_SITE, scan_site(parser, p, end, &ev->site);
+	if (ks_eat(p, end, "ptr="))
+		return *seen |= SEEN_PTR, scan_ptr(parser, p, end, &ev->ptr, &ev->flags);
+	if (ks_eat(p, end, "name="))
+		return scan_cache(parser, p, end, &ev->cache);
+	if (ks_eat(p, end, "bytes_req="))
+		return *seen |= SEEN_REQ, ks_scan_dec(p, end, &ev->bytes_req);
+	if (ks_eat(p, end, "bytes_alloc="))
+		return *seen |= SEEN_ALLOC, ks_scan_dec(p, end, &ev->bytes_alloc);
+	if (ks_eat(p, end, "gfp_flags="))
+		return scan_gfp(parser, p, end, &ev->gfp);
+	if (ks_eat(p, end, "node="))
+		return scan_node(p, end, &ev->node);
+	if (ks_eat(p, end, "page=")) {
+		u64 page;
+
+		*seen |= SEEN_PAGE;
+		if (!scan_ptr(parser, p, end, &page, &ev->flags))
+			return false;
+		ev->flags &= (u8)~KS_EV_NO_PTR; /* the frame number is what pairs */
+		ev->ptr = page;
+		return true;
+	}
+	if (ks_eat(p, end, "pfn=")) {
+		*seen |= SEEN_PFN;
+		if (ks_eat(p, end, "0x"))
+			return ks_scan_hex(p, end, &ev->bytes_req, &n);
+		return ks_scan_dec(p, end, &ev->bytes_req);
+	}
+	if (ks_eat(p, end, "order="))
+		return *seen |= SEEN_ORDER, ks_scan_dec(p, end, &ev->bytes_alloc);
+	return ks_scan_word(p, end, &word, &len);
+}
+
+static bool scan_fields(struct ks_line_parser *parser, const char *p, const char *end,
+			struct ks_event *ev, unsigned int *seen)
+{
+	for (;;) {
+		ks_skip_spaces(&p, end);
+		if (p == end)
+			return true;
+		if (!scan_field(parser, &p, end, ev, seen) || !at_gap(p, end))
+			return false;
+	}
+}
+
+/*
+ * The order in which every kernel so far prints the fields of a slab event, without a look at any
+ * other: most of a log takes this way. False: something is different, so look for names instead.
+ */
+static bool scan_slab_fast(struct ks_line_parser *parser, const char *p, const char *end,
+			   struct ks_event *ev)
+{
+	if (!ks_eat(&p, end, "call_site=") || !scan_site(parser, &p, end, &ev->site) ||
+	    !ks_eat(&p, end, " ptr=") || !scan_ptr(parser, &p, end, &ev->ptr, &ev->flags))
+		return false;
+	if (ks_eat(&p, end, " name=") && !scan_cache(parser, &p, end, &ev->cache))
+		return false;
+	if (!ks_kind_is_alloc(ev->kind))
+		return p == end;
+	if (!ks_eat(&p, end, " bytes_req=") || !ks_scan_dec(&p, end, &ev->bytes_req) ||
+	    !ks_eat(&p, end, " bytes_alloc=") || !ks_scan_dec(&p, end, &ev->bytes_alloc) ||
+	    !ks_eat(&p, end, " gfp_flags=") || !scan_gfp(parser, &p, end, &ev->gfp))
+		return false;
+	if (ks_eat(&p, end, " node=") && !scan_node(&p, end, &ev->node))
+		return false;
+	return p == end || ks_eat(&p, end, " accounted=true") || ks_eat(&p, end, " accounted=false")
+		       ? p == end
+		       : false;
+}
+
+/* === Internals: events ==================================================================== */
+
+static bool finish_slab(struct ks_event *ev, unsigned int seen)
+{
+	unsigned int need = SEEN_PTR | SEEN_SITE;
+
+	if (ks_kind_is_alloc(ev->kind))
+		need |= SEEN_REQ | SEEN_ALLOC;
+	return (seen & need) == need;
+}
+
+/* scan_field() left the page's address in ptr, its frame in bytes_req, its order in bytes_alloc. */
+static bool finish_page(struct ks_event *ev, unsigned int seen)
+{
+	u64 page = ev->ptr, pfn = ev->bytes_req, order = ev->bytes_alloc;
+	bool failed = (seen & SEEN_PAGE) && !page;
+
+	if (!(seen & SEEN_PFN) || !(seen & SEEN_ORDER) || order > MAX_ORDER)
+		return false;
+	/* A failed allocation has no page, and 0 or ~0 as its frame. */
+	ev->ptr = failed || pfn == UINT64_MAX ? UINT64_MAX : pfn;
+	ev->bytes_alloc = ks_kind_is_alloc(ev->kind) ? 1ull << (order + PAGE_SHIFT) : 0;
+	ev->bytes_req = ev->bytes_alloc;
+	return true;
+}
+
+static enum ks_line_class parse_event(struct ks_line_parser *parser, const char *p, const char *end,
+				      struct ks_event *ev)
+{
+	struct ks_event blank = *ev;
+	unsigned int seen = 0;
+	bool ok;
+
+	ks_skip_spaces(&p, end);
+	if (p < end && *p == '(') { /* trace-cmd repeats the call site in front */
+		const char *close = memchr(p, ')', (size_t)(end - p));
+
+		if (!close)
+			return KS_LINE_UNPARSED;
+		p = close + 1;
+		ks_skip_spaces(&p, end);
+	}
+	if (!ks_kind_is_page(ev->kind)) {
+		if (likely(scan_slab_fast(parser, p, end, ev)))
+			return KS_LINE_EVENT;
+		*ev = blank;
+	}
+	ok = scan_fields(parser, p, end, ev, &seen) &&
+	     (ks_kind_is_page(ev->kind) ? finish_page(ev, seen) : finish_slab(ev, seen));
+	return ok ? KS_LINE_EVENT : KS_LINE_UNPARSED;
+}
+
+/* The event's name with its colon; *@p is left behind it. */
+static bool scan_event_name(const char **p, const char *end, u8 *ret_kind)
+{
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(event_names); i++) {
+		size_t len = event_names[i].len;
+
+		if ((size_t)(end - *p) > len && (*p)[len] == ':' &&
+		    !memcmp(*p, event_names[i].name, len)) {
+			*p += len + 1;
+			*ret_kind = event_names[i].kind;
+			return true;
+		}
+	}
+	return false;
+}
+
+/* "CPU:1 [LOST 12 EVENTS]" of the kernel, "CPU:1 [12 EVENTS DROPPED]" of trace-cmd. */
+static bool parse_lost(const char *p, const char *end, struct ks_event *ev)
+{
+	u64 cpu, count = 0;
+
+	ks_skip_spaces(&p, end);
+	if (!ks_eat(&p, end, "CPU:") || !ks_scan_dec(&p, end, &cpu) || !ks_eat(&p, end, " ["))
+		return false;
+	if (ks_eat(&p, end, "LOST ")) {
+		if (!ks_scan_dec(&p, end, &count))
+			return false;
+	} else if (!ks_eat(&p, end, "EVENTS DROPPED") &&
+		   !(ks_scan_dec(&p, end, &count) && ks_eat(&p, end, " EVENTS DROPPED"))) {
+		return false;
+	}
+	ev->kind = KS_LOST;
+	ev->cpu = (u16)ks_min(cpu, (u64)KS_CPU_UNKNOWN - 1);
+	ev->bytes_req = count;
+	return true;
+}
+
+/* "# entries-in-buffer/entries-written: 205/8205   #P:2": the difference was overwritten. */
+static enum ks_line_class parse_comment(const char *p, const char *end, struct ks_event *ev)
+{
+	u64 kept, written;
+
+	if (!ks_eat(&p, end, "# entries-in-buffer/entries-written: ") ||
+	    !ks_scan_dec(&p, end, &kept) || !ks_eat(&p, end, "/") ||
+	    !ks_scan_dec(&p, end, &written) || written <= kept)
+		return KS_LINE_COMMENT;
+	ev->bytes_req = written - kept;
+	return KS_LINE_OVERWRITTEN;
+}
+
+/* Lines without the header of an event. */
+static enum ks_line_class parse_headerless(struct ks_line_parser *parser, const char *line,
+					   const char *end, struct ks_event *ev)
+{
+	const char *p = line;
+	unsigned int n;
+	u64 addr;
+
+	ks_skip_spaces(&p, end);
+	if (p == end)
+		return KS_LINE_COMMENT;
+	if (ks_eat(&p, end, "=> "))
+		return KS_LINE_STACK;
+	if (p == line && *p == '#')
+		return parse_comment(p, end, ev);
+	if (parse_lost(p, end, ev))
+		return KS_LINE_EVENT;
+	if (p == line &&
+	    (ks_eat(&p, end, "cpus=") || ks_eat(&p, end, "version = ") ||
+	     (ks_eat(&p, end, "CPU ") && end - p > 9 && !memcmp(end - 9, " is empty", 9))))
+		return KS_LINE_COMMENT;
+	if (scan_event_name(&p, end, &ev->kind)) /* the option "nocontext-info" */
+		return parse_event(parser, p, end, ev);
+	/* A frame of "perf script": an address, then a symbol. */
+	if (p > line && ks_scan_hex(&p, end, &addr, &n) && n >= 8 && p < end && *p == ' ')
+		return KS_LINE_STACK;
+	return KS_LINE_UNPARSED;
+}
+
+/* === Public =============================================================================== */
+
+int ks_line_parser_new(struct ks_line_parser **ret_parser)
+{
+	struct ks_line_parser *parser = calloc(1, sizeof(*parser));
+
+	if (!parser || ks_names_init(&parser->names)) {
+		free(parser);
+		return -ENOMEM;
+	}
+	*ret_parser = parser;
+	return 0;
+}
+
+void ks_line_parser_free(struct ks_line_parser *parser)
+{
+	if (!parser)
+		return;
+	ks_names_deinit(&parser->names);
+	free(parser);
+}
+
+const struct ks_names *ks_line_parser_names(const struct ks_line_parser *parser)
+{
+	return &parser->names;
+}
+
+enum ks_line_clock ks_line_parser_clock(const struct ks_line_parser *parser)
+{
+	return parser->headers.clock;
+}
+
+void ks_line_parser_ptr_stats(const struct ks_line_parser *parser, u64 *ret_wide, u64 *ret_low)
+{
+	*ret_wide = parser->ptrs_wide;
+	*ret_low = parser->ptrs_low;
+}
+
+int ks_line_parse(struct ks_line_parser *parser, const char *line, size_t len,
+		  enum ks_line_class *ret_class, struct ks_event *ret_event)
+{
+	struct ks_event ev = {
+		.site = KS_NONE,
+		.cache = KS_NONE,
+		.comm = KS_NONE,
+		.gfp = KS_NONE,
+		.stack = KS_NONE,
+		.pid = KS_PID_UNKNOWN,
+		.node = -1,
+		.cpu = KS_CPU_UNKNOWN,
+	};
+	const char *p = line, *end = line + len;
+	enum ks_line_class class;
+
+	while (end > line && (end[-1] == '\r' || end[-1] == ' '))
+		end--;
+	if (!ks_header_parse(&parser->headers, &parser->names.comms, &p, end, &ev)) {
+		class = parse_headerless(parser, line, end, &ev);
+	} else {
+		parser->nomem |= ev.comm == KS_NONE;
+		ks_skip_spaces(&p, end);
+		(void)ks_eat(&p, end, "kmem:"); /* perf puts the subsystem in front */
+		if (likely(scan_event_name(&p, end, &ev.kind))) {
+			class = parse_event(parser, p, end, &ev);
+		} else if (ks_eat(&p, end, "PERF_RECORD_LOST lost ")) {
+			ev.kind = KS_LOST;
+			class = ks_scan_dec(&p, end, &ev.bytes_req) ? KS_LINE_EVENT
+								    : KS_LINE_UNPARSED;
+		} else if (memmem(p, (size_t)(end - p), "<stack trace", 12)) {
+			class = KS_LINE_STACK;
+		} else {
+			class = KS_LINE_OTHER_EVENT;
+		}
+	}
+	if (class == KS_LINE_EVENT || class == KS_LINE_OVERWRITTEN)
+		*ret_event = ev;
+	*ret_class = class;
+	return parser->nomem ? -ENOMEM : 0;
+}

@@ -1,0 +1,15 @@
+#!/usr/bin/env bash
+# Builds into a directory with Meson: build.sh DIR [meson options]. Prints only what went wrong.
+set -eu
+cd "$(dirname "$0")/.."
+dir=$1
+shift
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+
+if [ ! -f "$dir/build.ninja" ]; then
+	meson setup "$dir" "$@" >"$log" 2>&1 || { cat "$log" >&2; exit 1; }
+fi
+echo "build: $dir"
+ninja -C "$dir" >"$log" 2>&1 || { cat "$log" >&2; exit 1; }
+grep -A3 'warning:' "$log" >&2 || true
