@@ -24,8 +24,9 @@ struct ks_account {
 	const struct ks_names *names;
 	struct ks_map64 keys;	  /* a group's key -> its number */
 	struct ks_intern strings; /* functions and modules, whose keys are numbers in here */
-	KS_VEC(u32) group_of_site; /* by site + 1: KS_NONE = not asked yet; functions, modules, sites */
-	u64 since, until;	  /* the filter's window, in trace time */
+	KS_VEC(u32)
+	group_of_site;	  /* by site + 1: KS_NONE = not asked yet; functions, modules, sites */
+	u64 since, until; /* the filter's window, in trace time */
 	struct ks_tally tally[KS_LEVELS];
 };
 
@@ -81,6 +82,9 @@ static inline void ks_account_end(struct ks_account *acc, enum ks_level level, u
 /* Failed and unpaired allocations. */
 void ks_account_other(struct ks_account *acc, enum ks_level level, u32 group, bool failed, u64 req,
 		      u64 bytes, u64 ts);
+
+/* Reports why one of these failed: no memory, or a kernel tree that can't be read. Returns -errno. */
+int ks_account_error(const struct ks_account *acc, struct ks_diag *diag);
 
 /* Moves the groups of the level into the model. */
 int ks_account_fill(struct ks_account *acc, enum ks_level level, struct ks_model *model);

@@ -25,7 +25,7 @@ static int make_model(const struct ks_facts *facts, struct ks_account *account, 
 	if (ks_facts_fill(facts, &account->places, model) ||
 	    ks_account_fill(account, level, model)) {
 		ks_model_free(model);
-		return ks_diag_nomem(diag, "gathering results");
+		return ks_account_error(account, diag);
 	}
 	*ret_model = model;
 	return 0;
@@ -127,11 +127,12 @@ static int analyze_db(const char *path, const struct ks_analysis_opts *opts,
 	if (!err && ready)
 		err = ks_tally_unpack(&account, &b);
 	if (err)
-		err = err == -ENOMEM ? ks_diag_nomem(diag, "asking a DB")
-				     : ks_diag_set(diag, KS_EBADINPUT,
-						   "%s: the DB is damaged: its summary makes no sense; "
-						   "make it again from the capture",
-						   path);
+		err = err == -ENOMEM
+			      ? ks_diag_nomem(diag, "asking a DB")
+			      : ks_diag_set(diag, KS_EBADINPUT,
+					    "%s: the DB is damaged: its summary makes no sense; "
+					    "make it again from the capture",
+					    path);
 	if (!err && !ready)
 		err = ks_query_blocks(db, opts, facts.first_ts, &account, diag);
 	if (!err)
