@@ -66,7 +66,7 @@ enum seen {
 	SEEN_ORDER = 1 << 6,
 };
 
-enum { PAGE_SHIFT = 12, MAX_ORDER = 40 };
+enum { PAGE_SHIFT = 12, MAX_ORDER = 19 };
 
 /* === Internals: fields ==================================================================== */
 
