@@ -10,6 +10,10 @@
 #define KS_DB_MAGIC_LEN 8
 
 int ks_text_trace_open(struct ks_input *input, struct ks_trace **ret_trace, struct ks_diag *diag);
+int ks_tracedat_trace_open(struct ks_input *input, struct ks_trace **ret_trace,
+			   struct ks_diag *diag);
+int ks_perfdata_trace_open(struct ks_input *input, struct ks_trace **ret_trace,
+			   struct ks_diag *diag);
 int ks_ksdb_trace_open(struct ks_input *input, struct ks_trace **ret_trace, struct ks_diag *diag);
 
 #endif

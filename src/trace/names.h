@@ -35,6 +35,12 @@ void ks_names_deinit(struct ks_names *names);
  */
 u32 ks_sites_add(struct ks_sites *sites, const char *text, size_t len);
 
+/*
+ * The id of the site at @addr, which the capture's symbols spell @text. An address is a site of its
+ * own even where two functions share a name: the second gets "@address" behind its text.
+ */
+u32 ks_sites_add_addr(struct ks_sites *sites, u64 addr, const char *text, size_t len);
+
 static inline const struct ks_site *ks_sites_get(const struct ks_sites *sites, u32 id)
 {
 	static const struct ks_site unknown = { "", "", "", 0, 0 };

@@ -21,7 +21,7 @@ static const struct {
 	int (*open)(struct ks_input *input, struct ks_trace **ret_trace, struct ks_diag *diag);
 } formats[] = {
 	{ "a kmemscope DB", KS_DB_MAGIC, KS_DB_MAGIC_LEN, NULL },
-	{ "a trace-cmd trace.dat", "\x17\x08\x44tracing", 10, NULL },
+	{ "a trace-cmd trace.dat", "\x17\x08\x44tracing", 10, ks_tracedat_trace_open },
 	{ "a perf.data file", "PERFILE2", 8, NULL },
 	{ "a perf.data file", "2ELIFREP", 8, NULL },
 	{ "an ELF file",
@@ -59,6 +59,7 @@ void ks_trace_deinit(struct ks_trace *trace)
 	for (i = 0; i < trace->info.unparsed.len; i++)
 		free(trace->info.unparsed.items[i]);
 	ks_vec_free(&trace->info.unparsed);
+	ks_vec_free(&trace->info.cpus);
 	ks_names_deinit(&trace->names);
 }
 

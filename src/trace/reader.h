@@ -11,6 +11,17 @@
 #include "trace/event.h"
 #include "trace/names.h"
 
+/* One CPU of one buffer of a binary capture. */
+struct ks_cpu_info {
+	u32 cpu;
+	u64 events;	  /* ours, in all */
+	u64 lost;	  /* counted ones */
+	u64 lost_windows; /* gaps, counted or not */
+	u64 first_ts, last_ts;
+	u64 backwards; /* time stamps or sequence numbers that are smaller than the one before */
+	u64 bad;       /* records or pages that are damaged */
+};
+
 /* What a capture says of itself beside its events; complete once the last batch was read. */
 struct ks_trace_info {
 	const char *format;    /* "ftrace text", "kmemscope DB", ... */
@@ -21,7 +32,12 @@ struct ks_trace_info {
 	u64 lines_stack;       /* stack-trace lines */
 	u64 lines_unparsed;    /* what is left: not understood */
 	u64 overwritten;       /* events that the kernel's ring overwrote before the log begins */
-	bool ptrs_hashed;      /* addresses are the kernel's hashes: they pair, but may collide */
+	u64 events_other;      /* binary only: events that are not ours */
+	u64 events_stack;      /* kernel_stack records */
+	u64 records_bad;       /* records and pages that cannot be right */
+	bool unfinished; /* the recorder was killed: the file ends with the last whole block */
+	KS_VEC(struct ks_cpu_info) cpus; /* binary only */
+	bool ptrs_hashed;	 /* addresses are the kernel's hashes: they pair, but may collide */
 	KS_VEC(char *) unparsed; /* the first few of them, as they are */
 };
 
