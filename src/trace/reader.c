@@ -5,8 +5,10 @@
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "trace/formats.h"
+#include "trace/relay.h"
 
 /* === Data ================================================================================= */
 
@@ -22,8 +24,8 @@ static const struct {
 } formats[] = {
 	{ "a kmemscope DB", KS_DB_MAGIC, KS_DB_MAGIC_LEN, NULL },
 	{ "a trace-cmd trace.dat", "\x17\x08\x44tracing", 10, ks_tracedat_trace_open },
-	{ "a perf.data file", "PERFILE2", 8, NULL },
-	{ "a perf.data file", "2ELIFREP", 8, NULL },
+	{ "a perf.data file", "PERFILE2", 8, ks_perfdata_trace_open },
+	{ "a perf.data file", "2ELIFREP", 8, ks_perfdata_trace_open },
 	{ "an ELF file",
 	  "\x7f"
 	  "ELF",
@@ -66,10 +68,15 @@ void ks_trace_deinit(struct ks_trace *trace)
 int ks_trace_open(const char *path, struct ks_trace **ret_trace, struct ks_diag *diag)
 {
 	struct ks_input *input;
+	struct stat st;
 	const void *head;
 	size_t len, i;
-	int err = ks_input_open(path, &input, diag);
+	bool swap;
+	int err;
 
+	if (strcmp(path, "-") && !stat(path, &st) && S_ISDIR(st.st_mode))
+		return ks_relay_dir_open(path, ret_trace, diag);
+	err = ks_input_open(path, &input, diag);
 	if (err)
 		return err;
 	err = ks_input_peek(input, &head, &len, diag);
@@ -90,6 +97,8 @@ int ks_trace_open(const char *path, struct ks_trace **ret_trace, struct ks_diag 
 				  ks_input_name(input), formats[i].what);
 		goto fail;
 	}
+	if (ks_relay_probe(head, len, &swap))
+		return ks_relay_file_open(input, ret_trace, diag);
 	if (!looks_like_text(head, len)) {
 		err = ks_diag_set(
 			diag, KS_EBADINPUT,
@@ -102,6 +111,14 @@ int ks_trace_open(const char *path, struct ks_trace **ret_trace, struct ks_diag 
 fail:
 	ks_input_close(input);
 	return err;
+}
+
+int ks_trace_open_files(const char *const *paths, size_t len, struct ks_trace **ret_trace,
+			struct ks_diag *diag)
+{
+	if (len == 1)
+		return ks_trace_open(paths[0], ret_trace, diag);
+	return ks_relay_files_open(paths, len, ret_trace, diag);
 }
 
 void ks_trace_close(struct ks_trace *trace)

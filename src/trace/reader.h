@@ -65,8 +65,12 @@ struct ks_trace {
 	struct ks_trace_info info;
 };
 
-/* Opens a capture; "-" is standard input. Compressed files are read as they are. */
+/* Opens a capture; "-" is standard input, a directory holds a kmemtrace capture. Compressed files are read as they are. */
 int ks_trace_open(const char *path, struct ks_trace **ret_trace, struct ks_diag *diag);
+
+/* The same for a list of files: the per-CPU files of one kmemtrace capture, or a single path. */
+int ks_trace_open_files(const char *const *paths, size_t len, struct ks_trace **ret_trace,
+			struct ks_diag *diag);
 void ks_trace_close(struct ks_trace *trace);
 
 static inline int ks_trace_next(struct ks_trace *trace, struct ks_batch *ret_batch,
