@@ -154,9 +154,9 @@ static int start_unpacking(struct perf_trace *pt, const u8 *data, size_t len, st
 
 static const struct ks_perf_attr *attr_by_id(const struct perf_trace *pt, u64 id)
 {
-	u32 *index = ks_u64map_find(&pt->pf.ids, id);
+	u32 at = ks_map64_find(&pt->pf.ids, id);
 
-	return &pt->pf.attrs.items[index ? *index : 0];
+	return &pt->pf.attrs.items[at == KS_NONE ? 0 : pt->pf.id_attrs.items[at]];
 }
 
 /* perf sees to it that the id is at one place in all samples, or in front of all. */

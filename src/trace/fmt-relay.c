@@ -42,7 +42,6 @@ struct relay_trace {
 	bool complete; /* all CPUs are there: holes are losses */
 	bool started;
 	u64 last_seq;
-	struct ks_u64map gfps;
 	struct ks_event batch[BATCH];
 };
 
@@ -140,21 +139,6 @@ static void sift_down(struct relay_trace *rt, size_t at)
 	rt->heap[at] = stream;
 }
 
-static u32 gfp_id(struct relay_trace *rt, u32 gfp)
-{
-	u32 *known = ks_u64map_find(&rt->gfps, gfp), id;
-	char text[16];
-	int len;
-
-	if (known)
-		return *known;
-	len = snprintf(text, sizeof(text), "0x%x", gfp);
-	id = ks_intern_add(&rt->base.names.gfps, text, (size_t)len);
-	if (id == KS_NONE || ks_u64map_set(&rt->gfps, gfp, id))
-		rt->dec.nomem = true;
-	return id;
-}
-
 static void fill_event(struct relay_trace *rt, const struct stream *s, struct ks_event *ev)
 {
 	static const u8 kinds[][2] = {
@@ -173,7 +157,7 @@ static void fill_event(struct relay_trace *rt, const struct stream *s, struct ks
 		.site = ks_rawdec_site(&rt->dec, r->site),
 		.cache = KS_NONE,
 		.comm = KS_NONE,
-		.gfp = alloc ? gfp_id(rt, r->gfp) : KS_NONE,
+		.gfp = alloc ? ks_rawdec_gfp(&rt->dec, NULL, r->gfp) : KS_NONE,
 		.stack = KS_NONE,
 		.pid = KS_PID_UNKNOWN,
 		.node = alloc ? r->node : -1,
@@ -272,7 +256,6 @@ static void relay_close(struct ks_trace *trace)
 	}
 	free(rt->streams);
 	free(rt->heap);
-	ks_u64map_deinit(&rt->gfps);
 	ks_rawdec_deinit(&rt->dec);
 	ks_trace_deinit(trace);
 	free(rt);
@@ -326,8 +309,7 @@ static int new_trace(size_t files, struct relay_trace **ret, struct ks_diag *dia
 	}
 	rt->streams = calloc(files, sizeof(*rt->streams));
 	rt->heap = calloc(files, sizeof(struct stream *));
-	if (!rt->streams || !rt->heap || ks_u64map_init(&rt->gfps) ||
-	    ks_rawdec_init(&rt->dec, &rt->base.names, false, 4096)) {
+	if (!rt->streams || !rt->heap || ks_rawdec_init(&rt->dec, &rt->base.names, false, 4096)) {
 		relay_close(&rt->base);
 		return ks_diag_nomem(diag, "opening a kmemtrace capture");
 	}

@@ -168,10 +168,11 @@ int ks_perf_add_attr(struct ks_perf_file *pf, struct ks_cursor *attr, u64 attr_s
 	if (ids_len > MAX_IDS)
 		return ks_cursor_fail(ids, "a number of ids");
 	for (i = 0; i < ids_len && !ids->err; i++) {
-		u64 id = ks_cursor_uint(ids, 8);
+		u32 at = ks_map64_add(&pf->ids, ks_cursor_uint(ids, 8));
 
-		if (!ids->err && ks_u64map_set(&pf->ids, id, index))
+		if (at == KS_NONE || ks_vec_reserve(&pf->id_attrs, (size_t)at + 1))
 			return ks_diag_nomem(&ids->diag, "reading a perf.data");
+		pf->id_attrs.items[at] = index;
 	}
 	return ids->err;
 }
@@ -210,7 +211,7 @@ int ks_perf_file_open(struct ks_perf_file *pf, const char *name, int fd, u64 siz
 	pf->swap = pf->big_endian != (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__);
 	header_size = ks_cursor_uint(&cur, 8);
 	if (!cur.err &&
-	    (ks_u64map_init(&pf->ids) || ks_rawdec_init(dec, names, pf->big_endian, 4096)))
+	    (ks_map64_init(&pf->ids) || ks_rawdec_init(dec, names, pf->big_endian, 4096)))
 		cur.err = ks_diag_nomem(&cur.diag, "reading a perf.data");
 	if (cur.err)
 		goto fail;
@@ -239,5 +240,6 @@ fail:
 void ks_perf_file_deinit(struct ks_perf_file *pf)
 {
 	ks_vec_free(&pf->attrs);
-	ks_u64map_deinit(&pf->ids);
+	ks_map64_deinit(&pf->ids);
+	ks_vec_free(&pf->id_attrs);
 }

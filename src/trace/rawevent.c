@@ -110,21 +110,21 @@ static struct ks_site_memo *learn_site(struct ks_rawdec *dec, u64 addr)
 	ks_symtab_print(&dec->symtab, addr, &sb);
 	id = sb.failed ? KS_NONE : ks_sites_add_addr(&dec->names->sites, addr, sb.s, sb.len);
 	ks_strbuf_deinit(&sb);
-	if (id == KS_NONE || ks_u64map_set(&dec->sites, addr, (u32)dec->site_memo.len))
+	if (id == KS_NONE || ks_vec_reserve(&dec->site_memo, dec->site_memo.len + 1) ||
+	    ks_map64_add(&dec->sites, addr) == KS_NONE)
 		return NULL;
-	memo = ks_vec_push(&dec->site_memo);
-	if (memo)
-		*memo = (struct ks_site_memo){ id, KS_NONE };
+	memo = &dec->site_memo.items[dec->site_memo.len++];
+	*memo = (struct ks_site_memo){ id, KS_NONE };
 	return memo;
 }
 
 static inline struct ks_site_memo *find_site(struct ks_rawdec *dec, u64 addr)
 {
-	u32 *at = ks_u64map_find(&dec->sites, addr);
+	u32 at = ks_map64_find(&dec->sites, addr);
 	struct ks_site_memo *memo;
 
-	if (likely(at))
-		return &dec->site_memo.items[*at];
+	if (likely(at != KS_NONE))
+		return &dec->site_memo.items[at];
 	memo = learn_site(dec, addr);
 	if (!memo)
 		dec->nomem = true;
@@ -147,29 +147,12 @@ static inline u32 find_cache(struct ks_rawdec *dec, struct ks_site_memo *memo, c
 	return id;
 }
 
-static u32 learn_gfp(struct ks_rawdec *dec, const struct ks_evformat *fmt, u64 mask)
-{
-	u32 *known = ks_u64map_find(&dec->gfps, mask);
-	struct ks_strbuf sb;
-	u32 id;
-
-	if (known)
-		return *known;
-	ks_strbuf_init(&sb);
-	ks_evformat_print_flags(fmt, mask, &sb);
-	id = sb.failed ? KS_NONE : ks_intern_add(&dec->names->gfps, sb.s, sb.len);
-	ks_strbuf_deinit(&sb);
-	if (id == KS_NONE || ks_u64map_set(&dec->gfps, mask, id))
-		dec->nomem = true;
-	return id;
-}
-
 static inline u32 find_gfp(struct ks_rawdec *dec, const struct ks_evformat *fmt, u64 mask)
 {
 	u32 at = (u32)(mask ^ mask >> 7 ^ mask >> 15) % KS_GFP_CACHE;
 
 	if (unlikely(dec->gfp_cache[at].mask != mask || dec->gfp_cache[at].id == KS_NONE)) {
-		dec->gfp_cache[at].id = learn_gfp(dec, fmt, mask);
+		dec->gfp_cache[at].id = ks_rawdec_gfp(dec, fmt, mask);
 		dec->gfp_cache[at].mask = mask;
 	}
 	return dec->gfp_cache[at].id;
@@ -263,8 +246,7 @@ int ks_rawdec_init(struct ks_rawdec *dec, struct ks_names *names, bool big_endia
 	for (i = 0; i < KS_GFP_CACHE; i++)
 		dec->gfp_cache[i].id = KS_NONE;
 	forget_pids(dec);
-	if (ks_u64map_init(&dec->sites) || ks_u64map_init(&dec->gfps) ||
-	    ks_u64map_init(&dec->comms)) {
+	if (ks_map64_init(&dec->sites) || ks_map64_init(&dec->gfps) || ks_map64_init(&dec->pids)) {
 		ks_rawdec_deinit(dec);
 		return -ENOMEM;
 	}
@@ -283,10 +265,12 @@ void ks_rawdec_deinit(struct ks_rawdec *dec)
 	free(dec->layouts);
 	dec->layouts = NULL;
 	ks_symtab_deinit(&dec->symtab);
-	ks_u64map_deinit(&dec->sites);
-	ks_u64map_deinit(&dec->gfps);
-	ks_u64map_deinit(&dec->comms);
+	ks_map64_deinit(&dec->sites);
+	ks_map64_deinit(&dec->gfps);
+	ks_map64_deinit(&dec->pids);
 	ks_vec_free(&dec->site_memo);
+	ks_vec_free(&dec->gfp_ids);
+	ks_vec_free(&dec->pid_comms);
 }
 
 int ks_rawdec_add_format(struct ks_rawdec *dec, const char *text, size_t len)
@@ -337,10 +321,16 @@ int ks_rawdec_set_symbols(struct ks_rawdec *dec, char *text, size_t len)
 
 int ks_rawdec_set_comm(struct ks_rawdec *dec, u32 pid, const char *comm, size_t len)
 {
-	u32 id = ks_intern_add(&dec->names->comms, comm, len);
+	u32 id = ks_intern_add(&dec->names->comms, comm, len), at;
 
-	if (id == KS_NONE || ks_u64map_set(&dec->comms, pid, id))
+	if (id == KS_NONE || ks_vec_reserve(&dec->pid_comms, dec->pid_comms.len + 1))
 		return -ENOMEM;
+	at = ks_map64_add(&dec->pids, pid);
+	if (at == KS_NONE)
+		return -ENOMEM;
+	if (at == dec->pid_comms.len)
+		dec->pid_comms.len++;
+	dec->pid_comms.items[at] = id;
 	dec->pid_cache[pid % KS_PID_CACHE].pid = KS_PID_UNKNOWN;
 	return 0;
 }
@@ -366,16 +356,37 @@ int ks_rawdec_add_cmdlines(struct ks_rawdec *dec, const char *text, size_t len)
 
 u32 ks_rawdec_comm(struct ks_rawdec *dec, u32 pid)
 {
-	u32 at = pid % KS_PID_CACHE, *id;
+	u32 slot = pid % KS_PID_CACHE, at;
 
-	if (likely(dec->pid_cache[at].pid == pid))
-		return dec->pid_cache[at].id;
-	id = ks_u64map_find(&dec->comms, pid);
-	if (!id && !pid && !ks_rawdec_set_comm(dec, 0, "<idle>", 6))
-		id = ks_u64map_find(&dec->comms, pid);
-	dec->pid_cache[at].pid = pid;
-	dec->pid_cache[at].id = id ? *id : KS_NONE;
-	return dec->pid_cache[at].id;
+	if (likely(dec->pid_cache[slot].pid == pid))
+		return dec->pid_cache[slot].id;
+	at = ks_map64_find(&dec->pids, pid);
+	if (at == KS_NONE && !pid && !ks_rawdec_set_comm(dec, 0, "<idle>", 6))
+		at = ks_map64_find(&dec->pids, pid);
+	dec->pid_cache[slot].pid = pid;
+	dec->pid_cache[slot].id = at == KS_NONE ? KS_NONE : dec->pid_comms.items[at];
+	return dec->pid_cache[slot].id;
+}
+
+u32 ks_rawdec_gfp(struct ks_rawdec *dec, const struct ks_evformat *fmt, u64 mask)
+{
+	static const struct ks_evformat nameless;
+	u32 at = ks_map64_find(&dec->gfps, mask), id;
+	struct ks_strbuf sb;
+
+	if (at != KS_NONE)
+		return dec->gfp_ids.items[at];
+	ks_strbuf_init(&sb);
+	ks_evformat_print_flags(fmt ? fmt : &nameless, mask, &sb);
+	id = sb.failed ? KS_NONE : ks_intern_add(&dec->names->gfps, sb.s, sb.len);
+	ks_strbuf_deinit(&sb);
+	if (id == KS_NONE || ks_vec_reserve(&dec->gfp_ids, dec->gfp_ids.len + 1) ||
+	    ks_map64_add(&dec->gfps, mask) == KS_NONE) {
+		dec->nomem = true;
+		return KS_NONE;
+	}
+	dec->gfp_ids.items[dec->gfp_ids.len++] = id;
+	return id;
 }
 
 u32 ks_rawdec_site(struct ks_rawdec *dec, u64 addr)

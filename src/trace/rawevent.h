@@ -8,7 +8,7 @@
 
 #include "base/bytes.h"
 #include "base/diag.h"
-#include "base/u64map.h"
+#include "base/map64.h"
 #include "trace/evformat.h"
 #include "trace/event.h"
 #include "trace/names.h"
@@ -55,11 +55,13 @@ struct ks_rawdec {
 	struct ks_symtab symtab;
 	KS_VEC(struct ks_evformat *) formats;
 
-	struct ks_u64map sites; /* address -> index in site_memo */
+	struct ks_map64 sites; /* addresses, numbered as site_memo */
 	KS_VEC(struct ks_site_memo) site_memo;
 	struct ks_site_memo no_site; /* stands in when there is no memory for another */
-	struct ks_u64map gfps;	     /* mask -> id */
-	struct ks_u64map comms;	     /* pid -> id */
+	struct ks_map64 gfps;	     /* masks, numbered as gfp_ids */
+	KS_VEC(u32) gfp_ids;
+	struct ks_map64 pids; /* numbered as pid_comms */
+	KS_VEC(u32) pid_comms;
 	struct {
 		u64 mask;
 		u32 id;
@@ -87,6 +89,9 @@ u32 ks_rawdec_comm(struct ks_rawdec *dec, u32 pid);
 
 /* The id of a call site, by address; KS_NONE for lack of memory. */
 u32 ks_rawdec_site(struct ks_rawdec *dec, u64 addr);
+
+/* The id of a gfp mask, by the flag names of @fmt; without one, in hex. */
+u32 ks_rawdec_gfp(struct ks_rawdec *dec, const struct ks_evformat *fmt, u64 mask);
 
 /* True when some event of ours is described. */
 bool ks_rawdec_has_events(const struct ks_rawdec *dec);

@@ -65,7 +65,10 @@ struct ks_trace {
 	struct ks_trace_info info;
 };
 
-/* Opens a capture; "-" is standard input, a directory holds a kmemtrace capture. Compressed files are read as they are. */
+/*
+ * Opens a capture; "-" is standard input, a directory holds the files of a kmemtrace capture.
+ * Compressed files are read as they are.
+ */
 int ks_trace_open(const char *path, struct ks_trace **ret_trace, struct ks_diag *diag);
 
 /* The same for a list of files: the per-CPU files of one kmemtrace capture, or a single path. */

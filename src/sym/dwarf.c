@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: LGPL-2.1-only
+/* Which source file the code at an address was compiled from, by DWARF. */
+#include "sym/dwarf.h"
+
+#include <dwarf.h>
+#include <elfutils/libdw.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/strbuf.h"
+
+/* === Data ================================================================================= */
+
+/* A file that every kernel has: its path in the build tells where the top of the sources was. */
+#define LANDMARK "init/main.c"
+
+/* === Internals ============================================================================ */
+
+struct loader {
+	struct ks_code_map *map;
+	struct ks_intern full; /* paths as DWARF has them, made absolute */
+	Dwarf *dwarf;
+};
+
+/* Takes "." and ".." and double slashes out of the path, in place. */
+static void clean_path(char *path)
+{
+	char *out = path, *in = path, *top = path + (*path == '/');
+
+	out += *path == '/';
+	in = out;
+	while (*in) {
+		size_t len = strcspn(in, "/");
+		bool up = len == 2 && in[0] == '.' && in[1] == '.';
+
+		if (up && out > top) {
+			for (out--; out > top && out[-1] != '/';)
+				out--;
+		} else if (len && !up && !(len == 1 && in[0] == '.')) {
+			memmove(out, in, len);
+			out += len;
+			if (in[len])
+				*out++ = '/';
+		}
+		in += len + (in[len] == '/');
+	}
+	*out = '\0';
+}
+
+static const char *string_attr(Dwarf_Die *die, unsigned int name)
+{
+	Dwarf_Attribute attr;
+
+	return dwarf_formstring(dwarf_attr(die, name, &attr));
+}
+
+/* The id of the unit's absolute path in full; KS_NONE for lack of memory. */
+static u32 unit_path(struct loader *l, Dwarf_Die *cu)
+{
+	const char *name = string_attr(cu, DW_AT_name), *dir = string_attr(cu, DW_AT_comp_dir);
+	struct ks_strbuf sb;
+	u32 id = KS_NONE;
+
+	ks_strbuf_init(&sb);
+	if (name && name[0] != '/' && dir)
+		ks_strbuf_printf(&sb, "%s/", dir);
+	ks_strbuf_puts(&sb, name ? name : "?");
+	if (!sb.failed) {
+		clean_path(sb.s);
+		id = ks_intern_add(&l->full, sb.s, strlen(sb.s));
+	}
+	ks_strbuf_deinit(&sb);
+	return id;
+}
+
+static int add_unit(struct loader *l, Dwarf_Die *cu)
+{
+	Dwarf_Addr base, lo, hi;
+	ptrdiff_t at = 0;
+	u32 path = unit_path(l, cu);
+
+	if (path == KS_NONE)
+		return -ENOMEM;
+	while ((at = dwarf_ranges(cu, at, &base, &lo, &hi)) > 0) {
+		struct ks_code_range *range;
+
+		if (lo >= hi)
+			continue;
+		range = ks_vec_push(&l->map->ranges);
+		if (!range)
+			return -ENOMEM;
+		*range = (struct ks_code_range){ .lo = lo, .hi = hi, .path = path };
+	}
+	return 0;
+}
+
+static int add_units(struct loader *l)
+{
+	Dwarf_CU *cu = NULL;
+	Dwarf_Die die;
+	u8 type;
+
+	while (!dwarf_get_units(l->dwarf, cu, &cu, NULL, &type, &die, NULL))
+		if (type == DW_UT_compile && add_unit(l, &die))
+			return -ENOMEM;
+	return 0;
+}
+
+/* The length of the path of the top of the sources, with its slash; 0 when it cannot be told. */
+static size_t find_top(const struct ks_intern *full, const char **ret_top)
+{
+	size_t i, n = strlen(LANDMARK);
+
+	for (i = 0; i < full->strs.len; i++) {
+		struct ks_str path = full->strs.items[i];
+
+		if (path.len > n && path.s[path.len - n - 1] == '/' &&
+		    !strcmp(path.s + path.len - n, LANDMARK)) {
+			*ret_top = path.s;
+			return path.len - n;
+		}
+	}
+	return 0;
+}
+
+/* Full paths become paths from the top; generated sources may lie in the build directory. */
+static int shorten_paths(struct loader *l)
+{
+	const char *top = "";
+	size_t len = find_top(&l->full, &top), i;
+	u32 *ids = calloc(l->full.strs.len + 1, sizeof(*ids));
+
+	if (!ids)
+		return -ENOMEM;
+	for (i = 0; i < l->full.strs.len; i++) {
+		const char *path = l->full.strs.items[i].s;
+
+		if (len && !strncmp(path, top, len))
+			path += len;
+		ids[i] = ks_intern_add(&l->map->paths, path, strlen(path));
+	}
+	for (i = 0; i < l->map->ranges.len; i++)
+		l->map->ranges.items[i].path = ids[l->map->ranges.items[i].path];
+	free(ids);
+	return 0;
+}
+
+static int by_address(const void *pa, const void *pb)
+{
+	const struct ks_code_range *a = pa, *b = pb;
+
+	if (a->lo != b->lo)
+		return a->lo < b->lo ? -1 : 1;
+	if (a->hi != b->hi)
+		return a->hi < b->hi ? -1 : 1;
+	return a->path < b->path ? -1 : a->path > b->path;
+}
+
+/* === Public =============================================================================== */
+
+int ks_code_map_load(struct ks_code_map *map, const char *path, struct ks_diag *diag)
+{
+	struct loader l = { .map = map };
+	int fd = open(path, O_RDONLY | O_CLOEXEC), err = 0;
+
+	*map = (struct ks_code_map){ 0 };
+	if (fd < 0)
+		return ks_diag_set(diag, -errno, "%s: cannot open: %s", path, strerror(errno));
+	if (ks_intern_init(&map->paths) || ks_intern_init(&l.full))
+		err = -ENOMEM;
+	l.dwarf = err ? NULL : dwarf_begin(fd, DWARF_C_READ);
+	if (l.dwarf)
+		err = add_units(&l);
+	if (!err && l.full.strs.len)
+		err = shorten_paths(&l);
+	if (!err && map->ranges.len)
+		qsort(map->ranges.items, map->ranges.len, sizeof(*map->ranges.items), by_address);
+	dwarf_end(l.dwarf);
+	ks_intern_deinit(&l.full);
+	close(fd);
+	if (err) {
+		ks_code_map_deinit(map);
+		return ks_diag_nomem(diag, "reading debug information");
+	}
+	return 0;
+}
+
+void ks_code_map_deinit(struct ks_code_map *map)
+{
+	ks_intern_deinit(&map->paths);
+	ks_vec_free(&map->ranges);
+}
+
+const char *ks_code_map_find(const struct ks_code_map *map, u64 addr)
+{
+	size_t lo = 0, hi = map->ranges.len;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (map->ranges.items[mid].lo <= addr)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	if (!lo || addr >= map->ranges.items[lo - 1].hi)
+		return NULL;
+	return ks_intern_get(&map->paths, map->ranges.items[lo - 1].path).s;
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: LGPL-2.1-only */
+/* Private to src/sym: which source file the code at an address was compiled from, by DWARF. */
+#ifndef KS_SYM_DWARF_H
+#define KS_SYM_DWARF_H
+
+#include "base/diag.h"
+#include "base/intern.h"
+
+struct ks_code_range {
+	u64 lo, hi; /* hi is the first address behind */
+	u32 path;   /* into paths */
+};
+
+/* The code of all compile units, by address. */
+struct ks_code_map {
+	struct ks_intern paths; /* relative to the top of the sources: "fs/ext4/inode.c" */
+	KS_VEC(struct ks_code_range) ranges; /* sorted */
+};
+
+/* A file without DWARF gives an empty map. */
+int ks_code_map_load(struct ks_code_map *map, const char *path, struct ks_diag *diag);
+void ks_code_map_deinit(struct ks_code_map *map);
+
+/* NULL = in no compile unit. */
+const char *ks_code_map_find(const struct ks_code_map *map, u64 addr);
+
+#endif
