@@ -135,6 +135,7 @@ int ks_cmd_account(int argc, char **argv);
 int ks_cmd_report(int argc, char **argv);
 int ks_cmd_info(int argc, char **argv);
 int ks_cmd_import(int argc, char **argv);
+int ks_cmd_record(int argc, char **argv);
 
 /* The ancestor's command under its own name. */
 int ks_trace_analyze(int argc, char **argv);

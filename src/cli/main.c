@@ -8,6 +8,7 @@
 /* === Data ================================================================================= */
 
 const struct ks_command ks_commands[] = {
+	{ "record", ks_cmd_record, "capture the running kernel's allocations into a file" },
 	{ "account", ks_cmd_account,
 	  "trace_analyze's account: bytes, waste and counts by call site" },
 	{ "report", ks_cmd_report, "the same by function, module, cache, size, pid, cpu, ..." },

@@ -408,7 +408,7 @@ static int on_mmap(struct perf_trace *pt, const u8 *rec, size_t size)
 	int err = 0;
 
 	if (size < RECORD_HEADER + 32 + 24 || strncmp(name, "[kernel.kallsyms]", 17) ||
-	    pt->dec.symtab.syms.len || uname(&uts) ||
+	    pt->dec.ksyms.syms.len || uname(&uts) ||
 	    (pt->pf.release[0] && strcmp(pt->pf.release, uts.release)))
 		return 0;
 	file = fopen("/proc/kallsyms", "re");

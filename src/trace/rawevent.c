@@ -107,7 +107,7 @@ static struct ks_site_memo *learn_site(struct ks_rawdec *dec, u64 addr)
 	u32 id;
 
 	ks_strbuf_init(&sb);
-	ks_symtab_print(&dec->symtab, addr, &sb);
+	ks_ksyms_print(&dec->ksyms, addr, &sb);
 	id = sb.failed ? KS_NONE : ks_sites_add_addr(&dec->names->sites, addr, sb.s, sb.len);
 	ks_strbuf_deinit(&sb);
 	if (id == KS_NONE || ks_vec_reserve(&dec->site_memo, dec->site_memo.len + 1) ||
@@ -264,7 +264,7 @@ void ks_rawdec_deinit(struct ks_rawdec *dec)
 	ks_vec_free(&dec->formats);
 	free(dec->layouts);
 	dec->layouts = NULL;
-	ks_symtab_deinit(&dec->symtab);
+	ks_ksyms_deinit(&dec->ksyms);
 	ks_map64_deinit(&dec->sites);
 	ks_map64_deinit(&dec->gfps);
 	ks_map64_deinit(&dec->pids);
@@ -315,8 +315,8 @@ int ks_rawdec_add_format(struct ks_rawdec *dec, const char *text, size_t len)
 
 int ks_rawdec_set_symbols(struct ks_rawdec *dec, char *text, size_t len)
 {
-	ks_symtab_deinit(&dec->symtab);
-	return ks_symtab_parse(&dec->symtab, text, len);
+	ks_ksyms_deinit(&dec->ksyms);
+	return ks_ksyms_parse(&dec->ksyms, text, len);
 }
 
 int ks_rawdec_set_comm(struct ks_rawdec *dec, u32 pid, const char *comm, size_t len)

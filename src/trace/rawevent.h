@@ -12,7 +12,7 @@
 #include "trace/evformat.h"
 #include "trace/event.h"
 #include "trace/names.h"
-#include "trace/symtab.h"
+#include "trace/ksyms.h"
 
 /* Where a field lies; size 0 = the event has none of it. */
 struct ks_slot {
@@ -52,7 +52,7 @@ struct ks_rawdec {
 	bool nomem;		      /* a table could not grow */
 	struct ks_rawlayout *layouts; /* [event id] */
 	u32 layouts_len;
-	struct ks_symtab symtab;
+	struct ks_ksyms ksyms;
 	KS_VEC(struct ks_evformat *) formats;
 
 	struct ks_map64 sites; /* addresses, numbered as site_memo */

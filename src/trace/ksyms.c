@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only
 /* Symbols from kallsyms text: parsed once, sorted by address, looked up by bisection. */
-#include "trace/symtab.h"
+#include "trace/ksyms.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -22,7 +22,7 @@ static int hex_digit(char c)
 }
 
 /* "address type name [module]", of which all but functions are left out. */
-static bool parse_line(const char *text, const char *p, const char *end, struct ks_symbol *ret)
+static bool parse_line(const char *text, const char *p, const char *end, struct ks_ksym *ret)
 {
 	const char *name, *tab;
 	u64 addr = 0;
@@ -37,9 +37,9 @@ static bool parse_line(const char *text, const char *p, const char *end, struct 
 		;
 	if (tab == name || tab - name > 512)
 		return false;
-	*ret = (struct ks_symbol){ .addr = addr,
-				   .name = (u32)(name - text),
-				   .len = (u16)(tab - name) };
+	*ret = (struct ks_ksym){ .addr = addr,
+				 .name = (u32)(name - text),
+				 .len = (u16)(tab - name) };
 	while (tab < end && (*tab == '\t' || *tab == ' '))
 		tab++;
 	if (end - tab > 2 && end - tab < 256 && *tab == '[' && end[-1] == ']') {
@@ -52,14 +52,14 @@ static bool parse_line(const char *text, const char *p, const char *end, struct 
 /* By address; of several names for one, the one that the file has first. */
 static int compare(const void *a, const void *b)
 {
-	const struct ks_symbol *x = a, *y = b;
+	const struct ks_ksym *x = a, *y = b;
 
 	if (x->addr != y->addr)
 		return x->addr < y->addr ? -1 : 1;
 	return x->name < y->name ? -1 : x->name > y->name;
 }
 
-static bool is_sorted(const struct ks_symtab *tab)
+static bool is_sorted(const struct ks_ksyms *tab)
 {
 	size_t i;
 
@@ -70,7 +70,7 @@ static bool is_sorted(const struct ks_symtab *tab)
 }
 
 /* The index of the last symbol at or below @addr, or -1. */
-static ptrdiff_t find(const struct ks_symtab *tab, u64 addr)
+static ptrdiff_t find(const struct ks_ksyms *tab, u64 addr)
 {
 	size_t low = 0, high = tab->syms.len;
 
@@ -87,20 +87,20 @@ static ptrdiff_t find(const struct ks_symtab *tab, u64 addr)
 
 /* === Public =============================================================================== */
 
-int ks_symtab_parse(struct ks_symtab *tab, char *text, size_t len)
+int ks_ksyms_parse(struct ks_ksyms *tab, char *text, size_t len)
 {
 	const char *p = text, *end = text + ks_min(len, (size_t)UINT32_MAX);
 
-	*tab = (struct ks_symtab){ .text = text };
+	*tab = (struct ks_ksyms){ .text = text };
 	while (p < end) {
 		const char *newline = memchr(p, '\n', (size_t)(end - p));
 		const char *stop = newline ? newline : end;
-		struct ks_symbol sym, *slot;
+		struct ks_ksym sym, *slot;
 
 		if (parse_line(text, p, stop, &sym)) {
 			slot = ks_vec_push(&tab->syms);
 			if (!slot) {
-				ks_symtab_deinit(tab);
+				ks_ksyms_deinit(tab);
 				return -ENOMEM;
 			}
 			*slot = sym;
@@ -112,17 +112,17 @@ int ks_symtab_parse(struct ks_symtab *tab, char *text, size_t len)
 	return 0;
 }
 
-void ks_symtab_deinit(struct ks_symtab *tab)
+void ks_ksyms_deinit(struct ks_ksyms *tab)
 {
 	ks_vec_free(&tab->syms);
 	free(tab->text);
 	tab->text = NULL;
 }
 
-void ks_symtab_print(const struct ks_symtab *tab, u64 addr, struct ks_strbuf *sb)
+void ks_ksyms_print(const struct ks_ksyms *tab, u64 addr, struct ks_strbuf *sb)
 {
 	ptrdiff_t at = find(tab, addr), first = at, next = at + 1;
-	const struct ks_symbol *sym;
+	const struct ks_ksym *sym;
 	u64 size;
 
 	if (at < 0 || addr - tab->syms.items[at].addr > MAX_FUNCTION) {
