@@ -425,7 +425,7 @@ static int open_readers(struct ks_recorder *rec, struct ks_diag *diag)
 static int start_threads(struct ks_recorder *rec, struct ks_diag *diag)
 {
 	u32 size = ks_max((u32)KS_CHUNK_SIZE, rec->meta.ring_page_size), i;
-	u32 want = ks_min(MAX_WORKERS, rec->readers_len / 4 + 1);
+	u32 want = ks_min((u32)MAX_WORKERS, rec->readers_len / 4 + 1);
 
 	ks_chunks_init(&rec->chunks, size, POOL_BYTES / size + 2 * rec->readers_len);
 	rec->chunks_ready = true;

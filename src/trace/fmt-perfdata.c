@@ -23,6 +23,7 @@ enum {
 	WINDOW = 256 * 1024, /* records are at most 64 KiB */
 	RECORD_HEADER = 8,
 	UNPACKED = 1 << 20,
+	COMM_LEN = 16,
 };
 
 enum record_type {
@@ -373,7 +374,8 @@ static int on_comm(struct perf_trace *pt, const u8 *rec, size_t size)
 	if (!ev)
 		return -ENOMEM;
 	ev->pid = (u32)ks_load(rec + RECORD_HEADER + 4, 4, pt->pf.swap);
-	ev->comm = ks_intern_add(&pt->base.names.comms, comm, strnlen(comm, ks_min(size - at, 16)));
+	ev->comm = ks_intern_add(&pt->base.names.comms, comm,
+				 strnlen(comm, ks_min(size - at, (size_t)COMM_LEN)));
 	return ev->comm == KS_NONE ? -ENOMEM : push(pt, ev);
 }
 

@@ -8,22 +8,19 @@
 
 /* === Internals ============================================================================ */
 
-/* Walks the records as far as they go; false at the first that is none. */
-static bool walk(const u8 *head, size_t len, bool swap)
+/* How many records there are in a row. */
+static size_t count_records(const u8 *head, size_t len, bool swap)
 {
 	struct ks_relay_record record;
-	size_t pos = 0;
+	size_t pos = 0, count = 0;
 
-	if (len < KS_RELAY_FREE_SIZE)
-		return false;
-	while (len - pos >= KS_RELAY_FREE_SIZE) {
-		if (!ks_relay_decode(head + pos, len - pos, swap, &record))
-			return false;
+	while (ks_relay_decode(head + pos, len - pos, swap, &record)) {
+		count++;
 		if (record.size > len - pos)
 			break;
 		pos += record.size;
 	}
-	return true;
+	return count;
 }
 
 /* === Public =============================================================================== */
@@ -71,14 +68,8 @@ void ks_relay_encode(const struct ks_relay_record *r, struct ks_strbuf *sb)
 
 bool ks_relay_probe(const u8 *head, size_t len, bool *ret_swap)
 {
-	bool swap;
+	size_t native = count_records(head, len, false), swapped = count_records(head, len, true);
 
-	for (swap = false;; swap = true) {
-		if (walk(head, len, swap)) {
-			*ret_swap = swap;
-			return true;
-		}
-		if (swap)
-			return false;
-	}
+	*ret_swap = swapped > native;
+	return native || swapped;
 }
