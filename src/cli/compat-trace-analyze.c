@@ -61,7 +61,7 @@ int ks_trace_analyze(int argc, char **argv)
 		else if ((code = ks_cli_option(&cli, opt)) >= 0)
 			return code;
 		/* Its README has "-r -a waste": a file name that was left out. */
-		if (opt == 'r' && optarg[0] == '-' && optarg[1])
+		if (opt == 'r' && optarg[0] == '-' && optarg[1] && optarg == argv[optind - 1])
 			optind--;
 	}
 	if (optind < argc)
