@@ -25,7 +25,8 @@ static inline void fuzz_reader(const uint8_t *data, size_t size)
 				FUZZ_ASSERT(ev->kind < KS_KINDS);
 				FUZZ_ASSERT(ev->site == KS_NONE ||
 					    ev->site < names->sites.sites.len);
-				FUZZ_ASSERT(ev->comm == KS_NONE || ev->comm < names->comms.strs.len);
+				FUZZ_ASSERT(ev->comm == KS_NONE ||
+					    ev->comm < names->comms.strs.len);
 				FUZZ_ASSERT(ev->cache == KS_NONE ||
 					    ev->cache < names->caches.strs.len);
 				FUZZ_ASSERT(ev->gfp == KS_NONE || ev->gfp < names->gfps.strs.len);
