@@ -136,6 +136,8 @@ int ks_cmd_report(int argc, char **argv);
 int ks_cmd_info(int argc, char **argv);
 int ks_cmd_import(int argc, char **argv);
 int ks_cmd_record(int argc, char **argv);
+int ks_cmd_check(int argc, char **argv);
+int ks_cmd_doctor(int argc, char **argv);
 
 /* The ancestor's command under its own name. */
 int ks_trace_analyze(int argc, char **argv);
