@@ -79,6 +79,20 @@ void ks_model_free(struct ks_model *model)
 	free(model);
 }
 
+void ks_frag_deinit(struct ks_frag *frag)
+{
+	ks_vec_free(&frag->by_site);
+	ks_vec_free(&frag->by_size);
+	ks_arena_deinit(&frag->arena);
+}
+
+void ks_leaks_deinit(struct ks_leaks *leaks)
+{
+	ks_vec_free(&leaks->sites);
+	ks_vec_free(&leaks->unseen);
+	ks_arena_deinit(&leaks->arena);
+}
+
 size_t ks_model_callers(const struct ks_model *model)
 {
 	size_t i, n = 0;
