@@ -96,6 +96,10 @@ enum {
  */
 int ks_cli_option(struct ks_cli *cli, int opt);
 
+/* A time: "415.2" is the trace's own, "+1.5" counts from its first event. -1 or an exit code. */
+int ks_cli_when(const struct ks_cli *cli, const char *option, const char *arg,
+		struct ks_when *when);
+
 /* Takes the one file argument, where no option named it. -1 or an exit code. */
 int ks_cli_input(struct ks_cli *cli, int argc, char **argv);
 
@@ -145,7 +149,10 @@ int ks_cmd_check(int argc, char **argv);
 int ks_cmd_doctor(int argc, char **argv);
 int ks_cmd_leaks(int argc, char **argv);
 
-/* The ancestor's command under its own name. */
+/* The ancestors' commands under their own names. */
 int ks_trace_analyze(int argc, char **argv);
+int ks_kmemtraced(int argc, char **argv);
+int ks_kmemtrace_check(int argc, char **argv);
+int ks_kmemtrace_report(int argc, char **argv);
 
 #endif

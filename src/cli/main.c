@@ -24,6 +24,9 @@ const struct ks_command ks_commands[] = {
 static const struct ks_command ancestors[] = {
 	{ "trace_analyze", ks_trace_analyze, NULL },
 	{ "trace_analyze.py", ks_trace_analyze, NULL },
+	{ "kmemtraced", ks_kmemtraced, NULL },
+	{ "kmemtrace_check", ks_kmemtrace_check, NULL },
+	{ "kmemtrace-report", ks_kmemtrace_report, NULL },
 };
 
 /* === Internals ============================================================================ */

@@ -118,6 +118,7 @@ void ks_names_deinit(struct ks_names *names)
 	ks_intern_deinit(&names->caches);
 	ks_intern_deinit(&names->comms);
 	ks_intern_deinit(&names->gfps);
+	ks_vec_free(&names->gfp_masks);
 }
 
 u32 ks_sites_add(struct ks_sites *sites, const char *text, size_t len)

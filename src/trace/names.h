@@ -25,6 +25,7 @@ struct ks_names {
 	struct ks_intern caches;
 	struct ks_intern comms;
 	struct ks_intern gfps;
+	KS_VEC(u64) gfp_masks; /* by id in gfps, where the capture has them as numbers */
 };
 
 int ks_names_init(struct ks_names *names);

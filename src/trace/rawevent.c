@@ -386,6 +386,12 @@ u32 ks_rawdec_gfp(struct ks_rawdec *dec, const struct ks_evformat *fmt, u64 mask
 		return KS_NONE;
 	}
 	dec->gfp_ids.items[dec->gfp_ids.len++] = id;
+	while (dec->names->gfp_masks.len <= id)
+		if (!ks_vec_push(&dec->names->gfp_masks)) {
+			dec->nomem = true;
+			return KS_NONE;
+		}
+	dec->names->gfp_masks.items[id] = mask;
 	return id;
 }
 
