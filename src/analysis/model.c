@@ -38,6 +38,7 @@ static const struct {
 	[KS_Q_CACHE_FREE_OF_KMALLOC] = { "cache_free_of_kmalloc",
 					 "kmem_cache_free of kmalloc memory", false },
 	[KS_Q_SHORT_ALLOCS] = { "short_allocs", "allocations smaller than requested", false },
+	[KS_Q_SELF] = { "self_events", "events of the recorder itself, left out", false },
 };
 _Static_assert(ARRAY_SIZE(qualities) == KS_QUALITIES, "a name for every counter");
 

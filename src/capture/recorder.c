@@ -447,54 +447,32 @@ static int start_threads(struct ks_recorder *rec, struct ks_diag *diag)
 
 /* === Internals: leaving ourselves out ===================================================== */
 
-static void wait_for_tids(struct ks_recorder *rec)
-{
-	u32 i;
-
-	for (i = 0; i < rec->readers_len; i++)
-		while (!atomic_load(&rec->readers[i].tid))
-			usleep(100);
-	for (i = 0; i < rec->workers_len; i++)
-		while (!atomic_load(&rec->workers[i].tid))
-			usleep(100);
-}
-
 /*
- * A filter that drops what our threads do, but not what interrupts do while one of them happens to
- * run: those free the objects of everybody. Ids that follow one another make one range.
+ * The file names our own threads, and readers leave their objects out. A filter in the kernel could
+ * do it too, but it would hide half of an object's life: what a thread allocates is often freed in an
+ * interrupt, and the other way round.
  */
-static int leave_out_self(struct ks_recorder *rec, struct ks_diag *diag)
+static int name_self(struct ks_recorder *rec)
 {
-	u32 count = rec->readers_len + rec->workers_len + 1, i, j, *tids;
-	struct ks_strbuf filter;
-	char path[96];
-	int err = 0;
+	u32 count = rec->readers_len + rec->workers_len + 1, i, *tid;
 
-	wait_for_tids(rec);
-	tids = calloc(count, sizeof(*tids));
-	if (!tids)
-		return ks_diag_nomem(diag, "recording");
-	tids[0] = (u32)syscall(SYS_gettid);
-	for (i = 0; i < rec->readers_len; i++)
-		tids[1 + i] = (u32)atomic_load(&rec->readers[i].tid);
-	for (i = 0; i < rec->workers_len; i++)
-		tids[1 + rec->readers_len + i] = (u32)atomic_load(&rec->workers[i].tid);
-	qsort(tids, count, sizeof(*tids), compare_u32);
-	ks_strbuf_init(&filter);
-	for (i = 0; i < count; i = j + 1) {
-		for (j = i; j + 1 < count && tids[j + 1] == tids[j] + 1; j++)
-			;
-		ks_strbuf_printf(&filter,
-				 "%s(common_pid < %u || common_pid > %u || common_flags & 24)",
-				 i ? " && " : "", tids[i], tids[j]);
+	for (i = 0; i < count; i++) {
+		_Atomic pid_t *from = i < rec->readers_len
+					      ? &rec->readers[i].tid
+					      : &rec->workers[i - rec->readers_len].tid;
+
+		tid = ks_vec_push(&rec->meta.self);
+		if (!tid)
+			return -ENOMEM;
+		if (i + 1 == count) {
+			*tid = (u32)syscall(SYS_gettid);
+			break;
+		}
+		while (!atomic_load(from))
+			usleep(100);
+		*tid = (u32)atomic_load(from);
 	}
-	for (i = 0; i < rec->events_len && !err; i++) {
-		snprintf(path, sizeof(path), "events/kmem/%s/filter", rec->events[i]);
-		err = ks_tracefs_write(&rec->tfs, path, ks_strbuf_str(&filter), diag);
-	}
-	ks_strbuf_deinit(&filter);
-	free(tids);
-	return err;
+	return 0;
 }
 
 /* === Internals: ending ==================================================================== */
@@ -588,11 +566,11 @@ int ks_recorder_new(const struct ks_record_opts *opts, struct ks_recorder **ret_
 		err = open_readers(rec, diag);
 	}
 	if (!err)
-		err = ks_td_writer_open(opts->path, &rec->meta, &rec->writer, diag);
-	if (!err)
 		err = start_threads(rec, diag);
-	if (!err && !opts->only_pids)
-		err = leave_out_self(rec, diag);
+	if (!err && !opts->only_pids && name_self(rec))
+		err = ks_diag_nomem(diag, "recording");
+	if (!err)
+		err = ks_td_writer_open(opts->path, &rec->meta, &rec->writer, diag);
 	if (err) {
 		ks_recorder_abort(rec);
 		return err;

@@ -36,7 +36,10 @@ static const char help[] =
 	"      --buffer-size KB     of the kernel's ring, for each CPU (8192)\n"
 	"      --clock NAME         the kernel's trace clock (local)\n"
 	"  -q, --quiet              say nothing unless something is wrong\n"
+	"      --json               accepted, and without effect here\n"
 	"      --strict             exit 4 when events were lost\n"
+	"      --no-pager           never use a pager\n"
+	"      --color WHEN         auto, always, never\n"
 	"  -h, --help               this text\n"
 	"\n"
 	"Exits with the status of COMMAND, with 130 after Ctrl-C.\n";

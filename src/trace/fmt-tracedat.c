@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "trace/ring.h"
+#include "trace/selfless.h"
 
 /* === Data ================================================================================= */
 
@@ -29,6 +30,7 @@ struct tracedat_trace {
 	struct ks_tracedat td;
 	struct ks_rawdec dec;
 	bool convert_ts;
+	struct ks_selfless *selfless; /* NULL: no recorder is to be left out */
 	struct stream *streams;
 	size_t streams_len;
 	struct stream **heap; /* the streams that have a record, the earliest on top */
@@ -124,6 +126,10 @@ static inline bool take(struct tracedat_trace *tt, struct stream *stream, struct
 		stream->info.bad++;
 		return false;
 	}
+	if (tt->selfless && ks_selfless_drops(tt->selfless, ev, ring->data[2])) {
+		info->events_self++;
+		return false;
+	}
 	ev->ts = unlikely(tt->convert_ts) ? convert_ts(tt, ring->ts) : ring->ts;
 	ev->cpu = (u16)stream->cpu;
 	if (unlikely(ev->ts < stream->info.last_ts))
@@ -204,7 +210,7 @@ static int tracedat_next(struct ks_trace *trace, struct ks_batch *ret_batch, str
 
 	while (tt->heap_len && count < BATCH && !err)
 		err = drain_top(tt, &count, diag);
-	if (!err && tt->dec.nomem)
+	if (!err && (tt->dec.nomem || (tt->selfless && tt->selfless->nomem)))
 		err = ks_diag_nomem(diag, "reading a trace.dat");
 	if (!err && !count)
 		err = finish(tt, diag);
@@ -225,6 +231,7 @@ static void tracedat_close(struct ks_trace *trace)
 	free(tt->streams);
 	free(tt->heap);
 	free(tt->batch);
+	ks_selfless_free(tt->selfless);
 	ks_rawdec_deinit(&tt->dec);
 	ks_tracedat_deinit(&tt->td);
 	ks_input_close(tt->input);
@@ -360,6 +367,9 @@ int ks_tracedat_trace_open(struct ks_input *input, struct ks_trace **ret_trace,
 	if (!err && !ks_rawdec_has_events(&tt->dec))
 		err = ks_diag_set(diag, KS_EBADINPUT, "%s: describes no kmem event at all",
 				  ks_input_name(input));
+	if (!err && tt->td.self.len &&
+	    ks_selfless_new(tt->td.self.items, tt->td.self.len, &tt->selfless))
+		err = ks_diag_nomem(diag, "opening a trace.dat");
 	if (!err)
 		err = open_streams(tt, diag);
 	if (err) {

@@ -34,6 +34,7 @@ struct ks_trace_info {
 	u64 overwritten;       /* events that the kernel's ring overwrote before the log begins */
 	u64 events_other;      /* binary only: events that are not ours */
 	u64 events_stack;      /* kernel_stack records */
+	u64 events_self;       /* of the recorder's own objects, left out */
 	u64 records_bad;       /* records and pages that cannot be right */
 	bool unfinished; /* the recorder was killed: the file ends with the last whole block */
 	KS_VEC(struct ks_cpu_info) cpus; /* binary only */

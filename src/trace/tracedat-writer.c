@@ -185,8 +185,12 @@ static void add_machine_options(struct sketch *sk, const struct ks_td_meta *meta
 	ks_strbuf_printf(&sb, "[%s]", meta->clock);
 	put_option(&sk->options, KS_TD_OPT_CLOCK, sb.s, sb.len + 1);
 	put_option(&sk->options, KS_TD_OPT_UNAME, meta->uname, strlen(meta->uname) + 1);
-	put_option(&sk->options, KS_TD_OPT_VERSION, "kmemscope " KS_VERSION,
-		   sizeof("kmemscope " KS_VERSION));
+	/* Other readers only show this text; ours finds the recorder's threads in it. */
+	sb.len = 0;
+	ks_strbuf_puts(&sb, "kmemscope " KS_VERSION);
+	for (i = 0; i < meta->self.len; i++)
+		ks_strbuf_printf(&sb, "%s%u", i ? "," : KS_TD_SELF, meta->self.items[i]);
+	put_option(&sk->options, KS_TD_OPT_VERSION, ks_strbuf_str(&sb), sb.len + 1);
 	put_option_u64(&sk->options, KS_TD_OPT_CPUCOUNT, meta->cpus, 4);
 	for (i = 0; i < meta->cpu_stats.len; i++)
 		put_option(&sk->options, KS_TD_OPT_CPUSTAT,
@@ -454,6 +458,7 @@ void ks_td_meta_deinit(struct ks_td_meta *meta)
 	ks_vec_free(&meta->ftrace_formats);
 	ks_vec_free(&meta->kmem_formats);
 	ks_vec_free(&meta->cpu_stats);
+	ks_vec_free(&meta->self);
 	ks_strbuf_deinit(&meta->header_page);
 	ks_strbuf_deinit(&meta->header_event);
 	ks_strbuf_deinit(&meta->kallsyms);
@@ -711,6 +716,7 @@ int ks_td_repair(const char *path, bool *ret_done, struct ks_diag *diag)
 	struct ks_rawdec dec;
 	struct ks_td_meta meta;
 	struct stat st;
+	size_t i;
 	int err;
 
 	ks_td_meta_init(&meta);
@@ -741,6 +747,14 @@ int ks_td_repair(const char *path, bool *ret_done, struct ks_diag *diag)
 		meta.ring_page_size = buffer->page_size;
 		meta.cpus = td.cpu_count;
 		err = read_meta(&td, &meta, diag);
+		for (i = 0; i < td.self.len && !err; i++) {
+			u32 *tid = ks_vec_push(&meta.self);
+
+			if (tid)
+				*tid = td.self.items[i];
+			else
+				err = ks_diag_nomem(diag, "repairing a capture");
+		}
 		if (!err && adopt_blocks(w, buffer))
 			err = ks_diag_nomem(diag, "repairing a capture");
 		if (!err)

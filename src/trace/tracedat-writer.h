@@ -18,6 +18,7 @@ struct ks_td_meta {
 	KS_VEC(struct ks_strbuf) kmem_formats;
 	struct ks_strbuf kallsyms, printk, cmdlines;
 	KS_VEC(struct ks_strbuf) cpu_stats; /* "CPU: n" and the text of its stats file */
+	KS_VEC(u32) self; /* threads of the recorder, whose objects readers leave out */
 	char clock[64];
 	char uname[256];
 	u32 page_size;	    /* of the machine */

@@ -165,6 +165,24 @@ static void read_text_option(struct ks_cursor *cur, u64 size, char *buf, size_t 
 		buf[n] = '\0';
 }
 
+/* "kmemscope 1.0 self=12,13": who recorded it. */
+static void read_self(struct ks_tracedat *td, struct ks_cursor *cur, u64 size)
+{
+	char *text = ks_cursor_blob(cur, size), *p = text ? strstr(text, KS_TD_SELF) : NULL;
+
+	if (p && !strncmp(text, "kmemscope ", 10))
+		for (p += strlen(KS_TD_SELF); *p >= '0' && *p <= '9'; p += *p == ',') {
+			u32 *tid = ks_vec_push(&td->self);
+
+			if (!tid) {
+				nomem(cur);
+				break;
+			}
+			*tid = (u32)strtoul(p, &p, 10);
+		}
+	free(text);
+}
+
 static void read_section(struct ks_tracedat *td, u32 id, u64 offset, struct ks_rawdec *dec,
 			 struct ks_cursor *ret_cur);
 
@@ -192,6 +210,9 @@ static void read_option(struct ks_tracedat *td, struct ks_cursor *cur, u32 id, u
 	case KS_TD_OPT_OFFSET:
 		read_text_option(cur, size, text, sizeof(text));
 		td->ts_offset = strtoll(text, NULL, 0);
+		break;
+	case KS_TD_OPT_VERSION:
+		read_self(td, cur, size);
 		break;
 	case KS_TD_OPT_CPUCOUNT:
 		td->cpu_count = (u32)ks_cursor_uint(cur, 4);
@@ -640,4 +661,5 @@ void ks_tracedat_deinit(struct ks_tracedat *td)
 	}
 	ks_vec_free(&td->buffers);
 	ks_vec_free(&td->stats);
+	ks_vec_free(&td->self);
 }

@@ -2,7 +2,7 @@
 /*
  * The layout of a trace.dat, version 6 or 7: what it says of the traced machine, and where the
  * pages of each CPU are. Also of the unfinished file that a recorder leaves behind when it is
- * killed (see docs/man/kmemscope-trace.dat.5.rst).
+ * killed (see kmemscope-captures(5)).
  */
 #ifndef KS_TRACE_TRACEDAT_H
 #define KS_TRACE_TRACEDAT_H
@@ -35,6 +35,9 @@ enum {
 };
 
 enum { KS_TD_FL_COMPRESSED = 1 };
+
+/* In the text of KS_TD_OPT_VERSION: the recorder's own threads, with commas in between. */
+#define KS_TD_SELF " self="
 
 /* A piece of one CPU's pages inside an unfinished file. */
 struct ks_td_block {
@@ -83,6 +86,7 @@ struct ks_tracedat {
 	u64 journal_start, journal_end; /* whole blocks lie in between */
 	KS_VEC(struct ks_td_buffer) buffers;
 	KS_VEC(struct ks_td_stat) stats;
+	KS_VEC(u32) self; /* threads of the recorder, whose objects are left out */
 };
 
 /*
