@@ -142,6 +142,11 @@ static int fill_site(struct ks_account *acc, u32 site, struct ks_arena *arena,
 											  : -ENOMEM;
 }
 
+static bool is_named(const struct ks_intern *names, u32 id, const char *name)
+{
+	return id != KS_NONE && !strcmp(ks_intern_get(names, id).s, name);
+}
+
 static u64 window_end(const struct ks_when *when, u64 first_ts, u64 unset)
 {
 	if (!when->set)
@@ -214,18 +219,33 @@ void ks_account_set_start(struct ks_account *acc, u64 first_ts)
 	acc->until = window_end(&acc->filter.until, first_ts, UINT64_MAX);
 }
 
-int ks_account_passes(struct ks_account *acc, enum ks_kind kind, u32 site)
+int ks_account_passes_shape(struct ks_account *acc, const struct ks_group_key *key)
 {
 	const struct ks_filter *filter = &acc->filter;
 	const struct ks_place *place;
 
 	if (filter->malloc_only != filter->cache_only &&
-	    kind != (filter->malloc_only ? KS_KMALLOC : KS_CACHE_ALLOC))
+	    key->kind != (filter->malloc_only ? KS_KMALLOC : KS_CACHE_ALLOC))
 		return 0;
-	if (!filter->branch)
+	if (filter->cache && !is_named(&acc->names->caches, key->cache, filter->cache))
+		return 0;
+	if (!filter->branch && !filter->site)
 		return 1;
-	place = ks_places_get(&acc->places, site);
-	return place ? place->in_branch : -ENOMEM;
+	place = ks_places_get(&acc->places, key->site);
+	if (!place)
+		return -ENOMEM;
+	if (filter->site && strcmp(place->func, filter->site) && strcmp(place->label, filter->site))
+		return 0;
+	return !filter->branch || place->in_branch;
+}
+
+bool ks_account_passes_task(const struct ks_account *acc, const struct ks_group_key *key)
+{
+	const struct ks_filter *filter = &acc->filter;
+
+	return (!filter->by_cpu || key->cpu == filter->cpu) &&
+	       (!filter->by_pid || key->pid == filter->pid) &&
+	       (!filter->comm || is_named(&acc->names->comms, key->comm, filter->comm));
 }
 
 u32 ks_account_group(struct ks_account *acc, const struct ks_group_key *key)

@@ -48,11 +48,6 @@ static inline bool ks_account_in_window(const struct ks_account *acc, u64 ts)
 	return ts >= acc->since && ts < acc->until;
 }
 
-/*
- * Whether allocations of this kind and site pass the filter, but for the window; -ENOMEM.
- */
-int ks_account_passes(struct ks_account *acc, enum ks_kind kind, u32 site);
-
 /* What a group is made from, beside the site. */
 struct ks_group_key {
 	u8 kind;
@@ -61,6 +56,18 @@ struct ks_group_key {
 	s32 node;
 	u64 bytes_alloc;
 };
+
+/*
+ * Whether an allocation passes the filter, but for the window: 1, 0 or -ENOMEM. The parts that ask
+ * for the shape of the event and for the task can be asked apart.
+ */
+int ks_account_passes_shape(struct ks_account *acc, const struct ks_group_key *key);
+bool ks_account_passes_task(const struct ks_account *acc, const struct ks_group_key *key);
+
+static inline int ks_account_passes(struct ks_account *acc, const struct ks_group_key *key)
+{
+	return ks_account_passes_task(acc, key) ? ks_account_passes_shape(acc, key) : 0;
+}
 
 /* The number of the group, whose stats exist from now on; KS_NONE when there is no memory. */
 u32 ks_account_group(struct ks_account *acc, const struct ks_group_key *key);
