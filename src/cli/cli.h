@@ -100,6 +100,9 @@ int ks_cli_option(struct ks_cli *cli, int opt);
 int ks_cli_when(const struct ks_cli *cli, const char *option, const char *arg,
 		struct ks_when *when);
 
+/* The argument of --by. -1 or an exit code. */
+int ks_cli_by(const struct ks_cli *cli, const char *arg, enum ks_by *ret_by);
+
 /* Takes the one file argument, where no option named it. -1 or an exit code. */
 int ks_cli_input(struct ks_cli *cli, int argc, char **argv);
 
@@ -148,6 +151,8 @@ int ks_cmd_record(int argc, char **argv);
 int ks_cmd_check(int argc, char **argv);
 int ks_cmd_doctor(int argc, char **argv);
 int ks_cmd_leaks(int argc, char **argv);
+int ks_cmd_diff(int argc, char **argv);
+int ks_cmd_gate(int argc, char **argv);
 
 /* The ancestors' commands under their own names. */
 int ks_trace_analyze(int argc, char **argv);
