@@ -47,12 +47,7 @@ static int own_option(struct ks_cli *cli, int opt, struct wish *wish)
 	case OPT_BY:
 		return ks_cli_by(cli, optarg, &wish->by);
 	case OPT_MEASURE:
-		if (!ks_measure_parse(optarg, &wish->measure))
-			return -1;
-		return ks_cli_error(cli, KS_EXIT_USAGE,
-				    "--measure '%s': choose one of live waste objects peak total "
-				    "allocs",
-				    optarg);
+		return ks_cli_measure(cli, optarg, &wish->measure);
 	case OPT_NORMALIZE:
 		if (!ks_normal_parse(optarg, &wish->normal))
 			return -1;

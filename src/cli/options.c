@@ -106,6 +106,15 @@ int ks_cli_by(const struct ks_cli *cli, const char *arg, enum ks_by *ret_by)
 	return KS_EXIT_USAGE;
 }
 
+int ks_cli_measure(const struct ks_cli *cli, const char *arg, enum ks_measure *ret_measure)
+{
+	if (!ks_measure_parse(arg, ret_measure))
+		return -1;
+	return ks_cli_error(cli, KS_EXIT_USAGE,
+			    "--measure '%s': choose one of live waste objects peak total allocs",
+			    arg);
+}
+
 int ks_cli_option(struct ks_cli *cli, int opt)
 {
 	switch (opt) {
