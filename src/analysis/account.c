@@ -184,6 +184,35 @@ void ks_account_deinit(struct ks_account *acc)
 	ks_places_deinit(&acc->places);
 }
 
+struct ks_stat ks_tally_total(const struct ks_tally *tally)
+{
+	struct ks_stat sum = { .peak_bytes = tally->total.peak_bytes,
+			       .peak_ts = tally->total.peak_ts,
+			       .first_ts = UINT64_MAX };
+	size_t i;
+
+	for (i = 0; i < tally->groups.len; i++) {
+		const struct ks_stat *stat = &tally->groups.items[i];
+
+		if (!stat->allocs && !stat->failed)
+			continue;
+		sum.allocs += stat->allocs;
+		sum.frees += stat->frees;
+		sum.implied_frees += stat->implied_frees;
+		sum.failed += stat->failed;
+		sum.total_bytes += stat->total_bytes;
+		sum.total_req += stat->total_req;
+		sum.live_objs += stat->live_objs;
+		sum.live_bytes += stat->live_bytes;
+		sum.live_req += stat->live_req;
+		sum.first_ts = ks_min(sum.first_ts, stat->first_ts);
+		sum.last_ts = ks_max(sum.last_ts, stat->last_ts);
+	}
+	if (sum.first_ts == UINT64_MAX)
+		sum.first_ts = 0;
+	return sum;
+}
+
 void ks_account_set_start(struct ks_account *acc, u64 first_ts)
 {
 	acc->since = window_end(&acc->filter.since, first_ts, 0);
@@ -255,13 +284,10 @@ void ks_account_other(struct ks_account *acc, enum ks_level level, u32 group, bo
 {
 	struct ks_tally *tally = &acc->tally[level];
 
-	if (failed) {
+	if (failed)
 		ks_stat_failed(&tally->groups.items[group], ts);
-		ks_stat_failed(&tally->total, ts);
-	} else {
+	else
 		ks_stat_alloc_unpaired(&tally->groups.items[group], req, bytes, ts);
-		ks_stat_alloc_unpaired(&tally->total, req, bytes, ts);
-	}
 }
 
 int ks_account_error(const struct ks_account *acc, struct ks_diag *diag)
@@ -281,7 +307,7 @@ int ks_account_fill(struct ks_account *acc, enum ks_level level, struct ks_model
 	model->by = acc->by;
 	model->level = level;
 	for (i = 0; i < KS_LEVELS; i++)
-		model->levels[i] = acc->tally[i].total;
+		model->levels[i] = ks_tally_total(&acc->tally[i]);
 	for (i = 0; i < tally->groups.len; i++) {
 		u64 key = acc->keys.keys.items[i];
 		struct ks_group *group;

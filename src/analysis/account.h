@@ -12,10 +12,16 @@
 #include "base/map64.h"
 #include "trace/event.h"
 
+/*
+ * While events come in, of the total only the live bytes and their peak are kept: the rest is the sum
+ * of the groups, and is worked out at the end.
+ */
 struct ks_tally {
 	KS_VEC(struct ks_stat) groups; /* by group number */
 	struct ks_stat total;
 };
+
+struct ks_stat ks_tally_total(const struct ks_tally *tally);
 
 struct ks_account {
 	enum ks_by by;
@@ -75,15 +81,21 @@ static inline bool ks_by_is_task(enum ks_by by)
 static inline void ks_account_alloc(struct ks_account *acc, enum ks_level level, u32 group, u64 req,
 				    u64 bytes, u64 ts)
 {
-	ks_stat_alloc(&acc->tally[level].groups.items[group], req, bytes, ts);
-	ks_stat_alloc(&acc->tally[level].total, req, bytes, ts);
+	struct ks_tally *tally = &acc->tally[level];
+
+	ks_stat_alloc(&tally->groups.items[group], req, bytes, ts);
+	tally->total.live_bytes += bytes;
+	if (tally->total.live_bytes > tally->total.peak_bytes) {
+		tally->total.peak_bytes = tally->total.live_bytes;
+		tally->total.peak_ts = ts;
+	}
 }
 
 static inline void ks_account_end(struct ks_account *acc, enum ks_level level, u32 group, u64 req,
 				  u64 bytes, u64 ts, bool implied)
 {
 	ks_stat_end(&acc->tally[level].groups.items[group], req, bytes, ts, implied);
-	ks_stat_end(&acc->tally[level].total, req, bytes, ts, implied);
+	acc->tally[level].total.live_bytes -= bytes;
 }
 
 /* Failed and unpaired allocations. */

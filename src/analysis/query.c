@@ -30,6 +30,8 @@ struct counted {
 	u32 bytes_req, bytes_alloc;
 };
 
+enum { PREFETCH_AHEAD = 16 };
+
 struct query {
 	struct ks_account *account;
 	struct counted *in_slot[KS_LEVELS];
@@ -142,7 +144,7 @@ static inline void end_counted(struct query *q, struct counted *obj, u8 level, u
 static int run_block(struct query *q, const struct ks_db_block *block)
 {
 	struct ks_account *acc = q->account;
-	const u32 *slot = block->slots;
+	const u32 *slot = block->slots, *slots_end = slot + block->slots_len;
 	u32 i;
 
 	for (i = 0; i < block->count; i++) {
@@ -151,6 +153,8 @@ static int run_block(struct query *q, const struct ks_db_block *block)
 		u64 ts = block->ts[i];
 		u32 group;
 
+		if (slot + PREFETCH_AHEAD < slots_end) /* nearly all are slab objects */
+			__builtin_prefetch(&q->in_slot[KS_SLAB][slot[PREFETCH_AHEAD]], 1);
 		switch (plan->op) {
 		case KS_OP_FREE:
 			end_counted(q, &q->in_slot[plan->level][*slot++], plan->level, ts, false);
@@ -216,8 +220,9 @@ void ks_tally_pack(const struct ks_account *acc, struct ks_strbuf *sb)
 
 	for (level = 0; level < KS_LEVELS; level++) {
 		const struct ks_tally *tally = &acc->tally[level];
+		struct ks_stat total = ks_tally_total(tally);
 
-		pack_stat(sb, &tally->total);
+		pack_stat(sb, &total);
 		ks_pack_varint(sb, tally->groups.len);
 		for (i = 0; i < tally->groups.len; i++) {
 			ks_pack_varint(sb, (u32)(acc->keys.keys.items[i] + 1)); /* the site */

@@ -57,7 +57,10 @@ def frame(data, offset, stored, raw):
 
 
 def numbers(raw, code):
-    return struct.unpack(f"<{len(raw) // struct.calcsize(code)}{code}", raw)
+    """A column in byte planes: all lowest bytes, then all next ones."""
+    count = len(raw) // struct.calcsize(code)
+    planes = [raw[i:i + count] for i in range(0, len(raw), count or 1)]
+    return struct.unpack(f"<{count}{code}", bytes(byte for number in zip(*planes) for byte in number))
 
 
 def read_tail(data):
@@ -151,7 +154,7 @@ def read_summary(summary, events):
     assert lines == comments + len(events) and (others, stacks, dropped) == (0, 0, 0)
     kinds = summary.varints(summary.varint())
     assert kinds == [sum(event[1] == kind for event in events) for kind in KINDS] + [0]
-    assert len(summary.varints(summary.varint())) == 15
+    assert len(summary.varints(summary.varint())) == 16
     for _ in range(summary.varint()):
         summary.varints(6)
     for _ in range(summary.varint()):
