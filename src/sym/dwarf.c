@@ -21,7 +21,7 @@
 
 struct loader {
 	struct ks_code_map *map;
-	struct ks_intern full; /* paths as DWARF has them, made absolute */
+	struct ks_intern full; /* paths as DWARF has them, cleaned */
 	Dwarf *dwarf;
 };
 
@@ -57,7 +57,10 @@ static const char *string_attr(Dwarf_Die *die, unsigned int name)
 	return dwarf_formstring(dwarf_attr(die, name, &attr));
 }
 
-/* The id of the unit's absolute path in full; KS_NONE for lack of memory. */
+/*
+ * The id of the unit's path in full; KS_NONE for lack of memory. A relative name is from the top
+ * already, of the sources or, for generated files, of the build; unless it climbs out of it.
+ */
 static u32 unit_path(struct loader *l, Dwarf_Die *cu)
 {
 	const char *name = string_attr(cu, DW_AT_name), *dir = string_attr(cu, DW_AT_comp_dir);
@@ -65,7 +68,7 @@ static u32 unit_path(struct loader *l, Dwarf_Die *cu)
 	u32 id = KS_NONE;
 
 	ks_strbuf_init(&sb);
-	if (name && name[0] != '/' && dir)
+	if (name && !strncmp(name, "../", 3) && dir)
 		ks_strbuf_printf(&sb, "%s/", dir);
 	ks_strbuf_puts(&sb, name ? name : "?");
 	if (!sb.failed) {
