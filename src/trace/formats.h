@@ -6,9 +6,6 @@
 #include "trace/input.h"
 #include "trace/reader.h"
 
-#define KS_DB_MAGIC	"KSDB\r\n\x1a\n"
-#define KS_DB_MAGIC_LEN 8
-
 int ks_text_trace_open(struct ks_input *input, struct ks_trace **ret_trace, struct ks_diag *diag);
 int ks_ksdb_trace_open(struct ks_input *input, struct ks_trace **ret_trace, struct ks_diag *diag);
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "trace/formats.h"
+#include "trace/ksdb-format.h"
 
 /* === Data ================================================================================= */
 
@@ -20,7 +21,7 @@ static const struct {
 	size_t magic_len;
 	int (*open)(struct ks_input *input, struct ks_trace **ret_trace, struct ks_diag *diag);
 } formats[] = {
-	{ "a kmemscope DB", KS_DB_MAGIC, KS_DB_MAGIC_LEN, NULL },
+	{ "a kmemscope DB", KS_DB_MAGIC, KS_DB_MAGIC_LEN, ks_ksdb_trace_open },
 	{ "a trace-cmd trace.dat", "\x17\x08\x44tracing", 10, NULL },
 	{ "a perf.data file", "PERFILE2", 8, NULL },
 	{ "a perf.data file", "2ELIFREP", 8, NULL },

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: LGPL-2.1-only */
+/* The analyser's entry points: a capture or a DB in, a model out. */
+#ifndef KS_ANALYSIS_ANALYSIS_H
+#define KS_ANALYSIS_ANALYSIS_H
+
+#include "analysis/filter.h"
+#include "analysis/model.h"
+#include "base/diag.h"
+#include "sym/sym.h"
+
+struct ks_analysis_opts {
+	enum ks_by by;
+	enum ks_level level;
+	struct ks_filter filter;
+	struct ks_resolver *resolver; /* may be NULL */
+	/* Called now and then with how far along it is; total 0 = not known. Not 0: stop, -EINTR. */
+	int (*progress)(void *ctx, u64 done, u64 total);
+	void *progress_ctx;
+};
+
+/* Reads the capture, or asks the DB, at @path. */
+int ks_analyze(const char *path, const struct ks_analysis_opts *opts, struct ks_model **ret_model,
+	       struct ks_diag *diag);
+
+/* Reads the capture and writes all of it into a DB. The model is by site, without a filter. */
+int ks_import(const char *path, const char *db_path, const struct ks_analysis_opts *opts,
+	      struct ks_model **ret_model, struct ks_diag *diag);
+
+#endif

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: LGPL-2.1-only
+/* Where call sites are. */
+#include "analysis/places.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/strbuf.h"
+
+/* === Internals ============================================================================ */
+
+static const char *keep(struct ks_places *places, const char *s)
+{
+	return s && *s ? ks_arena_strndup(&places->arena, s, strlen(s)) : "";
+}
+
+/* "func+0xoff [module]"; where there is no function, what the trace says. */
+static const char *make_label(struct ks_places *places, const struct ks_site *site,
+			      const struct ks_place *place)
+{
+	struct ks_strbuf sb;
+	const char *label;
+
+	ks_strbuf_init(&sb);
+	if (*place->func)
+		ks_strbuf_printf(&sb, "%s+0x%llx", place->func, (unsigned long long)place->offset);
+	else if (site->addr)
+		ks_strbuf_printf(&sb, "0x%llx", (unsigned long long)site->addr);
+	else
+		ks_strbuf_puts(&sb, *site->text ? site->text : "unknown");
+	if (*place->module)
+		ks_strbuf_printf(&sb, " [%s]", place->module);
+	label = sb.failed ? NULL : ks_arena_strndup(&places->arena, sb.s, sb.len);
+	ks_strbuf_deinit(&sb);
+	return label;
+}
+
+static int resolve(struct ks_places *places, u32 id, struct ks_place *ret)
+{
+	const struct ks_site *site = ks_sites_get(&places->names->sites, id);
+	struct ks_sym_query query = {
+		.func = site->func,
+		.module = site->module,
+		.offset = site->offset,
+		.addr = site->addr,
+	};
+	struct ks_sym_place found = {
+		.func = site->func,
+		.module = site->module,
+		.offset = site->offset,
+	};
+	struct ks_place place = { .known = true };
+
+	if (places->resolver && ks_resolver_lookup(places->resolver, &query, &found))
+		return -1;
+	place.func = keep(places, found.func);
+	place.module = keep(places, found.module);
+	place.path = keep(places, found.path);
+	place.offset = found.offset;
+	if (!place.func || !place.module || !place.path)
+		return -1;
+	place.label = make_label(places, site, &place);
+	place.in_branch = !places->branch || ks_path_in_branch(place.path, places->branch);
+	*ret = place;
+	return place.label ? 0 : -1;
+}
+
+/* === Public =============================================================================== */
+
+void ks_places_init(struct ks_places *places, const struct ks_names *names,
+		    struct ks_resolver *resolver, const char *branch)
+{
+	memset(places, 0, sizeof(*places));
+	places->names = names;
+	places->resolver = resolver;
+	places->branch = branch;
+	ks_arena_init(&places->arena);
+	places->unknown = (struct ks_place){
+		.label = "unknown",
+		.func = "",
+		.module = "",
+		.path = "",
+		.known = true,
+		.in_branch = !branch,
+	};
+}
+
+void ks_places_deinit(struct ks_places *places)
+{
+	ks_vec_free(&places->places);
+	ks_arena_deinit(&places->arena);
+}
+
+const struct ks_place *ks_places_get(struct ks_places *places, u32 site)
+{
+	struct ks_place *place;
+
+	if (site == KS_NONE)
+		return &places->unknown;
+	if (site < places->places.len && places->places.items[site].known)
+		return &places->places.items[site];
+	if (ks_vec_reserve(&places->places, (size_t)site + 1))
+		return NULL;
+	while (places->places.len <= site)
+		if (!ks_vec_push(&places->places))
+			return NULL;
+	place = &places->places.items[site];
+	return resolve(places, site, place) ? NULL : place;
+}
