@@ -53,7 +53,8 @@ static u32 new_site_group(struct ks_account *acc, u32 site)
 	if (!place)
 		return KS_NONE;
 	if (acc->by == KS_BY_MODULE)
-		return group_of_name(acc, *place->module || !*place->func ? place->module : "kernel");
+		return group_of_name(acc,
+				     *place->module || !*place->func ? place->module : "kernel");
 	return group_of_name(acc, place->func);
 }
 
@@ -122,7 +123,8 @@ static const char *label_of(struct ks_account *acc, struct ks_arena *arena, u64 
 	return "?";
 }
 
-static int fill_site(struct ks_account *acc, u32 site, struct ks_arena *arena, struct ks_group *group)
+static int fill_site(struct ks_account *acc, u32 site, struct ks_arena *arena,
+		     struct ks_group *group)
 {
 	const struct ks_place *place = ks_places_get(&acc->places, site);
 	const struct ks_site *raw = ks_sites_get(&acc->names->sites, site);
@@ -136,7 +138,8 @@ static int fill_site(struct ks_account *acc, u32 site, struct ks_arena *arena, s
 	group->text = ks_arena_strndup(arena, raw->text, strlen(raw->text));
 	group->offset = place->offset;
 	group->addr = raw->addr;
-	return group->label && group->func && group->module && group->path && group->text ? 0 : -ENOMEM;
+	return group->label && group->func && group->module && group->path && group->text ? 0
+											  : -ENOMEM;
 }
 
 static u64 window_end(const struct ks_when *when, u64 first_ts, u64 unset)

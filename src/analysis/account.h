@@ -24,8 +24,9 @@ struct ks_account {
 	const struct ks_names *names;
 	struct ks_map64 keys;	  /* a group's key -> its number */
 	struct ks_intern strings; /* functions and modules, whose keys are numbers in here */
-	KS_VEC(u32) group_of_site; /* by site + 1: KS_NONE = not asked yet; functions, modules, sites */
-	u64 since, until;	  /* the filter's window, in trace time */
+	KS_VEC(u32)
+	group_of_site;	  /* by site + 1: KS_NONE = not asked yet; functions, modules, sites */
+	u64 since, until; /* the filter's window, in trace time */
 	struct ks_tally tally[KS_LEVELS];
 };
 

@@ -127,11 +127,12 @@ static int analyze_db(const char *path, const struct ks_analysis_opts *opts,
 	if (!err && ready)
 		err = ks_tally_unpack(&account, &b);
 	if (err)
-		err = err == -ENOMEM ? ks_diag_nomem(diag, "asking a DB")
-				     : ks_diag_set(diag, KS_EBADINPUT,
-						   "%s: the DB is damaged: its summary makes no sense; "
-						   "make it again from the capture",
-						   path);
+		err = err == -ENOMEM
+			      ? ks_diag_nomem(diag, "asking a DB")
+			      : ks_diag_set(diag, KS_EBADINPUT,
+					    "%s: the DB is damaged: its summary makes no sense; "
+					    "make it again from the capture",
+					    path);
 	if (!err && !ready)
 		err = ks_query_blocks(db, opts, facts.first_ts, &account, diag);
 	if (!err)

@@ -14,9 +14,9 @@
 /* The plain counters, in the order of the file. */
 static size_t counters_of(struct ks_facts *facts, u64 *ret[], size_t cap)
 {
-	u64 *all[] = { &facts->first_ts,	  &facts->last_ts,     &facts->lines,
-		       &facts->lines_comment,	  &facts->lines_other_event,
-		       &facts->lines_stack,	  &facts->misuses_dropped };
+	u64 *all[] = { &facts->first_ts,       &facts->last_ts,		  &facts->lines,
+		       &facts->lines_comment,  &facts->lines_other_event, &facts->lines_stack,
+		       &facts->misuses_dropped };
 
 	memcpy(ret, all, ks_min(sizeof(all), cap * sizeof(*ret)));
 	return ARRAY_SIZE(all);

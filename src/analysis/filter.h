@@ -22,8 +22,8 @@ struct ks_filter {
 
 static inline bool ks_filter_is_empty(const struct ks_filter *filter)
 {
-	return filter->malloc_only == filter->cache_only && !filter->branch &&
-	       !filter->since.set && !filter->until.set;
+	return filter->malloc_only == filter->cache_only && !filter->branch && !filter->since.set &&
+	       !filter->until.set;
 }
 
 #endif

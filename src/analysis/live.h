@@ -17,7 +17,7 @@ struct ks_obj {
 	u32 bytes_req, bytes_alloc;
 	u32 ts_low; /* since the first event: 48 bits of ns are 78 hours */
 	u16 ts_high;
-	u16 cpu : 11; /* KS_OBJ_CPU_MAX stands for itself, all above, and unknown */
+	u16 cpu : 11;	 /* KS_OBJ_CPU_MAX stands for itself, all above, and unknown */
 	u16 counted : 1; /* it passed the filter */
 	u16 kind : 4;	 /* of the allocation, or KS_OBJ_DEAD */
 } __attribute__((packed, aligned(4)));

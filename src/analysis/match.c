@@ -111,7 +111,8 @@ static int match_stray_free(struct ks_matcher *m, const struct ks_event *ev, str
 	if (recent->items[at].ptr == ev->ptr &&
 	    recent->items[at].lost_windows == m->lost_windows + 1) {
 		match->op = KS_OP_FREE_AGAIN;
-		return note_misuse(m, KS_Q_SECOND_FREES, recent->items[at].alloc_site, ev->site, ev);
+		return note_misuse(m, KS_Q_SECOND_FREES, recent->items[at].alloc_site, ev->site,
+				   ev);
 	}
 	match->op = KS_OP_FREE_BEFORE;
 	m->quality[KS_Q_FREES_BEFORE]++;
@@ -202,7 +203,8 @@ void ks_matcher_deinit(struct ks_matcher *m)
 
 int ks_matcher_step(struct ks_matcher *m, const struct ks_event *ev, struct ks_match *ret_match)
 {
-	struct ks_match match = { .op = KS_OP_NOTHING, .level = (u8)ks_level_of(ev->kind),
+	struct ks_match match = { .op = KS_OP_NOTHING,
+				  .level = (u8)ks_level_of(ev->kind),
 				  .slot = KS_NONE };
 	int err;
 

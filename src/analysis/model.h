@@ -36,21 +36,21 @@ const char *ks_level_name(enum ks_level level);
  * or inferred has a counter here. They are of the whole capture, whatever the filter.
  */
 enum ks_quality {
-	KS_Q_LOST_EVENTS,	 /* events that the capture says it lost */
-	KS_Q_LOST_WINDOWS,	 /* places where it lost some */
-	KS_Q_OVERWRITTEN,	 /* events overwritten in the ring before the log begins */
-	KS_Q_UNPARSED,		 /* lines or records not understood */
-	KS_Q_IMPOSSIBLE,	 /* records that cannot be true: an object of 4 GiB and more */
-	KS_Q_UNPAIRABLE,	 /* events without an address to pair by */
-	KS_Q_BACKWARDS,		 /* events with an earlier time than the one before */
-	KS_Q_FAILED_ALLOCS,	 /* allocations that returned NULL */
-	KS_Q_NULL_FREES,	 /* kfree(NULL), which is legal and common */
-	KS_Q_FREES_BEFORE,	 /* frees of objects that were allocated before the capture or unseen */
-	KS_Q_IMPLIED_FREES,	 /* objects that ended because their address was allocated again */
-	KS_Q_SECOND_FREES,	 /* frees of an address that was freed last, with no allocation seen */
-	KS_Q_KFREE_OF_CACHE,	 /* kfree() of kmem_cache memory: legal since Linux 6.4 */
+	KS_Q_LOST_EVENTS,    /* events that the capture says it lost */
+	KS_Q_LOST_WINDOWS,   /* places where it lost some */
+	KS_Q_OVERWRITTEN,    /* events overwritten in the ring before the log begins */
+	KS_Q_UNPARSED,	     /* lines or records not understood */
+	KS_Q_IMPOSSIBLE,     /* records that cannot be true: an object of 4 GiB and more */
+	KS_Q_UNPAIRABLE,     /* events without an address to pair by */
+	KS_Q_BACKWARDS,	     /* events with an earlier time than the one before */
+	KS_Q_FAILED_ALLOCS,  /* allocations that returned NULL */
+	KS_Q_NULL_FREES,     /* kfree(NULL), which is legal and common */
+	KS_Q_FREES_BEFORE,   /* frees of objects that were allocated before the capture or unseen */
+	KS_Q_IMPLIED_FREES,  /* objects that ended because their address was allocated again */
+	KS_Q_SECOND_FREES,   /* frees of an address that was freed last, with no allocation seen */
+	KS_Q_KFREE_OF_CACHE, /* kfree() of kmem_cache memory: legal since Linux 6.4 */
 	KS_Q_CACHE_FREE_OF_KMALLOC, /* kmem_cache_free() of kmalloc memory: never legal */
-	KS_Q_SHORT_ALLOCS,	 /* fewer bytes allocated than requested */
+	KS_Q_SHORT_ALLOCS,	    /* fewer bytes allocated than requested */
 	KS_QUALITIES
 };
 
@@ -93,10 +93,10 @@ struct ks_model {
 
 	/* Of the whole capture. */
 	const char *format;
-	const char *clock;	/* "seconds", "ticks", "none" */
-	u64 events_total;	/* that the engine used */
+	const char *clock; /* "seconds", "ticks", "none" */
+	u64 events_total;  /* that the engine used */
 	u64 events[KS_KINDS];
-	u64 first_ts, last_ts;	/* of them */
+	u64 first_ts, last_ts; /* of them */
 	u64 sites, caches, comms;
 	bool ptrs_hashed;
 	u64 lines, lines_comment, lines_other_event, lines_stack;

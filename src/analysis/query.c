@@ -115,7 +115,8 @@ static inline void end_counted(struct query *q, struct counted *obj, u8 level, u
 {
 	if (obj->group == KS_NONE || !ks_account_in_window(q->account, ts))
 		return;
-	ks_account_end(q->account, level, obj->group, obj->bytes_req, obj->bytes_alloc, ts, implied);
+	ks_account_end(q->account, level, obj->group, obj->bytes_req, obj->bytes_alloc, ts,
+		       implied);
 	obj->group = KS_NONE;
 }
 
@@ -144,7 +145,8 @@ static int run_block(struct query *q, const struct ks_db_block *block)
 			if (unlikely(group == KS_NONE))
 				return -ENOMEM;
 			*obj = (struct counted){ group, plan->bytes_req, plan->bytes_alloc };
-			ks_account_alloc(acc, plan->level, group, plan->bytes_req, plan->bytes_alloc, ts);
+			ks_account_alloc(acc, plan->level, group, plan->bytes_req,
+					 plan->bytes_alloc, ts);
 			break;
 		case KS_OP_ALLOC_FAILED:
 		case KS_OP_ALLOC_UNPAIRED:

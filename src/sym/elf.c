@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* === Internals ============================================================================ */
@@ -47,13 +48,18 @@ bool ks_elf_is_magic(const void *data, size_t len)
 
 int ks_elf_open(struct ks_elf *elf, const char *path, struct ks_diag *diag)
 {
+	struct stat st;
 	int err;
 
 	*elf = (struct ks_elf){ .path = path, .fd = -1 };
 	elf_version(EV_CURRENT);
 	elf->fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (elf->fd < 0)
-		return ks_diag_set(diag, -errno, "%s: cannot open: %s", path, strerror(errno));
+	if (elf->fd < 0 || fstat(elf->fd, &st)) {
+		err = ks_diag_set(diag, -errno, "%s: cannot open: %s", path, strerror(errno));
+		ks_elf_close(elf);
+		return err;
+	}
+	elf->size = (u64)st.st_size;
 	elf->elf = elf_begin(elf->fd, ELF_C_READ_MMAP, NULL);
 	if (!elf->elf || elf_kind(elf->elf) != ELF_K_ELF)
 		err = ks_diag_set(diag, KS_EBADINPUT, "%s: is not an ELF file", path);

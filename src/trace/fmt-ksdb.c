@@ -66,7 +66,8 @@ static int ksdb_next(struct ks_trace *trace, struct ks_batch *ret_batch, struct 
 	if (kt->next_block == ks_db_blocks(kt->db))
 		return 0;
 	err = ks_db_block_read(kt->db, kt->next_block,
-			       KS_DB_TASKS | KS_DB_TIMES | KS_DB_SLOTS | KS_DB_PTRS, &kt->block, diag);
+			       KS_DB_TASKS | KS_DB_TIMES | KS_DB_SLOTS | KS_DB_PTRS, &kt->block,
+			       diag);
 	if (err)
 		return err;
 	kt->next_block++;

@@ -85,7 +85,8 @@ static int write_frame(struct ks_db_writer *w, const void *data, size_t len, u64
 		return ks_diag_nomem(diag, "writing a DB");
 	got = ZSTD_compress2(w->zstd, w->packed.s, w->packed.cap, data, len);
 	if (ZSTD_isError(got))
-		return ks_diag_set(diag, -EIO, "compressing a DB failed: %s", ZSTD_getErrorName(got));
+		return ks_diag_set(diag, -EIO, "compressing a DB failed: %s",
+				   ZSTD_getErrorName(got));
 	err = ks_outfile_write(&w->out, w->packed.s, got, diag);
 	if (err)
 		return err;

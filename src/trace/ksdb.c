@@ -65,9 +65,10 @@ enum { MAX_SECTION = 1 << 30, MAX_TABLE = 1 << 24 };
 
 static int damaged(const struct ks_db *db, u64 offset, const char *what, struct ks_diag *diag)
 {
-	return ks_diag_set(diag, KS_EBADINPUT,
-			   "%s: the DB is damaged: %s (at byte %llu); make it again from the capture",
-			   db->path, what, (unsigned long long)offset);
+	return ks_diag_set(
+		diag, KS_EBADINPUT,
+		"%s: the DB is damaged: %s (at byte %llu); make it again from the capture",
+		db->path, what, (unsigned long long)offset);
 }
 
 static int read_at(const struct ks_db *db, u64 offset, void *buf, size_t len, struct ks_diag *diag)
@@ -80,8 +81,8 @@ static int read_at(const struct ks_db *db, u64 offset, void *buf, size_t len, st
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0)
-			return ks_diag_set(diag, -errno, "%s: cannot read at byte %llu: %s", db->path,
-					   (unsigned long long)offset, strerror(errno));
+			return ks_diag_set(diag, -errno, "%s: cannot read at byte %llu: %s",
+					   db->path, (unsigned long long)offset, strerror(errno));
 		if (!n)
 			return damaged(db, offset, "the file ends too early", diag);
 		p += n;
@@ -178,7 +179,8 @@ static bool block_fits(const struct ks_db *db, const struct block_entry *e)
 		at += c[i].stored;
 	}
 	return e->info.count && e->info.count <= KS_DB_BLOCK_EVENTS &&
-	       c[KS_COL_SHAPES].raw <= MAX_TABLE && c[KS_COL_SHAPE_OF].raw == e->info.count * 2ull &&
+	       c[KS_COL_SHAPES].raw <= MAX_TABLE &&
+	       c[KS_COL_SHAPE_OF].raw == e->info.count * 2ull &&
 	       c[KS_COL_TASK_OF].raw == e->info.count * 2ull &&
 	       c[KS_COL_TS].raw == e->info.count * (e->wide_ts ? 8ull : 4ull) &&
 	       c[KS_COL_SLOT].raw % 4 == 0 && c[KS_COL_SLOT].raw <= e->info.count * 4ull &&
@@ -243,7 +245,8 @@ static int read_tail(struct ks_db *db, u64 offset, u32 len, struct ks_diag *diag
 		return ks_diag_nomem(diag, "reading a DB");
 	err = read_section(db, &tail, zstd, "the names", &names, &names_len, diag);
 	if (!err)
-		err = read_section(db, &tail, zstd, "the summary", &db->summary, &db->summary_len, diag);
+		err = read_section(db, &tail, zstd, "the summary", &db->summary, &db->summary_len,
+				   diag);
 	if (!err)
 		err = read_section(db, &tail, zstd, "the index", &index, &index_len, diag);
 	ZSTD_freeDCtx(zstd);
@@ -286,15 +289,16 @@ static int read_header(struct ks_db *db, struct ks_diag *diag)
 	tail_offset = ks_bytes_u64(&b);
 	tail_len = ks_bytes_u32(&b);
 	if (version != KS_DB_VERSION || size != KS_DB_HEADER_SIZE)
-		return ks_diag_set(diag, KS_EBADINPUT,
-				   "%s: is a kmemscope DB of version %u; this program reads version %u",
-				   db->path, version, KS_DB_VERSION);
+		return ks_diag_set(
+			diag, KS_EBADINPUT,
+			"%s: is a kmemscope DB of version %u; this program reads version %u",
+			db->path, version, KS_DB_VERSION);
 	if (crc32(0, header, sizeof(header) - 4) != ks_bytes_u32(&b))
 		return damaged(db, 0, "the checksum of the header is wrong", diag);
 	if (features & ~KS_DB_FEATURES)
 		return ks_diag_set(diag, KS_EBADINPUT,
-				   "%s: uses features 0x%llx that this program does not know", db->path,
-				   (unsigned long long)(features & ~KS_DB_FEATURES));
+				   "%s: uses features 0x%llx that this program does not know",
+				   db->path, (unsigned long long)(features & ~KS_DB_FEATURES));
 	return read_tail(db, tail_offset, tail_len, diag);
 }
 
@@ -368,7 +372,8 @@ static bool all_below(const u16 *values, u32 count, u32 limit)
 }
 
 /* The events' shapes must ask for exactly the slots and pointers that there are. */
-static bool counts_agree(const struct ks_db *db, const struct ks_db_block *block, unsigned int columns)
+static bool counts_agree(const struct ks_db *db, const struct ks_db_block *block,
+			 unsigned int columns)
 {
 	u8 has_slot[KS_DB_BLOCK_EVENTS], has_ptr[KS_DB_BLOCK_EVENTS];
 	u32 i, slots = 0, ptrs = 0;
@@ -553,7 +558,8 @@ int ks_db_block_read(struct ks_db *db, size_t i, unsigned int columns, struct ks
 	block->ptrs = buf->ptrs;
 	block->ptrs_len = (u32)(e->columns[KS_COL_PTR].raw / 8);
 	ks_bytes_init(&b, buf->table, e->columns[KS_COL_SHAPES].raw);
-	if (parse_tables(db, &b, block) || !all_below(buf->shape_of, block->count, block->shapes_len) ||
+	if (parse_tables(db, &b, block) ||
+	    !all_below(buf->shape_of, block->count, block->shapes_len) ||
 	    ((columns & KS_DB_TASKS) && !all_below(buf->task_of, block->count, block->tasks_len)) ||
 	    !counts_agree(db, block, columns))
 		return damaged(db, e->info.offset, "the tables of a block make no sense", diag);
