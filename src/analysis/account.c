@@ -55,7 +55,7 @@ static u32 new_site_group(struct ks_account *acc, u32 site)
 	if (acc->by == KS_BY_MODULE)
 		return group_of_name(acc,
 				     *place->module || !*place->func ? place->module : "kernel");
-	return group_of_name(acc, place->func);
+	return group_of_name(acc, place->owner);
 }
 
 static u32 group_of_site(struct ks_account *acc, u32 site)
@@ -242,6 +242,15 @@ void ks_account_other(struct ks_account *acc, enum ks_level level, u32 group, bo
 		ks_stat_alloc_unpaired(&tally->groups.items[group], req, bytes, ts);
 		ks_stat_alloc_unpaired(&tally->total, req, bytes, ts);
 	}
+}
+
+int ks_account_error(const struct ks_account *acc, struct ks_diag *diag)
+{
+	if (!acc->places.diag.err)
+		return ks_diag_nomem(diag, "accounting events");
+	if (diag)
+		*diag = acc->places.diag;
+	return acc->places.diag.err;
 }
 
 int ks_account_fill(struct ks_account *acc, enum ks_level level, struct ks_model *model)

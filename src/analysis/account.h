@@ -83,6 +83,9 @@ static inline void ks_account_end(struct ks_account *acc, enum ks_level level, u
 void ks_account_other(struct ks_account *acc, enum ks_level level, u32 group, bool failed, u64 req,
 		      u64 bytes, u64 ts);
 
+/* Reports why one of these failed: no memory, or a kernel tree that can't be read. Returns -errno. */
+int ks_account_error(const struct ks_account *acc, struct ks_diag *diag);
+
 /* Moves the groups of the level into the model. */
 int ks_account_fill(struct ks_account *acc, enum ks_level level, struct ks_model *model);
 

@@ -25,7 +25,7 @@ static int make_model(const struct ks_facts *facts, struct ks_account *account, 
 	if (ks_facts_fill(facts, &account->places, model) ||
 	    ks_account_fill(account, level, model)) {
 		ks_model_free(model);
-		return ks_diag_nomem(diag, "gathering results");
+		return ks_account_error(account, diag);
 	}
 	*ret_model = model;
 	return 0;

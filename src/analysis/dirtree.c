@@ -37,11 +37,12 @@ static u32 add_child(struct ks_dirtree *tree, u32 parent, const char *name, size
 {
 	char key[KEY_HEAD + NAME_MAX_LEN];
 	struct ks_dirnode *node;
-	u32 id = find_child(tree, parent, name, len);
+	u32 id;
 
+	len = ks_min(len, (size_t)NAME_MAX_LEN);
+	id = find_child(tree, parent, name, len);
 	if (id != KS_NONE)
 		return id;
-	len = ks_min(len, (size_t)NAME_MAX_LEN);
 	id = ks_intern_add(&tree->keys, key, make_key(key, parent, name, len));
 	node = id == KS_NONE ? NULL : ks_vec_push(&tree->nodes);
 	if (!node)

@@ -99,7 +99,7 @@ static int step(struct ks_engine *e, const struct ks_event *ev, struct ks_diag *
 	if (match.op == KS_OP_ALLOC || match.op == KS_OP_ALLOC_FAILED ||
 	    match.op == KS_OP_ALLOC_UNPAIRED) {
 		if (begin_object(e, ev, &match, &counted))
-			return ks_diag_nomem(diag, "accounting events");
+			return ks_account_error(&e->account, diag);
 	}
 	if (e->writer) {
 		int err = ks_db_writer_add(e->writer, ev, &match, diag);

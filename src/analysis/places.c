@@ -35,6 +35,7 @@ static const char *make_label(struct ks_places *places, const struct ks_site *si
 	return label;
 }
 
+/* 0 or a negative errno, with its context in places->diag. */
 static int resolve(struct ks_places *places, u32 id, struct ks_place *ret)
 {
 	const struct ks_site *site = ks_sites_get(&places->names->sites, id);
@@ -42,27 +43,35 @@ static int resolve(struct ks_places *places, u32 id, struct ks_place *ret)
 		.func = site->func,
 		.module = site->module,
 		.offset = site->offset,
+		.extent = site->extent,
 		.addr = site->addr,
 	};
 	struct ks_sym_place found = {
 		.func = site->func,
+		.owner = site->func,
 		.module = site->module,
 		.offset = site->offset,
 	};
 	struct ks_place place = { .known = true };
 
-	if (places->resolver && ks_resolver_lookup(places->resolver, &query, &found))
-		return -1;
+	if (places->resolver) {
+		int err = ks_resolver_lookup(places->resolver, &query, &found, &places->diag);
+
+		if (err)
+			return err;
+	}
 	place.func = keep(places, found.func);
+	place.owner = keep(places, found.owner);
 	place.module = keep(places, found.module);
 	place.path = keep(places, found.path);
 	place.offset = found.offset;
-	if (!place.func || !place.module || !place.path)
-		return -1;
 	place.label = make_label(places, site, &place);
-	place.in_branch = !places->branch || ks_path_in_branch(place.path, places->branch);
+	if (!place.func || !place.owner || !place.module || !place.path || !place.label)
+		return ks_diag_nomem(&places->diag, "placing call sites");
+	place.in_branch = !places->branch ||
+			  (*place.path && ks_path_in_branch(place.path, places->branch));
 	*ret = place;
-	return place.label ? 0 : -1;
+	return 0;
 }
 
 /* === Public =============================================================================== */
@@ -78,6 +87,7 @@ void ks_places_init(struct ks_places *places, const struct ks_names *names,
 	places->unknown = (struct ks_place){
 		.label = "unknown",
 		.func = "",
+		.owner = "",
 		.module = "",
 		.path = "",
 		.known = true,
@@ -99,11 +109,11 @@ const struct ks_place *ks_places_get(struct ks_places *places, u32 site)
 		return &places->unknown;
 	if (site < places->places.len && places->places.items[site].known)
 		return &places->places.items[site];
-	if (ks_vec_reserve(&places->places, (size_t)site + 1))
-		return NULL;
 	while (places->places.len <= site)
-		if (!ks_vec_push(&places->places))
+		if (!ks_vec_push(&places->places)) {
+			ks_diag_nomem(&places->diag, "placing call sites");
 			return NULL;
+		}
 	place = &places->places.items[site];
 	return resolve(places, site, place) ? NULL : place;
 }

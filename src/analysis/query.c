@@ -256,7 +256,7 @@ int ks_query_blocks(struct ks_db *db, const struct ks_analysis_opts *opts, u64 f
 			continue;
 		err = ks_db_block_read(db, i, columns, &block, diag);
 		if (!err && (plan_block(q, &block) || run_block(q, &block)))
-			err = ks_diag_nomem(diag, "asking a DB");
+			err = ks_account_error(account, diag);
 		if (!err && opts->progress && opts->progress(opts->progress_ctx, i, blocks))
 			err = ks_diag_set(diag, -EINTR, "interrupted");
 	}

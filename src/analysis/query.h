@@ -5,6 +5,7 @@
 
 #include "analysis/account.h"
 #include "analysis/analysis.h"
+#include "base/bytes.h"
 #include "base/strbuf.h"
 #include "trace/ksdb.h"
 

@@ -80,6 +80,8 @@ static int parse_site(struct ks_arena *arena, const struct ks_str *text, struct 
 	if (plus) {
 		const char *slash = memchr(plus, '/', (size_t)(end - plus));
 
+		if (slash)
+			parse_hex(slash + 1, (size_t)(end - slash - 1), &site.extent);
 		if (parse_hex(plus + 1, (size_t)((slash ? slash : end) - plus - 1), &site.offset))
 			end = plus;
 	}

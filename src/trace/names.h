@@ -12,6 +12,7 @@ struct ks_site {
 	const char *module; /* "ext4"; "" = the kernel itself */
 	u64 addr;	    /* 0 = the trace gives no address */
 	u64 offset;	    /* into func */
+	u64 extent;	    /* size of func; 0 = not said */
 };
 
 struct ks_sites {
@@ -37,7 +38,7 @@ u32 ks_sites_add(struct ks_sites *sites, const char *text, size_t len);
 
 static inline const struct ks_site *ks_sites_get(const struct ks_sites *sites, u32 id)
 {
-	static const struct ks_site unknown = { "", "", "", 0, 0 };
+	static const struct ks_site unknown = { .text = "", .func = "", .module = "" };
 
 	return id < sites->sites.len ? &sites->sites.items[id] : &unknown;
 }
