@@ -112,14 +112,11 @@ void ks_dirtree_deinit(struct ks_dirtree *tree)
 	ks_vec_free(&tree->nodes);
 }
 
-int ks_dirtree_add(struct ks_dirtree *tree, const char *path, u64 bytes)
+int ks_dirtree_touch(struct ks_dirtree *tree, const char *path, u32 *ret_node)
 {
-	bool resolved = path && *path;
 	u32 node = 0;
 
-	if (!bytes)
-		return 0;
-	for (path = resolved ? path : KS_UNRESOLVED; *path && node != KS_NONE;) {
+	while (*path && node != KS_NONE) {
 		size_t len = strcspn(path, "/");
 
 		if (len)
@@ -127,6 +124,19 @@ int ks_dirtree_add(struct ks_dirtree *tree, const char *path, u64 bytes)
 		path += len + (path[len] == '/');
 	}
 	if (node == KS_NONE)
+		return -ENOMEM;
+	*ret_node = node;
+	return 0;
+}
+
+int ks_dirtree_add(struct ks_dirtree *tree, const char *path, u64 bytes)
+{
+	bool resolved = path && *path;
+	u32 node;
+
+	if (!bytes)
+		return 0;
+	if (ks_dirtree_touch(tree, resolved ? path : KS_UNRESOLVED, &node))
 		return -ENOMEM;
 	if (!resolved)
 		tree->nodes.items[node].unresolved = true;

@@ -32,6 +32,9 @@ int ks_dirtree_sort(struct ks_dirtree *tree);
 /* The node at a path ("fs/ext4"); KS_NONE = there is none. */
 u32 ks_dirtree_find(const struct ks_dirtree *tree, const char *path);
 
+/* The same, but made with nothing in it where there is none: a chart of nothing. 0 or -ENOMEM. */
+int ks_dirtree_touch(struct ks_dirtree *tree, const char *path, u32 *ret_node);
+
 static inline const struct ks_dirnode *ks_dirtree_node(const struct ks_dirtree *tree, u32 node)
 {
 	return &tree->nodes.items[node];

@@ -131,6 +131,34 @@ struct ks_account_outputs {
 /* Analyses cli->input by site and writes what is asked for. Returns the exit code. */
 int ks_cli_account(struct ks_cli *cli, const struct ks_account_outputs *outputs);
 
+/* What a ring chart shows of each directory; the names are trace_analyze's. */
+enum ks_ring_attr {
+	KS_RING_DEFAULT, /* live allocations with a capture, else the static footprint */
+	KS_RING_CURRENT, /* static and live */
+	KS_RING_STATIC,
+	KS_RING_WASTE,
+	KS_RING_CURRENT_DYNAMIC,
+	KS_RING_TOTAL_DYNAMIC,
+};
+
+struct ks_rings_args {
+	const char *file; /* .png or .svg; NULL = none */
+	enum ks_ring_attr attr;
+	bool show; /* in a window */
+};
+
+/* -1 to go on, or an exit code. */
+int ks_cli_ring_attr(const struct ks_cli *cli, const char *name, enum ks_ring_attr *ret_attr);
+
+/* Draws the chart. Returns the exit code. */
+int ks_cli_rings(struct ks_cli *cli, const struct ks_rings_args *args);
+
+/* Measures cli->kernel, and names the objects that cannot be read. 0 or an exit code. */
+struct ks_static_model;
+int ks_cli_static_model(const struct ks_cli *cli, bool symbols, struct ks_static_model **ret_model);
+
+int ks_cmd_static(int argc, char **argv);
+int ks_cmd_rings(int argc, char **argv);
 int ks_cmd_account(int argc, char **argv);
 int ks_cmd_report(int argc, char **argv);
 int ks_cmd_info(int argc, char **argv);

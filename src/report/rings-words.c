@@ -17,7 +17,7 @@ enum { TABLE_ROWS = 18, FILE_ROWS_MIN = 5 };
 #define TABLE_WIDTH   (KS_RINGS_WIDTH - MARGIN - TABLE_X)
 #define ROW_HEIGHT    32.0
 #define SWATCH	      15.0
-#define PERCENT_WIDTH 72.0
+#define PERCENT_WIDTH 80.0
 #define BYTES_WIDTH   104.0
 #define NAME_WIDTH    (TABLE_WIDTH - PERCENT_WIDTH - BYTES_WIDTH - 8.0)
 #define ROW_SIZE      14.0
@@ -215,7 +215,9 @@ static double add_table(struct ks_rings *l)
 	const struct ks_dirnode *root = ks_dirtree_node(l->spec->tree, l->spec->root);
 	u32 child = root->child;
 	u64 limit = row_limit(l);
-	double y = add_head(l, TABLE_Y, *l->spec->root_path ? "in it" : "directory");
+	double y = add_head(l, TABLE_Y,
+			    *l->spec->root_path ? ks_rings_keep_clean(l, l->spec->root_path)
+						: "directory");
 	struct ks_hues hues;
 	struct ks_share share = { .node = root, .bytes = root->bytes };
 

@@ -22,6 +22,9 @@ struct ks_rings_spec {
 int ks_rings_layout(const struct ks_rings_spec *spec, const struct ks_text_measure *measure,
 		    struct ks_chart *ret_chart);
 
+/* The same as data: the tree below the root, with its bytes. */
+void ks_render_rings_json(const struct ks_rings_spec *spec, struct ks_strbuf *out);
+
 /*
  * The hue of a directory: the kernel's top directories always have the same, others one by their name
  * that is none of the last few, in @recent, so that neighbours differ.
