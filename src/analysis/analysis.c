@@ -134,7 +134,8 @@ static int analyze_db(const char *path, const struct ks_analysis_opts *opts,
 					    "make it again from the capture",
 					    path);
 	if (!err && !ready)
-		err = ks_query_blocks(db, opts, facts.first_ts, &account, diag);
+		err = ks_query_blocks(db, opts, facts.first_ts, !facts.quality[KS_Q_BACKWARDS],
+				      &account, diag);
 	if (!err)
 		err = make_model(&facts, &account, opts->level, ret_model, diag);
 	ks_facts_deinit(&facts);

@@ -113,10 +113,11 @@ static u32 task_group(struct query *q, const struct ks_db_block *block, u32 i)
 
 static inline void end_counted(struct query *q, struct counted *obj, u8 level, u64 ts, bool implied)
 {
-	if (obj->group == KS_NONE || !ks_account_in_window(q->account, ts))
+	if (obj->group == KS_NONE)
 		return;
-	ks_account_end(q->account, level, obj->group, obj->bytes_req, obj->bytes_alloc, ts,
-		       implied);
+	if (ks_account_in_window(q->account, ts))
+		ks_account_end(q->account, level, obj->group, obj->bytes_req, obj->bytes_alloc, ts,
+			       implied);
 	obj->group = KS_NONE;
 }
 
@@ -236,7 +237,7 @@ int ks_tally_unpack(struct ks_account *acc, struct ks_bytes *b)
 }
 
 int ks_query_blocks(struct ks_db *db, const struct ks_analysis_opts *opts, u64 first_ts,
-		    struct ks_account *account, struct ks_diag *diag)
+		    bool ordered, struct ks_account *account, struct ks_diag *diag)
 {
 	unsigned int columns = KS_DB_TIMES | KS_DB_SLOTS;
 	size_t blocks = ks_db_blocks(db), i;
@@ -252,7 +253,7 @@ int ks_query_blocks(struct ks_db *db, const struct ks_analysis_opts *opts, u64 f
 	for (i = 0; i < blocks && !err; i++) {
 		struct ks_db_block_info info = ks_db_block_info(db, i);
 
-		if (info.max_ts < account->since || info.min_ts >= account->until)
+		if (ordered && (info.max_ts < account->since || info.min_ts >= account->until))
 			continue;
 		err = ks_db_block_read(db, i, columns, &block, diag);
 		if (!err && (plan_block(q, &block) || run_block(q, &block)))

@@ -13,8 +13,8 @@
 void ks_tally_pack(const struct ks_account *account, struct ks_strbuf *sb);
 int ks_tally_unpack(struct ks_account *account, struct ks_bytes *b);
 
-/* Runs through the blocks; @first_ts is the time of the first event. */
+/* Runs through the blocks. @first_ts is the time of the first event; @ordered: time never goes back. */
 int ks_query_blocks(struct ks_db *db, const struct ks_analysis_opts *opts, u64 first_ts,
-		    struct ks_account *account, struct ks_diag *diag);
+		    bool ordered, struct ks_account *account, struct ks_diag *diag);
 
 #endif

@@ -117,11 +117,13 @@ static int read_section(struct ks_db *db, struct ks_bytes *tail, ZSTD_DCtx *zstd
 			u8 **ret_data, size_t *ret_len, struct ks_diag *diag)
 {
 	u64 offset = ks_bytes_u64(tail);
-	struct column col = { ks_bytes_u64(tail), ks_bytes_u64(tail) };
+	struct column col;
 	u8 *stored = NULL, *raw;
 	size_t cap = 0;
 	int err;
 
+	col.stored = ks_bytes_u64(tail);
+	col.raw = ks_bytes_u64(tail);
 	if (tail->overrun || col.raw > MAX_SECTION)
 		return damaged(db, offset, what, diag);
 	raw = malloc(col.raw + 1);

@@ -37,7 +37,8 @@ enum ks_line_clock ks_line_parser_clock(const struct ks_line_parser *parser);
 void ks_line_parser_ptr_stats(const struct ks_line_parser *parser, u64 *ret_wide, u64 *ret_low);
 
 /*
- * Reads the line without its newline. -ENOMEM is the only error. KS_LINE_SLACK bytes behind the line
+ * Reads the line without its newline; *ret_event is scratch where the class says that there is
+ * none. -ENOMEM is the only error. KS_LINE_SLACK bytes behind the line
  * must be readable, whatever they hold: numbers are read a word at a time.
  */
 enum { KS_LINE_SLACK = 16 };
