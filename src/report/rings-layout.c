@@ -230,7 +230,7 @@ bool ks_rings_next_share(const struct ks_rings *l, u64 visible, u32 *child,
 	node = ks_dirtree_node(tree, *child);
 	*ret_share = (struct ks_share){ .node = node, .bytes = node->bytes, .count = 1 };
 	*child = node->sibling;
-	if (node->bytes >= visible || node->unresolved)
+	if (node->bytes >= visible)
 		return true;
 	while (*child != KS_NONE && !ks_dirtree_node(tree, *child)->unresolved) {
 		node = ks_dirtree_node(tree, *child);

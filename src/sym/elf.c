@@ -66,6 +66,8 @@ int ks_elf_open(struct ks_elf *elf, const char *path, struct ks_diag *diag)
 	else if (!gelf_getehdr(elf->elf, &elf->ehdr) || elf_getshdrnum(elf->elf, &elf->sections) ||
 		 (elf->sections && elf_getshdrstrndx(elf->elf, &elf->names)))
 		err = damaged(elf, "its headers cannot be read", diag);
+	else if (elf->ehdr.e_shoff && !elf->sections) /* libelf takes it for a file without any */
+		err = damaged(elf, "it ends before its section headers", diag);
 	else
 		return 0;
 	ks_elf_close(elf);
