@@ -159,6 +159,9 @@ int ks_import(const char *path, const char *db_path, const struct ks_analysis_op
 {
 	struct ks_analysis_opts whole = *opts;
 
+	if (ks_db_is_db(path))
+		return ks_diag_set(diag, -EINVAL, "%s: is a DB already; copy the file instead",
+				   path);
 	whole.by = KS_BY_SITE;
 	whole.filter = (struct ks_filter){ 0 };
 	return analyze_trace(path, db_path, &whole, ret_model, diag);

@@ -69,7 +69,7 @@ int ks_trace_analyze(int argc, char **argv)
 		if (code >= 0)
 			return code;
 		/* Its README has "-r -a waste": a file name that was left out. */
-		if (opt == 'r' && optarg[0] == '-' && optarg[1]) {
+		if (opt == 'r' && optarg[0] == '-' && optarg[1] && optarg == argv[optind - 1]) {
 			rings.file = "rings.png";
 			optind--;
 		}

@@ -39,6 +39,9 @@ static void print_help(FILE *to)
 	for (command = ks_commands; command->name; command++)
 		fprintf(to, "  %-10s %s\n", command->name, command->summary);
 	fputs("\n"
+	      "  -h, --help   this text\n"
+	      "  --version    the version of kmemscope\n"
+	      "\n"
 	      "'kmemscope COMMAND --help' tells a command's options; so does its manual page,\n"
 	      "kmemscope-COMMAND(1).\n",
 	      to);

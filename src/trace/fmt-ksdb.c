@@ -138,6 +138,11 @@ int ks_ksdb_trace_open(struct ks_input *input, struct ks_trace **ret_trace, stru
 		kt = NULL;
 		err = ks_diag_nomem(diag, "opening a DB");
 	}
+	if (!err && !ks_db_is_db(ks_input_name(input)))
+		err = ks_diag_set(
+			diag, KS_EBADINPUT,
+			"%s: a DB is read from a plain file, not compressed and not from a pipe",
+			ks_input_name(input));
 	if (!err)
 		err = ks_db_open(ks_input_name(input), &kt->db, diag);
 	ks_input_close(input);

@@ -72,6 +72,7 @@ struct text_trace {
 	/* The caller's thread only. */
 	bool holding; /* chunk number `used` was handed out */
 	u64 events_seen;
+	u64 last_ts;
 	u32 workers_len, chunks_len;
 	struct worker workers[MAX_WORKERS];
 	struct chunk chunks[MAX_CHUNKS];
@@ -318,7 +319,7 @@ static int learn_names(struct text_trace *tt, struct chunk *chunk)
 	return 0;
 }
 
-static void translate(struct chunk *chunk)
+static void translate(struct text_trace *tt, struct chunk *chunk)
 {
 	const struct worker *w = chunk->worker;
 	struct ks_event *ev = chunk->events.items, *end = ev + chunk->events.len;
@@ -332,6 +333,9 @@ static void translate(struct chunk *chunk)
 			ev->comm = w->ours[COMMS].items[ev->comm];
 		if (ev->gfp != KS_NONE)
 			ev->gfp = w->ours[GFPS].items[ev->gfp];
+		if (unlikely(ev->kind == KS_LOST) && !ev->ts)
+			ev->ts = tt->last_ts; /* its line has no time: it happened about here */
+		tt->last_ts = ev->ts;
 	}
 }
 
@@ -406,7 +410,7 @@ static int text_next(struct ks_trace *trace, struct ks_batch *ret_batch, struct 
 			return ks_diag_nomem(diag, "reading a text log");
 		if (!chunk->events.len)
 			continue;
-		translate(chunk);
+		translate(tt, chunk);
 		tt->events_seen += chunk->events.len;
 		*ret_batch = (struct ks_batch){ chunk->events.items, chunk->events.len };
 		return 0;

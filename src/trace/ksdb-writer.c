@@ -228,8 +228,9 @@ int ks_db_writer_new(const char *path, struct ks_db_writer **ret_writer, struct 
 	if (err)
 		goto fail;
 	w->open = true;
-	if (!w->out.tmp_path) {
-		err = ks_diag_set(diag, -EINVAL, "%s: a DB must be a regular file", path);
+	if (!w->out.tmp_path || !strcmp(path, "-")) {
+		err = ks_diag_set(diag, -EINVAL, "%s: a DB must be a regular file; give it a name",
+				  path);
 		goto fail;
 	}
 	/* The header comes last: until then the file is no DB. */

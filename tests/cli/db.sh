@@ -38,6 +38,12 @@ check "damage in a block is found when it is read" fails_saying 3 'db: the DB is
 check "import names the DB" fails_saying 2 'name the DB file' "$KMEMSCOPE" import log
 check "an unwritable place" fails_saying 1 '/nowhere/db: cannot create' "$KMEMSCOPE" import -o /nowhere/db log
 check "a DB goes to a regular file only" fails_saying 1 'must be a regular file' "$KMEMSCOPE" import -o /dev/null log
+check "nor to standard output" fails_saying 1 'must be a regular file' "$KMEMSCOPE" import -o - log
+check "nor is there one under that name" [ ! -e - ]
+"$KMEMSCOPE" import -o good log >/dev/null
+check "a DB of a DB is refused" fails_saying 1 'good: is a DB already' "$KMEMSCOPE" import -o better good
+check "a DB from a pipe is refused" fails_saying 3 'not from a pipe' bash -c 'cat good | "$0" account -' "$KMEMSCOPE"
+check "a compressed DB is refused" fails_saying 3 'not compressed' bash -c 'gzip -k good && "$0" account good.gz' "$KMEMSCOPE"
 echo hello >text
 check "a failed import leaves no file" fails_saying 3 'no kmem event' "$KMEMSCOPE" import -o made text
 check "neither under its name nor another" [ -z "$(ls made* 2>/dev/null)" ]
