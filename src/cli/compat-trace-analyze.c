@@ -23,7 +23,7 @@ static const char help[] =
 	"  -i, --rings-show         show it in a window\n"
 	"  -h, --help               this text\n"
 	"\n"
-	"kmemscope account, report, info and import do the same and more.\n";
+	"kmemscope account, report, info, import, static and rings do the same and more.\n";
 
 int ks_trace_analyze(int argc, char **argv)
 {

@@ -170,11 +170,11 @@ static void describe(struct rings *r, u64 bytes)
 	describe_unresolved(r);
 }
 
-static bool wants_svg(const char *file)
+static bool ends_with(const char *s, const char *suffix)
 {
-	const char *dot = strrchr(file, '.');
+	size_t len = strlen(s), n = strlen(suffix);
 
-	return dot && !strcmp(dot, ".svg");
+	return len > n && !strcmp(s + len - n, suffix);
 }
 
 static int write_chart(struct rings *r, const struct ks_rings_spec *spec, const char *file)
@@ -192,7 +192,7 @@ static int write_chart(struct rings *r, const struct ks_rings_spec *spec, const 
 	if (err)
 		return nomem(r);
 	ks_strbuf_init(&out);
-	if (wants_svg(file))
+	if (ends_with(file, ".svg"))
 		ks_chart_svg(&chart, &out);
 	else
 		err = ks_chart_png(&chart, &out, &diag);
@@ -208,8 +208,6 @@ static int say(struct rings *r, const char *file)
 	struct ks_strbuf text;
 	int code;
 
-	if (!strcmp(file, "-"))
-		return 0;
 	ks_strbuf_init(&text);
 	ks_strbuf_printf(&text, "ring chart: %s\n", file);
 	if (r->model) {
@@ -314,6 +312,9 @@ int ks_cli_rings(struct ks_cli *cli, const struct ks_rings_args *args)
 	struct rings r = { .cli = cli, .attr = args->attr };
 	int code;
 
+	if (args->file && !ends_with(args->file, ".png") && !ends_with(args->file, ".svg"))
+		return ks_cli_error(cli, KS_EXIT_USAGE,
+				    "'%s': the name of a chart ends in .png or .svg", args->file);
 	if (r.attr == KS_RING_DEFAULT)
 		r.attr = cli->input ? KS_RING_CURRENT_DYNAMIC : KS_RING_STATIC;
 	if (r.attr != KS_RING_STATIC && !cli->input)
