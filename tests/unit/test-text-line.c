@@ -634,7 +634,35 @@ static void test_memo(void **state)
 		assert_int_equal(class, KS_LINE_EVENT);
 		assert_int_equal(ev.bytes_req, size);
 	}
+	/* Half of an allocation that ends like a free of the same site. */
+	parse(parser,
+	      "x-1 [000] 1.0: kmem_cache_free: call_site=f+0x1 ptr=00000000a24afd4c name=odd",
+	      &class, &ev);
+	assert_int_equal(class, KS_LINE_EVENT);
+	parse(parser,
+	      "x-1 [000] 1.0: kmem_cache_alloc: call_site=f+0x1 ptr=00000000a24afd4c name=odd",
+	      &class, &ev);
+	assert_int_equal(class, KS_LINE_UNPARSED);
 	ks_line_parser_free(parser);
+}
+
+/* The size of the function tells namesakes apart. */
+static void test_extent(void **state)
+{
+	struct ks_sites sites = { 0 };
+
+	(void)state;
+	assert_int_equal(ks_intern_init(&sites.texts), 0);
+	assert_int_equal(ks_sites_add(&sites, "f+0x1/0x20 [m]", 14), 0);
+	assert_int_equal(ks_sites_add(&sites, "f+0x1/0x40 [m]", 14), 1);
+	assert_int_equal(ks_sites_add(&sites, "fade", 4), 2);
+	assert_int_equal(ks_sites_get(&sites, 0)->extent, 0x20);
+	assert_int_equal(ks_sites_get(&sites, 1)->extent, 0x40);
+	assert_string_equal(ks_sites_get(&sites, 1)->module, "m");
+	assert_string_equal(ks_sites_get(&sites, 2)->func, "fade"); /* hex digits, but no address */
+	assert_true(ks_sites_get(&sites, 2)->addr == 0);
+	ks_intern_deinit(&sites.texts);
+	ks_vec_free(&sites.sites);
 }
 
 static void test_clock_and_hashing(void **state)
@@ -664,6 +692,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(test_lines),
 	cmocka_unit_test(test_truncated),
 	cmocka_unit_test(test_memo),
+	cmocka_unit_test(test_extent),
 	cmocka_unit_test(test_clock_and_hashing),
 };
 
