@@ -69,6 +69,7 @@ struct ks_group {
 	const char *path;   /* source file; "" where not known */
 	const char *text;   /* sites only: as the trace spells it; the last tie-breaker */
 	u64 addr, offset;   /* sites only; 0 where not known */
+	bool helper;	    /* sites only: allocates for its caller */
 	struct ks_stat stat;
 };
 

@@ -35,7 +35,8 @@ struct ks_cli {
 	const char *help;    /* the text of --help */
 	const char *input;   /* -f, --db-file, or the file argument */
 	const char *kernel;  /* -k */
-	bool json, csv, no_pager, strict, pages;
+	const char *helpers; /* --helpers: a file with more of them */
+	bool json, csv, no_pager, strict, pages, skip_helpers;
 	enum ks_color color;
 	struct ks_filter filter;
 	enum ks_order order;
@@ -56,6 +57,8 @@ enum {
 	KS_OPT_UNTIL,
 	KS_OPT_DB_FILE,
 	KS_OPT_TOP,
+	KS_OPT_SKIP_HELPERS,
+	KS_OPT_HELPERS,
 	KS_OPT_OWN,
 };
 
@@ -79,7 +82,9 @@ enum {
 	{ "cache", no_argument, NULL, KS_OPT_CACHE },             \
 	{ "start-branch", required_argument, NULL, 'b' },         \
 	{ "since", required_argument, NULL, KS_OPT_SINCE },       \
-	{ "until", required_argument, NULL, KS_OPT_UNTIL }
+	{ "until", required_argument, NULL, KS_OPT_UNTIL },       \
+	{ "skip-helpers", no_argument, NULL, KS_OPT_SKIP_HELPERS }, \
+	{ "helpers", required_argument, NULL, KS_OPT_HELPERS }
 #define KS_SHORT_FILTER "b:"
 
 #define KS_LONG_ROWS                                              \

@@ -119,6 +119,12 @@ int ks_cli_option(struct ks_cli *cli, int opt)
 	case KS_OPT_CSV:
 		cli->csv = true;
 		return -1;
+	case KS_OPT_SKIP_HELPERS:
+		cli->skip_helpers = true;
+		return -1;
+	case KS_OPT_HELPERS:
+		cli->helpers = optarg;
+		return -1;
 	case KS_OPT_NO_PAGER:
 		cli->no_pager = true;
 		return -1;

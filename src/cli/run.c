@@ -64,7 +64,8 @@ static int show_progress(void *ctx, u64 done, u64 total)
 	return 0;
 }
 
-static int run(struct ks_cli *cli, const char *db_path, enum ks_by by, struct ks_model **ret_model)
+static int run(struct ks_cli *cli, const char *db_path, enum ks_by by,
+	       const struct ks_helpers *helpers, struct ks_model **ret_model)
 {
 	struct progress progress = { .what = db_path ? "importing" : "reading",
 				     .tty = isatty(STDERR_FILENO) };
@@ -72,6 +73,8 @@ static int run(struct ks_cli *cli, const char *db_path, enum ks_by by, struct ks
 		.by = by,
 		.level = cli->pages ? KS_PAGES : KS_SLAB,
 		.filter = cli->filter,
+		.helpers = helpers,
+		.skip_helpers = cli->skip_helpers,
 		.progress = show_progress,
 		.progress_ctx = &progress,
 	};
@@ -90,16 +93,32 @@ static int run(struct ks_cli *cli, const char *db_path, enum ks_by by, struct ks
 	return err ? ks_cli_fail(cli, err, &diag) : 0;
 }
 
+static int run_with_helpers(struct ks_cli *cli, const char *db_path, enum ks_by by,
+			    struct ks_model **ret_model)
+{
+	struct ks_helpers helpers;
+	struct ks_diag diag = { 0 };
+	int code, err = ks_helpers_init(&helpers);
+
+	if (err)
+		return ks_cli_error(cli, KS_EXIT_FAILED, "out of memory");
+	if (cli->helpers)
+		err = ks_helpers_add_file(&helpers, cli->helpers, &diag);
+	code = err ? ks_cli_fail(cli, err, &diag) : run(cli, db_path, by, &helpers, ret_model);
+	ks_helpers_deinit(&helpers);
+	return code;
+}
+
 /* === Public =============================================================================== */
 
 int ks_cli_analyze(struct ks_cli *cli, enum ks_by by, struct ks_model **ret_model)
 {
-	return run(cli, NULL, by, ret_model);
+	return run_with_helpers(cli, NULL, by, ret_model);
 }
 
 int ks_cli_import(struct ks_cli *cli, const char *db_path, struct ks_model **ret_model)
 {
-	return run(cli, db_path, KS_BY_SITE, ret_model);
+	return run_with_helpers(cli, db_path, KS_BY_SITE, ret_model);
 }
 
 int ks_cli_verdict(const struct ks_cli *cli, const struct ks_model *model)

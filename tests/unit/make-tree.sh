@@ -6,7 +6,7 @@
 # by size with nm alone.
 set -eu
 dir=$1
-cc="gcc -O1 -fno-pie -fno-stack-protector -fcf-protection=none -ffreestanding -fno-asynchronous-unwind-tables"
+cc="gcc -fdebug-prefix-map=$dir=/build -O1 -fno-pie -fno-stack-protector -fcf-protection=none -ffreestanding -fno-asynchronous-unwind-tables"
 
 mkdir -p "$dir/src" && cd "$dir/src"
 mkdir -p init fs/ext4 mm drivers/base drivers/net lib scripts include/config arch/x86/lib boot
