@@ -110,6 +110,8 @@ static int analyze_trace(const char *path, const char *db_path, const struct ks_
 	engine.writer = writer;
 	if (!err)
 		err = pump(trace, opts, &engine, diag);
+	if (!err && opts->observer && opts->observer->finish(opts->observer_ctx, &engine))
+		err = ks_account_error(&engine.account, diag);
 	if (!err && ks_facts_init(&facts, &engine.matcher, &trace->info))
 		err = ks_diag_nomem(diag, "gathering results");
 	if (!err && writer)
@@ -175,7 +177,8 @@ static int analyze_db(const char *path, const struct ks_analysis_opts *opts,
 int ks_analyze(const char *path, const struct ks_analysis_opts *opts, struct ks_model **ret_model,
 	       struct ks_diag *diag)
 {
-	if (ks_db_is_db(path))
+	/* An observer wants to see the events, which a DB gives too, if more slowly. */
+	if (ks_db_is_db(path) && !opts->observer)
 		return analyze_db(path, opts, ret_model, diag);
 	return analyze_trace(path, NULL, opts, ret_model, diag);
 }

@@ -101,6 +101,10 @@ enum {
  */
 int ks_cli_option(struct ks_cli *cli, int opt);
 
+/* A time: "415.2" is the trace's own, "+1.5" counts from its first event. -1 or an exit code. */
+int ks_cli_when(const struct ks_cli *cli, const char *option, const char *arg,
+		struct ks_when *when);
+
 /* Takes the one file argument, where no option named it. -1 or an exit code. */
 int ks_cli_input(struct ks_cli *cli, int argc, char **argv);
 
@@ -115,6 +119,11 @@ int ks_cli_resolver(struct ks_cli *cli, struct ks_resolver **ret_resolver);
 
 /* Analyses cli->input. 0 or an exit code. */
 int ks_cli_analyze(struct ks_cli *cli, enum ks_by by, struct ks_model **ret_model);
+
+/* The same with the view of fragmentation, or of what lives at the end. */
+int ks_cli_frag(struct ks_cli *cli, struct ks_frag *ret_frag, struct ks_model **ret_model);
+int ks_cli_leaks(struct ks_cli *cli, u64 min_age, struct ks_leaks *ret_leaks,
+		 struct ks_model **ret_model);
 
 /* The same, writing a DB too. */
 int ks_cli_import(struct ks_cli *cli, const char *db_path, struct ks_model **ret_model);
@@ -168,8 +177,15 @@ int ks_cmd_account(int argc, char **argv);
 int ks_cmd_report(int argc, char **argv);
 int ks_cmd_info(int argc, char **argv);
 int ks_cmd_import(int argc, char **argv);
+int ks_cmd_record(int argc, char **argv);
+int ks_cmd_check(int argc, char **argv);
+int ks_cmd_doctor(int argc, char **argv);
+int ks_cmd_leaks(int argc, char **argv);
 
-/* The ancestor's command under its own name. */
+/* The ancestors' commands under their own names. */
 int ks_trace_analyze(int argc, char **argv);
+int ks_kmemtraced(int argc, char **argv);
+int ks_kmemtrace_check(int argc, char **argv);
+int ks_kmemtrace_report(int argc, char **argv);
 
 #endif

@@ -14,20 +14,6 @@
 
 /* === Internals ============================================================================ */
 
-/* "415.2" is the trace's own time; "+1.5" counts from its first event. */
-static int parse_when(struct ks_cli *cli, const char *option, const char *arg, struct ks_when *when)
-{
-	when->relative = *arg == '+';
-	if (ks_parse_time(arg + when->relative, &when->ns))
-		return ks_cli_error(
-			cli, KS_EXIT_USAGE,
-			"%s '%s': give seconds as the trace prints them (415.2), or from its "
-			"first event on (+1.5, +20ms)",
-			option, arg);
-	when->set = true;
-	return -1;
-}
-
 static int parse_order(struct ks_cli *cli, const char *arg)
 {
 	int order;
@@ -91,6 +77,19 @@ int ks_cli_fail(const struct ks_cli *cli, int err, const struct ks_diag *diag)
 	return ks_cli_error(cli, code, "%s", diag->err ? diag->text : strerror(-err));
 }
 
+int ks_cli_when(const struct ks_cli *cli, const char *option, const char *arg, struct ks_when *when)
+{
+	when->relative = *arg == '+';
+	if (ks_parse_time(arg + when->relative, &when->ns))
+		return ks_cli_error(
+			cli, KS_EXIT_USAGE,
+			"%s '%s': give seconds as the trace prints them (415.2), or from its "
+			"first event on (+1.5, +20ms)",
+			option, arg);
+	when->set = true;
+	return -1;
+}
+
 int ks_cli_option(struct ks_cli *cli, int opt)
 {
 	switch (opt) {
@@ -143,9 +142,9 @@ int ks_cli_option(struct ks_cli *cli, int opt)
 		cli->filter.cache_only = true;
 		return -1;
 	case KS_OPT_SINCE:
-		return parse_when(cli, "--since", optarg, &cli->filter.since);
+		return ks_cli_when(cli, "--since", optarg, &cli->filter.since);
 	case KS_OPT_UNTIL:
-		return parse_when(cli, "--until", optarg, &cli->filter.until);
+		return ks_cli_when(cli, "--until", optarg, &cli->filter.until);
 	case KS_OPT_TOP:
 		if (!ks_parse_u64(optarg, &cli->top))
 			return -1;
