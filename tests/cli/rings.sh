@@ -83,6 +83,22 @@ check "a branch without allocations" equal "$(bytes -k linux kmem.log -b mm)" ".
 check "what is not in a branch for want of a name is told" says 'not shown: 8 B of no known directory' "$KMEMSCOPE" rings -k linux kmem.log -b fs --json
 check "capture quality comes with it" says '^capture quality' "$KMEMSCOPE" rings -k linux kmem.log -o q.png
 
+# A log with addresses, of a kernel that KASLR moved: its kallsyms is the second -k.
+python3 - <<'EOF'
+slide = 0x1e000000
+table = [(int(a, 16) + slide, t, n) for a, t, n in (line.split() for line in open("linux/System.map"))]
+open("kallsyms", "w").writelines("%x %s %s\n" % row for row in table)
+at = {name: addr for addr, _, name in table}
+log = open("kmem.log").read()
+for name in ("ext4_alloc", "inode_alloc", "base_alloc"):
+    log = log.replace(name + "+0x5/0x20", "%x" % (at[name] + 5))
+open("moved.log", "w").write(log)
+EOF
+check "a moved kernel" equal "$(bytes -k linux -k kallsyms moved.log)" "$(bytes -k linux kmem.log)"
+check "without its kallsyms nothing is made up" equal "$(bytes -k linux moved.log)" \
+	".=832 drivers=32 drivers/net=32 drivers/net/veth-one.c=32 unresolved=800"
+check "three of -k" fails_saying 2 'more than two' "$KMEMSCOPE" rings -k linux -k kallsyms -k x moved.log --json
+
 # SVG: well-formed, an id and a title for each slice, the same numbers.
 "$KMEMSCOPE" rings -k linux kmem.log -o chart.svg >/dev/null
 check "SVG" python3 - <<'EOF'

@@ -36,6 +36,8 @@ source_file drivers/net/veth-one.c 24 veth_one
 source_file drivers/net/veth-two.c 56 veth_two
 cat >>mm/slub.c <<'EOF'
 long slub_alloc_more(long x) { return x + 7; }
+long slub_counters[6] __attribute__((section(".data..percpu"))) = { 1 };
+long slub_boot[5] __attribute__((section(".init.data"))) = { 1 };
 __attribute__((weak)) long arch_hook(long x) { return x; }
 EOF
 cat >>drivers/base/core.c <<'EOF'
