@@ -182,6 +182,23 @@ static const struct ks_symbol *symbol_at(const struct ks_resolver *r, u64 addr, 
 	return NULL;
 }
 
+/* A call site is the address behind the call: one byte before it is still the caller's code. */
+static const char *inlined_at(const struct ks_resolver *r, const struct ks_symbol *symbol,
+			      u64 offset)
+{
+	return symbol && offset ? ks_code_map_inlined(&r->kernel.code, symbol->addr + offset - 1)
+				: "";
+}
+
+/* The symbol itself where its name is the only one, so that an offset into it means something. */
+static const struct ks_symbol *only_symbol(const struct ks_resolver *r, const char *func)
+{
+	const struct ks_symtab *image = r->kernel.image;
+	const struct ks_symbol *s = image ? ks_symtab_by_name(image, func) : NULL;
+
+	return s && s->next == KS_NONE ? s : NULL;
+}
+
 static int place_function(struct ks_resolver *r, const struct ks_sym_query *q,
 			  struct ks_sym_place *place, struct ks_diag *diag)
 {
@@ -207,6 +224,9 @@ static int place_function(struct ks_resolver *r, const struct ks_sym_query *q,
 		placing = ks_scope_place(scope, place->owner, 0, &path);
 	if (placing == KS_PLACED)
 		place->path = path;
+	if (!place->module[0])
+		place->inlined =
+			inlined_at(r, symbol ? symbol : only_symbol(r, place->func), place->offset);
 	place->status = placing == KS_PLACED	      ? KS_PLACE_FOUND
 			: placing == KS_PLACE_UNKNOWN ? KS_PLACE_NOT_FOUND
 						      : KS_PLACE_NAMESAKES;
@@ -311,6 +331,7 @@ int ks_resolver_lookup(struct ks_resolver *r, const struct ks_sym_query *q,
 		.func = q->func,
 		.module = q->module,
 		.offset = q->offset,
+		.inlined = "",
 		.status = KS_PLACE_NO_TREE,
 	};
 	int err = 0;
