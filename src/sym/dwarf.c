@@ -237,12 +237,17 @@ const char *ks_code_map_inlined(const struct ks_code_map *map, u64 addr)
 {
 	const struct ks_code_range *range = find_range(map, addr);
 	const char *found = "";
-	Dwarf_Die unit, *scopes = NULL;
-	int i, count;
+	Dwarf_Die unit, *inner = NULL, *scopes = NULL;
+	int i, count = 0;
 
 	if (!range || !dwarf_offdie(map->dwarf, range->unit, &unit))
 		return "";
-	count = dwarf_getscopes(&unit, addr, &scopes); /* the innermost first */
+	/*
+	 * The first call knows the innermost entry, but goes on from there to where that function was
+	 * written; the second goes on to where its code is.
+	 */
+	if (dwarf_getscopes(&unit, addr, &inner) > 0)
+		count = dwarf_getscopes_die(&inner[0], &scopes);
 	for (i = 0; i < count && !*found; i++) {
 		const char *name;
 
@@ -255,6 +260,7 @@ const char *ks_code_map_inlined(const struct ks_code_map *map, u64 addr)
 		if (name)
 			found = name;
 	}
+	free(inner);
 	free(scopes);
 	return found;
 }
