@@ -135,11 +135,14 @@ static int fill_site(struct ks_account *acc, u32 site, struct ks_arena *arena,
 	group->func = ks_arena_strndup(arena, place->func, strlen(place->func));
 	group->module = ks_arena_strndup(arena, place->module, strlen(place->module));
 	group->path = ks_arena_strndup(arena, place->path, strlen(place->path));
+	group->inlined = ks_arena_strndup(arena, place->inlined, strlen(place->inlined));
 	group->text = ks_arena_strndup(arena, raw->text, strlen(raw->text));
 	group->offset = place->offset;
 	group->addr = raw->addr;
-	return group->label && group->func && group->module && group->path && group->text ? 0
-											  : -ENOMEM;
+	if (!group->label || !group->func || !group->module || !group->path || !group->inlined ||
+	    !group->text)
+		return -ENOMEM;
+	return 0;
 }
 
 static bool is_named(const struct ks_intern *names, u32 id, const char *name)
@@ -311,7 +314,7 @@ int ks_account_fill(struct ks_account *acc, enum ks_level level, struct ks_model
 		if (!group)
 			return -ENOMEM;
 		group->stat = tally->groups.items[i];
-		group->func = group->module = group->path = group->text = "";
+		group->func = group->module = group->path = group->inlined = group->text = "";
 		if (acc->by == KS_BY_SITE) {
 			if (fill_site(acc, (u32)key, &model->arena, group))
 				return -ENOMEM;

@@ -4,6 +4,7 @@
 #define KS_ANALYSIS_ANALYSIS_H
 
 #include "analysis/filter.h"
+#include "analysis/helpers.h"
 #include "analysis/model.h"
 #include "base/diag.h"
 #include "sym/sym.h"
@@ -15,6 +16,8 @@ struct ks_analysis_opts {
 	enum ks_level level;
 	struct ks_filter filter;
 	struct ks_resolver *resolver;	    /* may be NULL */
+	const struct ks_helpers *helpers;   /* sites in these are marked; may be NULL */
+	bool skip_helpers;		    /* and blamed on their callers, by stack traces */
 	const struct ks_observer *observer; /* see analysis/engine.h; may be NULL */
 	void *observer_ctx;
 	/* Called now and then with how far along it is; total 0 = not known. Not 0: stop, -EINTR. */

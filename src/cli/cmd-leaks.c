@@ -19,6 +19,8 @@ static const char help[] =
 	"      --cache              only kmem_cache\n"
 	"      --pages              the page allocator instead of the slab allocator\n"
 	"      --since T, --until T only this window: 415.2 as in the log, or +1.5 from its start\n"
+	"      --skip-helpers       blame kstrdup's allocations on its caller, by stack traces\n"
+	"      --helpers FILE       more functions to treat so, one a line\n"
 	"      --top N              only the first N sites\n"
 	"      --json               all numbers, for programs\n"
 	"      --strict             exit 4 when the capture lost events\n"

@@ -68,6 +68,12 @@ void ks_trace_deinit(struct ks_trace *trace)
 
 int ks_trace_open(const char *path, struct ks_trace **ret_trace, struct ks_diag *diag)
 {
+	return ks_trace_open_blaming(path, NULL, ret_trace, diag);
+}
+
+int ks_trace_open_blaming(const char *path, const struct ks_frame_filter *filter,
+			  struct ks_trace **ret_trace, struct ks_diag *diag)
+{
 	struct ks_input *input;
 	struct stat st;
 	const void *head;
@@ -108,7 +114,7 @@ int ks_trace_open(const char *path, struct ks_trace **ret_trace, struct ks_diag 
 			len > 1 ? ((const u8 *)head)[1] : 0);
 		goto fail;
 	}
-	return ks_text_trace_open(input, ret_trace, diag);
+	return ks_text_trace_open(input, filter, ret_trace, diag);
 fail:
 	ks_input_close(input);
 	return err;

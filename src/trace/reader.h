@@ -66,6 +66,19 @@ struct ks_trace {
 	struct ks_trace_info info;
 };
 
+/* Which frames of a stack trace to pass over; called from any thread. */
+struct ks_frame_filter {
+	bool (*skip)(const void *ctx, const char *func, size_t len);
+	const void *ctx;
+};
+
+/*
+ * The same as ks_trace_open(), but the site of an event that the filter skips becomes the first frame
+ * of its stack trace, further out, that it does not. Where there is no stack trace, all stays as it is.
+ */
+int ks_trace_open_blaming(const char *path, const struct ks_frame_filter *filter,
+			  struct ks_trace **ret_trace, struct ks_diag *diag);
+
 /*
  * Opens a capture; "-" is standard input, a directory holds the files of a kmemtrace capture.
  * Compressed files are read as they are.
