@@ -7,6 +7,7 @@
 
 #include "analysis/analysis.h"
 #include "analysis/objects.h"
+#include "analysis/timeline.h"
 #include "report/report.h"
 
 enum {
@@ -137,6 +138,10 @@ int ks_cli_leaks(struct ks_cli *cli, u64 min_age, struct ks_leaks *ret_leaks,
 
 /* The same, handing out every object. */
 int ks_cli_objects(struct ks_cli *cli, ks_object_fn *fn, void *ctx, struct ks_model **ret_model);
+
+/* The same over time. */
+int ks_cli_timeline(struct ks_cli *cli, struct ks_timeline **ret_timeline,
+		    struct ks_model **ret_model);
 
 /* The same, writing a DB too. */
 int ks_cli_import(struct ks_cli *cli, const char *db_path, struct ks_model **ret_model);

@@ -23,6 +23,8 @@ static const char help[] =
 	"      --malloc             only kmalloc\n"
 	"      --cache              only kmem_cache\n"
 	"      --pages              the page allocator instead of the slab allocator\n"
+	"      --skip-helpers       blame kstrdup's allocations on its caller, by stack traces\n"
+	"      --helpers FILE       more functions to treat so, one a line\n"
 	"      --since T, --until T only this window of both: +1.5 from the start of each\n"
 	"      --top N              only the first N rows\n"
 	"      --json, --csv        all numbers, for programs\n"

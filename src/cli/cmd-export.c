@@ -17,7 +17,7 @@ static const char help[] =
 	"\n"
 	"Writes a capture in the format of another tool.\n"
 	"\n"
-	"      --format FORMAT      pprof, speedscope, collapsed, csv, json or parquet\n"
+	"      --format FORMAT      pprof, speedscope, collapsed, csv, json, parquet or chrome\n"
 	"  -o, --output FILE        write here; - is standard output, the default\n"
 	"      --table WHAT         of csv, json and parquet: sites (default) or objects\n"
 	"      --measure WHAT       of collapsed stacks: live (default), waste, objects, peak,\n"
@@ -29,21 +29,27 @@ static const char help[] =
 	"      --malloc             only kmalloc\n"
 	"      --cache              only kmem_cache\n"
 	"      --pages              the page allocator instead of the slab allocator\n"
+	"      --skip-helpers       blame kstrdup's allocations on its caller, by stack traces\n"
+	"      --helpers FILE       more functions to treat so, one a line\n"
 	"      --since T, --until T only this window: 415.2 as in the log, or +1.5 from its start\n"
 	"      --strict             exit 4 when the capture lost events\n"
 	"      --no-pager           never use a pager\n"
 	"      --color WHEN         auto, always, never\n"
 	"  -h, --help               this text\n";
 
-enum format { PPROF, SPEEDSCOPE, COLLAPSED, CSV, JSON, PARQUET, FORMATS };
+enum format { PPROF, SPEEDSCOPE, COLLAPSED, CHROME, CSV, JSON, PARQUET, FORMATS };
 
 static const struct {
 	const char *name;
 	bool is_binary;
 } formats[] = {
-	[PPROF] = { "pprof", true },	      [SPEEDSCOPE] = { "speedscope", false },
-	[COLLAPSED] = { "collapsed", false }, [CSV] = { "csv", false },
-	[JSON] = { "json", false },	      [PARQUET] = { "parquet", true },
+	[PPROF] = { "pprof", true },
+	[SPEEDSCOPE] = { "speedscope", false },
+	[COLLAPSED] = { "collapsed", false },
+	[CHROME] = { "chrome", false },
+	[CSV] = { "csv", false },
+	[JSON] = { "json", false },
+	[PARQUET] = { "parquet", true },
 };
 _Static_assert(ARRAY_SIZE(formats) == FORMATS, "a name for every format");
 
@@ -117,6 +123,7 @@ static void render(const struct wish *wish, const struct ks_model *model,
 	case PARQUET:
 		ks_export_parquet(rows, out);
 		break;
+	case CHROME: /* needs a timeline */
 	case FORMATS:
 		break;
 	}
@@ -138,6 +145,42 @@ static int print_quality(const struct ks_cli *cli, const struct wish *wish,
 	return code;
 }
 
+/* What every way ends with, once the file is written: frees the model. */
+static int conclude(const struct ks_cli *cli, const struct wish *wish, struct ks_model *model)
+{
+	int code = print_quality(cli, wish, model);
+
+	if (!code)
+		code = ks_cli_verdict(cli, model);
+	ks_model_free(model);
+	return code;
+}
+
+static int export_chrome(struct ks_cli *cli, const struct wish *wish)
+{
+	struct ks_timeline *timeline;
+	struct ks_model *model;
+	struct ks_strbuf out;
+	int code = ks_cli_timeline(cli, &timeline, &model);
+
+	if (code)
+		return code;
+	ks_strbuf_init(&out);
+	if (strcmp(model->clock, "seconds"))
+		code = ks_cli_error(cli, KS_EXIT_BAD_INPUT,
+				    "%s: has no time in seconds to put counters on", cli->input);
+	else
+		ks_export_chrome(model, timeline, &out);
+	if (!code)
+		code = ks_cli_write(cli, wish->output, &out);
+	ks_strbuf_deinit(&out);
+	ks_timeline_free(timeline);
+	if (!code)
+		return conclude(cli, wish, model);
+	ks_model_free(model);
+	return code;
+}
+
 static int export_sites(struct ks_cli *cli, const struct wish *wish)
 {
 	struct ks_model *model;
@@ -156,9 +199,7 @@ static int export_sites(struct ks_cli *cli, const struct wish *wish)
 	code = ks_cli_write(cli, wish->output, &out);
 	ks_strbuf_deinit(&out);
 	if (!code)
-		code = print_quality(cli, wish, model);
-	if (!code)
-		code = ks_cli_verdict(cli, model);
+		return conclude(cli, wish, model);
 	ks_model_free(model);
 	return code;
 }
@@ -234,13 +275,7 @@ static int export_objects(struct ks_cli *cli, const struct wish *wish)
 	code = err ? ks_cli_fail(cli, err, &diag) : run_stream(cli, &stream, &model);
 	ks_object_export_free(stream.export);
 	ks_strbuf_deinit(&stream.text);
-	if (code)
-		return code;
-	code = print_quality(cli, wish, model);
-	if (!code)
-		code = ks_cli_verdict(cli, model);
-	ks_model_free(model);
-	return code;
+	return code ? code : conclude(cli, wish, model);
 }
 
 /* === Public =============================================================================== */
@@ -281,5 +316,7 @@ int ks_cmd_export(int argc, char **argv)
 		return ks_cli_error(&cli, KS_EXIT_USAGE,
 				    "%s has no objects: csv, json and parquet do",
 				    formats[wish.format].name);
-	return wish.objects ? export_objects(&cli, &wish) : export_sites(&cli, &wish);
+	if (wish.objects)
+		return export_objects(&cli, &wish);
+	return wish.format == CHROME ? export_chrome(&cli, &wish) : export_sites(&cli, &wish);
 }

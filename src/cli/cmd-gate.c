@@ -18,6 +18,8 @@ static const char help[] =
 	"      --malloc             only kmalloc\n"
 	"      --cache              only kmem_cache\n"
 	"      --pages              the page allocator instead of the slab allocator\n"
+	"      --skip-helpers       blame kstrdup's allocations on its caller, by stack traces\n"
+	"      --helpers FILE       more functions to treat so, one a line\n"
 	"      --since T, --until T only this window: 415.2 as in the log, or +1.5 from its start\n"
 	"      --json               all numbers, for programs\n"
 	"      --strict             exit 4 when the capture lost events\n"

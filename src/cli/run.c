@@ -73,6 +73,7 @@ struct wish {
 	u64 min_age;
 	ks_object_fn *objects;
 	void *objects_ctx;
+	struct ks_timeline **timeline;
 };
 
 static int analyze(const char *input, const struct wish *wish, const struct ks_analysis_opts *opts,
@@ -87,6 +88,8 @@ static int analyze(const char *input, const struct wish *wish, const struct ks_a
 	if (wish->objects)
 		return ks_analyze_objects(input, opts, wish->objects, wish->objects_ctx, ret_model,
 					  diag);
+	if (wish->timeline)
+		return ks_analyze_timeline(input, opts, wish->timeline, ret_model, diag);
 	return ks_analyze(input, opts, ret_model, diag);
 }
 
@@ -167,6 +170,14 @@ int ks_cli_leaks(struct ks_cli *cli, u64 min_age, struct ks_leaks *ret_leaks,
 int ks_cli_objects(struct ks_cli *cli, ks_object_fn *fn, void *ctx, struct ks_model **ret_model)
 {
 	struct wish wish = { .by = KS_BY_SITE, .objects = fn, .objects_ctx = ctx };
+
+	return run(cli, &wish, ret_model);
+}
+
+int ks_cli_timeline(struct ks_cli *cli, struct ks_timeline **ret_timeline,
+		    struct ks_model **ret_model)
+{
+	struct wish wish = { .by = KS_BY_SITE, .timeline = ret_timeline };
 
 	return run(cli, &wish, ret_model);
 }

@@ -3,6 +3,7 @@
 #ifndef KS_REPORT_EXPORT_H
 #define KS_REPORT_EXPORT_H
 
+#include "analysis/timeline.h"
 #include "report/report.h"
 
 /* pprof's protocol buffer, compressed: objects and bytes, allocated and in use. */
@@ -19,5 +20,9 @@ void ks_export_collapsed(const struct ks_rows *rows, enum ks_measure measure,
 
 /* A Parquet table of the sites. */
 void ks_export_parquet(const struct ks_rows *rows, struct ks_strbuf *out);
+
+/* Counters of live bytes and rates over time. */
+void ks_export_chrome(const struct ks_model *model, const struct ks_timeline *timeline,
+		      struct ks_strbuf *out);
 
 #endif

@@ -132,8 +132,8 @@ static void write_page(struct ks_parquet *file, struct chunk *chunk, int type, u
 		file->out->failed = true;
 		return;
 	}
-	packed = ZSTD_compressCCtx(file->zstd, file->packed.s, bound, ks_strbuf_str(&file->scratch),
-				   file->scratch.len, ZSTD_LEVEL);
+	packed = ZSTD_compress2(file->zstd, file->packed.s, bound, ks_strbuf_str(&file->scratch),
+				file->scratch.len);
 	if (ZSTD_isError(packed)) {
 		file->out->failed = true;
 		return;
@@ -401,6 +401,8 @@ struct ks_parquet *ks_parquet_new(const struct ks_parquet_field *fields, size_t 
 		ks_parquet_free(file);
 		return NULL;
 	}
+	ZSTD_CCtx_setParameter(file->zstd, ZSTD_c_compressionLevel, ZSTD_LEVEL);
+	ZSTD_CCtx_setParameter(file->zstd, ZSTD_c_checksumFlag, 1); /* damage is found */
 	emit(file, "PAR1", 4);
 	return file;
 }
