@@ -193,6 +193,8 @@ int ks_budget_parse(struct ks_budget *budget, const char *path, const char *text
 
 	*budget = (struct ks_budget){ 0 };
 	ks_arena_init(&budget->arena);
+	if (memchr(text, '\0', len))
+		err = ks_diag_set(diag, KS_EBADINPUT, "%s: is no text", path);
 	while (s < end && !err) {
 		const char *newline = memchr(s, '\n', (size_t)(end - s));
 		struct span line = { s, newline ? newline : end };

@@ -144,6 +144,8 @@ const char *ks_object_name(struct ks_object_source *source, enum ks_object_names
 		return ks_intern_get(&source->names->gfps, id).s;
 	case KS_NAMES_COMM:
 		return ks_intern_get(&source->names->comms, id).s;
+	case KS_NAME_TABLES:
+		break;
 	}
 	return "";
 }

@@ -33,7 +33,7 @@ struct ks_object_row {
 	u8 end;			 /* enum ks_end */
 };
 
-enum ks_object_names { KS_NAMES_SITE, KS_NAMES_CACHE, KS_NAMES_GFP, KS_NAMES_COMM };
+enum ks_object_names { KS_NAMES_SITE, KS_NAMES_CACHE, KS_NAMES_GFP, KS_NAMES_COMM, KS_NAME_TABLES };
 
 /* Where the names come from, for as long as the call lasts. */
 struct ks_object_source;

@@ -23,8 +23,9 @@ void ks_strbuf_add(struct ks_strbuf *sb, const void *data, size_t len)
 {
 	if (sb->failed)
 		return;
-	if (len >= SIZE_MAX - sb->len - 1 ||
-	    ks_grow((void **)(void *)&sb->s, &sb->cap, sb->len + len + 1, 1)) {
+	if (unlikely(len >= SIZE_MAX - sb->len - 1 ||
+		     (sb->len + len + 1 > sb->cap &&
+		      ks_grow((void **)(void *)&sb->s, &sb->cap, sb->len + len + 1, 1)))) {
 		sb->failed = true;
 		return;
 	}

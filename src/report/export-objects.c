@@ -55,6 +55,9 @@ struct ks_object_export {
 	struct ks_strbuf row; /* JSON: one object */
 	struct ks_json json;
 	struct ks_parquet *parquet;
+	struct {
+		KS_VEC(char *) texts;
+	} escaped[KS_NAME_TABLES]; /* CSV and JSON: names as they are written, by number */
 };
 
 /* The value of a field: nothing, a number, or a string that a number stands for. */
@@ -159,6 +162,34 @@ static const char *text_of(struct ks_object_export *x, struct ks_object_source *
 	return text ? text : "";
 }
 
+/* A name is escaped once, and not with each of millions of objects. */
+static const char *escaped_text(struct ks_object_export *x, struct ks_object_source *source,
+				const struct cell *cell)
+{
+	struct ks_strbuf text;
+	const char *raw;
+
+	if (cell->type == WORD)
+		return cell->word;
+	while (x->escaped[cell->table].texts.len <= cell->number)
+		if (!ks_vec_push(&x->escaped[cell->table].texts)) {
+			x->out->failed = true;
+			return "";
+		}
+	if (x->escaped[cell->table].texts.items[cell->number])
+		return x->escaped[cell->table].texts.items[cell->number];
+	raw = text_of(x, source, cell);
+	ks_strbuf_init(&text);
+	if (x->format == KS_OBJECTS_CSV)
+		ks_escape_csv(&text, raw, strlen(raw));
+	else
+		ks_escape_json(&text, raw, strlen(raw));
+	ks_strbuf_add(&text, "", 0); /* "" is a string too */
+	x->out->failed |= text.failed;
+	x->escaped[cell->table].texts.items[cell->number] = text.s;
+	return ks_strbuf_str(&text);
+}
+
 static void add_csv(struct ks_object_export *x, struct ks_object_source *source,
 		    const struct ks_object_row *row)
 {
@@ -172,9 +203,7 @@ static void add_csv(struct ks_object_export *x, struct ks_object_source *source,
 		if (cell.type == NUMBER) {
 			put_number(x->out, cell.number, field == ADDRESS ? 16 : 10);
 		} else if (cell.type != NOTHING) {
-			const char *text = text_of(x, source, &cell);
-
-			ks_escape_csv(x->out, text, strlen(text));
+			ks_strbuf_puts(x->out, escaped_text(x, source, &cell));
 		}
 	}
 	ks_strbuf_add(x->out, "\n", 1);
@@ -200,9 +229,7 @@ static void add_json(struct ks_object_export *x, struct ks_object_source *source
 		if (cell.type == NUMBER) {
 			put_number(&x->row, cell.number, field == ADDRESS ? 16 : 10);
 		} else {
-			const char *text = text_of(x, source, &cell);
-
-			ks_escape_json(&x->row, text, strlen(text));
+			ks_strbuf_puts(&x->row, escaped_text(x, source, &cell));
 		}
 		if (quoted)
 			ks_strbuf_add(&x->row, "\"", 1);
@@ -225,8 +252,8 @@ static void add_parquet(struct ks_object_export *x, struct ks_object_source *sou
 		else if (cell.type == NUMBER)
 			ks_parquet_number(x->parquet, cell.number);
 		else
-			ks_parquet_string(x->parquet, cell.number,
-					  ks_parquet_knows(x->parquet, cell.number)
+			ks_parquet_string(x->parquet, (u32)cell.number,
+					  ks_parquet_knows(x->parquet, (u32)cell.number)
 						  ? NULL
 						  : text_of(x, source, &cell));
 	}
@@ -271,8 +298,15 @@ struct ks_object_export *ks_object_export_new(enum ks_object_format format, stru
 
 void ks_object_export_free(struct ks_object_export *x)
 {
+	size_t table, i;
+
 	if (!x)
 		return;
+	for (table = 0; table < KS_NAME_TABLES; table++) {
+		for (i = 0; i < x->escaped[table].texts.len; i++)
+			free(x->escaped[table].texts.items[i]);
+		ks_vec_free(&x->escaped[table].texts);
+	}
 	ks_parquet_free(x->parquet);
 	ks_strbuf_deinit(&x->row);
 	free(x);

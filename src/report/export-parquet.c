@@ -21,7 +21,7 @@ static const struct ks_parquet_field fields[] = {
 /* === Internals ============================================================================ */
 
 /* Strings differ from row to row, mostly: the row's number is as good a key as any. */
-static void put_text(struct ks_parquet *file, u64 row, const char *s)
+static void put_text(struct ks_parquet *file, u32 row, const char *s)
 {
 	if (*s)
 		ks_parquet_string(file, row, s);
@@ -29,7 +29,7 @@ static void put_text(struct ks_parquet *file, u64 row, const char *s)
 		ks_parquet_null(file);
 }
 
-static void put_group(struct ks_parquet *file, u64 row, const struct ks_group *group)
+static void put_group(struct ks_parquet *file, u32 row, const struct ks_group *group)
 {
 	const struct ks_stat *stat = &group->stat;
 	u64 numbers[] = {
@@ -64,7 +64,7 @@ void ks_export_parquet(const struct ks_rows *rows, struct ks_strbuf *out)
 		return;
 	}
 	for (i = 0; i < rows->len; i++)
-		put_group(file, i, rows->items[i]);
+		put_group(file, (u32)i, rows->items[i]);
 	ks_parquet_finish(file);
 	ks_parquet_free(file);
 }

@@ -10,8 +10,8 @@
 #include <zstd.h>
 
 #include "base/escape.h"
-#include "base/map64.h"
 #include "base/pack.h"
+#include "base/vec.h"
 
 /* === Data ================================================================================= */
 
@@ -29,10 +29,11 @@ enum { DATA_PAGE = 0, DICTIONARY_PAGE = 2 };
 enum { THRIFT_I32 = 5, THRIFT_I64 = 6, THRIFT_BINARY = 8, THRIFT_LIST = 9, THRIFT_STRUCT = 12 };
 
 struct column {
-	struct ks_strbuf values;     /* plain numbers of the group */
-	KS_VEC(u32) indices;	     /* strings of the group, in the dictionary */
-	KS_VEC(u32) present;	     /* of an optional column: 0 or 1 a row */
-	struct ks_map64 keys;	     /* of the dictionary, numbered as it is */
+	struct ks_strbuf values; /* plain numbers of the group */
+	KS_VEC(u32) indices;	 /* strings of the group, in the dictionary */
+	KS_VEC(u32) present;	 /* of an optional column: 0 or 1 a row */
+	KS_VEC(u32) entry_of;	 /* by key: number in the dictionary + 1; 0 = not there */
+	u32 entries;
 	struct ks_strbuf dictionary; /* plain strings of the group */
 };
 
@@ -211,14 +212,14 @@ static void write_chunk(struct ks_parquet *file, const struct ks_parquet_field *
 		file->scratch.len = 0;
 		ks_strbuf_add(&file->scratch, ks_strbuf_str(&column->dictionary),
 			      column->dictionary.len);
-		write_page(file, chunk, DICTIONARY_PAGE, column->keys.keys.len, ENCODING_PLAIN);
+		write_page(file, chunk, DICTIONARY_PAGE, column->entries, ENCODING_PLAIN);
 	}
 	chunk->data_at = file->written;
 	file->scratch.len = 0;
 	if (field->optional)
 		put_levels(file, column);
 	if (is_string) {
-		unsigned int width = width_for(column->keys.keys.len);
+		unsigned int width = width_for(column->entries);
 
 		ks_pack_uint(&file->scratch, width, 1);
 		pack_bits(&file->scratch, column->indices.items, column->indices.len, width);
@@ -229,7 +230,9 @@ static void write_chunk(struct ks_parquet *file, const struct ks_parquet_field *
 		   is_string ? ENCODING_RLE_DICTIONARY : ENCODING_PLAIN);
 	column->values.len = column->dictionary.len = 0;
 	column->indices.len = column->present.len = 0;
-	ks_map64_clear(&column->keys);
+	column->entries = 0;
+	if (column->entry_of.len)
+		memset(column->entry_of.items, 0, column->entry_of.len * sizeof(u32));
 }
 
 static void write_group(struct ks_parquet *file)
@@ -385,8 +388,6 @@ struct ks_parquet *ks_parquet_new(const struct ks_parquet_field *fields, size_t 
 				  struct ks_strbuf *out)
 {
 	struct ks_parquet *file = calloc(1, sizeof(*file));
-	size_t i;
-	int err = 0;
 
 	if (!file)
 		return NULL;
@@ -395,9 +396,7 @@ struct ks_parquet *ks_parquet_new(const struct ks_parquet_field *fields, size_t 
 	file->out = out;
 	file->zstd = ZSTD_createCCtx();
 	file->columns = calloc(len, sizeof(*file->columns));
-	for (i = 0; i < len && file->columns && !err; i++)
-		err = ks_map64_init(&file->columns[i].keys);
-	if (err || !file->columns || !file->zstd) {
+	if (!file->columns || !file->zstd) {
 		ks_parquet_free(file);
 		return NULL;
 	}
@@ -418,7 +417,7 @@ void ks_parquet_free(struct ks_parquet *file)
 		ks_strbuf_deinit(&file->columns[i].dictionary);
 		ks_vec_free(&file->columns[i].indices);
 		ks_vec_free(&file->columns[i].present);
-		ks_map64_deinit(&file->columns[i].keys);
+		ks_vec_free(&file->columns[i].entry_of);
 	}
 	free(file->columns);
 	ks_strbuf_deinit(&file->scratch);
@@ -443,24 +442,30 @@ void ks_parquet_null(struct ks_parquet *file)
 	value_done(file);
 }
 
-bool ks_parquet_knows(const struct ks_parquet *file, u64 key)
+bool ks_parquet_knows(const struct ks_parquet *file, u32 key)
 {
-	return ks_map64_find(&file->columns[file->at].keys, key) != KS_NONE;
+	const struct column *column = &file->columns[file->at];
+
+	return key < column->entry_of.len && column->entry_of.items[key];
 }
 
-void ks_parquet_string(struct ks_parquet *file, u64 key, const char *s)
+void ks_parquet_string(struct ks_parquet *file, u32 key, const char *s)
 {
 	struct column *column = next_column(file, true);
-	size_t known = column->keys.keys.len;
-	u32 id = ks_map64_add(&column->keys, key), *index = ks_vec_push(&column->indices);
+	u32 *index = ks_vec_push(&column->indices);
 
-	if (id == KS_NONE || !index) {
+	while (column->entry_of.len <= key && index)
+		if (!ks_vec_push(&column->entry_of))
+			index = NULL;
+	if (!index) {
 		file->out->failed = true;
 		return;
 	}
-	*index = id;
-	if (id == known)
+	if (!column->entry_of.items[key]) {
 		add_entry(column, s);
+		column->entry_of.items[key] = ++column->entries;
+	}
+	*index = column->entry_of.items[key] - 1;
 	value_done(file);
 }
 

@@ -29,11 +29,11 @@ void ks_parquet_number(struct ks_parquet *file, u64 value);
 void ks_parquet_null(struct ks_parquet *file);
 
 /*
- * A string, by a number that always stands for the same string in this column. The string itself is
+ * A string, by a small number that always stands for the same string in this column. The string itself is
  * looked at only where the number is not known yet.
  */
-bool ks_parquet_knows(const struct ks_parquet *file, u64 key);
-void ks_parquet_string(struct ks_parquet *file, u64 key, const char *s);
+bool ks_parquet_knows(const struct ks_parquet *file, u32 key);
+void ks_parquet_string(struct ks_parquet *file, u32 key, const char *s);
 
 /* Writes what is left, and the footer. */
 void ks_parquet_finish(struct ks_parquet *file);

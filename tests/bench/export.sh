@@ -10,24 +10,24 @@ for i in $(seq "$runs"); do
 	for format in $formats; do
 		table=sites
 		case $format in *:*) table=${format#*:} ;; esac
-		wall "$kmemscope" export --format "${format%:*}" --table $table -o "$work/exported" "$work/db" >>"$work/$format"
+		cpu "$kmemscope" export --format "${format%:*}" --table $table -o "$work/exported" "$work/db" >>"$work/$format"
 		stat -c %s "$work/exported" >"$work/$format.size"
 	done
 	wall "$kmemscope" flame -o "$work/exported" "$work/db" >>"$work/flame"
-	wall "$kmemscope" timeline "$work/db" >>"$work/timeline"
+	cpu "$kmemscope" timeline "$work/db" >>"$work/timeline"
 	wall "$kmemscope" diff "$work/db" "$work/db" >>"$work/diff"
 done
 echo "DB of $events made-up events, medians of $runs"
 for format in $formats; do
 	case $format in
 	*:objects | chrome)
-		row "$format, million events a second" "$(div "$(div "$events" "$(median <"$work/$format")")" 1000000)" "at least 5, or the disk's speed"
-		row "$format, MB written a second" "$(div "$(div "$(cat "$work/$format.size")" "$(median <"$work/$format")")" 1000000 %.0f)"
+		row "$format, million events a second and core" "$(div "$(div "$events" "$(median <"$work/$format")")" 1000000)" "at least 5, or the disk's speed"
+		row "$format, MB written a second and core" "$(div "$(div "$(cat "$work/$format.size")" "$(median <"$work/$format")")" 1000000 %.0f)"
 		;;
-	*) row "$format, s" "$(median <"$work/$format")" ;;
+	*) row "$format, s of CPU" "$(median <"$work/$format")" ;;
 	esac
 done
 row "flame, s" "$(median <"$work/flame")"
 row "diff with itself, s" "$(median <"$work/diff")"
-row "timeline, million events a second" "$(div "$(div "$events" "$(median <"$work/timeline")")" 1000000)"
+row "timeline, million events a second and core" "$(div "$(div "$events" "$(median <"$work/timeline")")" 1000000)"
 row "memory of parquet:objects, MB" "$(div "$(rss "$kmemscope" export --format parquet --table objects -o "$work/exported" "$work/db")" 1024 %.0f)"
