@@ -17,25 +17,6 @@ static const u64 life_edges[KS_TL_LIVES - 1] = {
 
 /* === Internals ============================================================================ */
 
-static void add_cell(struct ks_cell *to, const struct ks_cell *from)
-{
-	to->allocs += from->allocs;
-	to->unpaired += from->unpaired;
-	to->frees += from->frees;
-	to->implied += from->implied;
-	to->temporary += from->temporary;
-	to->cross_cpu += from->cross_cpu;
-	to->kept += from->kept;
-	to->bytes += from->bytes;
-	to->req += from->req;
-	to->ended_bytes += from->ended_bytes;
-	to->ended_req += from->ended_req;
-	to->temporary_bytes += from->temporary_bytes;
-	to->kept_bytes += from->kept_bytes;
-	to->life_sum += from->life_sum;
-	to->peak_bytes = ks_max(to->peak_bytes, from->peak_bytes);
-}
-
 static void halve_track(struct ks_track *track)
 {
 	struct ks_cell *cells = track->cells.items;
@@ -45,7 +26,7 @@ static void halve_track(struct ks_track *track)
 		u32 bucket = cells[from].bucket / 2;
 
 		if (to && cells[to - 1].bucket == bucket) {
-			add_cell(&cells[to - 1], &cells[from]);
+			ks_cell_add(&cells[to - 1], &cells[from]);
 			continue;
 		}
 		cells[to] = cells[from];
@@ -84,6 +65,17 @@ static void halve_ends(struct ks_timeline *tl)
 	memset(&tl->ends[i], 0, (tl->buckets - i) * sizeof(*tl->ends));
 }
 
+static size_t count_cells(const struct ks_timeline *tl)
+{
+	size_t cells = tl->total.cells.len, i;
+	int dim;
+
+	for (dim = 0; dim < KS_TL_DIMS; dim++)
+		for (i = 0; i < tl->by[dim].items.len; i++)
+			cells += tl->by[dim].items.items[i].cells.len;
+	return cells;
+}
+
 static void deinit_track(struct ks_track *track)
 {
 	ks_vec_free(&track->cells);
@@ -99,6 +91,25 @@ enum ks_by ks_tl_by(enum ks_tl_dim dim)
 	};
 
 	return bys[dim];
+}
+
+void ks_cell_add(struct ks_cell *to, const struct ks_cell *from)
+{
+	to->allocs += from->allocs;
+	to->unpaired += from->unpaired;
+	to->frees += from->frees;
+	to->implied += from->implied;
+	to->temporary += from->temporary;
+	to->cross_cpu += from->cross_cpu;
+	to->kept += from->kept;
+	to->bytes += from->bytes;
+	to->req += from->req;
+	to->ended_bytes += from->ended_bytes;
+	to->ended_req += from->ended_req;
+	to->temporary_bytes += from->temporary_bytes;
+	to->kept_bytes += from->kept_bytes;
+	to->life_sum += from->life_sum;
+	to->peak_bytes = ks_max(to->peak_bytes, from->peak_bytes);
 }
 
 unsigned int ks_tl_size_class(u64 bytes)
@@ -143,15 +154,10 @@ void ks_timeline_halve(struct ks_timeline *tl)
 	tl->width *= 2;
 }
 
-size_t ks_timeline_cells(const struct ks_timeline *tl)
+void ks_timeline_limit(struct ks_timeline *tl, size_t max_cells)
 {
-	size_t cells = tl->total.cells.len, i;
-	int dim;
-
-	for (dim = 0; dim < KS_TL_DIMS; dim++)
-		for (i = 0; i < tl->by[dim].items.len; i++)
-			cells += tl->by[dim].items.items[i].cells.len;
-	return cells;
+	while (tl->buckets > 1 && count_cells(tl) > max_cells)
+		ks_timeline_halve(tl);
 }
 
 void ks_timeline_free(struct ks_timeline *tl)

@@ -49,6 +49,9 @@ struct ks_cell {
 	u64 peak_bytes; /* the most that lived at once, from the bucket's beginning on */
 };
 
+/* Adds up two cells; of the peaks it takes the greater. */
+void ks_cell_add(struct ks_cell *to, const struct ks_cell *from);
+
 /* One group over time. Buckets without a cell had no event; cells are in order. */
 struct ks_track {
 	const char *label;
@@ -103,8 +106,8 @@ u64 ks_tl_life_edge(unsigned int life_class);
 /* Merges buckets in pairs: half as many, twice as wide. */
 void ks_timeline_halve(struct ks_timeline *timeline);
 
-/* Cells of all tracks, for those who must bound what they write. */
-size_t ks_timeline_cells(const struct ks_timeline *timeline);
+/* Halves as often as it takes to have no more cells in all than this, for those who write them down. */
+void ks_timeline_limit(struct ks_timeline *timeline, size_t max_cells);
 
 /* ks_analyze() by site of opts->level, with the timeline as well. */
 int ks_analyze_timeline(const char *path, const struct ks_analysis_opts *opts,

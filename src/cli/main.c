@@ -15,6 +15,7 @@ const struct ks_command ks_commands[] = {
 	{ "info", ks_cmd_info, "what is in a capture, and how good it is" },
 	{ "import", ks_cmd_import, "make a DB file, to ask a capture again at once" },
 	{ "leaks", ks_cmd_leaks, "what still lives at the end of a capture, with ages" },
+	{ "html", ks_cmd_html, "the report in one file, to open in a browser" },
 	{ "check", ks_cmd_check, "validate captures; finish one whose recorder was killed" },
 	{ "doctor", ks_cmd_doctor, "what can be captured here, and what mends what cannot" },
 	{ NULL, NULL, NULL },
