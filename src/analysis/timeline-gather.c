@@ -31,6 +31,7 @@ struct gather {
 	struct ks_map64 link_numbers;
 	KS_VEC(struct last_links) last; /* by track of the site */
 	u32 bucket;			/* of the latest event: time does not go back here */
+	size_t cells;			/* of all tracks */
 	u64 live_bytes, peak_bytes;
 	u32 peak; /* number of the latest peak of the whole; from 1 on */
 };
@@ -129,8 +130,9 @@ static void advance(struct gather *g, u64 ts)
 	struct ks_timeline *tl = g->tl;
 	u64 bucket = ts > tl->first_ts ? (ts - tl->first_ts) / tl->width : 0;
 
-	while (bucket >= KS_TL_MAX_BUCKETS) {
-		ks_timeline_halve(tl);
+	while (unlikely(bucket >= KS_TL_MAX_BUCKETS ||
+			(g->cells > KS_TL_MAX_CELLS && tl->buckets > 1))) {
+		g->cells = ks_timeline_halve(tl);
 		bucket /= 2;
 		g->bucket /= 2;
 	}
@@ -150,6 +152,7 @@ static struct ks_cell *cell_now(struct gather *g, struct ks_track *track)
 	cell = ks_vec_push(&track->cells);
 	if (!cell)
 		return NULL;
+	g->cells++;
 	cell->bucket = g->bucket;
 	cell->peak_bytes = track->live_bytes;
 	return cell;

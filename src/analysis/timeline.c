@@ -17,7 +17,7 @@ static const u64 life_edges[KS_TL_LIVES - 1] = {
 
 /* === Internals ============================================================================ */
 
-static void halve_track(struct ks_track *track)
+static size_t halve_track(struct ks_track *track)
 {
 	struct ks_cell *cells = track->cells.items;
 	size_t from, to = 0;
@@ -33,6 +33,7 @@ static void halve_track(struct ks_track *track)
 		cells[to++].bucket = bucket;
 	}
 	track->cells.len = to;
+	return to;
 }
 
 static void add_ends(struct ks_tl_ends *to, const struct ks_tl_ends *from)
@@ -63,17 +64,6 @@ static void halve_ends(struct ks_timeline *tl)
 	}
 	i = (tl->buckets + 1) / 2;
 	memset(&tl->ends[i], 0, (tl->buckets - i) * sizeof(*tl->ends));
-}
-
-static size_t count_cells(const struct ks_timeline *tl)
-{
-	size_t cells = tl->total.cells.len, i;
-	int dim;
-
-	for (dim = 0; dim < KS_TL_DIMS; dim++)
-		for (i = 0; i < tl->by[dim].items.len; i++)
-			cells += tl->by[dim].items.items[i].cells.len;
-	return cells;
 }
 
 static void deinit_track(struct ks_track *track)
@@ -140,24 +130,18 @@ u64 ks_tl_life_edge(unsigned int life_class)
 	return life_class < KS_TL_LIVES - 1 ? life_edges[life_class] : UINT64_MAX;
 }
 
-void ks_timeline_halve(struct ks_timeline *tl)
+size_t ks_timeline_halve(struct ks_timeline *tl)
 {
-	size_t i;
+	size_t cells = halve_track(&tl->total), i;
 	int dim;
 
-	halve_track(&tl->total);
 	for (dim = 0; dim < KS_TL_DIMS; dim++)
 		for (i = 0; i < tl->by[dim].items.len; i++)
-			halve_track(&tl->by[dim].items.items[i]);
+			cells += halve_track(&tl->by[dim].items.items[i]);
 	halve_ends(tl);
 	tl->buckets = (tl->buckets + 1) / 2;
 	tl->width *= 2;
-}
-
-void ks_timeline_limit(struct ks_timeline *tl, size_t max_cells)
-{
-	while (tl->buckets > 1 && count_cells(tl) > max_cells)
-		ks_timeline_halve(tl);
+	return cells;
 }
 
 void ks_timeline_free(struct ks_timeline *tl)

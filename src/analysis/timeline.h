@@ -6,7 +6,8 @@
  * a range is the greatest of its cells' peaks and of what lived where it begins.
  *
  * Buckets begin small and are merged in pairs whenever there are too many, so the length of the
- * capture need not be known before. Memory grows with groups x buckets, never with events.
+ * capture need not be known before. Memory grows with groups, never with events: where buckets by groups
+ * would be too many cells, there are fewer buckets.
  */
 #ifndef KS_ANALYSIS_TIMELINE_H
 #define KS_ANALYSIS_TIMELINE_H
@@ -17,8 +18,9 @@
 struct ks_analysis_opts;
 
 enum {
-	KS_TL_MAX_BUCKETS = 240, /* even; a finished timeline has at least half as many */
-	KS_TL_SIZES = 24,	 /* classes of bytes allocated: up to 8, 16, 32, ... */
+	KS_TL_MAX_BUCKETS = 240,  /* even */
+	KS_TL_MAX_CELLS = 250000, /* of all tracks: where there are more, buckets are merged */
+	KS_TL_SIZES = 24,	  /* classes of bytes allocated: up to 8, 16, 32, ... */
 	KS_TL_LIVES = 24, /* classes of lifetime: below 1 us, 2.2, 4.6, 10, ...: 3 a decade */
 	KS_TL_CPUS = 64,  /* the last stands for itself and all above */
 };
@@ -103,11 +105,8 @@ unsigned int ks_tl_life_class(u64 ns);
 u64 ks_tl_size_edge(unsigned int size_class);
 u64 ks_tl_life_edge(unsigned int life_class);
 
-/* Merges buckets in pairs: half as many, twice as wide. */
-void ks_timeline_halve(struct ks_timeline *timeline);
-
-/* Halves as often as it takes to have no more cells in all than this, for those who write them down. */
-void ks_timeline_limit(struct ks_timeline *timeline, size_t max_cells);
+/* Merges buckets in pairs: half as many, twice as wide. Returns how many cells are left. */
+size_t ks_timeline_halve(struct ks_timeline *timeline);
 
 /* ks_analyze() by site of opts->level, with the timeline as well. */
 int ks_analyze_timeline(const char *path, const struct ks_analysis_opts *opts,

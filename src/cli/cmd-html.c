@@ -35,12 +35,11 @@ static const char *base_name(const char *path)
 }
 
 static int write_report(const struct ks_cli *cli, const struct ks_model *model,
-			struct ks_timeline *timeline, const char *output, bool data_only)
+			const struct ks_timeline *timeline, const char *output, bool data_only)
 {
 	struct ks_strbuf page;
 	int code;
 
-	ks_timeline_limit(timeline, KS_HTML_MAX_CELLS);
 	ks_strbuf_init(&page);
 	if (data_only)
 		ks_render_html_data(model, timeline, base_name(cli->input), &page);

@@ -6,9 +6,6 @@
 #include "analysis/timeline.h"
 #include "report/report.h"
 
-/* More cells than this make a page slow to open; see ks_timeline_limit(). */
-enum { KS_HTML_MAX_CELLS = 250000 };
-
 /* @name is what the capture is called in the page. */
 void ks_render_html(const struct ks_model *model, const struct ks_timeline *timeline,
 		    const char *name, struct ks_strbuf *out);
