@@ -5,7 +5,12 @@ Nothing here knows of kmemscope: the layouts follow the manual pages of the form
 read back can be compared with what was put in.
 """
 import struct
+import subprocess
 import zlib
+
+
+def zstd(data):
+    return subprocess.run(['zstd', '-q', '-c', '--check'], input=data, capture_output=True, check=True).stdout
 
 # The way a kernel's preprocessor leaves them: casts, shifts and many parentheses.
 FLAGS = ('{( unsigned long)((( gfp_t)(((((1UL))) << (10))|((((1UL))) << (11)))) | '
@@ -218,7 +223,7 @@ def trace_dat_v6(m, buffers, comms, clock='local', page=4096, stats=()):
 
 
 def trace_dat_v7(m, buffers, comms, clock='local', page=4096, codec='none', chunk=3, extra=b''):
-    pack = {'none': None, 'zlib': zlib.compress}[codec]
+    pack = {'none': None, 'zlib': zlib.compress, 'zstd': zstd}[codec]
     out = start(m, '7', page) + codec.encode() + b'\0' + b'1.0\0'
     pointer = len(out)
     out += m.pack('Q', 0)
@@ -254,6 +259,36 @@ def trace_dat_v7(m, buffers, comms, clock='local', page=4096, codec='none', chun
     options += option(m, 0, m.pack('Q', 0))
     out += m.pack('HHIQ', 0, 0, 0, len(options)) + options
     return out[:pointer] + m.pack('Q', split) + out[pointer + 8:]
+
+
+def journal(m, rings, comms, clock='local', page=4096, chunk=2):
+    """What a killed recorder leaves: the blocks of all CPUs, not even in order. Also their places."""
+    out = start(m, '7', page) + b'zstd\0' + b'1.0\0'
+    pointer = len(out)
+    out += m.pack('Q', 0)
+    options = b''
+    for number, data in sections(m, page, comms).items():
+        options += option(m, number, m.pack('Q', len(out)))
+        small = zstd(data)
+        out += m.pack('HHIQ', number, 1, 0, len(small) + 8) + m.pack('II', len(small), len(data)) + small
+    options_at = len(out)
+    tail = m.pack('I', page) + clock.encode() + b'\0' + b'\0'
+    length = len(options) + 6 + 8 + len(tail) + 14
+    options += option(m, 0x4b53, m.pack('Q', options_at + 16 + length) + tail) + option(m, 0, m.pack('Q', 0))
+    out += m.pack('HHIQ', 0, 0, 0, len(options)) + options
+    blocks = []
+    for cpu, pages in rings.items():
+        for seq, i in enumerate(range(0, len(pages), chunk * page)):
+            piece = pages[i:i + chunk * page]
+            small = zstd(piece)
+            blocks.append((seq ^ 1, cpu, m.pack('HHIQ', 0x4b53, 1, cpu, len(small) + 12) +
+                           m.pack('III', seq, len(small), len(piece)) + small))
+    blocks.sort()  # seq 1 in front of seq 0, and so on
+    places = []
+    for _, _, block in blocks:
+        places.append((len(out), len(block)))
+        out += block
+    return out[:pointer] + m.pack('Q', options_at) + out[pointer + 8:], places
 
 
 # === perf.data =================================================================================
