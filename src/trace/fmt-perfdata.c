@@ -687,6 +687,7 @@ int ks_perfdata_trace_open(struct ks_input *input, struct ks_trace **ret_trace,
 			   struct ks_diag *diag)
 {
 	struct perf_trace *pt = calloc(1, sizeof(*pt));
+	size_t i;
 	u64 size;
 	int fd, err;
 
@@ -711,6 +712,12 @@ int ks_perfdata_trace_open(struct ks_input *input, struct ks_trace **ret_trace,
 		return err;
 	}
 	pt->file_pos = pt->pf.data_pos;
+	for (i = 0; i < pt->pf.cpu_nodes.len; i++) {
+		u16 *node = ks_vec_push(&pt->base.info.cpu_nodes);
+
+		if (node)
+			*node = pt->pf.cpu_nodes.items[i];
+	}
 	if (!pt->pf.pipe && !ks_rawdec_has_events(&pt->dec)) {
 		err = ks_diag_set(diag, KS_EBADINPUT,
 				  "%s: describes no kmem event; record with \"perf record -e "

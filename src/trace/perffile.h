@@ -36,8 +36,9 @@ struct ks_perf_file {
 	u64 data_pos, data_end;
 	char release[128]; /* of the traced kernel; "" = not told */
 	KS_VEC(struct ks_perf_attr) attrs;
-	struct ks_map64 ids;  /* sample ids, numbered as id_attrs */
-	KS_VEC(u32) id_attrs; /* index of the attribute */
+	KS_VEC(u16) cpu_nodes; /* NUMA node by CPU */
+	struct ks_map64 ids;   /* sample ids, numbered as id_attrs */
+	KS_VEC(u32) id_attrs;  /* index of the attribute */
 };
 
 /* Reads the header and the tracing data; @dec is initialised here, the caller's on success. */

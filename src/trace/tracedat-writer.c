@@ -188,8 +188,10 @@ static void add_machine_options(struct sketch *sk, const struct ks_td_meta *meta
 	/* Other readers only show this text; ours finds the recorder's threads in it. */
 	sb.len = 0;
 	ks_strbuf_puts(&sb, "kmemscope " KS_VERSION);
-	for (i = 0; i < meta->self.len; i++)
-		ks_strbuf_printf(&sb, "%s%u", i ? "," : KS_TD_SELF, meta->self.items[i]);
+	for (i = 0; i < meta->self.items.len; i++)
+		ks_strbuf_printf(&sb, "%s%u", i ? "," : KS_TD_SELF, meta->self.items.items[i]);
+	for (i = 0; i < meta->nodes.items.len; i++)
+		ks_strbuf_printf(&sb, "%s%u", i ? "," : KS_TD_NODES, meta->nodes.items.items[i]);
 	put_option(&sk->options, KS_TD_OPT_VERSION, ks_strbuf_str(&sb), sb.len + 1);
 	put_option_u64(&sk->options, KS_TD_OPT_CPUCOUNT, meta->cpus, 4);
 	for (i = 0; i < meta->cpu_stats.len; i++)
@@ -458,7 +460,8 @@ void ks_td_meta_deinit(struct ks_td_meta *meta)
 	ks_vec_free(&meta->ftrace_formats);
 	ks_vec_free(&meta->kmem_formats);
 	ks_vec_free(&meta->cpu_stats);
-	ks_vec_free(&meta->self);
+	ks_vec_free(&meta->self.items);
+	ks_vec_free(&meta->nodes.items);
 	ks_strbuf_deinit(&meta->header_page);
 	ks_strbuf_deinit(&meta->header_event);
 	ks_strbuf_deinit(&meta->kallsyms);
@@ -716,7 +719,6 @@ int ks_td_repair(const char *path, bool *ret_done, struct ks_diag *diag)
 	struct ks_rawdec dec;
 	struct ks_td_meta meta;
 	struct stat st;
-	size_t i;
 	int err;
 
 	ks_td_meta_init(&meta);
@@ -747,14 +749,10 @@ int ks_td_repair(const char *path, bool *ret_done, struct ks_diag *diag)
 		meta.ring_page_size = buffer->page_size;
 		meta.cpus = td.cpu_count;
 		err = read_meta(&td, &meta, diag);
-		for (i = 0; i < td.self.len && !err; i++) {
-			u32 *tid = ks_vec_push(&meta.self);
-
-			if (tid)
-				*tid = td.self.items[i];
-			else
-				err = ks_diag_nomem(diag, "repairing a capture");
-		}
+		/* They change hands. */
+		meta.self = td.self;
+		meta.nodes = td.nodes;
+		td.self = td.nodes = (struct ks_numbers){ 0 };
 		if (!err && adopt_blocks(w, buffer))
 			err = ks_diag_nomem(diag, "repairing a capture");
 		if (!err)

@@ -11,6 +11,10 @@
 #include "base/strbuf.h"
 #include "base/vec.h"
 
+struct ks_numbers {
+	KS_VEC(u32) items;
+};
+
 /* What the file says of the traced machine; all strings are the caller's. */
 struct ks_td_meta {
 	struct ks_strbuf header_page, header_event;
@@ -18,7 +22,8 @@ struct ks_td_meta {
 	KS_VEC(struct ks_strbuf) kmem_formats;
 	struct ks_strbuf kallsyms, printk, cmdlines;
 	KS_VEC(struct ks_strbuf) cpu_stats; /* "CPU: n" and the text of its stats file */
-	KS_VEC(u32) self; /* threads of the recorder, whose objects readers leave out */
+	struct ks_numbers self;	 /* threads of the recorder, whose objects readers leave out */
+	struct ks_numbers nodes; /* NUMA node by CPU */
 	char clock[64];
 	char uname[256];
 	u32 page_size;	    /* of the machine */
