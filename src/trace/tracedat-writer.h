@@ -61,6 +61,15 @@ void ks_td_writer_abort(struct ks_td_writer *writer);
 void ks_td_writer_leave(struct ks_td_writer *writer);
 
 /*
+ * For a repair: takes over the descriptor of a journal, even on error, and one by one the blocks
+ * that it was found to have.
+ */
+int ks_td_writer_adopt(const char *path, int fd, struct ks_td_writer **ret_writer,
+		       struct ks_diag *diag);
+int ks_td_writer_adopt_block(struct ks_td_writer *writer, u32 cpu, u32 seq, u64 offset,
+			     u32 stored_len, u32 len);
+
+/*
  * Finishes the journal at @path that another process left behind. 0 also where it was finished
  * already; *ret_done tells whether there was something to do.
  */

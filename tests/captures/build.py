@@ -113,6 +113,8 @@ class Ring:
     def flush(self):
         if not self.data and self.lost is None:
             return
+        if len(self.pages) % 2 and len(self.data) + 16 < self.size - self.head - 8:
+            self.data += self._word(29, 0) + b'\xff' * 12  # the rest of the page was not used
         commit, tail = len(self.data), b''
         if self.lost is not None:
             commit |= 1 << 31

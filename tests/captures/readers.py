@@ -253,6 +253,14 @@ def test_perf(tmp):
                 want.append(text)
             path = tmp / 'perf.data'
             path.write_bytes(b.perf_data(m, records, comm, word == 4))
+            if not big:  # equal times: as they come in the file
+                twins = [dict(events[0], cpu=cpu, ptr=cpu + 0x1000) for cpu in (1, 0, 2)]
+                path.write_bytes(b.perf_data(m, [b.perf_sample(m, e, False) for e in
+                                                 [twins[0], dict(events[1], ts=events[0]['ts'] + 9)] + twins[1:]],
+                                             comm))
+                compare('perf.data with equal times, %d-bit' % (word * 8), path, [
+                    line(m, e) for e in twins + [dict(events[1], ts=events[0]['ts'] + 9)]])
+            path.write_bytes(b.perf_data(m, records, comm, word == 4))
             compare('perf.data, %s-endian %d-bit' % ('big' if big else 'little', word * 8), path, want)
 
 
