@@ -25,7 +25,7 @@ KALLSYMS = ("{0:x} T _text\n{1:x} t first_function\n{2:x} T second_function\n"
 class Machine:
     """Byte order and word size, and how this machine's kernel would lay out its events."""
 
-    def __init__(self, big=False, word=8):
+    def __init__(self, big=False, word=8, old=False):
         self.big, self.word = big, word
         self.order = '>' if big else '<'
         self.text = 0xffffffff81000000 if word == 8 else 0xc1000000
@@ -47,6 +47,13 @@ class Machine:
         self._event('mm_page_alloc', 104, [('unsigned long', 'pfn', long_), ('unsigned int', 'order', 4),
                                            ('unsigned long', 'gfp_flags', long_), ('int', 'migratetype', 4)])
         self._event('mm_page_free', 105, [('unsigned long', 'pfn', long_), ('unsigned int', 'order', 4)])
+        if old:  # as before 4.2 and 6.1: pages by address, events of their own for a node, no names
+            self._event('kmalloc_node', 106, [('unsigned long', 'call_site', long_), ('const void *', 'ptr', long_),
+                                              ('size_t', 'bytes_req', long_), ('size_t', 'bytes_alloc', long_),
+                                              ('gfp_t', 'gfp_flags', 4), ('int', 'node', 4)])
+            self._event('kmem_cache_free', 103, [('unsigned long', 'call_site', long_), ('const void *', 'ptr', long_)])
+            self._event('mm_page_alloc', 104, [('struct page *', 'page', long_), ('unsigned int', 'order', 4),
+                                               ('gfp_t', 'gfp_flags', 4), ('int', 'migratetype', 4)])
         self._event('sched_switch', 300, [('int', 'prev_pid', 4)])
 
     def pack(self, fmt, *values):
@@ -87,6 +94,7 @@ class Machine:
                 tail += text
             else:
                 value = {'call_site': event.get('site', 0), 'ptr': event['ptr'], 'pfn': event['ptr'],
+                         'page': event['ptr'],
                          'bytes_req': event.get('req', 0), 'bytes_alloc': event.get('alloc', 0),
                          'gfp_flags': event.get('gfp', 0), 'node': event.get('node', -1),
                          'order': event.get('order', 0)}.get(field, 0)

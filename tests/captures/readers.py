@@ -182,6 +182,24 @@ def test_large_pages(tmp):
              if e['kind'] == 'mm_page_alloc' else e) for e in events)])
 
 
+def test_old_kernels(tmp):
+    m = b.Machine(old=True)
+    site, ring, want = m.text + 0x123, b.Ring(m), []
+    for i, (kind, more) in enumerate([
+            ('kmalloc_node', {'ptr': 0xffff880000001000, 'site': site, 'req': 5, 'alloc': 8, 'node': 1, 'gfp': 0xcc0}),
+            ('kmem_cache_free', {'ptr': 0xffff880000002000, 'site': site}),
+            ('mm_page_alloc', {'ptr': 0xffffea0000001000, 'order': 1, 'req': 8192, 'alloc': 8192, 'gfp': 0, 'node': -1}),
+            ('mm_page_alloc', {'ptr': 0, 'order': 0, 'req': 4096, 'alloc': 4096, 'gfp': 0, 'node': -1})]):
+        ev = dict({'kind': kind, 'ts': 100 + i, 'cpu': 0, 'pid': 99}, **more)
+        ring.add(ev['ts'], m.payload(ev))
+        # The events of their own are allocations like all others; no page is no frame.
+        want.append(line(m, dict(ev, kind='kmalloc' if 'node' in kind else kind,
+                                 ptr=ev['ptr'] or 2 ** 64 - 1)))
+    path = tmp / 'old.dat'
+    path.write_bytes(b.trace_dat_v6(m, [('', {0: ring.done()})], COMMS))
+    compare('events of old kernels', path, want)
+
+
 def test_journal(tmp):
     """Files of a recorder that was killed."""
     for big in (False, True):
@@ -342,7 +360,7 @@ def test_damage(tmp):
 def main():
     with tempfile.TemporaryDirectory() as name:
         tmp = pathlib.Path(name)
-        for test in (test_trace_dat, test_buffers, test_clocks, test_large_pages, test_journal, test_self, test_perf, test_relay,
+        for test in (test_trace_dat, test_buffers, test_clocks, test_large_pages, test_old_kernels, test_journal, test_self, test_perf, test_relay,
                      test_compressed, test_damage):
             test(tmp)
     print('1..%d' % len(results))
