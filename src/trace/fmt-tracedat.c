@@ -367,8 +367,14 @@ int ks_tracedat_trace_open(struct ks_input *input, struct ks_trace **ret_trace,
 	if (!err && !ks_rawdec_has_events(&tt->dec))
 		err = ks_diag_set(diag, KS_EBADINPUT, "%s: describes no kmem event at all",
 				  ks_input_name(input));
-	if (!err && tt->td.self.len &&
-	    ks_selfless_new(tt->td.self.items, tt->td.self.len, &tt->selfless))
+	for (i = 0; i < tt->td.nodes.items.len; i++) {
+		u16 *node = ks_vec_push(&tt->base.info.cpu_nodes);
+
+		if (node)
+			*node = (u16)tt->td.nodes.items.items[i];
+	}
+	if (!err && tt->td.self.items.len &&
+	    ks_selfless_new(tt->td.self.items.items, tt->td.self.items.len, &tt->selfless))
 		err = ks_diag_nomem(diag, "opening a trace.dat");
 	if (!err)
 		err = open_streams(tt, diag);

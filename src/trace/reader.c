@@ -63,6 +63,7 @@ void ks_trace_deinit(struct ks_trace *trace)
 		free(trace->info.unparsed.items[i]);
 	ks_vec_free(&trace->info.unparsed);
 	ks_vec_free(&trace->info.cpus);
+	ks_vec_free(&trace->info.cpu_nodes);
 	ks_names_deinit(&trace->names);
 }
 

@@ -38,6 +38,7 @@ struct ks_trace_info {
 	u64 records_bad;       /* records and pages that cannot be right */
 	bool unfinished; /* the recorder was killed: the file ends with the last whole block */
 	KS_VEC(struct ks_cpu_info) cpus; /* binary only */
+	KS_VEC(u16) cpu_nodes;		 /* NUMA node by CPU, where the capture tells; else empty */
 	bool ptrs_hashed;	 /* addresses are the kernel's hashes: they pair, but may collide */
 	KS_VEC(char *) unparsed; /* the first few of them, as they are */
 };
