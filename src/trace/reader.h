@@ -65,6 +65,11 @@ struct ks_trace {
 	const struct ks_trace_ops *ops;
 	struct ks_names names;
 	struct ks_trace_info info;
+	/*
+	 * Set before the first batch: events get the stack traces that were recorded with them. So far
+	 * only those of trace.dat files.
+	 */
+	bool want_stacks;
 };
 
 /* Which frames of a stack trace to pass over; called from any thread. */
