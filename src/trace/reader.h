@@ -60,6 +60,12 @@ struct ks_trace_ops {
 	void (*progress)(struct ks_trace *trace, u64 *ret_done, u64 *ret_total);
 };
 
+/* Which frames of a stack trace to pass over; called from any thread. */
+struct ks_frame_filter {
+	bool (*skip)(const void *ctx, const char *func, size_t len);
+	const void *ctx;
+};
+
 /* The part that every format's reader begins with. */
 struct ks_trace {
 	const struct ks_trace_ops *ops;
@@ -70,12 +76,7 @@ struct ks_trace {
 	 * only those of trace.dat files.
 	 */
 	bool want_stacks;
-};
-
-/* Which frames of a stack trace to pass over; called from any thread. */
-struct ks_frame_filter {
-	bool (*skip)(const void *ctx, const char *func, size_t len);
-	const void *ctx;
+	const struct ks_frame_filter *blame; /* see ks_trace_open_blaming(); may be NULL */
 };
 
 /*

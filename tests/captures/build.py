@@ -19,7 +19,7 @@ FLAGS = ('{( unsigned long)((( gfp_t)(((((1UL))) << (10))|((((1UL))) << (11)))) 
 GFP_KERNEL = 0xcc0
 
 KALLSYMS = ("{0:x} T _text\n{1:x} t first_function\n{2:x} T second_function\n"
-            "{3:x} t mod_function\t[testmod]\n{4:x} b some_data\n{3:x} T mod_alias\t[testmod]\n")
+            "{5:x} T kstrdup\n{3:x} t mod_function\t[testmod]\n{4:x} b some_data\n{3:x} T mod_alias\t[testmod]\n")
 
 
 class Machine:
@@ -117,7 +117,7 @@ class Machine:
 
     def kallsyms(self):
         t = self.text
-        return KALLSYMS.format(t, t + 0x100, t + 0x300, t + 0x1000, t + 0x2000).encode()
+        return KALLSYMS.format(t, t + 0x100, t + 0x300, t + 0x1000, t + 0x2000, t + 0x800).encode()
 
 
 class Ring:

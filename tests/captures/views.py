@@ -165,6 +165,14 @@ def test_stacks(tmp):
         doc = ask('leaks', '--stacks', '--json', path)
         got = {tuple(r['stack']): r['bytes'] for r in doc.get('sites', [])}
         check('leaks by stack, %d-bit' % (word * 8), got == dict(want), (got, dict(want)))
+        helpers = tmp / 'helpers'
+        helpers.write_text('first_function\n')
+        doc = ask('report', '--json', '--skip-helpers', '--helpers', helpers, path)
+        blamed = collections.Counter()
+        for frames, size in want.items():
+            blamed[frames[1] if len(frames) > 1 else frames[0]] += size
+        got = {r['site']: r['live_bytes'] for r in doc.get('rows', [])}
+        check('helpers passed over by stack, %d-bit' % (word * 8), got == dict(blamed), (got, dict(blamed), doc.get('error')))
         doc = ask('leaks', '--json', path)
         check('without --stacks by site alone', [r['stack'] for r in doc.get('sites', [])] == [[]], doc)
 
