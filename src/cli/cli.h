@@ -123,7 +123,7 @@ int ks_cli_analyze(struct ks_cli *cli, enum ks_by by, struct ks_model **ret_mode
 
 /* The same with the view of fragmentation, or of what lives at the end. */
 int ks_cli_frag(struct ks_cli *cli, struct ks_frag *ret_frag, struct ks_model **ret_model);
-int ks_cli_leaks(struct ks_cli *cli, u64 min_age, struct ks_leaks *ret_leaks,
+int ks_cli_leaks(struct ks_cli *cli, u64 min_age, bool stacks, struct ks_leaks *ret_leaks,
 		 struct ks_model **ret_model);
 
 /* The same, writing a DB too. */

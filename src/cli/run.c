@@ -71,6 +71,7 @@ struct wish {
 	struct ks_frag *frag;
 	struct ks_leaks *leaks;
 	u64 min_age;
+	bool stacks;
 };
 
 static int analyze(const char *input, const struct wish *wish, const struct ks_analysis_opts *opts,
@@ -94,6 +95,7 @@ static int run_with(struct ks_cli *cli, const struct wish *wish, const struct ks
 		.by = wish->by,
 		.level = cli->pages ? KS_PAGES : KS_SLAB,
 		.filter = cli->filter,
+		.want_stacks = wish->stacks,
 		.helpers = helpers,
 		.skip_helpers = cli->skip_helpers,
 		.progress = show_progress,
@@ -151,10 +153,12 @@ int ks_cli_frag(struct ks_cli *cli, struct ks_frag *ret_frag, struct ks_model **
 	return run(cli, &wish, ret_model);
 }
 
-int ks_cli_leaks(struct ks_cli *cli, u64 min_age, struct ks_leaks *ret_leaks,
+int ks_cli_leaks(struct ks_cli *cli, u64 min_age, bool stacks, struct ks_leaks *ret_leaks,
 		 struct ks_model **ret_model)
 {
-	struct wish wish = { .by = KS_BY_SITE, .leaks = ret_leaks, .min_age = min_age };
+	struct wish wish = {
+		.by = KS_BY_SITE, .leaks = ret_leaks, .min_age = min_age, .stacks = stacks
+	};
 
 	return run(cli, &wish, ret_model);
 }

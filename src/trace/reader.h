@@ -60,17 +60,23 @@ struct ks_trace_ops {
 	void (*progress)(struct ks_trace *trace, u64 *ret_done, u64 *ret_total);
 };
 
+/* Which frames of a stack trace to pass over; called from any thread. */
+struct ks_frame_filter {
+	bool (*skip)(const void *ctx, const char *func, size_t len);
+	const void *ctx;
+};
+
 /* The part that every format's reader begins with. */
 struct ks_trace {
 	const struct ks_trace_ops *ops;
 	struct ks_names names;
 	struct ks_trace_info info;
-};
-
-/* Which frames of a stack trace to pass over; called from any thread. */
-struct ks_frame_filter {
-	bool (*skip)(const void *ctx, const char *func, size_t len);
-	const void *ctx;
+	/*
+	 * Set before the first batch: events get the stack traces that were recorded with them. So far
+	 * only those of trace.dat files.
+	 */
+	bool want_stacks;
+	const struct ks_frame_filter *blame; /* see ks_trace_open_blaming(); may be NULL */
 };
 
 /*

@@ -19,7 +19,7 @@ FLAGS = ('{( unsigned long)((( gfp_t)(((((1UL))) << (10))|((((1UL))) << (11)))) 
 GFP_KERNEL = 0xcc0
 
 KALLSYMS = ("{0:x} T _text\n{1:x} t first_function\n{2:x} T second_function\n"
-            "{3:x} t mod_function\t[testmod]\n{4:x} b some_data\n{3:x} T mod_alias\t[testmod]\n")
+            "{5:x} T kstrdup\n{3:x} t mod_function\t[testmod]\n{4:x} b some_data\n{3:x} T mod_alias\t[testmod]\n")
 
 
 class Machine:
@@ -102,9 +102,22 @@ class Machine:
                                                     value & (2 ** (8 * width) - 1))
         return bytes(data) + tail + b'\0' * (-len(tail) % 4)
 
+    def stack_format(self):
+        at = 8 + self.word  # behind "size", aligned
+        return ('name: kernel_stack\nID: 4\nformat:\n'
+                '\tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;\n'
+                '\tfield:int common_pid;\toffset:4;\tsize:4;\tsigned:1;\n\n'
+                '\tfield:int size;\toffset:8;\tsize:4;\tsigned:1;\n'
+                '\tfield:unsigned long caller[8];\toffset:%d;\tsize:%d;\tsigned:0;\n\n'
+                'print fmt: "x", REC->size\n' % (at, 8 * self.word)).encode()
+
+    def stack(self, pid, frames):
+        head = self.pack('HBBiI', 4, 0, 0, pid, len(frames)).ljust(8 + self.word, b'\0')
+        return head + b''.join(self.long(f) for f in frames)
+
     def kallsyms(self):
         t = self.text
-        return KALLSYMS.format(t, t + 0x100, t + 0x300, t + 0x1000, t + 0x2000).encode()
+        return KALLSYMS.format(t, t + 0x100, t + 0x300, t + 0x1000, t + 0x2000, t + 0x800).encode()
 
 
 class Ring:
@@ -181,7 +194,8 @@ def sections(m, page, comms):
     """The five sections that trace.dat and perf.data share, in their order."""
     head = header_page(m, page)
     info = (b'header_page\0' + m.pack('Q', len(head)) + head + b'header_event\0' + m.pack('Q', 4) + b'none')
-    ftrace = m.pack('I', 0)
+    stack = m.stack_format()
+    ftrace = m.pack('IQ', 1, len(stack)) + stack
     events = m.pack('I', 2)
     for system in ('sched', 'kmem'):
         mine = [f for n, f in m.formats.items() if (n == 'sched_switch') == (system == 'sched')]

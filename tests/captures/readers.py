@@ -60,7 +60,7 @@ def site_text(m, addr):
     at = addr - m.text
     if at >= 0x1000:
         return 'mod_function+%#x' % (at - 0x1000) + ' [testmod]'
-    base, name, size = (0x300, 'second_function', 0xd00) if at >= 0x300 else (0x100, 'first_function', 0x200)
+    base, name, size = (0x300, 'second_function', 0x500) if at >= 0x300 else (0x100, 'first_function', 0x200)
     return '%s+%#x/%#x' % (name, at - base, size)
 
 

@@ -144,6 +144,39 @@ def test_filters(m, events, path, what):
               doc.get('error') or {k: (v['allocs'], v['frees'], v['live_bytes']) for k, v in rows.items()})
 
 
+def test_stacks(tmp):
+    """Leaks by stack; an interrupt's event and stack come between an event and its own."""
+    for big, word in ((False, 8), (True, 4)):
+        m = b.Machine(big, word)
+        rng, ring, want, names = random.Random(3), b.Ring(m), collections.Counter(), {}
+        for i in range(300):
+            evs = []
+            for k in range(rng.choice([1, 1, 2])):
+                frames = [m.text + 0x123] + rng.choice([[m.text + 0x345], [m.text + 0x346, m.text + 0x1020], []])
+                evs.append((dict(kind='kmalloc', pid=10, ptr=0x80000000 + 64 * (2 * i + k), site=m.text + 0x123,
+                                 req=10, alloc=16, gfp=0, node=-1), frames))
+                want[tuple(label(m, f) for f in frames)] += 16
+            for ev, _ in evs:
+                ring.add(1000 + i, m.payload(ev))
+            for ev, frames in reversed(evs):
+                ring.add(1000 + i, m.stack(10, frames))
+        path = tmp / 'stacks.dat'
+        path.write_bytes(b.trace_dat_v7(m, [('', {0: ring.done()})], COMMS))
+        doc = ask('leaks', '--stacks', '--json', path)
+        got = {tuple(r['stack']): r['bytes'] for r in doc.get('sites', [])}
+        check('leaks by stack, %d-bit' % (word * 8), got == dict(want), (got, dict(want)))
+        helpers = tmp / 'helpers'
+        helpers.write_text('first_function\n')
+        doc = ask('report', '--json', '--skip-helpers', '--helpers', helpers, path)
+        blamed = collections.Counter()
+        for frames, size in want.items():
+            blamed[frames[1] if len(frames) > 1 else frames[0]] += size
+        got = {r['site']: r['live_bytes'] for r in doc.get('rows', [])}
+        check('helpers passed over by stack, %d-bit' % (word * 8), got == dict(blamed), (got, dict(blamed), doc.get('error')))
+        doc = ask('leaks', '--json', path)
+        check('without --stacks by site alone', [r['stack'] for r in doc.get('sites', [])] == [[]], doc)
+
+
 def main():
     m = b.Machine()
     events = make_events(m)
@@ -160,6 +193,7 @@ def main():
             test_frag(m, events, file, what)
             test_leaks(m, events, file, what)
             test_filters(m, events, file, what)
+        test_stacks(pathlib.Path(name))
     print('1..%d' % len(results))
     return 0 if all(results) else 1
 

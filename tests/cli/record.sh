@@ -32,9 +32,9 @@ value() {
 # Others may be recording too: only an instance without its process is left over.
 no_instance() {
 	local name pid
-	for name in $(ls "$tracefs/instances"); do
+	for name in $(ls "$tracefs/instances" | grep -xE 'kmemscope-[0-9]+-[0-9]+'); do
 		pid=${name#kmemscope-}
-		[ "$pid" = "$name" ] || kill -0 "${pid%%-*}" 2>/dev/null || { echo "$name"; return 1; }
+		kill -0 "${pid%%-*}" 2>/dev/null || { echo "$name"; return 1; }
 	done
 }
 
