@@ -135,16 +135,29 @@ static int fill_site(struct ks_account *acc, u32 site, struct ks_arena *arena,
 	group->func = ks_arena_strndup(arena, place->func, strlen(place->func));
 	group->module = ks_arena_strndup(arena, place->module, strlen(place->module));
 	group->path = ks_arena_strndup(arena, place->path, strlen(place->path));
+	group->inlined = ks_arena_strndup(arena, place->inlined, strlen(place->inlined));
 	group->text = ks_arena_strndup(arena, raw->text, strlen(raw->text));
 	group->offset = place->offset;
 	group->addr = raw->addr;
-	return group->label && group->func && group->module && group->path && group->text ? 0
-											  : -ENOMEM;
+	if (!group->label || !group->func || !group->module || !group->path || !group->inlined ||
+	    !group->text)
+		return -ENOMEM;
+	return 0;
 }
 
 static bool is_named(const struct ks_intern *names, u32 id, const char *name)
 {
 	return id != KS_NONE && !strcmp(ks_intern_get(names, id).s, name);
+}
+
+/* The function, or "function+0xoffset", with or without the module that follows. */
+static bool is_site(const struct ks_place *place, const char *site)
+{
+	size_t len = strlen(site);
+
+	return !strcmp(place->func, site) ||
+	       (!strncmp(place->label, site, len) &&
+		(!place->label[len] || !strncmp(place->label + len, " [", 2)));
 }
 
 static u64 window_end(const struct ks_when *when, u64 first_ts, u64 unset)
@@ -234,7 +247,7 @@ int ks_account_passes_shape(struct ks_account *acc, const struct ks_group_key *k
 	place = ks_places_get(&acc->places, key->site);
 	if (!place)
 		return -ENOMEM;
-	if (filter->site && strcmp(place->func, filter->site) && strcmp(place->label, filter->site))
+	if (filter->site && !is_site(place, filter->site))
 		return 0;
 	return !filter->branch || place->in_branch;
 }
@@ -323,7 +336,7 @@ int ks_account_fill(struct ks_account *acc, enum ks_level level, struct ks_model
 		if (!group)
 			return -ENOMEM;
 		group->stat = tally->groups.items[i];
-		group->func = group->module = group->path = group->text = "";
+		group->func = group->module = group->path = group->inlined = group->text = "";
 		if (acc->by == KS_BY_SITE) {
 			if (fill_site(acc, (u32)key, &model->arena, group))
 				return -ENOMEM;

@@ -64,12 +64,14 @@ bool ks_quality_is_loss(enum ks_quality q);
 
 /* One row: a call site, or another group of allocations. */
 struct ks_group {
-	const char *label;  /* "alloc_inode+0x4f", "dentry", "1234", ... */
-	const char *func;   /* sites only, else ""; "" where not known */
-	const char *module; /* sites only; "" = the kernel itself */
-	const char *path;   /* source file; "" where not known */
-	const char *text;   /* sites only: as the trace spells it; the last tie-breaker */
-	u64 addr, offset;   /* sites only; 0 where not known */
+	const char *label;   /* "alloc_inode+0x4f", "dentry", "1234", ... */
+	const char *func;    /* sites only, else ""; "" where not known */
+	const char *module;  /* sites only; "" = the kernel itself */
+	const char *path;    /* source file; "" where not known */
+	const char *inlined; /* sites only: the function that was inlined at the call, or "" */
+	const char *text;    /* sites only: as the trace spells it; the last tie-breaker */
+	u64 addr, offset;    /* sites only; 0 where not known */
+	bool helper;	     /* sites only: allocates for its caller */
 	struct ks_stat stat;
 };
 
@@ -131,6 +133,8 @@ struct ks_leak {
 	u64 objects, bytes, bytes_req;
 	u64 oldest, youngest, age_sum; /* ages at the end of the capture, in units of its clock */
 	u64 allocs, frees, implied_frees; /* of the site, in all */
+	const char **frames;		  /* of the stack trace, innermost first */
+	size_t frames_len;		  /* 0: by site alone */
 };
 
 struct ks_leaks {

@@ -23,6 +23,8 @@ static const char help[] =
 	"      --cache[=NAME]       only kmem_cache; with a name, only this cache\n"
 	"      --pages              the page allocator instead of the slab allocator\n"
 	"      --since T, --until T only this window: 415.2 as in the log, or +1.5 from its start\n"
+	"      --skip-helpers       blame kstrdup's allocations on its caller, by stack traces\n"
+	"      --helpers FILE       more functions to treat so, one a line\n"
 	"      --time A,B           the same in one; A or B may be left out\n"
 	"      --cpu N              only what was allocated on this CPU\n"
 	"      --pid N              by this task\n"

@@ -14,6 +14,8 @@ const struct ks_command ks_commands[] = {
 	{ "report", ks_cmd_report, "the same by function, module, cache, size, pid, cpu, ..." },
 	{ "info", ks_cmd_info, "what is in a capture, and how good it is" },
 	{ "import", ks_cmd_import, "make a DB file, to ask a capture again at once" },
+	{ "static", ks_cmd_static, "what a built kernel occupies before it allocates anything" },
+	{ "rings", ks_cmd_rings, "ring charts: memory by directory, as PNG or SVG" },
 	{ "leaks", ks_cmd_leaks, "what still lives at the end of a capture, with ages" },
 	{ "html", ks_cmd_html, "the report in one file, to open in a browser" },
 	{ "check", ks_cmd_check, "validate captures; finish one whose recorder was killed" },

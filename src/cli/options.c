@@ -105,7 +105,10 @@ int ks_cli_option(struct ks_cli *cli, int opt)
 		cli->input = optarg;
 		return -1;
 	case 'k':
-		cli->kernel = optarg;
+		/* A tree, and the kallsyms of the boot that was traced. */
+		if (cli->kernel && cli->kallsyms)
+			return ks_cli_error(cli, KS_EXIT_USAGE, "more than two of --kernel");
+		*(cli->kernel ? &cli->kallsyms : &cli->kernel) = optarg;
 		return -1;
 	case 'b':
 		cli->filter.branch = optarg;
@@ -117,6 +120,12 @@ int ks_cli_option(struct ks_cli *cli, int opt)
 		return -1;
 	case KS_OPT_CSV:
 		cli->csv = true;
+		return -1;
+	case KS_OPT_SKIP_HELPERS:
+		cli->skip_helpers = true;
+		return -1;
+	case KS_OPT_HELPERS:
+		cli->helpers = optarg;
 		return -1;
 	case KS_OPT_NO_PAGER:
 		cli->no_pager = true;
@@ -176,6 +185,8 @@ int ks_cli_resolver(struct ks_cli *cli, struct ks_resolver **ret_resolver)
 				    "--start-branch needs the kernel tree: give it with --kernel");
 	if (cli->kernel)
 		err = ks_resolver_new(cli->kernel, &resolver, &diag);
+	if (!err && cli->kallsyms)
+		err = ks_resolver_add_kallsyms(resolver, cli->kallsyms, &diag);
 	if (!err && cli->filter.branch)
 		err = ks_resolver_check_branch(resolver, cli->filter.branch, &diag);
 	if (err) {

@@ -74,6 +74,7 @@ struct wish {
 	struct ks_leaks *leaks;
 	struct ks_timeline **timeline;
 	u64 min_age;
+	bool stacks;
 };
 
 static int analyze(const char *input, const struct wish *wish, const struct ks_analysis_opts *opts,
@@ -90,7 +91,8 @@ static int analyze(const char *input, const struct wish *wish, const struct ks_a
 	return ks_analyze(input, opts, ret_model, diag);
 }
 
-static int run(struct ks_cli *cli, const struct wish *wish, struct ks_model **ret_model)
+static int run_with(struct ks_cli *cli, const struct wish *wish, const struct ks_helpers *helpers,
+		    struct ks_model **ret_model)
 {
 	struct progress progress = { .what = wish->db_path ? "importing" : "reading",
 				     .tty = isatty(STDERR_FILENO) };
@@ -98,6 +100,9 @@ static int run(struct ks_cli *cli, const struct wish *wish, struct ks_model **re
 		.by = wish->by,
 		.level = cli->pages ? KS_PAGES : KS_SLAB,
 		.filter = cli->filter,
+		.want_stacks = wish->stacks,
+		.helpers = helpers,
+		.skip_helpers = cli->skip_helpers,
 		.progress = show_progress,
 		.progress_ctx = &progress,
 	};
@@ -113,6 +118,21 @@ static int run(struct ks_cli *cli, const struct wish *wish, struct ks_model **re
 		fputs("\r\033[K", stderr);
 	ks_resolver_free(opts.resolver);
 	return err ? ks_cli_fail(cli, err, &diag) : 0;
+}
+
+static int run(struct ks_cli *cli, const struct wish *wish, struct ks_model **ret_model)
+{
+	struct ks_helpers helpers;
+	struct ks_diag diag = { 0 };
+	int code, err = ks_helpers_init(&helpers);
+
+	if (err)
+		return ks_cli_error(cli, KS_EXIT_FAILED, "out of memory");
+	if (cli->helpers)
+		err = ks_helpers_add_file(&helpers, cli->helpers, &diag);
+	code = err ? ks_cli_fail(cli, err, &diag) : run_with(cli, wish, &helpers, ret_model);
+	ks_helpers_deinit(&helpers);
+	return code;
 }
 
 /* === Public =============================================================================== */
@@ -138,10 +158,12 @@ int ks_cli_frag(struct ks_cli *cli, struct ks_frag *ret_frag, struct ks_model **
 	return run(cli, &wish, ret_model);
 }
 
-int ks_cli_leaks(struct ks_cli *cli, u64 min_age, struct ks_leaks *ret_leaks,
+int ks_cli_leaks(struct ks_cli *cli, u64 min_age, bool stacks, struct ks_leaks *ret_leaks,
 		 struct ks_model **ret_model)
 {
-	struct wish wish = { .by = KS_BY_SITE, .leaks = ret_leaks, .min_age = min_age };
+	struct wish wish = {
+		.by = KS_BY_SITE, .leaks = ret_leaks, .min_age = min_age, .stacks = stacks
+	};
 
 	return run(cli, &wish, ret_model);
 }

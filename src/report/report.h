@@ -68,6 +68,9 @@ void ks_render_leaks_json(const struct ks_model *model, const struct ks_leaks *l
 void ks_render_quality(const struct ks_model *model, struct ks_strbuf *out);
 void ks_render_quality_json(const struct ks_model *model, struct ks_json *json);
 
+/* Sites that allocate for their callers, where there are any. Part of the quality. */
+void ks_render_helpers(const struct ks_model *model, struct ks_strbuf *out);
+
 /* The findings, each with both sites; nothing when there are none. */
 void ks_render_findings(const struct ks_model *model, struct ks_strbuf *out);
 

@@ -63,10 +63,17 @@ void ks_trace_deinit(struct ks_trace *trace)
 		free(trace->info.unparsed.items[i]);
 	ks_vec_free(&trace->info.unparsed);
 	ks_vec_free(&trace->info.cpus);
+	ks_vec_free(&trace->info.cpu_nodes);
 	ks_names_deinit(&trace->names);
 }
 
 int ks_trace_open(const char *path, struct ks_trace **ret_trace, struct ks_diag *diag)
+{
+	return ks_trace_open_blaming(path, NULL, ret_trace, diag);
+}
+
+int ks_trace_open_blaming(const char *path, const struct ks_frame_filter *filter,
+			  struct ks_trace **ret_trace, struct ks_diag *diag)
 {
 	struct ks_input *input;
 	struct stat st;
@@ -92,8 +99,12 @@ int ks_trace_open(const char *path, struct ks_trace **ret_trace, struct ks_diag 
 		if (len < formats[i].magic_len ||
 		    memcmp(head, formats[i].magic, formats[i].magic_len))
 			continue;
-		if (formats[i].open)
-			return formats[i].open(input, ret_trace, diag);
+		if (formats[i].open) {
+			err = formats[i].open(input, ret_trace, diag);
+			if (!err)
+				(*ret_trace)->blame = filter;
+			return err;
+		}
 		err = ks_diag_set(diag, KS_EBADINPUT, "%s: is %s, which this version cannot read",
 				  ks_input_name(input), formats[i].what);
 		goto fail;
@@ -108,7 +119,7 @@ int ks_trace_open(const char *path, struct ks_trace **ret_trace, struct ks_diag 
 			len > 1 ? ((const u8 *)head)[1] : 0);
 		goto fail;
 	}
-	return ks_text_trace_open(input, ret_trace, diag);
+	return ks_text_trace_open(input, filter, ret_trace, diag);
 fail:
 	ks_input_close(input);
 	return err;

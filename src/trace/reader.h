@@ -38,6 +38,7 @@ struct ks_trace_info {
 	u64 records_bad;       /* records and pages that cannot be right */
 	bool unfinished; /* the recorder was killed: the file ends with the last whole block */
 	KS_VEC(struct ks_cpu_info) cpus; /* binary only */
+	KS_VEC(u16) cpu_nodes;		 /* NUMA node by CPU, where the capture tells; else empty */
 	bool ptrs_hashed;	 /* addresses are the kernel's hashes: they pair, but may collide */
 	KS_VEC(char *) unparsed; /* the first few of them, as they are */
 };
@@ -59,12 +60,31 @@ struct ks_trace_ops {
 	void (*progress)(struct ks_trace *trace, u64 *ret_done, u64 *ret_total);
 };
 
+/* Which frames of a stack trace to pass over; called from any thread. */
+struct ks_frame_filter {
+	bool (*skip)(const void *ctx, const char *func, size_t len);
+	const void *ctx;
+};
+
 /* The part that every format's reader begins with. */
 struct ks_trace {
 	const struct ks_trace_ops *ops;
 	struct ks_names names;
 	struct ks_trace_info info;
+	/*
+	 * Set before the first batch: events get the stack traces that were recorded with them. So far
+	 * only those of trace.dat files.
+	 */
+	bool want_stacks;
+	const struct ks_frame_filter *blame; /* see ks_trace_open_blaming(); may be NULL */
 };
+
+/*
+ * The same as ks_trace_open(), but the site of an event that the filter skips becomes the first frame
+ * of its stack trace, further out, that it does not. Where there is no stack trace, all stays as it is.
+ */
+int ks_trace_open_blaming(const char *path, const struct ks_frame_filter *filter,
+			  struct ks_trace **ret_trace, struct ks_diag *diag);
 
 /*
  * Opens a capture; "-" is standard input, a directory holds the files of a kmemtrace capture.
