@@ -73,14 +73,14 @@ static void deinit_track(struct ks_track *track)
 
 /* === Public =============================================================================== */
 
-enum ks_by ks_tl_by(enum ks_tl_dim dim)
+const char *ks_tl_dim_name(enum ks_tl_dim dim)
 {
-	static const enum ks_by bys[KS_TL_DIMS] = {
-		[KS_TL_SITE] = KS_BY_SITE, [KS_TL_CACHE] = KS_BY_CACHE, [KS_TL_SIZE] = KS_BY_SIZE,
-		[KS_TL_COMM] = KS_BY_COMM, [KS_TL_CPU] = KS_BY_CPU,
+	static const char *const names[KS_TL_DIMS] = {
+		[KS_TL_SITE] = "site", [KS_TL_CACHE] = "cache", [KS_TL_SIZE] = "size",
+		[KS_TL_COMM] = "comm", [KS_TL_CPU] = "cpu",	[KS_TL_STACK] = "stack",
 	};
 
-	return bys[dim];
+	return names[dim];
 }
 
 void ks_cell_add(struct ks_cell *to, const struct ks_cell *from)

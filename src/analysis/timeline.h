@@ -28,10 +28,19 @@ enum {
 /* An object that a free ends sooner than this is temporary. */
 #define KS_TL_TEMPORARY_NS 1000000ull
 
-/* The groupings of a timeline. */
-enum ks_tl_dim { KS_TL_SITE, KS_TL_CACHE, KS_TL_SIZE, KS_TL_COMM, KS_TL_CPU, KS_TL_DIMS };
+/* The groupings of a timeline. Stacks, each of one site, are there where the capture has them. */
+enum ks_tl_dim {
+	KS_TL_SITE,
+	KS_TL_CACHE,
+	KS_TL_SIZE,
+	KS_TL_COMM,
+	KS_TL_CPU,
+	KS_TL_STACK,
+	KS_TL_DIMS
+};
 
-enum ks_by ks_tl_by(enum ks_tl_dim dim);
+/* "site", "cache", ... */
+const char *ks_tl_dim_name(enum ks_tl_dim dim);
 
 /* What happened to the objects of one group in one bucket. */
 struct ks_cell {
@@ -58,19 +67,22 @@ void ks_cell_add(struct ks_cell *to, const struct ks_cell *from);
 struct ks_track {
 	const char *label;
 	const char *func, *module, *path; /* sites only, else "" */
+	const char **frames;		  /* stacks only: innermost first */
+	size_t frames_len;
+	u32 site; /* stacks only: the number of the site's track */
 	KS_VEC(struct ks_cell) cells;
 	u64 live_bytes;		       /* at the end */
 	u64 at_peak_bytes;	       /* when the whole was at its peak */
 	u64 oldest, youngest, age_sum; /* of what lives at the end */
-	u64 frames;    /* sizes only: 4 KiB frames that hold what lives at the end */
-	u32 peak_seen; /* while gathering: the peak that at_peak_bytes is of */
+	u64 pages_held;		       /* sizes only: 4 KiB pages that hold what lives at the end */
+	u32 peak_seen;		       /* while gathering: the peak that at_peak_bytes is of */
 };
 
 struct ks_tracks {
 	KS_VEC(struct ks_track) items;
 };
 
-/* How many allocations of a site belong to a group of another grouping. */
+/* How many allocations of a site belong to a group of another grouping, but for stacks. */
 struct ks_tl_link {
 	u32 site, group; /* numbers of tracks */
 	enum ks_tl_dim dim;

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/escape.h"
+#include "base/intern.h"
 
 /* === Data ================================================================================= */
 
@@ -226,8 +227,8 @@ static void put_track(struct ks_strbuf *out, const struct ks_track *track)
 	put_named_u64(out, "oldest", track->oldest);
 	put_named_u64(out, "youngest", track->youngest);
 	put_named_u64(out, "age_sum", track->age_sum);
-	if (track->frames)
-		put_named_u64(out, "frames", track->frames);
+	if (track->pages_held)
+		put_named_u64(out, "pages_held", track->pages_held);
 	put_cells(out, track->cells.items, track->cells.len);
 }
 
@@ -280,11 +281,11 @@ static void put_links(struct ks_strbuf *out, const struct ks_tl_link *links, siz
 	int dim;
 
 	ks_strbuf_puts(out, ",\"links\":{");
-	for (dim = KS_TL_SITE + 1; dim < KS_TL_DIMS; dim++) {
+	for (dim = KS_TL_SITE + 1; dim < KS_TL_STACK; dim++) {
 		size_t shown = 0, all = 0;
 
 		ks_strbuf_printf(out, "%s\"%s\":[", dim > KS_TL_SITE + 1 ? "," : "",
-				 ks_by_name(ks_tl_by((enum ks_tl_dim)dim)));
+				 ks_tl_dim_name((enum ks_tl_dim)dim));
 		for (; i < len && (int)links[i].dim == dim; i++) {
 			if (all++ >= LINKS_SHOWN)
 				continue;
@@ -298,10 +299,39 @@ static void put_links(struct ks_strbuf *out, const struct ks_tl_link *links, siz
 	ks_strbuf_puts(out, "}");
 }
 
+/* The site of a stack, and its frames as numbers into "frame_names". */
+static void put_frames(struct ks_strbuf *out, const struct ks_track *track,
+		       const struct selection *sel, struct ks_intern *frames)
+{
+	size_t i;
+
+	ks_strbuf_printf(out, ",\"site\":%u,\"frames\":[", sel[KS_TL_SITE].number[track->site]);
+	for (i = 0; i < track->frames_len; i++) {
+		u32 number = ks_intern_add(frames, track->frames[i], strlen(track->frames[i]));
+
+		out->failed |= number == KS_NONE;
+		ks_strbuf_puts(out, i ? "," : "");
+		put_u64(out, number);
+	}
+	ks_strbuf_puts(out, "]");
+}
+
+static void put_frame_names(struct ks_strbuf *out, const struct ks_intern *frames)
+{
+	size_t i;
+
+	ks_strbuf_puts(out, ",\n\"frame_names\":[");
+	for (i = 0; i < frames->strs.len; i++) {
+		ks_strbuf_puts(out, i ? "," : "");
+		put_string(out, frames->strs.items[i].s);
+	}
+	ks_strbuf_puts(out, "]");
+}
+
 /* In the order of their numbers in the page. */
 static void put_tracks(struct ks_strbuf *out, const struct ks_timeline *tl,
 		       const struct selection *sel, enum ks_tl_dim dim,
-		       const struct ks_tl_link *links)
+		       const struct ks_tl_link *links, struct ks_intern *frames)
 {
 	const struct selection *mine = &sel[dim];
 	size_t len = mine->tracks->items.len, i;
@@ -333,6 +363,8 @@ static void put_tracks(struct ks_strbuf *out, const struct ks_timeline *tl,
 				;
 			put_links(out, links + from, end - from, sel);
 		}
+		if (dim == KS_TL_STACK)
+			put_frames(out, &mine->tracks->items.items[at], sel, frames);
 		ks_strbuf_puts(out, "}");
 	}
 	if (mine->folded) {
@@ -347,7 +379,10 @@ static void put_groupings(struct ks_strbuf *out, const struct ks_timeline *tl)
 {
 	struct selection sel[KS_TL_DIMS] = { 0 };
 	struct ks_tl_link *links = calloc(tl->links.len + 1, sizeof(*links));
+	struct ks_intern frames;
 	int dim, failed = !links;
+
+	failed |= ks_intern_init(&frames) != 0;
 
 	for (dim = 0; dim < KS_TL_DIMS; dim++)
 		failed |= select_tracks(&tl->by[dim], &sel[dim]);
@@ -360,12 +395,14 @@ static void put_groupings(struct ks_strbuf *out, const struct ks_timeline *tl)
 		ks_strbuf_puts(out, ",\n\"by\":{");
 		for (dim = 0; dim < KS_TL_DIMS; dim++) {
 			ks_strbuf_printf(out, "%s\"%s\":[", dim ? ",\n" : "",
-					 ks_by_name(ks_tl_by((enum ks_tl_dim)dim)));
-			put_tracks(out, tl, sel, (enum ks_tl_dim)dim, links);
+					 ks_tl_dim_name((enum ks_tl_dim)dim));
+			put_tracks(out, tl, sel, (enum ks_tl_dim)dim, links, &frames);
 			ks_strbuf_puts(out, "]");
 		}
 		ks_strbuf_puts(out, "}");
+		put_frame_names(out, &frames);
 	}
+	ks_intern_deinit(&frames);
 	for (dim = 0; dim < KS_TL_DIMS; dim++)
 		free(sel[dim].number);
 	free(links);

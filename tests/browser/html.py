@@ -290,6 +290,24 @@ class Tests:
         self.check("the summary names a planted leak, and nothing else",
                    [] if len(said) == 1 and said[0].startswith(wanted) else said or ["nothing"])
 
+    def test_stacks(self):
+        """A recording of this machine: what all stacks allocated is what was allocated in all."""
+        name = "with stacks, the flame graph is of call stacks, and no allocation is missing from it"
+        capture = self.scratch / "stacks.dat"
+        done = subprocess.run([self.kmemscope, "record", "-q", "--slab", "--stack", "-o", str(capture), "--",
+                               "ls", "/"], capture_output=True, text=True, check=False)
+        if done.returncode:
+            self.count += 1
+            print(f"ok {self.count} - {name} # SKIP cannot record here: {done.stderr.strip()[:80]}")
+            return
+        self.open(self.report(capture), "#flame?metric=allocs")
+        frames = self.browser.run("[...document.querySelectorAll('.frame')].map(f => f.textContent)")
+        total = self.json("report", "--by", "site", capture)["total"]["allocs"]
+        problems = [] if frames[0] == f"all  {total:,}" else [f"{frames[0]!r}, not {total}"]
+        if not any("do_syscall" in frame or "syscall" in frame.lower() for frame in frames):
+            problems.append(f"no system call among {frames[:6]}")
+        self.check(name, problems + self.trouble())
+
     def run(self):
         sample = self.report(SAMPLE)
         made = self.log("made.log", "--events", "60000", "--sites", "230", "--live", "700")
@@ -306,6 +324,7 @@ class Tests:
         self.test_state(sample)
         self.test_flame(sample)
         self.test_leak_is_found()
+        self.test_stacks()
         self.test_hostile()
         self.test_small()
         print(f"1..{self.count}")

@@ -32,8 +32,20 @@ function areaChart(values, top) {
 		svg("path", { class: "stroke", d: stepPath(values, scale) }));
 }
 
-function sparkline(values, bars) {
+const SPARK_POINTS = 60;
+
+// The highest of each few buckets, since there is no room for all.
+function thin(values) {
+	const step = Math.ceil(values.length / SPARK_POINTS);
+	const few = new Float64Array(Math.ceil(values.length / step));
+	values.forEach((value, i) => few[Math.floor(i / step)] = Math.max(few[Math.floor(i / step)], value));
+	return few;
+}
+
+function sparkline(all, bars) {
+	const values = thin(all);
 	const element = areaChart(values, Math.max(1, ...values));
+	element.setAttribute("viewBox", `0 0 ${values.length} ${HEIGHT}`);
 	if (bars)
 		element.querySelector(".stroke").remove();
 	element.setAttribute("class", bars ? "spark bars" : "spark");
@@ -94,8 +106,8 @@ function brush(element, tipText) {
 		showTip(event, tipText(bucket));
 	});
 	element.addEventListener("pointerup", () => {
-		if (start !== null && !moved)
-			go({ from: 0, to: data.buckets });
+		if (start !== null)
+			go(moved ? {} : { from: 0, to: data.buckets });
 		start = null;
 	});
 	element.addEventListener("pointercancel", () => { start = null; });

@@ -10,6 +10,9 @@ const SUMMED = ["allocs", "unpaired", "frees", "implied", "temporary", "cross", 
 	"waste", "temporaryBytes", "keptBytes", "life"];
 
 const GROUPINGS = ["site", "cache", "size", "comm", "cpu"];
+const TRACKS = [...GROUPINGS, "stack"]; // stacks are of the flame graph and of a site's detail
+
+const hasStacks = data.by.stack.length > 0;
 
 function unpackTrack(track, number, by) {
 	const length = track.cells[0].length;
@@ -39,7 +42,7 @@ function unpackTrack(track, number, by) {
 
 function unpack() {
 	unpackTrack(data.total, 0, "all");
-	for (const by of GROUPINGS)
+	for (const by of TRACKS)
 		data.by[by].forEach((track, i) => unpackTrack(track, i, by));
 	data.tenths = Math.min(10, data.buckets);
 }
@@ -88,7 +91,7 @@ function sumTrack(track, from, to) {
 // Everything that the views show, for the range.
 function sumRange(from, to) {
 	const sums = { from, to, whole: from === 0 && to === data.buckets, total: sumTrack(data.total, from, to) };
-	for (const by of GROUPINGS)
+	for (const by of TRACKS)
 		Object.defineProperty(sums, by, {
 			configurable: true,
 			get() { // when a view first asks for it

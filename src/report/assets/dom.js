@@ -70,6 +70,7 @@ const rangeTime = sums => Math.max(1, bucketTime(sums.to) - bucketTime(sums.from
 // --- Tables ----------------------------------------------------------------------------------
 
 const FIRST_ROWS = 100;
+const ROWS_WHILE_DRAGGING = 30; // what fits the window: each frame counts then
 
 // A label with the place that it is from.
 function labelCell(track) {
@@ -121,11 +122,11 @@ function makeTable(table) {
 		onclick: table.onrow && (() => table.onrow(row)),
 		onkeydown: table.onrow && (event => { if (event.key === "Enter") table.onrow(row); }),
 	}, table.columns.map(c => bodyCell(c, row)))));
-	const limit = table.limit || FIRST_ROWS;
+	const limit = Math.min(table.limit || FIRST_ROWS, dragging ? ROWS_WHILE_DRAGGING : Infinity);
 	fill(0, limit);
 	const element = h("div", { class: "scroll" }, h("table", {},
 		h("thead", {}, h("tr", {}, table.columns.map(c => headCell(table, c, sort)))), body));
-	if (rows.length > limit) {
+	if (rows.length > limit && !dragging) {
 		const more = h("button", { type: "button", class: "more", onclick: () => {
 			fill(limit, rows.length);
 			more.remove();

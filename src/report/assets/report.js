@@ -9,7 +9,7 @@ const TABS = [
 
 unpack();
 
-const DEFAULTS = { tab: "summary", from: 0, to: data.buckets, q: "", sort: {}, site: null, metric: "at_peak", by: "site", unit: "objects", zoom: "", invert: false };
+const DEFAULTS = { tab: "summary", from: 0, to: data.buckets, q: "", sort: {}, site: null, metric: "at_peak", by: "site", unit: "objects", tree: "stack", zoom: "", invert: false };
 
 let state = { ...DEFAULTS };
 let currentSums = null;
@@ -23,7 +23,7 @@ function readHash() {
 	const [tab, query] = location.hash.slice(1).split("?");
 	const read = new URLSearchParams(query || "");
 	const next = { ...DEFAULTS, tab: TABS.some(([id]) => id === tab) ? tab : "summary" };
-	for (const key of ["q", "metric", "by", "unit", "zoom"])
+	for (const key of ["q", "metric", "by", "unit", "tree", "zoom"])
 		if (read.has(key))
 			next[key] = read.get(key);
 	const number = (key, low, high, otherwise) => {
@@ -45,7 +45,7 @@ function readHash() {
 
 function writeHash(keep) {
 	const query = new URLSearchParams();
-	for (const key of ["from", "to", "q", "metric", "by", "unit", "zoom", "site"])
+	for (const key of ["from", "to", "q", "metric", "by", "unit", "tree", "zoom", "site"])
 		if (state[key] !== DEFAULTS[key] && state[key] !== null)
 			query.set(key, state[key]);
 	if (state.invert)
@@ -60,11 +60,13 @@ function writeHash(keep) {
 
 // While something is dragged, changes are drawn once a frame, and not kept in the history.
 let waiting = false;
+let dragging = false;
 
-function go(changes, dragging) {
+function go(changes, inDrag) {
 	const tabChanges = changes.tab && changes.tab !== state.tab;
 	Object.assign(state, changes);
-	if (!dragging) {
+	dragging = Boolean(inDrag);
+	if (!inDrag) {
 		writeHash(tabChanges);
 		render();
 	} else if (!waiting) {
@@ -185,7 +187,7 @@ function start() {
 	byId("help").addEventListener("click", showKeys);
 	byId("tabs").append(...TABS.map(([id, name]) => h("button", { type: "button", id: "tab-" + id, role: "tab", onclick: () => go({ tab: id, zoom: "" }) }, name)));
 	byId("tabs").addEventListener("keydown", onTabKey);
-	byId("search").addEventListener("input", () => go({ q: byId("search").value }, true));
+	byId("search").addEventListener("input", () => go({ q: byId("search").value }));
 	document.addEventListener("keydown", onKey);
 	addEventListener("hashchange", () => {
 		state = readHash();

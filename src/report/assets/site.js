@@ -21,6 +21,22 @@ function linkTable(track, by) {
 	})];
 }
 
+// The call stacks that lead here, and what they allocated in the range.
+function callerTable(track, sums) {
+	const rows = sums.stack.filter(row => row.track.site === track.number && row.allocs && !row.track.folded);
+	if (!rows.length)
+		return null;
+	return [h("h3", {}, "By call stack"), makeTable({
+		columns: [
+			{ key: "stack", label: "callers, innermost first", kind: "text", class: "label", value: row => stackOf(row.track).reverse().slice(1).join(" ← ") },
+			{ key: "allocs", label: "allocations", value: row => row.allocs },
+			{ key: "bytes", label: "bytes", value: row => row.bytes, show: row => bytes(row.bytes), exact: "bytes" },
+			{ key: "live", label: "live", value: row => row.live, show: row => bytes(row.live), exact: "bytes" },
+		],
+		rows, sort: { key: "bytes", descending: true }, limit: 6,
+	})];
+}
+
 function sitePlots(track) {
 	const live = liveSeries(track), rate = series(track, "bytes");
 	const liveTop = Math.max(1, ...live), rateTop = Math.max(1, ...rate);
@@ -57,6 +73,7 @@ function showSite(panel, sums) {
 		]),
 		row.unseen ? h("p", { class: "note" }, "Most of its objects end without an event, so its live bytes are an upper limit.") : null,
 		sitePlots(track),
+		callerTable(track, sums),
 		track.links ? ["size", "cache", "comm", "cpu"].map(by => linkTable(track, by)) : null,
-		h("p", { class: "note" }, "The tables are of the whole capture; the numbers above are of the range."));
+		h("p", { class: "note" }, "Sizes, caches, processes and CPUs are of the whole capture; the rest is of the range."));
 }

@@ -32,18 +32,30 @@ function placeOf(track) {
 	return names;
 }
 
+// Outermost first; the site, which says more than its function, takes the place of the innermost frame.
+function stackOf(track) {
+	if (track.folded)
+		return [track.label];
+	const names = track.frames.map(number => data.frame_names[number]);
+	const site = track.label.split("+")[0];
+	const inner = names.findIndex(name => name.split("+")[0] === site);
+	return [track.label, ...names.slice(inner + 1).map(name => name.split("+")[0])].reverse();
+}
+
+const siteNumber = track => track.by === "stack" ? track.site : track.number;
+
 function newNode(name, parent) {
 	return { name, parent, value: 0, children: new Map(), track: null };
 }
 
-function buildTree(sums, metric, invert) {
+function buildTree(sums, metric, invert, byStack) {
 	const root = newNode("all", null);
 	const value = METRICS[metric][1];
-	for (const row of sums.site) {
+	for (const row of byStack ? sums.stack : sums.site) {
 		const weight = value(row);
 		if (!(weight > 0))
 			continue;
-		const names = placeOf(row.track);
+		const names = byStack ? stackOf(row.track) : placeOf(row.track);
 		let node = root;
 		node.value += weight;
 		for (const name of invert ? names.reverse() : names) {
@@ -58,11 +70,12 @@ function buildTree(sums, metric, invert) {
 	return root;
 }
 
-// A function with a single site is one frame; so is a directory that holds a single directory.
+// A function with a single site is one frame.
 function collapse(node) {
 	node.list = [...node.children.values()].sort((a, b) => b.value - a.value || (a.name < b.name ? -1 : 1));
 	node.list.forEach(collapse);
-	if (node.parent && node.list.length === 1 && node.list[0].track && !node.list[0].list.length) {
+	const only = node.list.length === 1 ? node.list[0] : null;
+	if (node.parent && only && only.track && !only.list.length && only.name.startsWith(node.name)) {
 		node.track = node.list[0].track;
 		node.list = [];
 	}
@@ -83,10 +96,14 @@ function findNode(root, path) {
 
 const zoomPath = () => state.zoom ? state.zoom.split("\n") : [];
 
-// Children of the root get the palette in the order of their names, so that a range keeps the colours.
-function colorsOf(root) {
+// By place, the top directories share the palette in the order of their names, so that a range keeps the
+// colours. By stack nearly all have one root: there a function's name is its colour.
+function colorsOf(root, byStack) {
+	if (byStack)
+		return path => [...path[path.length - 1].split("+")[0]].reduce((sum, letter) => sum * 31 + letter.charCodeAt(0) & 0xffff, 7) % 7;
 	const names = [...root.children.keys()].sort();
-	return new Map(names.map((name, i) => [name, i % 7]));
+	const numbers = new Map(names.map((name, i) => [name, i % 7]));
+	return path => numbers.get(path[0]) ?? 0;
 }
 
 const PALETTE = [[0, 114, 178], [230, 159, 0], [0, 158, 115], [204, 121, 167], [86, 180, 233], [213, 94, 0], [240, 228, 66]];
@@ -95,7 +112,7 @@ function nodeColor(node, colors) {
 	const path = nodePath(node);
 	if (!path.length)
 		return "#c3ccd5";
-	const base = PALETTE[colors.get(path[0]) ?? 0];
+	const base = PALETTE[colors(path)];
 	const lighter = 0.38 + 0.07 * Math.min(5, path.length) + (node.name.length % 3) * 0.03;
 	return `rgb(${base.map(value => Math.round(value + (255 - value) * lighter)).join(" ")})`;
 }
@@ -109,7 +126,7 @@ function nodeTip(node, root, format) {
 
 function openNode(node) {
 	if (node.track && !node.list.length)
-		go({ site: node.track.number });
+		go({ site: siteNumber(node.track) });
 	else
 		go({ zoom: nodePath(node).join("\n") });
 }
@@ -208,18 +225,21 @@ function flameView(view) {
 	view.append(h("div", { class: "card" }, tools, body));
 	return sums => {
 		const metric = metricOf(sums), format = METRICS[metric][2];
-		const root = buildTree(sums, metric, state.invert);
+		const byStack = hasStacks && state.tree !== "place";
+		const root = buildTree(sums, metric, state.invert, byStack);
 		const zoomed = findNode(root, zoomPath());
-		replace(tools, metricChoice(sums),
+		replace(tools, hasStacks ? choice("By", [["stack", "call stack"], ["place", "place in the source"]], byStack ? "stack" : "place",
+			tree => go({ tree, zoom: "" })) : null, metricChoice(sums),
 			h("button", { type: "button", "aria-pressed": String(state.invert), onclick: () => go({ invert: !state.invert, zoom: "" }),
-				title: "Functions first, then their files and directories (i)" }, "Invert"),
+				title: "Sites first, then their callers, or their files and directories (i)" }, "Invert"),
 			h("button", { type: "button", onclick: () => go({ zoom: "" }), title: "Esc" }, "Zoom out"), searchSaid(root, format),
-			h("span", { class: "soft" }, "By directory, file, function and call site. Click to zoom, or on a site for its detail."));
+			h("span", { class: "soft" }, byStack ? "Callers above, call sites below. Click to zoom, or on a site for its detail." :
+				"By directory, file, function and call site. Click to zoom, or on a site for its detail."));
 		if (!root.value) {
 			replace(body, h("div", { class: "empty" }, "Nothing of that in this range."));
 			return;
 		}
-		replace(body, crumbs(zoomed), flameFrames(root, zoomed, colorsOf(root), format),
+		replace(body, crumbs(zoomed), flameFrames(root, zoomed, colorsOf(root, byStack), format),
 			behind("As a table", () => nodeTable(zoomed, root, format)));
 	};
 }
@@ -284,7 +304,7 @@ function ringsView(view) {
 	view.append(h("div", { class: "card" }, tools, trail, body));
 	return sums => {
 		const metric = metricOf(sums), format = METRICS[metric][2];
-		const root = buildTree(sums, metric, false);
+		const root = buildTree(sums, metric, false, false);
 		const zoomed = findNode(root, zoomPath());
 		const up = () => go({ zoom: zoomed.parent ? nodePath(zoomed.parent).join("\n") : "" });
 		replace(tools, metricChoice(sums), searchSaid(root, format),
@@ -297,7 +317,7 @@ function ringsView(view) {
 		const name = zoomed.name.length > 15 ? zoomed.name.slice(0, 14) + "…" : zoomed.name;
 		replace(body,
 			svg("svg", { viewBox: "-320 -320 640 640", role: "group", "aria-label": "Ring chart" },
-				ringArcs(zoomed, root, colorsOf(root), format),
+				ringArcs(zoomed, root, colorsOf(root, false), format),
 				svg("circle", { r: HOLE - 3, onclick: up }),
 				svg("text", { class: "center", y: -4 }, name), svg("text", { class: "below", y: 18 }, format(zoomed.value))),
 			nodeTable(zoomed, root, format));

@@ -151,7 +151,7 @@ function leaksView(view) {
 
 // --- Fragmentation ---------------------------------------------------------------------------
 
-const FRAME = 4096;
+const PAGE = 4096;
 
 function wasteBars(rows) {
 	const top = Math.max(1, ...rows.map(row => row.waste));
@@ -171,15 +171,15 @@ function fragmentationView(view) {
 	return sums => {
 		const sizes = sums.size, slots = sums.whole && !data.hashed && data.level === "slab" ? [
 			byteColumn("live", "live", "Bytes that live at the end"),
-			{ key: "frames", label: "frames", title: "Frames of 4 KiB that hold these objects", value: row => row.track.frames || 0 },
-			partColumn("slots", "of the frames", "How full these frames are of objects that this capture saw allocated: a lower limit",
-				row => row.track.frames ? Math.min(1, row.live / (row.track.frames * FRAME)) : null)] : [];
+			{ key: "frames", label: "pages", title: "Pages of 4 KiB that hold these objects", value: row => row.track.pages_held || 0 },
+			partColumn("slots", "of the pages", "How full these pages are of objects that this capture saw allocated: a lower limit",
+				row => row.track.pages_held ? Math.min(1, row.live / (row.track.pages_held * PAGE)) : null)] : [];
 		const sites = found(sums.site).filter(row => row.waste > 0);
 		replace(view,
 			h("div", { class: "card" }, h("h2", {}, "By size of the object"),
 				sortedTable("sizes", "waste", { columns: [{ ...labelColumn("size"), class: "", value: row => Number(row.track.label) || 0,
 					kind: "num", show: row => row.track.label }, wasteBars(sizes), countColumn("allocs", "allocs"), ...wasteColumns, ...slots], rows: sizes, limit: 40 }),
-				slots.length ? h("p", { class: "note" }, "Frames are counted where objects that the capture saw allocated live at its end. A slab with few of them cannot be given back.") : null),
+				slots.length ? h("p", { class: "note" }, "Pages are counted where objects that the capture saw allocated live at its end. A slab with few of them cannot be given back.") : null),
 			h("div", { class: "card" }, h("h2", {}, "By call site"),
 				sortedTable("wasters", "waste", { columns: [labelColumn("call site"), wasteBars(sites), countColumn("allocs", "allocs"), ...wasteColumns], rows: sites,
 					onrow: openSite, chosen: isChosen, limit: 50 })));
