@@ -61,6 +61,8 @@ function ticks(top, step1024) {
 	for (const factor of [2, 2.5, 2])
 		if (top / step < 3)
 			step /= factor;
+	while (top / step > 6)
+		step *= 2;
 	const list = [];
 	for (let value = 0; value <= top * 1.0001; value += step)
 		list.push(value);

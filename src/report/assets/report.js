@@ -179,7 +179,7 @@ function start() {
 	const [level, text] = verdict();
 	document.title = data.name + " – kmemscope";
 	byId("name").textContent = data.name;
-	byId("badge").textContent = "capture " + text;
+	byId("badge").textContent = level === "bad" ? text : "capture " + text;
 	byId("badge").className = level;
 	setTheme(darkWanted.matches ? "dark" : "light");
 	darkWanted.addEventListener("change", () => setTheme(darkWanted.matches ? "dark" : "light"));

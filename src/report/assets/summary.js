@@ -96,11 +96,11 @@ function crossFinding(sums) {
 }
 
 function unseenFinding(sums) {
-	const rows = sums.site.filter(row => row.unseen);
+	const rows = sums.site.filter(row => row.unseen && row.live);
 	if (!rows.length)
 		return [];
 	const live = rows.reduce((sum, row) => sum + row.live, 0);
-	return [["?", [`${count(rows.length)} sites free most of their objects without an event (in bulk, or behind RCU). Their ${bytes(live)} of live bytes are an upper limit; they are kept out of the leaks.`]]];
+	return [["?", [`${count(rows.length)} ${rows.length === 1 ? "site frees" : "sites free"} most objects without an event (in bulk, or behind RCU). Their ${bytes(live)} of live bytes are an upper limit; they are kept out of the leaks.`]]];
 }
 
 // A second free is more often an allocation that raised no event: that is one line, with a question mark.

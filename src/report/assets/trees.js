@@ -22,6 +22,9 @@ function metricChoice(sums) {
 	return choice("Size is", options, metricOf(sums), metric => go({ metric }));
 }
 
+const noPlaces = !data.by.site.some(track => track.path);
+const PLACE_HINT = " No source file is known: make the report with -k KERNEL_TREE" + (hasStacks ? "." : ", or record with --stack.");
+
 // "fs", "ext4", "inode.c", "ext4_alloc_inode", "ext4_alloc_inode+0x1d"
 function placeOf(track) {
 	const func = track.func || track.label;
@@ -234,7 +237,7 @@ function flameView(view) {
 				title: "Sites first, then their callers, or their files and directories (i)" }, "Invert"),
 			h("button", { type: "button", onclick: () => go({ zoom: "" }), title: "Esc" }, "Zoom out"), searchSaid(root, format),
 			h("span", { class: "soft" }, byStack ? "Callers above, call sites below. Click to zoom, or on a site for its detail." :
-				"By directory, file, function and call site. Click to zoom, or on a site for its detail."));
+				"By directory, file, function and call site. Click to zoom, or on a site for its detail." + (noPlaces ? PLACE_HINT : "")));
 		if (!root.value) {
 			replace(body, h("div", { class: "empty" }, "Nothing of that in this range."));
 			return;
@@ -308,7 +311,7 @@ function ringsView(view) {
 		const zoomed = findNode(root, zoomPath());
 		const up = () => go({ zoom: zoomed.parent ? nodePath(zoomed.parent).join("\n") : "" });
 		replace(tools, metricChoice(sums), searchSaid(root, format),
-			h("span", { class: "soft" }, "Click a ring to make it the whole, the middle to go up."));
+			h("span", { class: "soft" }, "Click a ring to make it the whole, the middle to go up." + (noPlaces ? PLACE_HINT : "")));
 		replace(trail, crumbs(zoomed));
 		if (!root.value) {
 			replace(body, h("div", { class: "empty" }, "Nothing of that in this range."));

@@ -257,7 +257,7 @@ function cpuView(view) {
 function qualityView(view) {
 	const [level, text] = verdict();
 	replace(view,
-		h("div", { class: "card" }, h("h2", { class: level }, "The capture is ", text), captureFacts(), findingList(qualityFindings())),
+		h("div", { class: "card" }, h("h2", { class: level }, level === "bad" ? "In this capture, " : "The capture is ", text), captureFacts(), findingList(qualityFindings())),
 		h("div", { class: "card" }, h("h2", {}, "Counters"),
 			h("p", { class: "note" }, "Of the whole capture, whatever the range. kmemscope-quality(7) explains each of them."),
 			makeTable({ rows: data.quality, columns: [
