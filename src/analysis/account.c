@@ -312,6 +312,11 @@ int ks_account_error(const struct ks_account *acc, struct ks_diag *diag)
 	return acc->places.diag.err;
 }
 
+const char *ks_account_label(struct ks_account *acc, u32 group, struct ks_arena *arena)
+{
+	return label_of(acc, arena, acc->keys.keys.items[group]);
+}
+
 int ks_account_fill(struct ks_account *acc, enum ks_level level, struct ks_model *model)
 {
 	const struct ks_tally *tally = &acc->tally[level];

@@ -126,6 +126,11 @@ int ks_cli_frag(struct ks_cli *cli, struct ks_frag *ret_frag, struct ks_model **
 int ks_cli_leaks(struct ks_cli *cli, u64 min_age, bool stacks, struct ks_leaks *ret_leaks,
 		 struct ks_model **ret_model);
 
+/* The same with what happened when. */
+struct ks_timeline;
+int ks_cli_timeline(struct ks_cli *cli, struct ks_timeline **ret_timeline,
+		    struct ks_model **ret_model);
+
 /* The same, writing a DB too. */
 int ks_cli_import(struct ks_cli *cli, const char *db_path, struct ks_model **ret_model);
 
@@ -182,6 +187,7 @@ int ks_cmd_record(int argc, char **argv);
 int ks_cmd_check(int argc, char **argv);
 int ks_cmd_doctor(int argc, char **argv);
 int ks_cmd_leaks(int argc, char **argv);
+int ks_cmd_html(int argc, char **argv);
 
 /* The ancestors' commands under their own names. */
 int ks_trace_analyze(int argc, char **argv);

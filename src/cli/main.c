@@ -17,6 +17,7 @@ const struct ks_command ks_commands[] = {
 	{ "static", ks_cmd_static, "what a built kernel occupies before it allocates anything" },
 	{ "rings", ks_cmd_rings, "ring charts: memory by directory, as PNG or SVG" },
 	{ "leaks", ks_cmd_leaks, "what still lives at the end of a capture, with ages" },
+	{ "html", ks_cmd_html, "the report in one file, to open in a browser" },
 	{ "check", ks_cmd_check, "validate captures; finish one whose recorder was killed" },
 	{ "doctor", ks_cmd_doctor, "what can be captured here, and what mends what cannot" },
 	{ NULL, NULL, NULL },

@@ -8,6 +8,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "analysis/timeline.h"
+
 /* === Data ================================================================================= */
 
 static volatile sig_atomic_t interrupted;
@@ -70,6 +72,7 @@ struct wish {
 	const char *db_path;
 	struct ks_frag *frag;
 	struct ks_leaks *leaks;
+	struct ks_timeline **timeline;
 	u64 min_age;
 	bool stacks;
 };
@@ -83,6 +86,8 @@ static int analyze(const char *input, const struct wish *wish, const struct ks_a
 		return ks_analyze_frag(input, opts, wish->frag, ret_model, diag);
 	if (wish->leaks)
 		return ks_analyze_leaks(input, opts, wish->min_age, wish->leaks, ret_model, diag);
+	if (wish->timeline)
+		return ks_analyze_timeline(input, opts, wish->timeline, ret_model, diag);
 	return ks_analyze(input, opts, ret_model, diag);
 }
 
@@ -159,6 +164,14 @@ int ks_cli_leaks(struct ks_cli *cli, u64 min_age, bool stacks, struct ks_leaks *
 	struct wish wish = {
 		.by = KS_BY_SITE, .leaks = ret_leaks, .min_age = min_age, .stacks = stacks
 	};
+
+	return run(cli, &wish, ret_model);
+}
+
+int ks_cli_timeline(struct ks_cli *cli, struct ks_timeline **ret_timeline,
+		    struct ks_model **ret_model)
+{
+	struct wish wish = { .by = KS_BY_SITE, .timeline = ret_timeline };
 
 	return run(cli, &wish, ret_model);
 }
