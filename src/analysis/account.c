@@ -135,11 +135,19 @@ static int fill_site(struct ks_account *acc, u32 site, struct ks_arena *arena,
 	group->func = ks_arena_strndup(arena, place->func, strlen(place->func));
 	group->module = ks_arena_strndup(arena, place->module, strlen(place->module));
 	group->path = ks_arena_strndup(arena, place->path, strlen(place->path));
+	group->inlined = ks_arena_strndup(arena, place->inlined, strlen(place->inlined));
 	group->text = ks_arena_strndup(arena, raw->text, strlen(raw->text));
 	group->offset = place->offset;
 	group->addr = raw->addr;
-	return group->label && group->func && group->module && group->path && group->text ? 0
-											  : -ENOMEM;
+	if (!group->label || !group->func || !group->module || !group->path || !group->inlined ||
+	    !group->text)
+		return -ENOMEM;
+	return 0;
+}
+
+static bool is_named(const struct ks_intern *names, u32 id, const char *name)
+{
+	return id != KS_NONE && !strcmp(ks_intern_get(names, id).s, name);
 }
 
 static u64 window_end(const struct ks_when *when, u64 first_ts, u64 unset)
@@ -179,24 +187,68 @@ void ks_account_deinit(struct ks_account *acc)
 	ks_places_deinit(&acc->places);
 }
 
+struct ks_stat ks_tally_total(const struct ks_tally *tally)
+{
+	struct ks_stat sum = { .peak_bytes = tally->total.peak_bytes,
+			       .peak_ts = tally->total.peak_ts,
+			       .first_ts = UINT64_MAX };
+	size_t i;
+
+	for (i = 0; i < tally->groups.len; i++) {
+		const struct ks_stat *stat = &tally->groups.items[i];
+
+		if (!stat->allocs && !stat->failed)
+			continue;
+		sum.allocs += stat->allocs;
+		sum.frees += stat->frees;
+		sum.implied_frees += stat->implied_frees;
+		sum.failed += stat->failed;
+		sum.total_bytes += stat->total_bytes;
+		sum.total_req += stat->total_req;
+		sum.live_objs += stat->live_objs;
+		sum.live_bytes += stat->live_bytes;
+		sum.live_req += stat->live_req;
+		sum.first_ts = ks_min(sum.first_ts, stat->first_ts);
+		sum.last_ts = ks_max(sum.last_ts, stat->last_ts);
+	}
+	if (sum.first_ts == UINT64_MAX)
+		sum.first_ts = 0;
+	return sum;
+}
+
 void ks_account_set_start(struct ks_account *acc, u64 first_ts)
 {
 	acc->since = window_end(&acc->filter.since, first_ts, 0);
 	acc->until = window_end(&acc->filter.until, first_ts, UINT64_MAX);
 }
 
-int ks_account_passes(struct ks_account *acc, enum ks_kind kind, u32 site)
+int ks_account_passes_shape(struct ks_account *acc, const struct ks_group_key *key)
 {
 	const struct ks_filter *filter = &acc->filter;
 	const struct ks_place *place;
 
 	if (filter->malloc_only != filter->cache_only &&
-	    kind != (filter->malloc_only ? KS_KMALLOC : KS_CACHE_ALLOC))
+	    key->kind != (filter->malloc_only ? KS_KMALLOC : KS_CACHE_ALLOC))
 		return 0;
-	if (!filter->branch)
+	if (filter->cache && !is_named(&acc->names->caches, key->cache, filter->cache))
+		return 0;
+	if (!filter->branch && !filter->site)
 		return 1;
-	place = ks_places_get(&acc->places, site);
-	return place ? place->in_branch : -ENOMEM;
+	place = ks_places_get(&acc->places, key->site);
+	if (!place)
+		return -ENOMEM;
+	if (filter->site && strcmp(place->func, filter->site) && strcmp(place->label, filter->site))
+		return 0;
+	return !filter->branch || place->in_branch;
+}
+
+bool ks_account_passes_task(const struct ks_account *acc, const struct ks_group_key *key)
+{
+	const struct ks_filter *filter = &acc->filter;
+
+	return (!filter->by_cpu || key->cpu == filter->cpu) &&
+	       (!filter->by_pid || key->pid == filter->pid) &&
+	       (!filter->comm || is_named(&acc->names->comms, key->comm, filter->comm));
 }
 
 u32 ks_account_group(struct ks_account *acc, const struct ks_group_key *key)
@@ -235,13 +287,10 @@ void ks_account_other(struct ks_account *acc, enum ks_level level, u32 group, bo
 {
 	struct ks_tally *tally = &acc->tally[level];
 
-	if (failed) {
+	if (failed)
 		ks_stat_failed(&tally->groups.items[group], ts);
-		ks_stat_failed(&tally->total, ts);
-	} else {
+	else
 		ks_stat_alloc_unpaired(&tally->groups.items[group], req, bytes, ts);
-		ks_stat_alloc_unpaired(&tally->total, req, bytes, ts);
-	}
 }
 
 int ks_account_error(const struct ks_account *acc, struct ks_diag *diag)
@@ -261,7 +310,7 @@ int ks_account_fill(struct ks_account *acc, enum ks_level level, struct ks_model
 	model->by = acc->by;
 	model->level = level;
 	for (i = 0; i < KS_LEVELS; i++)
-		model->levels[i] = acc->tally[i].total;
+		model->levels[i] = ks_tally_total(&acc->tally[i]);
 	for (i = 0; i < tally->groups.len; i++) {
 		u64 key = acc->keys.keys.items[i];
 		struct ks_group *group;
@@ -272,7 +321,7 @@ int ks_account_fill(struct ks_account *acc, enum ks_level level, struct ks_model
 		if (!group)
 			return -ENOMEM;
 		group->stat = tally->groups.items[i];
-		group->func = group->module = group->path = group->text = "";
+		group->func = group->module = group->path = group->inlined = group->text = "";
 		if (acc->by == KS_BY_SITE) {
 			if (fill_site(acc, (u32)key, &model->arena, group))
 				return -ENOMEM;

@@ -12,10 +12,16 @@
 #include "base/map64.h"
 #include "trace/event.h"
 
+/*
+ * While events come in, of the total only the live bytes and their peak are kept: the rest is the sum
+ * of the groups, and is worked out at the end.
+ */
 struct ks_tally {
 	KS_VEC(struct ks_stat) groups; /* by group number */
 	struct ks_stat total;
 };
+
+struct ks_stat ks_tally_total(const struct ks_tally *tally);
 
 struct ks_account {
 	enum ks_by by;
@@ -42,11 +48,6 @@ static inline bool ks_account_in_window(const struct ks_account *acc, u64 ts)
 	return ts >= acc->since && ts < acc->until;
 }
 
-/*
- * Whether allocations of this kind and site pass the filter, but for the window; -ENOMEM.
- */
-int ks_account_passes(struct ks_account *acc, enum ks_kind kind, u32 site);
-
 /* What a group is made from, beside the site. */
 struct ks_group_key {
 	u8 kind;
@@ -55,6 +56,18 @@ struct ks_group_key {
 	s32 node;
 	u64 bytes_alloc;
 };
+
+/*
+ * Whether an allocation passes the filter, but for the window: 1, 0 or -ENOMEM. The parts that ask
+ * for the shape of the event and for the task can be asked apart.
+ */
+int ks_account_passes_shape(struct ks_account *acc, const struct ks_group_key *key);
+bool ks_account_passes_task(const struct ks_account *acc, const struct ks_group_key *key);
+
+static inline int ks_account_passes(struct ks_account *acc, const struct ks_group_key *key)
+{
+	return ks_account_passes_task(acc, key) ? ks_account_passes_shape(acc, key) : 0;
+}
 
 /* The number of the group, whose stats exist from now on; KS_NONE when there is no memory. */
 u32 ks_account_group(struct ks_account *acc, const struct ks_group_key *key);
@@ -68,15 +81,21 @@ static inline bool ks_by_is_task(enum ks_by by)
 static inline void ks_account_alloc(struct ks_account *acc, enum ks_level level, u32 group, u64 req,
 				    u64 bytes, u64 ts)
 {
-	ks_stat_alloc(&acc->tally[level].groups.items[group], req, bytes, ts);
-	ks_stat_alloc(&acc->tally[level].total, req, bytes, ts);
+	struct ks_tally *tally = &acc->tally[level];
+
+	ks_stat_alloc(&tally->groups.items[group], req, bytes, ts);
+	tally->total.live_bytes += bytes;
+	if (tally->total.live_bytes > tally->total.peak_bytes) {
+		tally->total.peak_bytes = tally->total.live_bytes;
+		tally->total.peak_ts = ts;
+	}
 }
 
 static inline void ks_account_end(struct ks_account *acc, enum ks_level level, u32 group, u64 req,
 				  u64 bytes, u64 ts, bool implied)
 {
 	ks_stat_end(&acc->tally[level].groups.items[group], req, bytes, ts, implied);
-	ks_stat_end(&acc->tally[level].total, req, bytes, ts, implied);
+	acc->tally[level].total.live_bytes -= bytes;
 }
 
 /* Failed and unpaired allocations. */

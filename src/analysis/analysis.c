@@ -14,8 +14,20 @@
 
 /* === Internals ============================================================================ */
 
-static int make_model(const struct ks_facts *facts, struct ks_account *account, enum ks_level level,
-		      struct ks_model **ret_model, struct ks_diag *diag)
+static void mark_helpers(struct ks_model *model, const struct ks_helpers *helpers)
+{
+	size_t i;
+
+	for (i = 0; i < model->groups.len; i++) {
+		struct ks_group *group = &model->groups.items[i];
+
+		group->helper = ks_helpers_has(helpers, group->func, strlen(group->func));
+	}
+}
+
+static int make_model(const struct ks_facts *facts, struct ks_account *account,
+		      const struct ks_analysis_opts *opts, struct ks_model **ret_model,
+		      struct ks_diag *diag)
 {
 	struct ks_model *model = calloc(1, sizeof(*model));
 
@@ -23,12 +35,19 @@ static int make_model(const struct ks_facts *facts, struct ks_account *account, 
 		return ks_diag_nomem(diag, "gathering results");
 	ks_arena_init(&model->arena);
 	if (ks_facts_fill(facts, &account->places, model) ||
-	    ks_account_fill(account, level, model)) {
+	    ks_account_fill(account, opts->level, model)) {
 		ks_model_free(model);
 		return ks_account_error(account, diag);
 	}
+	if (opts->helpers)
+		mark_helpers(model, opts->helpers);
 	*ret_model = model;
 	return 0;
+}
+
+static bool skip_frame(const void *ctx, const char *func, size_t len)
+{
+	return ks_helpers_has(ctx, func, len);
 }
 
 /* Feeds the whole trace to the engine. */
@@ -76,8 +95,9 @@ static int analyze_trace(const char *path, const char *db_path, const struct ks_
 	struct ks_db_writer *writer = NULL;
 	struct ks_trace *trace = NULL;
 	struct ks_facts facts = { 0 };
+	struct ks_frame_filter filter = { skip_frame, opts->helpers };
 	struct ks_engine engine;
-	int err = ks_trace_open(path, &trace, diag);
+	int err = ks_trace_open_blaming(path, opts->skip_helpers ? &filter : NULL, &trace, diag);
 
 	if (err)
 		return err;
@@ -90,12 +110,14 @@ static int analyze_trace(const char *path, const char *db_path, const struct ks_
 	engine.writer = writer;
 	if (!err)
 		err = pump(trace, opts, &engine, diag);
+	if (!err && opts->observer && opts->observer->finish(opts->observer_ctx, &engine))
+		err = ks_account_error(&engine.account, diag);
 	if (!err && ks_facts_init(&facts, &engine.matcher, &trace->info))
 		err = ks_diag_nomem(diag, "gathering results");
 	if (!err && writer)
 		err = finish_db(writer, &facts, &engine, &trace->names, diag);
 	if (!err)
-		err = make_model(&facts, &engine.account, opts->level, ret_model, diag);
+		err = make_model(&facts, &engine.account, opts, ret_model, diag);
 	ks_db_writer_free(writer);
 	ks_facts_deinit(&facts);
 	ks_engine_deinit(&engine);
@@ -113,8 +135,14 @@ static int analyze_db(const char *path, const struct ks_analysis_opts *opts,
 	struct ks_db *db;
 	size_t len;
 	const void *summary;
-	int err = ks_db_open(path, &db, diag);
+	int err;
 
+	if (opts->skip_helpers)
+		return ks_diag_set(diag, -EINVAL,
+				   "%s: a DB holds no stack traces to skip helpers by; give the "
+				   "log that it was made from",
+				   path);
+	err = ks_db_open(path, &db, diag);
 	if (err)
 		return err;
 	if (ks_account_init(&account, opts->by, &opts->filter, ks_db_names(db), opts->resolver)) {
@@ -137,7 +165,7 @@ static int analyze_db(const char *path, const struct ks_analysis_opts *opts,
 		err = ks_query_blocks(db, opts, facts.first_ts, !facts.quality[KS_Q_BACKWARDS],
 				      &account, diag);
 	if (!err)
-		err = make_model(&facts, &account, opts->level, ret_model, diag);
+		err = make_model(&facts, &account, opts, ret_model, diag);
 	ks_facts_deinit(&facts);
 	ks_account_deinit(&account);
 	ks_db_free(db);
@@ -149,7 +177,8 @@ static int analyze_db(const char *path, const struct ks_analysis_opts *opts,
 int ks_analyze(const char *path, const struct ks_analysis_opts *opts, struct ks_model **ret_model,
 	       struct ks_diag *diag)
 {
-	if (ks_db_is_db(path))
+	/* An observer wants to see the events, which a DB gives too, if more slowly. */
+	if (ks_db_is_db(path) && !opts->observer)
 		return analyze_db(path, opts, ret_model, diag);
 	return analyze_trace(path, NULL, opts, ret_model, diag);
 }

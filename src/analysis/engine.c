@@ -29,9 +29,9 @@ static int set_group_in_slot(struct ks_engine *e, const struct ks_match *match, 
 	return 0;
 }
 
-static u32 group_of_event(struct ks_engine *e, const struct ks_event *ev)
+static struct ks_group_key key_of_event(const struct ks_event *ev)
 {
-	struct ks_group_key key = {
+	return (struct ks_group_key){
 		.kind = ev->kind,
 		.site = ev->site,
 		.cache = ev->cache,
@@ -42,8 +42,6 @@ static u32 group_of_event(struct ks_engine *e, const struct ks_event *ev)
 		.node = ev->node,
 		.bytes_alloc = ev->bytes_alloc,
 	};
-
-	return ks_account_group(&e->account, &key);
 }
 
 /* Ends the object in the slot, as far as it was counted. */
@@ -60,8 +58,9 @@ static void end_object(struct ks_engine *e, const struct ks_event *ev, const str
 static int begin_object(struct ks_engine *e, const struct ks_event *ev,
 			const struct ks_match *match, bool *ret_counted)
 {
+	struct ks_group_key key = key_of_event(ev);
 	int passes = ks_account_in_window(&e->account, ev->ts)
-			     ? ks_account_passes(&e->account, ev->kind, ev->site)
+			     ? ks_account_passes(&e->account, &key)
 			     : 0;
 	u32 group;
 
@@ -70,7 +69,7 @@ static int begin_object(struct ks_engine *e, const struct ks_event *ev,
 	*ret_counted = passes;
 	if (!passes)
 		return 0;
-	group = group_of_event(e, ev);
+	group = ks_account_group(&e->account, &key);
 	if (group == KS_NONE)
 		return -ENOMEM;
 	if (match->op == KS_OP_ALLOC) {
@@ -107,6 +106,8 @@ static int step(struct ks_engine *e, const struct ks_event *ev, struct ks_diag *
 		if (err)
 			return err;
 	}
+	if (e->observer && e->observer->event(e->observer_ctx, e, ev, &match, counted))
+		return ks_diag_nomem(diag, "adding up");
 	ks_matcher_commit(&e->matcher, ev, &match, counted);
 	return 0;
 }
@@ -117,6 +118,8 @@ int ks_engine_init(struct ks_engine *e, const struct ks_analysis_opts *opts,
 		   const struct ks_names *names)
 {
 	memset(e, 0, sizeof(*e));
+	e->observer = opts->observer;
+	e->observer_ctx = opts->observer_ctx;
 	if (ks_matcher_init(&e->matcher))
 		return -ENOMEM;
 	if (ks_account_init(&e->account, opts->by, &opts->filter, names, opts->resolver)) {

@@ -113,13 +113,14 @@ int ks_facts_init(struct ks_facts *facts, const struct ks_matcher *m,
 	snprintf(facts->clock, sizeof(facts->clock), "%s", info->clock);
 	memcpy(facts->events, m->events, sizeof(facts->events));
 	memcpy(facts->quality, m->quality, sizeof(facts->quality));
-	facts->quality[KS_Q_UNPARSED] += info->lines_unparsed;
+	facts->quality[KS_Q_UNPARSED] += info->lines_unparsed + info->records_bad;
+	facts->quality[KS_Q_SELF] += info->events_self;
 	facts->quality[KS_Q_OVERWRITTEN] += info->overwritten;
 	facts->first_ts = m->first_ts;
 	facts->last_ts = m->last_ts;
 	facts->lines = info->lines;
 	facts->lines_comment = info->lines_comment;
-	facts->lines_other_event = info->lines_other_event;
+	facts->lines_other_event = info->lines_other_event + info->events_other;
 	facts->lines_stack = info->lines_stack;
 	facts->ptrs_hashed = info->ptrs_hashed;
 	for (what = 0; what < KS_QUALITIES; what++) {

@@ -38,6 +38,7 @@ static const struct {
 	[KS_Q_CACHE_FREE_OF_KMALLOC] = { "cache_free_of_kmalloc",
 					 "kmem_cache_free of kmalloc memory", false },
 	[KS_Q_SHORT_ALLOCS] = { "short_allocs", "allocations smaller than requested", false },
+	[KS_Q_SELF] = { "self_events", "events of the recorder itself, left out", false },
 };
 _Static_assert(ARRAY_SIZE(qualities) == KS_QUALITIES, "a name for every counter");
 
@@ -77,6 +78,20 @@ void ks_model_free(struct ks_model *model)
 	ks_vec_free(&model->unparsed);
 	ks_arena_deinit(&model->arena);
 	free(model);
+}
+
+void ks_frag_deinit(struct ks_frag *frag)
+{
+	ks_vec_free(&frag->by_site);
+	ks_vec_free(&frag->by_size);
+	ks_arena_deinit(&frag->arena);
+}
+
+void ks_leaks_deinit(struct ks_leaks *leaks)
+{
+	ks_vec_free(&leaks->sites);
+	ks_vec_free(&leaks->unseen);
+	ks_arena_deinit(&leaks->arena);
 }
 
 size_t ks_model_callers(const struct ks_model *model)

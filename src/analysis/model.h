@@ -51,6 +51,7 @@ enum ks_quality {
 	KS_Q_KFREE_OF_CACHE, /* kfree() of kmem_cache memory: legal since Linux 6.4 */
 	KS_Q_CACHE_FREE_OF_KMALLOC, /* kmem_cache_free() of kmalloc memory: never legal */
 	KS_Q_SHORT_ALLOCS,	    /* fewer bytes allocated than requested */
+	KS_Q_SELF,		    /* events of the recorder's own objects, left out */
 	KS_QUALITIES
 };
 
@@ -63,12 +64,14 @@ bool ks_quality_is_loss(enum ks_quality q);
 
 /* One row: a call site, or another group of allocations. */
 struct ks_group {
-	const char *label;  /* "alloc_inode+0x4f", "dentry", "1234", ... */
-	const char *func;   /* sites only, else ""; "" where not known */
-	const char *module; /* sites only; "" = the kernel itself */
-	const char *path;   /* source file; "" where not known */
-	const char *text;   /* sites only: as the trace spells it; the last tie-breaker */
-	u64 addr, offset;   /* sites only; 0 where not known */
+	const char *label;   /* "alloc_inode+0x4f", "dentry", "1234", ... */
+	const char *func;    /* sites only, else ""; "" where not known */
+	const char *module;  /* sites only; "" = the kernel itself */
+	const char *path;    /* source file; "" where not known */
+	const char *inlined; /* sites only: the function that was inlined at the call, or "" */
+	const char *text;    /* sites only: as the trace spells it; the last tie-breaker */
+	u64 addr, offset;    /* sites only; 0 where not known */
+	bool helper;	     /* sites only: allocates for its caller */
 	struct ks_stat stat;
 };
 
@@ -105,6 +108,44 @@ struct ks_model {
 	KS_VEC(struct ks_finding) findings;
 	KS_VEC(const char *) unparsed; /* the first lines not understood */
 };
+
+/* Where memory goes that nobody asked for, and what moves between CPUs: kmemtrace's questions. */
+struct ks_frag_row {
+	const char *label;
+	u64 allocs, bytes_req, bytes_alloc;
+	u64 frees;	   /* seen as events */
+	u64 cross_cpu;	   /* of them, on another CPU than the allocation */
+	u64 node_requests; /* allocations that asked for a node */
+	u64 cross_node;	   /* of them, for another than that of their CPU */
+};
+
+struct ks_frag {
+	struct ks_arena arena;
+	KS_VEC(struct ks_frag_row) by_site, by_size; /* most fragmentation first */
+	struct ks_frag_row total;
+};
+
+void ks_frag_deinit(struct ks_frag *frag);
+
+/* What still lives at the end, by site. */
+struct ks_leak {
+	const char *label;
+	u64 objects, bytes, bytes_req;
+	u64 oldest, youngest, age_sum; /* ages at the end of the capture, in units of its clock */
+	u64 allocs, frees, implied_frees; /* of the site, in all */
+};
+
+struct ks_leaks {
+	struct ks_arena arena;
+	u64 min_age;
+	KS_VEC(struct ks_leak) sites; /* most bytes first */
+	KS_VEC(struct ks_leak)
+	unseen;		    /* sites most of whose frees raise no event: not to be judged */
+	u64 objects, bytes; /* of sites */
+	u64 young_objects, young_bytes; /* left out: younger than min_age */
+};
+
+void ks_leaks_deinit(struct ks_leaks *leaks);
 
 void ks_model_free(struct ks_model *model);
 

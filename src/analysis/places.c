@@ -51,6 +51,7 @@ static int resolve(struct ks_places *places, u32 id, struct ks_place *ret)
 		.owner = site->func,
 		.module = site->module,
 		.offset = site->offset,
+		.inlined = "",
 	};
 	struct ks_place place = { .known = true };
 
@@ -64,9 +65,11 @@ static int resolve(struct ks_places *places, u32 id, struct ks_place *ret)
 	place.owner = keep(places, found.owner);
 	place.module = keep(places, found.module);
 	place.path = keep(places, found.path);
+	place.inlined = keep(places, found.inlined);
 	place.offset = found.offset;
 	place.label = make_label(places, site, &place);
-	if (!place.func || !place.owner || !place.module || !place.path || !place.label)
+	if (!place.func || !place.owner || !place.module || !place.path || !place.inlined ||
+	    !place.label)
 		return ks_diag_nomem(&places->diag, "placing call sites");
 	place.in_branch = !places->branch ||
 			  (*place.path && ks_path_in_branch(place.path, places->branch));
@@ -90,6 +93,7 @@ void ks_places_init(struct ks_places *places, const struct ks_names *names,
 		.owner = "",
 		.module = "",
 		.path = "",
+		.inlined = "",
 		.known = true,
 		.in_branch = !branch,
 	};

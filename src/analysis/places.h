@@ -10,11 +10,12 @@
 #include "trace/names.h"
 
 struct ks_place {
-	const char *label;  /* "alloc_inode+0x4f [ext4]", or the trace's own text */
-	const char *func;   /* "" where not known */
-	const char *owner;  /* the same without .constprop.0, .isra.0, .part.0, .cold */
-	const char *module; /* "" = the kernel itself */
-	const char *path;   /* "" where not known */
+	const char *label;   /* "alloc_inode+0x4f [ext4]", or the trace's own text */
+	const char *func;    /* "" where not known */
+	const char *owner;   /* the same without .constprop.0, .isra.0, .part.0, .cold */
+	const char *module;  /* "" = the kernel itself */
+	const char *inlined; /* the function that was inlined at the call, or "" */
+	const char *path;    /* "" where not known */
 	u64 offset;
 	bool known;	/* resolved already */
 	bool in_branch; /* of ks_places.branch; true when there is none */

@@ -30,6 +30,8 @@ struct counted {
 	u32 bytes_req, bytes_alloc;
 };
 
+enum { PREFETCH_AHEAD = 16 };
+
 struct query {
 	struct ks_account *account;
 	struct counted *in_slot[KS_LEVELS];
@@ -70,6 +72,14 @@ static int plan_block(struct query *q, const struct ks_db_block *block)
 	for (i = 0; i < block->shapes_len; i++) {
 		const struct ks_db_shape *shape = &block->shapes[i];
 		struct plan *plan = &q->plans[i];
+		struct ks_group_key key = {
+			.kind = shape->kind,
+			.site = shape->site,
+			.cache = shape->cache,
+			.gfp = shape->gfp,
+			.node = shape->node,
+			.bytes_alloc = shape->bytes_alloc,
+		};
 		int passes = 0;
 
 		*plan = (struct plan){
@@ -81,20 +91,11 @@ static int plan_block(struct query *q, const struct ks_db_block *block)
 		};
 		if (shape->op == KS_OP_ALLOC || shape->op == KS_OP_ALLOC_FAILED ||
 		    shape->op == KS_OP_ALLOC_UNPAIRED)
-			passes = ks_account_passes(acc, shape->kind, shape->site);
+			passes = ks_account_passes_shape(acc, &key);
 		if (passes < 0)
 			return passes;
 		plan->passes = passes;
 		if (passes && !ks_by_is_task(acc->by)) {
-			struct ks_group_key key = {
-				.kind = shape->kind,
-				.site = shape->site,
-				.cache = shape->cache,
-				.gfp = shape->gfp,
-				.node = shape->node,
-				.bytes_alloc = shape->bytes_alloc,
-			};
-
 			plan->group = ks_account_group(acc, &key);
 			if (plan->group == KS_NONE)
 				return -ENOMEM;
@@ -103,12 +104,31 @@ static int plan_block(struct query *q, const struct ks_db_block *block)
 	return 0;
 }
 
-static u32 task_group(struct query *q, const struct ks_db_block *block, u32 i)
+static struct ks_group_key task_key(const struct ks_db_block *block, u32 i)
 {
 	const struct ks_db_task *task = &block->tasks[block->task_of[i]];
-	struct ks_group_key key = { .pid = task->pid, .comm = task->comm, .cpu = task->cpu };
+
+	return (struct ks_group_key){ .pid = task->pid, .comm = task->comm, .cpu = task->cpu };
+}
+
+static u32 task_group(struct query *q, const struct ks_db_block *block, u32 i)
+{
+	struct ks_group_key key = task_key(block, i);
 
 	return ks_account_group(q->account, &key);
+}
+
+/* Whether an allocation of a shape that passes does so itself. */
+static inline bool passes(struct query *q, const struct ks_db_block *block, u32 i)
+{
+	struct ks_group_key key;
+
+	if (!ks_account_in_window(q->account, block->ts[i]))
+		return false;
+	if (!ks_filter_is_task(&q->account->filter))
+		return true;
+	key = task_key(block, i);
+	return ks_account_passes_task(q->account, &key);
 }
 
 static inline void end_counted(struct query *q, struct counted *obj, u8 level, u64 ts, bool implied)
@@ -124,7 +144,7 @@ static inline void end_counted(struct query *q, struct counted *obj, u8 level, u
 static int run_block(struct query *q, const struct ks_db_block *block)
 {
 	struct ks_account *acc = q->account;
-	const u32 *slot = block->slots;
+	const u32 *slot = block->slots, *slots_end = slot + block->slots_len;
 	u32 i;
 
 	for (i = 0; i < block->count; i++) {
@@ -133,6 +153,8 @@ static int run_block(struct query *q, const struct ks_db_block *block)
 		u64 ts = block->ts[i];
 		u32 group;
 
+		if (slot + PREFETCH_AHEAD < slots_end) /* nearly all are slab objects */
+			__builtin_prefetch(&q->in_slot[KS_SLAB][slot[PREFETCH_AHEAD]], 1);
 		switch (plan->op) {
 		case KS_OP_FREE:
 			end_counted(q, &q->in_slot[plan->level][*slot++], plan->level, ts, false);
@@ -140,7 +162,7 @@ static int run_block(struct query *q, const struct ks_db_block *block)
 		case KS_OP_ALLOC:
 			obj = &q->in_slot[plan->level][*slot++];
 			end_counted(q, obj, plan->level, ts, true);
-			if (!plan->passes || !ks_account_in_window(acc, ts))
+			if (!plan->passes || !passes(q, block, i))
 				break;
 			group = plan->group != KS_NONE ? plan->group : task_group(q, block, i);
 			if (unlikely(group == KS_NONE))
@@ -151,7 +173,7 @@ static int run_block(struct query *q, const struct ks_db_block *block)
 			break;
 		case KS_OP_ALLOC_FAILED:
 		case KS_OP_ALLOC_UNPAIRED:
-			if (!plan->passes || !ks_account_in_window(acc, ts))
+			if (!plan->passes || !passes(q, block, i))
 				break;
 			group = plan->group != KS_NONE ? plan->group : task_group(q, block, i);
 			if (unlikely(group == KS_NONE))
@@ -198,8 +220,9 @@ void ks_tally_pack(const struct ks_account *acc, struct ks_strbuf *sb)
 
 	for (level = 0; level < KS_LEVELS; level++) {
 		const struct ks_tally *tally = &acc->tally[level];
+		struct ks_stat total = ks_tally_total(tally);
 
-		pack_stat(sb, &tally->total);
+		pack_stat(sb, &total);
 		ks_pack_varint(sb, tally->groups.len);
 		for (i = 0; i < tally->groups.len; i++) {
 			ks_pack_varint(sb, (u32)(acc->keys.keys.items[i] + 1)); /* the site */
@@ -247,7 +270,7 @@ int ks_query_blocks(struct ks_db *db, const struct ks_analysis_opts *opts, u64 f
 
 	if (new_query(&q, db, account))
 		return ks_diag_nomem(diag, "asking a DB");
-	if (ks_by_is_task(account->by))
+	if (ks_by_is_task(account->by) || ks_filter_is_task(&account->filter))
 		columns |= KS_DB_TASKS;
 	ks_account_set_start(account, first_ts);
 	for (i = 0; i < blocks && !err; i++) {

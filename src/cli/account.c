@@ -75,8 +75,14 @@ int ks_cli_account(struct ks_cli *cli, const struct ks_account_outputs *outputs)
 {
 	struct ks_model *model = NULL;
 	struct ks_rows rows;
-	int code = get_model(cli, outputs->save_db, &model);
+	int code;
 
+	if (outputs->save_db && cli->skip_helpers)
+		return ks_cli_error(
+			cli, KS_EXIT_USAGE,
+			"a DB holds the log as it is: --skip-helpers and --save-db do not "
+			"go together");
+	code = get_model(cli, outputs->save_db, &model);
 	if (code)
 		return code;
 	if (ks_rows_init(&rows, model, cli->order, cli->top)) {

@@ -31,11 +31,13 @@ enum ks_color { KS_COLOR_AUTO, KS_COLOR_ALWAYS, KS_COLOR_NEVER };
 
 /* The options that commands have in common, and what they said. */
 struct ks_cli {
-	const char *command; /* for messages: "kmemscope account" */
-	const char *help;    /* the text of --help */
-	const char *input;   /* -f, --db-file, or the file argument */
-	const char *kernel;  /* -k */
-	bool json, csv, no_pager, strict, pages;
+	const char *command;  /* for messages: "kmemscope account" */
+	const char *help;     /* the text of --help */
+	const char *input;    /* -f, --db-file, or the file argument */
+	const char *kernel;   /* -k */
+	const char *kallsyms; /* the second -k: of the boot that was traced */
+	const char *helpers;  /* --helpers: a file with more of them */
+	bool json, csv, no_pager, strict, pages, skip_helpers;
 	enum ks_color color;
 	struct ks_filter filter;
 	enum ks_order order;
@@ -56,6 +58,8 @@ enum {
 	KS_OPT_UNTIL,
 	KS_OPT_DB_FILE,
 	KS_OPT_TOP,
+	KS_OPT_SKIP_HELPERS,
+	KS_OPT_HELPERS,
 	KS_OPT_OWN,
 };
 
@@ -79,7 +83,9 @@ enum {
 	{ "cache", no_argument, NULL, KS_OPT_CACHE },             \
 	{ "start-branch", required_argument, NULL, 'b' },         \
 	{ "since", required_argument, NULL, KS_OPT_SINCE },       \
-	{ "until", required_argument, NULL, KS_OPT_UNTIL }
+	{ "until", required_argument, NULL, KS_OPT_UNTIL },       \
+	{ "skip-helpers", no_argument, NULL, KS_OPT_SKIP_HELPERS }, \
+	{ "helpers", required_argument, NULL, KS_OPT_HELPERS }
 #define KS_SHORT_FILTER "b:"
 
 #define KS_LONG_ROWS                                              \
@@ -96,6 +102,10 @@ enum {
  */
 int ks_cli_option(struct ks_cli *cli, int opt);
 
+/* A time: "415.2" is the trace's own, "+1.5" counts from its first event. -1 or an exit code. */
+int ks_cli_when(const struct ks_cli *cli, const char *option, const char *arg,
+		struct ks_when *when);
+
 /* Takes the one file argument, where no option named it. -1 or an exit code. */
 int ks_cli_input(struct ks_cli *cli, int argc, char **argv);
 
@@ -110,6 +120,11 @@ int ks_cli_resolver(struct ks_cli *cli, struct ks_resolver **ret_resolver);
 
 /* Analyses cli->input. 0 or an exit code. */
 int ks_cli_analyze(struct ks_cli *cli, enum ks_by by, struct ks_model **ret_model);
+
+/* The same with the view of fragmentation, or of what lives at the end. */
+int ks_cli_frag(struct ks_cli *cli, struct ks_frag *ret_frag, struct ks_model **ret_model);
+int ks_cli_leaks(struct ks_cli *cli, u64 min_age, struct ks_leaks *ret_leaks,
+		 struct ks_model **ret_model);
 
 /* The same, writing a DB too. */
 int ks_cli_import(struct ks_cli *cli, const char *db_path, struct ks_model **ret_model);
@@ -131,12 +146,47 @@ struct ks_account_outputs {
 /* Analyses cli->input by site and writes what is asked for. Returns the exit code. */
 int ks_cli_account(struct ks_cli *cli, const struct ks_account_outputs *outputs);
 
+/* What a ring chart shows of each directory; the names are trace_analyze's. */
+enum ks_ring_attr {
+	KS_RING_DEFAULT, /* live allocations with a capture, else the static footprint */
+	KS_RING_CURRENT, /* static and live */
+	KS_RING_STATIC,
+	KS_RING_WASTE,
+	KS_RING_CURRENT_DYNAMIC,
+	KS_RING_TOTAL_DYNAMIC,
+};
+
+struct ks_rings_args {
+	const char *file; /* .png or .svg; NULL = none */
+	enum ks_ring_attr attr;
+	bool show; /* in a window */
+};
+
+/* -1 to go on, or an exit code. */
+int ks_cli_ring_attr(const struct ks_cli *cli, const char *name, enum ks_ring_attr *ret_attr);
+
+/* Draws the chart. Returns the exit code. */
+int ks_cli_rings(struct ks_cli *cli, const struct ks_rings_args *args);
+
+/* Measures cli->kernel, and names the objects that cannot be read. 0 or an exit code. */
+struct ks_static_model;
+int ks_cli_static_model(const struct ks_cli *cli, bool symbols, struct ks_static_model **ret_model);
+
+int ks_cmd_static(int argc, char **argv);
+int ks_cmd_rings(int argc, char **argv);
 int ks_cmd_account(int argc, char **argv);
 int ks_cmd_report(int argc, char **argv);
 int ks_cmd_info(int argc, char **argv);
 int ks_cmd_import(int argc, char **argv);
+int ks_cmd_record(int argc, char **argv);
+int ks_cmd_check(int argc, char **argv);
+int ks_cmd_doctor(int argc, char **argv);
+int ks_cmd_leaks(int argc, char **argv);
 
-/* The ancestor's command under its own name. */
+/* The ancestors' commands under their own names. */
 int ks_trace_analyze(int argc, char **argv);
+int ks_kmemtraced(int argc, char **argv);
+int ks_kmemtrace_check(int argc, char **argv);
+int ks_kmemtrace_report(int argc, char **argv);
 
 #endif

@@ -17,6 +17,8 @@ static const char help[] =
 	"      --cache              only kmem_cache\n"
 	"      --pages              the page allocator instead of the slab allocator\n"
 	"      --since T, --until T only this window: 415.2 as in the log, or +1.5 from its start\n"
+	"      --skip-helpers       blame kstrdup's allocations on its caller, by stack traces\n"
+	"      --helpers FILE       more functions to treat so, one a line\n"
 	"  -o, --order-by KEY       current_dynamic (default), total_dynamic, alloc_count,\n"
 	"                           free_count, waste, peak\n"
 	"      --top N              only the first N rows\n"

@@ -23,7 +23,7 @@ static const char help[] =
 	"  -i, --rings-show         show it in a window\n"
 	"  -h, --help               this text\n"
 	"\n"
-	"kmemscope account, report, info and import do the same and more.\n";
+	"kmemscope account, report, info, import, static and rings do the same and more.\n";
 
 int ks_trace_analyze(int argc, char **argv)
 {
@@ -43,37 +43,52 @@ int ks_trace_analyze(int argc, char **argv)
 	};
 	struct ks_cli cli = { .command = "trace_analyze", .help = help, .no_pager = true };
 	struct ks_account_outputs outputs = { NULL, NULL, NULL };
-	bool rings = false;
+	struct ks_rings_args rings = { NULL, KS_RING_DEFAULT, false };
+	bool want_rings, want_account;
 	int opt, code;
 
 	while ((opt = getopt_long(argc, argv,
 				  KS_SHORT_COMMON KS_SHORT_INPUT KS_SHORT_FILTER KS_SHORT_ROWS
 				  "c:l:r:a:i",
 				  options, NULL)) != -1) {
+		code = -1;
 		if (opt == 'c')
 			outputs.account = optarg;
 		else if (opt == 'l')
 			outputs.callers = optarg;
 		else if (opt == OPT_SAVE_DB)
 			outputs.save_db = optarg;
-		else if (opt == 'r' || opt == 'a' || opt == 'i')
-			rings = true;
-		else if ((code = ks_cli_option(&cli, opt)) >= 0)
+		else if (opt == 'r')
+			rings.file = optarg;
+		else if (opt == 'a')
+			code = ks_cli_ring_attr(&cli, optarg, &rings.attr);
+		else if (opt == 'i')
+			rings.show = true;
+		else
+			code = ks_cli_option(&cli, opt);
+		if (code >= 0)
 			return code;
 		/* Its README has "-r -a waste": a file name that was left out. */
-		if (opt == 'r' && optarg[0] == '-' && optarg[1] && optarg == argv[optind - 1])
+		if (opt == 'r' && optarg[0] == '-' && optarg[1] && optarg == argv[optind - 1]) {
+			rings.file = "rings.png";
 			optind--;
+		}
 	}
 	if (optind < argc)
 		return ks_cli_error(&cli, KS_EXIT_USAGE, "what is '%s'?", argv[optind]);
-	code = 0;
-	if (cli.input)
-		code = ks_cli_account(&cli, &outputs);
-	else if (!rings)
+	want_rings = rings.file || rings.show;
+	want_account = outputs.account || outputs.callers || outputs.save_db;
+	if (!cli.input && !want_rings)
 		return ks_cli_error(&cli, KS_EXIT_USAGE,
-				    "give a log with --file or a DB with --db-file");
-	if (!code && rings)
-		code = ks_cli_error(&cli, KS_EXIT_FAILED,
-				    "ring charts are not in this version; all else was done");
-	return code;
+				    "give a log with --file or a DB with --db-file, or a file for "
+				    "a ring chart with --rings-file");
+	code = cli.input && (want_account || !want_rings) ? ks_cli_account(&cli, &outputs) : 0;
+	if (code || !want_rings)
+		return code;
+	if (!cli.kernel)
+		cli.kernel = "."; /* as it always was */
+	if (outputs.save_db)
+		cli.input =
+			outputs.save_db; /* faster to read, and standard input is read only once */
+	return ks_cli_rings(&cli, &rings);
 }

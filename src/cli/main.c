@@ -8,11 +8,17 @@
 /* === Data ================================================================================= */
 
 const struct ks_command ks_commands[] = {
+	{ "record", ks_cmd_record, "capture the running kernel's allocations into a file" },
 	{ "account", ks_cmd_account,
 	  "trace_analyze's account: bytes, waste and counts by call site" },
 	{ "report", ks_cmd_report, "the same by function, module, cache, size, pid, cpu, ..." },
 	{ "info", ks_cmd_info, "what is in a capture, and how good it is" },
 	{ "import", ks_cmd_import, "make a DB file, to ask a capture again at once" },
+	{ "static", ks_cmd_static, "what a built kernel occupies before it allocates anything" },
+	{ "rings", ks_cmd_rings, "ring charts: memory by directory, as PNG or SVG" },
+	{ "leaks", ks_cmd_leaks, "what still lives at the end of a capture, with ages" },
+	{ "check", ks_cmd_check, "validate captures; finish one whose recorder was killed" },
+	{ "doctor", ks_cmd_doctor, "what can be captured here, and what mends what cannot" },
 	{ NULL, NULL, NULL },
 };
 
@@ -20,6 +26,9 @@ const struct ks_command ks_commands[] = {
 static const struct ks_command ancestors[] = {
 	{ "trace_analyze", ks_trace_analyze, NULL },
 	{ "trace_analyze.py", ks_trace_analyze, NULL },
+	{ "kmemtraced", ks_kmemtraced, NULL },
+	{ "kmemtrace_check", ks_kmemtrace_check, NULL },
+	{ "kmemtrace-report", ks_kmemtrace_report, NULL },
 };
 
 /* === Internals ============================================================================ */

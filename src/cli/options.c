@@ -14,20 +14,6 @@
 
 /* === Internals ============================================================================ */
 
-/* "415.2" is the trace's own time; "+1.5" counts from its first event. */
-static int parse_when(struct ks_cli *cli, const char *option, const char *arg, struct ks_when *when)
-{
-	when->relative = *arg == '+';
-	if (ks_parse_time(arg + when->relative, &when->ns))
-		return ks_cli_error(
-			cli, KS_EXIT_USAGE,
-			"%s '%s': give seconds as the trace prints them (415.2), or from its "
-			"first event on (+1.5, +20ms)",
-			option, arg);
-	when->set = true;
-	return -1;
-}
-
 static int parse_order(struct ks_cli *cli, const char *arg)
 {
 	int order;
@@ -91,6 +77,19 @@ int ks_cli_fail(const struct ks_cli *cli, int err, const struct ks_diag *diag)
 	return ks_cli_error(cli, code, "%s", diag->err ? diag->text : strerror(-err));
 }
 
+int ks_cli_when(const struct ks_cli *cli, const char *option, const char *arg, struct ks_when *when)
+{
+	when->relative = *arg == '+';
+	if (ks_parse_time(arg + when->relative, &when->ns))
+		return ks_cli_error(
+			cli, KS_EXIT_USAGE,
+			"%s '%s': give seconds as the trace prints them (415.2), or from its "
+			"first event on (+1.5, +20ms)",
+			option, arg);
+	when->set = true;
+	return -1;
+}
+
 int ks_cli_option(struct ks_cli *cli, int opt)
 {
 	switch (opt) {
@@ -106,7 +105,10 @@ int ks_cli_option(struct ks_cli *cli, int opt)
 		cli->input = optarg;
 		return -1;
 	case 'k':
-		cli->kernel = optarg;
+		/* A tree, and the kallsyms of the boot that was traced. */
+		if (cli->kernel && cli->kallsyms)
+			return ks_cli_error(cli, KS_EXIT_USAGE, "more than two of --kernel");
+		*(cli->kernel ? &cli->kallsyms : &cli->kernel) = optarg;
 		return -1;
 	case 'b':
 		cli->filter.branch = optarg;
@@ -118,6 +120,12 @@ int ks_cli_option(struct ks_cli *cli, int opt)
 		return -1;
 	case KS_OPT_CSV:
 		cli->csv = true;
+		return -1;
+	case KS_OPT_SKIP_HELPERS:
+		cli->skip_helpers = true;
+		return -1;
+	case KS_OPT_HELPERS:
+		cli->helpers = optarg;
 		return -1;
 	case KS_OPT_NO_PAGER:
 		cli->no_pager = true;
@@ -137,9 +145,9 @@ int ks_cli_option(struct ks_cli *cli, int opt)
 		cli->filter.cache_only = true;
 		return -1;
 	case KS_OPT_SINCE:
-		return parse_when(cli, "--since", optarg, &cli->filter.since);
+		return ks_cli_when(cli, "--since", optarg, &cli->filter.since);
 	case KS_OPT_UNTIL:
-		return parse_when(cli, "--until", optarg, &cli->filter.until);
+		return ks_cli_when(cli, "--until", optarg, &cli->filter.until);
 	case KS_OPT_TOP:
 		if (!ks_parse_u64(optarg, &cli->top))
 			return -1;
@@ -177,6 +185,8 @@ int ks_cli_resolver(struct ks_cli *cli, struct ks_resolver **ret_resolver)
 				    "--start-branch needs the kernel tree: give it with --kernel");
 	if (cli->kernel)
 		err = ks_resolver_new(cli->kernel, &resolver, &diag);
+	if (!err && cli->kallsyms)
+		err = ks_resolver_add_kallsyms(resolver, cli->kallsyms, &diag);
 	if (!err && cli->filter.branch)
 		err = ks_resolver_check_branch(resolver, cli->filter.branch, &diag);
 	if (err) {

@@ -64,14 +64,38 @@ static int show_progress(void *ctx, u64 done, u64 total)
 	return 0;
 }
 
-static int run(struct ks_cli *cli, const char *db_path, enum ks_by by, struct ks_model **ret_model)
+/* What to ask the analyser for; one of the views, a DB, or neither. */
+struct wish {
+	enum ks_by by;
+	const char *db_path;
+	struct ks_frag *frag;
+	struct ks_leaks *leaks;
+	u64 min_age;
+};
+
+static int analyze(const char *input, const struct wish *wish, const struct ks_analysis_opts *opts,
+		   struct ks_model **ret_model, struct ks_diag *diag)
 {
-	struct progress progress = { .what = db_path ? "importing" : "reading",
+	if (wish->db_path)
+		return ks_import(input, wish->db_path, opts, ret_model, diag);
+	if (wish->frag)
+		return ks_analyze_frag(input, opts, wish->frag, ret_model, diag);
+	if (wish->leaks)
+		return ks_analyze_leaks(input, opts, wish->min_age, wish->leaks, ret_model, diag);
+	return ks_analyze(input, opts, ret_model, diag);
+}
+
+static int run_with(struct ks_cli *cli, const struct wish *wish, const struct ks_helpers *helpers,
+		    struct ks_model **ret_model)
+{
+	struct progress progress = { .what = wish->db_path ? "importing" : "reading",
 				     .tty = isatty(STDERR_FILENO) };
 	struct ks_analysis_opts opts = {
-		.by = by,
+		.by = wish->by,
 		.level = cli->pages ? KS_PAGES : KS_SLAB,
 		.filter = cli->filter,
+		.helpers = helpers,
+		.skip_helpers = cli->skip_helpers,
 		.progress = show_progress,
 		.progress_ctx = &progress,
 	};
@@ -82,24 +106,57 @@ static int run(struct ks_cli *cli, const char *db_path, enum ks_by by, struct ks
 		return code;
 	catch_signals();
 	clock_gettime(CLOCK_MONOTONIC, &progress.start);
-	err = db_path ? ks_import(cli->input, db_path, &opts, ret_model, &diag)
-		      : ks_analyze(cli->input, &opts, ret_model, &diag);
+	err = analyze(cli->input, wish, &opts, ret_model, &diag);
 	if (progress.shown)
 		fputs("\r\033[K", stderr);
 	ks_resolver_free(opts.resolver);
 	return err ? ks_cli_fail(cli, err, &diag) : 0;
 }
 
+static int run(struct ks_cli *cli, const struct wish *wish, struct ks_model **ret_model)
+{
+	struct ks_helpers helpers;
+	struct ks_diag diag = { 0 };
+	int code, err = ks_helpers_init(&helpers);
+
+	if (err)
+		return ks_cli_error(cli, KS_EXIT_FAILED, "out of memory");
+	if (cli->helpers)
+		err = ks_helpers_add_file(&helpers, cli->helpers, &diag);
+	code = err ? ks_cli_fail(cli, err, &diag) : run_with(cli, wish, &helpers, ret_model);
+	ks_helpers_deinit(&helpers);
+	return code;
+}
+
 /* === Public =============================================================================== */
 
 int ks_cli_analyze(struct ks_cli *cli, enum ks_by by, struct ks_model **ret_model)
 {
-	return run(cli, NULL, by, ret_model);
+	struct wish wish = { .by = by };
+
+	return run(cli, &wish, ret_model);
 }
 
 int ks_cli_import(struct ks_cli *cli, const char *db_path, struct ks_model **ret_model)
 {
-	return run(cli, db_path, KS_BY_SITE, ret_model);
+	struct wish wish = { .by = KS_BY_SITE, .db_path = db_path };
+
+	return run(cli, &wish, ret_model);
+}
+
+int ks_cli_frag(struct ks_cli *cli, struct ks_frag *ret_frag, struct ks_model **ret_model)
+{
+	struct wish wish = { .by = KS_BY_SITE, .frag = ret_frag };
+
+	return run(cli, &wish, ret_model);
+}
+
+int ks_cli_leaks(struct ks_cli *cli, u64 min_age, struct ks_leaks *ret_leaks,
+		 struct ks_model **ret_model)
+{
+	struct wish wish = { .by = KS_BY_SITE, .leaks = ret_leaks, .min_age = min_age };
+
+	return run(cli, &wish, ret_model);
 }
 
 int ks_cli_verdict(const struct ks_cli *cli, const struct ks_model *model)

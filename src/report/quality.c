@@ -46,6 +46,29 @@ void ks_render_time(const struct ks_model *model, u64 ts, struct ks_strbuf *out)
 		ks_strbuf_printf(out, "%llu", (unsigned long long)ts);
 }
 
+void ks_render_helpers(const struct ks_model *model, struct ks_strbuf *out)
+{
+	u64 allocs = 0, live = 0;
+	size_t i, sites = 0;
+
+	for (i = 0; i < model->groups.len; i++) {
+		const struct ks_group *group = &model->groups.items[i];
+
+		if (!group->helper || !group->stat.allocs)
+			continue;
+		allocs += group->stat.allocs;
+		live += group->stat.live_bytes;
+		ks_strbuf_puts(out, sites++ ? ", " : "               helpers: ");
+		ks_escape_tty(out, group->label, strlen(group->label));
+	}
+	if (sites)
+		ks_strbuf_printf(
+			out,
+			"\n               allocate for their callers: %llu allocations, %llu bytes "
+			"live; --skip-helpers blames these, in a log with stack traces\n",
+			(unsigned long long)allocs, (unsigned long long)live);
+}
+
 void ks_render_quality(const struct ks_model *model, struct ks_strbuf *out)
 {
 	int q;
@@ -61,6 +84,7 @@ void ks_render_quality(const struct ks_model *model, struct ks_strbuf *out)
 			out,
 			"               addresses are hashed: pairs may collide; the trace option "
 			"nohash-ptr gives exact ones\n");
+	ks_render_helpers(model, out);
 }
 
 void ks_render_quality_json(const struct ks_model *model, struct ks_json *json)

@@ -52,9 +52,24 @@ void ks_render_json(const struct ks_model *model, const struct ks_rows *rows, en
 		    const char *schema, struct ks_strbuf *out);
 void ks_render_csv(const struct ks_model *model, const struct ks_rows *rows, struct ks_strbuf *out);
 
+/* "kmemscope report --frag" and kmemtrace-report: by site and by size, totals, findings. */
+void ks_render_frag(const struct ks_model *model, const struct ks_frag *frag, u64 top,
+		    struct ks_strbuf *out);
+void ks_render_frag_json(const struct ks_model *model, const struct ks_frag *frag, u64 top,
+			 struct ks_strbuf *out);
+
+/* "kmemscope leaks". */
+void ks_render_leaks(const struct ks_model *model, const struct ks_leaks *leaks, u64 top,
+		     struct ks_strbuf *out);
+void ks_render_leaks_json(const struct ks_model *model, const struct ks_leaks *leaks,
+			  struct ks_strbuf *out);
+
 /* Capture quality, as every report ends with it; in JSON the members "quality" and "findings". */
 void ks_render_quality(const struct ks_model *model, struct ks_strbuf *out);
 void ks_render_quality_json(const struct ks_model *model, struct ks_json *json);
+
+/* Sites that allocate for their callers, where there are any. Part of the quality. */
+void ks_render_helpers(const struct ks_model *model, struct ks_strbuf *out);
 
 /* The findings, each with both sites; nothing when there are none. */
 void ks_render_findings(const struct ks_model *model, struct ks_strbuf *out);

@@ -134,6 +134,9 @@ void ks_render_json(const struct ks_model *model, const struct ks_rows *rows, en
 			ks_json_hex(&json, "offset", row->offset);
 			ks_json_string(&json, "module", row->module);
 			ks_json_string(&json, "path", row->path);
+			if (*row->inlined)
+				ks_json_string(&json, "inlined", row->inlined);
+			ks_json_bool(&json, "helper", row->helper);
 			if (row->addr)
 				ks_json_hex(&json, "address", row->addr);
 		}

@@ -17,6 +17,7 @@ enum { NAME_LEN = 16, SIZE_AT = 48, SIZE_LEN = 10, HEADER_LEN = 60 };
 
 /* === Internals ============================================================================ */
 
+/* The digits at the front of a field; blanks, or a slash that binutils left there, may follow. */
 static bool parse_number(const char *s, size_t len, u64 *ret_value)
 {
 	u64 v = 0;
@@ -24,13 +25,8 @@ static bool parse_number(const char *s, size_t len, u64 *ret_value)
 
 	for (i = 0; i < len && s[i] >= '0' && s[i] <= '9'; i++)
 		v = v * 10 + (u64)(s[i] - '0');
-	if (!i)
-		return false;
-	for (; i < len; i++)
-		if (s[i] != ' ')
-			return false;
 	*ret_value = v;
-	return true;
+	return i > 0;
 }
 
 struct names {

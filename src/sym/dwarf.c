@@ -21,7 +21,7 @@
 
 struct loader {
 	struct ks_code_map *map;
-	struct ks_intern full; /* paths as DWARF has them, made absolute */
+	struct ks_intern full; /* paths as DWARF has them, cleaned */
 	Dwarf *dwarf;
 };
 
@@ -57,7 +57,10 @@ static const char *string_attr(Dwarf_Die *die, unsigned int name)
 	return dwarf_formstring(dwarf_attr(die, name, &attr));
 }
 
-/* The id of the unit's absolute path in full; KS_NONE for lack of memory. */
+/*
+ * The id of the unit's path in full; KS_NONE for lack of memory. A relative name is from the top
+ * already, of the sources or, for generated files, of the build; unless it climbs out of it.
+ */
 static u32 unit_path(struct loader *l, Dwarf_Die *cu)
 {
 	const char *name = string_attr(cu, DW_AT_name), *dir = string_attr(cu, DW_AT_comp_dir);
@@ -65,7 +68,7 @@ static u32 unit_path(struct loader *l, Dwarf_Die *cu)
 	u32 id = KS_NONE;
 
 	ks_strbuf_init(&sb);
-	if (name && name[0] != '/' && dir)
+	if (name && !strncmp(name, "../", 3) && dir)
 		ks_strbuf_printf(&sb, "%s/", dir);
 	ks_strbuf_puts(&sb, name ? name : "?");
 	if (!sb.failed) {
@@ -92,7 +95,9 @@ static int add_unit(struct loader *l, Dwarf_Die *cu)
 		range = ks_vec_push(&l->map->ranges);
 		if (!range)
 			return -ENOMEM;
-		*range = (struct ks_code_range){ .lo = lo, .hi = hi, .path = path };
+		*range = (struct ks_code_range){
+			.lo = lo, .hi = hi, .path = path, .unit = dwarf_dieoffset(cu)
+		};
 	}
 	return 0;
 }
@@ -159,42 +164,7 @@ static int by_address(const void *pa, const void *pb)
 	return a->path < b->path ? -1 : a->path > b->path;
 }
 
-/* === Public =============================================================================== */
-
-int ks_code_map_load(struct ks_code_map *map, const char *path, struct ks_diag *diag)
-{
-	struct loader l = { .map = map };
-	int fd = open(path, O_RDONLY | O_CLOEXEC), err = 0;
-
-	*map = (struct ks_code_map){ 0 };
-	if (fd < 0)
-		return ks_diag_set(diag, -errno, "%s: cannot open: %s", path, strerror(errno));
-	if (ks_intern_init(&map->paths) || ks_intern_init(&l.full))
-		err = -ENOMEM;
-	l.dwarf = err ? NULL : dwarf_begin(fd, DWARF_C_READ);
-	if (l.dwarf)
-		err = add_units(&l);
-	if (!err && l.full.strs.len)
-		err = shorten_paths(&l);
-	if (!err && map->ranges.len)
-		qsort(map->ranges.items, map->ranges.len, sizeof(*map->ranges.items), by_address);
-	dwarf_end(l.dwarf);
-	ks_intern_deinit(&l.full);
-	close(fd);
-	if (err) {
-		ks_code_map_deinit(map);
-		return ks_diag_nomem(diag, "reading debug information");
-	}
-	return 0;
-}
-
-void ks_code_map_deinit(struct ks_code_map *map)
-{
-	ks_intern_deinit(&map->paths);
-	ks_vec_free(&map->ranges);
-}
-
-const char *ks_code_map_find(const struct ks_code_map *map, u64 addr)
+static const struct ks_code_range *find_range(const struct ks_code_map *map, u64 addr)
 {
 	size_t lo = 0, hi = map->ranges.len;
 
@@ -206,7 +176,85 @@ const char *ks_code_map_find(const struct ks_code_map *map, u64 addr)
 		else
 			hi = mid;
 	}
-	if (!lo || addr >= map->ranges.items[lo - 1].hi)
-		return NULL;
-	return ks_intern_get(&map->paths, map->ranges.items[lo - 1].path).s;
+	return lo && addr < map->ranges.items[lo - 1].hi ? &map->ranges.items[lo - 1] : NULL;
+}
+
+static bool is_header(const char *file)
+{
+	size_t len = file ? strlen(file) : 0;
+
+	return len > 2 && !strcmp(file + len - 2, ".h");
+}
+
+/* === Public =============================================================================== */
+
+int ks_code_map_load(struct ks_code_map *map, const char *path, struct ks_diag *diag)
+{
+	struct loader l = { .map = map };
+	int err = 0;
+
+	*map = (struct ks_code_map){ 0 };
+	map->fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (map->fd < 0)
+		return ks_diag_set(diag, -errno, "%s: cannot open: %s", path, strerror(errno));
+	if (ks_intern_init(&map->paths) || ks_intern_init(&l.full))
+		err = -ENOMEM;
+	else
+		map->dwarf = l.dwarf = dwarf_begin(map->fd, DWARF_C_READ);
+	if (l.dwarf)
+		err = add_units(&l);
+	if (!err && l.full.strs.len)
+		err = shorten_paths(&l);
+	if (!err && map->ranges.len)
+		qsort(map->ranges.items, map->ranges.len, sizeof(*map->ranges.items), by_address);
+	ks_intern_deinit(&l.full);
+	if (err) {
+		ks_code_map_deinit(map);
+		return ks_diag_nomem(diag, "reading debug information");
+	}
+	return 0;
+}
+
+void ks_code_map_deinit(struct ks_code_map *map)
+{
+	ks_intern_deinit(&map->paths);
+	ks_vec_free(&map->ranges);
+	dwarf_end(map->dwarf);
+	map->dwarf = NULL;
+	if (map->fd > 0)
+		close(map->fd);
+	map->fd = 0;
+}
+
+const char *ks_code_map_find(const struct ks_code_map *map, u64 addr)
+{
+	const struct ks_code_range *range = find_range(map, addr);
+
+	return range ? ks_intern_get(&map->paths, range->path).s : NULL;
+}
+
+const char *ks_code_map_inlined(const struct ks_code_map *map, u64 addr)
+{
+	const struct ks_code_range *range = find_range(map, addr);
+	const char *found = "";
+	Dwarf_Die unit, *scopes = NULL;
+	int i, count;
+
+	if (!range || !dwarf_offdie(map->dwarf, range->unit, &unit))
+		return "";
+	count = dwarf_getscopes(&unit, addr, &scopes); /* the innermost first */
+	for (i = 0; i < count && !*found; i++) {
+		const char *name;
+
+		if (dwarf_tag(&scopes[i]) == DW_TAG_subprogram)
+			break;
+		if (dwarf_tag(&scopes[i]) != DW_TAG_inlined_subroutine ||
+		    is_header(dwarf_decl_file(&scopes[i])))
+			continue;
+		name = dwarf_diename(&scopes[i]);
+		if (name)
+			found = name;
+	}
+	free(scopes);
+	return found;
 }

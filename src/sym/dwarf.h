@@ -9,12 +9,15 @@
 struct ks_code_range {
 	u64 lo, hi; /* hi is the first address behind */
 	u32 path;   /* into paths */
+	u64 unit;   /* where the compile unit's entry is */
 };
 
 /* The code of all compile units, by address. */
 struct ks_code_map {
 	struct ks_intern paths; /* relative to the top of the sources: "fs/ext4/inode.c" */
 	KS_VEC(struct ks_code_range) ranges; /* sorted */
+	void *dwarf;			     /* libdw's handle, open as long as the map; or NULL */
+	int fd;
 };
 
 /* A file without DWARF gives an empty map. */
@@ -23,5 +26,11 @@ void ks_code_map_deinit(struct ks_code_map *map);
 
 /* NULL = in no compile unit. */
 const char *ks_code_map_find(const struct ks_code_map *map, u64 addr);
+
+/*
+ * The function whose code the compiler put at @addr instead of a call: of several, the innermost one
+ * that is not from a header. "" = there is none. Strings belong to the map.
+ */
+const char *ks_code_map_inlined(const struct ks_code_map *map, u64 addr);
 
 #endif

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* === Internals ============================================================================ */
@@ -47,19 +48,26 @@ bool ks_elf_is_magic(const void *data, size_t len)
 
 int ks_elf_open(struct ks_elf *elf, const char *path, struct ks_diag *diag)
 {
+	struct stat st;
 	int err;
 
 	*elf = (struct ks_elf){ .path = path, .fd = -1 };
 	elf_version(EV_CURRENT);
 	elf->fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (elf->fd < 0)
-		return ks_diag_set(diag, -errno, "%s: cannot open: %s", path, strerror(errno));
+	if (elf->fd < 0 || fstat(elf->fd, &st)) {
+		err = ks_diag_set(diag, -errno, "%s: cannot open: %s", path, strerror(errno));
+		ks_elf_close(elf);
+		return err;
+	}
+	elf->size = (u64)st.st_size;
 	elf->elf = elf_begin(elf->fd, ELF_C_READ_MMAP, NULL);
 	if (!elf->elf || elf_kind(elf->elf) != ELF_K_ELF)
 		err = ks_diag_set(diag, KS_EBADINPUT, "%s: is not an ELF file", path);
 	else if (!gelf_getehdr(elf->elf, &elf->ehdr) || elf_getshdrnum(elf->elf, &elf->sections) ||
 		 (elf->sections && elf_getshdrstrndx(elf->elf, &elf->names)))
 		err = damaged(elf, "its headers cannot be read", diag);
+	else if (elf->ehdr.e_shoff && !elf->sections) /* libelf takes it for a file without any */
+		err = damaged(elf, "it ends before its section headers", diag);
 	else
 		return 0;
 	ks_elf_close(elf);

@@ -14,6 +14,7 @@ struct ks_elf {
 	GElf_Ehdr ehdr;
 	size_t sections;
 	size_t names; /* the section of section names */
+	u64 size;     /* of the file */
 };
 
 /* A symbol that is defined in the file. */

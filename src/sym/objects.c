@@ -159,7 +159,7 @@ static bool is_kernel_archive(const struct walk *w, const char *name)
 
 static int read_archive(struct walk *w, const char *name)
 {
-	char *text;
+	char *text, *path;
 	size_t len;
 	int err;
 
@@ -168,7 +168,10 @@ static int read_archive(struct walk *w, const char *name)
 	err = read_list(w, name, &text, &len);
 	if (err)
 		return err;
-	err = ks_archive_members(text, len, name, add_member, w, w->diag);
+	path = full_path(w, name);
+	err = path ? ks_archive_members(text, len, path, add_member, w, w->diag)
+		   : ks_diag_nomem(w->diag, "walking the tree");
+	free(path);
 	free(text);
 	return err;
 }

@@ -5,9 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
-#include "base/strbuf.h"
 #include "sym/scope.h"
 
 /* === Data ================================================================================= */
@@ -184,6 +182,23 @@ static const struct ks_symbol *symbol_at(const struct ks_resolver *r, u64 addr, 
 	return NULL;
 }
 
+/* A call site is the address behind the call: one byte before it is still the caller's code. */
+static const char *inlined_at(const struct ks_resolver *r, const struct ks_symbol *symbol,
+			      u64 offset)
+{
+	return symbol && offset ? ks_code_map_inlined(&r->kernel.code, symbol->addr + offset - 1)
+				: "";
+}
+
+/* The symbol itself where its name is the only one, so that an offset into it means something. */
+static const struct ks_symbol *only_symbol(const struct ks_resolver *r, const char *func)
+{
+	const struct ks_symtab *image = r->kernel.image;
+	const struct ks_symbol *s = image ? ks_symtab_by_name(image, func) : NULL;
+
+	return s && s->next == KS_NONE ? s : NULL;
+}
+
 static int place_function(struct ks_resolver *r, const struct ks_sym_query *q,
 			  struct ks_sym_place *place, struct ks_diag *diag)
 {
@@ -209,6 +224,9 @@ static int place_function(struct ks_resolver *r, const struct ks_sym_query *q,
 		placing = ks_scope_place(scope, place->owner, 0, &path);
 	if (placing == KS_PLACED)
 		place->path = path;
+	if (!place->module[0])
+		place->inlined =
+			inlined_at(r, symbol ? symbol : only_symbol(r, place->func), place->offset);
 	place->status = placing == KS_PLACED	      ? KS_PLACE_FOUND
 			: placing == KS_PLACE_UNKNOWN ? KS_PLACE_NOT_FOUND
 						      : KS_PLACE_NAMESAKES;
@@ -228,32 +246,6 @@ static int set_owner(struct ks_resolver *r, struct ks_sym_place *place)
 		return -ENOMEM;
 	place->owner = ks_intern_get(&r->strings, id).s;
 	return 0;
-}
-
-/* Takes "./" from the front and slashes from the end; "" is the whole tree. */
-static const char *trim_branch(const char *branch, size_t *ret_len)
-{
-	size_t len;
-
-	while (branch[0] == '.' && (branch[1] == '/' || !branch[1])) {
-		branch++;
-		branch += strspn(branch, "/");
-	}
-	len = strlen(branch);
-	while (len && branch[len - 1] == '/')
-		len--;
-	*ret_len = len;
-	return branch;
-}
-
-static bool exists_below(const char *dir, const char *branch)
-{
-	char *path = ks_path_join(dir, branch);
-	struct stat st;
-	bool found = path && !stat(path, &st);
-
-	free(path);
-	return found;
 }
 
 static bool branch_in_image(const struct ks_resolver *r, const char *branch)
@@ -339,6 +331,7 @@ int ks_resolver_lookup(struct ks_resolver *r, const struct ks_sym_query *q,
 		.func = q->func,
 		.module = q->module,
 		.offset = q->offset,
+		.inlined = "",
 		.status = KS_PLACE_NO_TREE,
 	};
 	int err = 0;
@@ -363,31 +356,19 @@ const char *ks_resolver_release(const struct ks_resolver *r)
 
 int ks_resolver_check_branch(struct ks_resolver *r, const char *branch, struct ks_diag *diag)
 {
-	const char *trimmed;
-	size_t len;
-
 	if (!r->path)
 		return ks_diag_set(diag, -EINVAL,
 				   "branch %s: needs a kernel tree to look in; give one with -k",
 				   branch);
-	trimmed = trim_branch(branch, &len);
-	if (!len ||
-	    (r->tree.build && trimmed[0] != '/' &&
-	     (exists_below(r->tree.source, trimmed) || exists_below(r->tree.build, trimmed))))
+	if ((r->tree.build && ks_tree_has_branch(&r->tree, branch)) || branch_in_image(r, branch))
 		return 0;
-	if (branch_in_image(r, branch))
-		return 0;
-	return ks_diag_set(
-		diag, -ENOENT,
-		"branch %s: there is no such directory or file in %s; branches are named "
-		"from the top of the tree, like fs/ext4 or mm/slub.c",
-		branch, r->path);
+	return ks_branch_missing(branch, r->path, diag);
 }
 
 bool ks_path_in_branch(const char *path, const char *branch)
 {
 	size_t len;
 
-	branch = trim_branch(branch, &len);
+	branch = ks_branch_trim(branch, &len);
 	return !len || (!strncmp(path, branch, len) && (!path[len] || path[len] == '/'));
 }

@@ -31,7 +31,8 @@ struct ks_sym_place {
 	const char *owner;  /* the same without .constprop.0, .isra.0, .part.0, .cold */
 	const char *module; /* "" = the kernel itself */
 	u64 offset;
-	const char *path; /* "fs/ext4/inode.c"; NULL = unresolved */
+	const char *inlined; /* the function that was inlined at the call; "" = none, or no DWARF */
+	const char *path;    /* "fs/ext4/inode.c"; NULL = unresolved */
 	enum ks_place_status status;
 };
 

@@ -67,6 +67,16 @@ static char *trim_slashes(const char *path)
 	return strndup(path, len);
 }
 
+static bool exists_below(const char *dir, const char *branch)
+{
+	char *path = ks_path_join(dir, branch);
+	struct stat st;
+	bool found = path && !stat(path, &st);
+
+	free(path);
+	return found;
+}
+
 /* === Public =============================================================================== */
 
 char *ks_path_join(const char *dir, const char *name)
@@ -146,4 +156,40 @@ void ks_tree_close(struct ks_tree *tree)
 	free(tree->system_map);
 	free(tree->release);
 	*tree = (struct ks_tree){ 0 };
+}
+
+const char *ks_branch_trim(const char *branch, size_t *ret_len)
+{
+	size_t len;
+
+	while (branch[0] == '.' && (branch[1] == '/' || !branch[1])) {
+		branch++;
+		branch += strspn(branch, "/");
+	}
+	len = strlen(branch);
+	while (len && branch[len - 1] == '/')
+		len--;
+	*ret_len = len;
+	return branch;
+}
+
+bool ks_tree_has_branch(const struct ks_tree *tree, const char *branch)
+{
+	size_t len;
+
+	branch = ks_branch_trim(branch, &len);
+	if (!len)
+		return true;
+	/* Out of the tree is not in it. */
+	if (branch[0] == '/' || !strncmp(branch, "../", 3) || strstr(branch, "/../"))
+		return false;
+	return exists_below(tree->source, branch) || exists_below(tree->build, branch);
+}
+
+int ks_branch_missing(const char *branch, const char *path, struct ks_diag *diag)
+{
+	return ks_diag_set(diag, -ENOENT,
+			   "branch %s: there is no such directory or file in %s; branches are "
+			   "named from the top of the tree, like fs/ext4 or mm/slub.c",
+			   branch, path);
 }

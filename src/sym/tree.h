@@ -19,6 +19,15 @@ struct ks_tree {
 int ks_tree_open(struct ks_tree *tree, const char *path, struct ks_diag *diag);
 void ks_tree_close(struct ks_tree *tree);
 
+/* Whether "fs/ext4", "./fs/ext4/" or "mm/slub.c" is in the sources or the build; "." always is. */
+bool ks_tree_has_branch(const struct ks_tree *tree, const char *branch);
+
+/* The error for a branch that is not in the tree or image at @path: -ENOENT. */
+int ks_branch_missing(const char *branch, const char *path, struct ks_diag *diag);
+
+/* Takes "./" from the front and slashes from the end; what is left and its length, 0 = all. */
+const char *ks_branch_trim(const char *branch, size_t *ret_len);
+
 /* @dir and @name joined by a slash, to be freed; NULL when there is no memory. */
 char *ks_path_join(const char *dir, const char *name);
 

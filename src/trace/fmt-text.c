@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "trace/text-line.h"
+#include "trace/text-stack.h"
 
 /* === Data ================================================================================= */
 
@@ -50,6 +51,7 @@ struct worker {
 	struct text_trace *trace;
 	pthread_t thread;
 	struct ks_line_parser *parser;
+	struct ks_stack_reader stack;
 	u32 announced[TABLES]; /* names that its earlier chunks made known */
 	/* [table][the worker's number] = ours; the caller's thread only. */
 	KS_VEC(u32) ours[TABLES];
@@ -58,6 +60,7 @@ struct worker {
 struct text_trace {
 	struct ks_trace base;
 	struct ks_input *input;
+	const struct ks_frame_filter *filter; /* NULL = stack traces are only counted */
 
 	pthread_mutex_t lock;	/* guards these and chunk.done */
 	pthread_cond_t changed; /* a chunk became done or free, or stop was set */
@@ -114,6 +117,9 @@ static int fill_chunk(struct text_trace *tt, struct chunk *chunk, bool *ret_end)
 			chunk->info.lines_unparsed++;
 			return 0;
 		}
+		/* A stack trace stays with its event. */
+		if (tt->filter)
+			newline = ks_stack_cut(chunk->text, newline);
 		tt->carry_len = len - (size_t)(newline + 1 - chunk->text);
 		memcpy(tt->carry, newline + 1, tt->carry_len);
 		len -= tt->carry_len;
@@ -163,7 +169,10 @@ static int parse_line(struct worker *worker, struct chunk *chunk, const char *li
 		return 0;
 	case KS_LINE_STACK:
 		info->lines_stack++;
-		return 0;
+		if (!worker->trace->filter)
+			return 0;
+		return ks_stack_line(&worker->stack, worker->parser, line, len, ev,
+				     chunk->events.items, chunk->events.len);
 	case KS_LINE_UNPARSED:
 		break;
 	}
@@ -179,6 +188,7 @@ static int parse_chunk(struct worker *worker, struct chunk *chunk)
 	const char *p = chunk->text, *end = p + chunk->len;
 	int table;
 
+	ks_stack_reader_init(&worker->stack, worker->trace->filter);
 	while (p < end) {
 		const char *newline = memchr(p, '\n', (size_t)(end - p));
 		size_t len = (size_t)((newline ? newline : end) - p);
@@ -482,7 +492,8 @@ static int start_worker(struct text_trace *tt)
 
 /* === Public =============================================================================== */
 
-int ks_text_trace_open(struct ks_input *input, struct ks_trace **ret_trace, struct ks_diag *diag)
+int ks_text_trace_open(struct ks_input *input, const struct ks_frame_filter *filter,
+		       struct ks_trace **ret_trace, struct ks_diag *diag)
 {
 	struct text_trace *tt = calloc(1, sizeof(*tt));
 	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
@@ -494,6 +505,7 @@ int ks_text_trace_open(struct ks_input *input, struct ks_trace **ret_trace, stru
 		return ks_diag_nomem(diag, "opening a text log");
 	}
 	tt->input = input;
+	tt->filter = filter;
 	pthread_mutex_init(&tt->lock, NULL);
 	pthread_mutex_init(&tt->fill_lock, NULL);
 	pthread_cond_init(&tt->changed, NULL);

@@ -19,7 +19,10 @@ enum {
 /* Bits of the features word that this version knows: none yet. Any other is refused. */
 #define KS_DB_FEATURES 0ull
 
-/* The columns of a block, in file order. Each is one zstd frame with a checksum. */
+/*
+ * The columns of a block, in file order. Each is one zstd frame with a checksum; all but the first
+ * are in byte planes (trace/planes.h).
+ */
 enum ks_db_column {
 	KS_COL_SHAPES,	 /* the table of shapes, then of tasks, as varints */
 	KS_COL_SHAPE_OF, /* u16 */
@@ -44,26 +47,6 @@ static inline bool ks_db_has_ptr(u8 op, u8 kind)
 static inline bool ks_db_has_slot(u8 op)
 {
 	return op == KS_OP_ALLOC || op == KS_OP_FREE;
-}
-
-/* Between the machine's order of bytes and the file's: nothing to do on a little-endian machine. */
-static inline void ks_db_swap(void *data, size_t len, unsigned int width)
-{
-#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
-	u8 *p = data, *end = p + len, t;
-	unsigned int i;
-
-	for (; width > 1 && p < end; p += width)
-		for (i = 0; i < width / 2; i++) {
-			t = p[i];
-			p[i] = p[width - 1 - i];
-			p[width - 1 - i] = t;
-		}
-#else
-	(void)data;
-	(void)len;
-	(void)width;
-#endif
 }
 
 static inline u64 ks_zigzag(s64 v)

@@ -12,6 +12,7 @@
 #include "base/outfile.h"
 #include "base/pack.h"
 #include "trace/ksdb-format.h"
+#include "trace/planes.h"
 
 /* === Data ================================================================================= */
 
@@ -51,6 +52,7 @@ struct ks_db_writer {
 	u32 slot[KS_DB_BLOCK_EVENTS];
 	u64 ptr[KS_DB_BLOCK_EVENTS];
 	u32 narrow_ts[KS_DB_BLOCK_EVENTS]; /* scratch */
+	u8 planes[KS_DB_BLOCK_EVENTS * 8]; /* scratch */
 	struct dict shape_dict, task_dict;
 };
 
@@ -163,8 +165,11 @@ static int flush_block(struct ks_db_writer *w, struct ks_diag *diag)
 	ks_pack_varint(index, w->min_ts);
 	ks_pack_varint(index, w->max_ts);
 	for (i = 0; i < KS_DB_COLUMNS; i++) {
-		ks_db_swap(cols[i].data, cols[i].len, cols[i].width);
-		err = write_frame(w, cols[i].data, cols[i].len, &stored, diag);
+		if (cols[i].width > 1)
+			ks_planes_split(cols[i].data, cols[i].len / cols[i].width, cols[i].width,
+					w->planes);
+		err = write_frame(w, cols[i].width == 1 ? cols[i].data : w->planes, cols[i].len,
+				  &stored, diag);
 		if (err)
 			return err;
 		ks_pack_varint(index, stored);

@@ -16,6 +16,7 @@
 
 #include "base/bytes.h"
 #include "trace/ksdb-format.h"
+#include "trace/planes.h"
 
 /* === Data ================================================================================= */
 
@@ -49,6 +50,7 @@ struct ks_db_buffers {
 	size_t stored_cap;
 	u8 *table;
 	size_t table_cap;
+	u8 planes[KS_DB_BLOCK_EVENTS * 8];
 	u16 shape_of[KS_DB_BLOCK_EVENTS], task_of[KS_DB_BLOCK_EVENTS];
 	u64 ts[KS_DB_BLOCK_EVENTS];
 	u32 narrow_ts[KS_DB_BLOCK_EVENTS];
@@ -404,12 +406,10 @@ static void decode_times(struct ks_db_buffers *buf, const struct block_entry *e)
 	u32 i;
 
 	if (e->wide_ts) {
-		ks_db_swap(buf->ts, e->columns[KS_COL_TS].raw, 8);
 		for (i = 0; i < e->info.count; i++)
 			buf->ts[i] = ts += (u64)ks_unzigzag(buf->ts[i]);
 		return;
 	}
-	ks_db_swap(buf->narrow_ts, e->columns[KS_COL_TS].raw, 4);
 	for (i = 0; i < e->info.count; i++)
 		buf->ts[i] = ts += (u64)ks_unzigzag(buf->narrow_ts[i]);
 }
@@ -529,25 +529,27 @@ int ks_db_block_read(struct ks_db *db, size_t i, unsigned int columns, struct ks
 		return ks_diag_nomem(diag, "reading a DB");
 	const struct {
 		void *to;
-		unsigned int width; /* 0 = its own decoder swaps */
+		unsigned int width;
 		bool wanted;
 	} cols[KS_DB_COLUMNS] = {
 		[KS_COL_SHAPES] = { buf->table, 1, true },
 		[KS_COL_SHAPE_OF] = { buf->shape_of, 2, true },
 		[KS_COL_TASK_OF] = { buf->task_of, 2, columns & KS_DB_TASKS },
-		[KS_COL_TS] = { e->wide_ts ? (void *)buf->ts : (void *)buf->narrow_ts, 0,
-				columns & KS_DB_TIMES },
+		[KS_COL_TS] = { e->wide_ts ? (void *)buf->ts : (void *)buf->narrow_ts,
+				e->wide_ts ? 8 : 4, columns & KS_DB_TIMES },
 		[KS_COL_SLOT] = { buf->slots, 4, columns & KS_DB_SLOTS },
 		[KS_COL_PTR] = { buf->ptrs, 8, columns & KS_DB_PTRS },
 	};
 	for (col = 0; col < KS_DB_COLUMNS; col++) {
 		if (cols[col].wanted) {
-			err = read_frame(db, buf->zstd, at, &e->columns[col], &buf->stored,
-					 &buf->stored_cap, cols[col].to, "a block", diag);
+			err = read_frame(
+				db, buf->zstd, at, &e->columns[col], &buf->stored, &buf->stored_cap,
+				cols[col].width > 1 ? buf->planes : cols[col].to, "a block", diag);
 			if (err)
 				return err;
-			if (cols[col].width)
-				ks_db_swap(cols[col].to, e->columns[col].raw, cols[col].width);
+			if (cols[col].width > 1)
+				ks_planes_join(buf->planes, e->columns[col].raw / cols[col].width,
+					       cols[col].width, cols[col].to);
 		}
 		at += e->columns[col].stored;
 	}

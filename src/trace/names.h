@@ -25,6 +25,7 @@ struct ks_names {
 	struct ks_intern caches;
 	struct ks_intern comms;
 	struct ks_intern gfps;
+	KS_VEC(u64) gfp_masks; /* by id in gfps, where the capture has them as numbers */
 };
 
 int ks_names_init(struct ks_names *names);
@@ -35,6 +36,12 @@ void ks_names_deinit(struct ks_names *names);
  * "func+0xoff/0xsize [module]", parts of that, and a bare or 0x-prefixed address.
  */
 u32 ks_sites_add(struct ks_sites *sites, const char *text, size_t len);
+
+/*
+ * The id of the site at @addr, which the capture's symbols spell @text. An address is a site of its
+ * own even where two functions share a name: the second gets "@address" behind its text.
+ */
+u32 ks_sites_add_addr(struct ks_sites *sites, u64 addr, const char *text, size_t len);
 
 static inline const struct ks_site *ks_sites_get(const struct ks_sites *sites, u32 id)
 {

@@ -477,6 +477,11 @@ void ks_line_parser_ptr_stats(const struct ks_line_parser *parser, u64 *ret_wide
 	*ret_low = parser->ptrs_low;
 }
 
+u32 ks_line_parser_add_site(struct ks_line_parser *parser, const char *text, size_t len)
+{
+	return ks_sites_add(&parser->names.sites, text, len);
+}
+
 int ks_line_parse(struct ks_line_parser *parser, const char *line, size_t len,
 		  enum ks_line_class *ret_class, struct ks_event *ret_event)
 {

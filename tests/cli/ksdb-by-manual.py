@@ -57,7 +57,10 @@ def frame(data, offset, stored, raw):
 
 
 def numbers(raw, code):
-    return struct.unpack(f"<{len(raw) // struct.calcsize(code)}{code}", raw)
+    """A column in byte planes: all lowest bytes, then all next ones."""
+    count = len(raw) // struct.calcsize(code)
+    planes = [raw[i:i + count] for i in range(0, len(raw), count or 1)]
+    return struct.unpack(f"<{count}{code}", bytes(byte for number in zip(*planes) for byte in number))
 
 
 def read_tail(data):

@@ -2,11 +2,11 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # Makes a tiny "kernel" with the real compiler and linker, the way Kbuild lays one out:
 # make-tree.sh DIR. DIR/src is the source, built in place with -g; DIR/out is an O= build without
-# debug information; DIR/oracle has one line "address path" for each function called "helper", found
+# debug information; DIR/inlined is an address, DIR/oracle has one line "address path" for each function called "helper", found
 # by size with nm alone.
 set -eu
 dir=$1
-cc="gcc -O1 -fno-pie -fno-stack-protector -fcf-protection=none -ffreestanding -fno-asynchronous-unwind-tables"
+cc="gcc -fdebug-prefix-map=$dir=/build -O1 -fno-pie -fno-stack-protector -fcf-protection=none -ffreestanding -fno-asynchronous-unwind-tables"
 
 mkdir -p "$dir/src" && cd "$dir/src"
 mkdir -p init fs/ext4 mm drivers/base drivers/net lib scripts include/config arch/x86/lib boot
@@ -36,10 +36,14 @@ source_file drivers/net/veth-one.c 24 veth_one
 source_file drivers/net/veth-two.c 56 veth_two
 cat >>mm/slub.c <<'EOF'
 long slub_alloc_more(long x) { return x + 7; }
+long slub_counters[6] __attribute__((section(".data..percpu"))) = { 1 };
+long slub_boot[5] __attribute__((section(".init.data"))) = { 1 };
 __attribute__((weak)) long arch_hook(long x) { return x; }
 EOF
 cat >>drivers/base/core.c <<'EOF'
 long arch_hook(long x) { return x + 9; }
+static inline __attribute__((always_inline)) long base_inner(long x) { return helper(x) * 3; }
+long base_outer(long x) { return base_inner(x + 2) + 1; }
 EOF
 cat >arch/x86/lib/chew.S <<'EOF'
 	.text
@@ -80,6 +84,9 @@ mkdir -p "$dir/out/include/config" && cd "$dir/out"
 ln -sfn ../src source
 cp ../src/include/config/kernel.release include/config/
 build -g0 ../src
+
+# Where base_outer goes on after the call that was inlined into it from base_inner.
+objdump -d --disassemble=base_outer vmlinux | awk 'call { print $1; exit } $0 ~ /call.*<helper>/ { call = 1 }' | tr -d : >"$dir/inlined"
 
 # The helper of each object, by its size.
 for o in fs/ext4/inode fs/inode mm/slub drivers/base/core; do

@@ -358,6 +358,32 @@ static void test_branches(void **state)
 	ks_resolver_free(r);
 }
 
+static void test_inlined(void **state)
+{
+	struct ks_resolver *r = open_resolver("src");
+	FILE *file = fopen(in_dir("inlined"), "r");
+	struct ks_sym_place place;
+	struct ks_sym_query q = { .func = "base_outer", .module = "" };
+	unsigned long addr;
+
+	assert_non_null(file);
+	assert_int_equal(fscanf(file, "%lx", &addr), 1);
+	fclose(file);
+	place = look_up(r, "", "", 0, addr);
+	assert_string_equal(place.func, "base_outer");
+	assert_string_equal(place.inlined, "base_inner");
+	assert_path(place, "drivers/base/core.c");
+	/* By name and offset too; and not where nothing was inlined. */
+	q.offset = place.offset;
+	assert_int_equal(ks_resolver_lookup(r, &q, &place, NULL), 0);
+	assert_string_equal(place.inlined, "base_inner");
+	assert_string_equal(look_up(r, "", "", 0, addr - q.offset + 1).inlined, "");
+	ks_resolver_free(r);
+	r = open_resolver("out"); /* no DWARF */
+	assert_string_equal(look_up(r, "", "", 0, addr).inlined, "");
+	ks_resolver_free(r);
+}
+
 static void test_echo(void **state)
 {
 	struct ks_resolver *r = open_resolver(NULL);
@@ -420,7 +446,8 @@ int main(void)
 		cmocka_unit_test(test_vmlinux_alone), cmocka_unit_test(test_objects_alone),
 		cmocka_unit_test(test_system_map),    cmocka_unit_test(test_kaslr),
 		cmocka_unit_test(test_bad_input),     cmocka_unit_test(test_branches),
-		cmocka_unit_test(test_echo),	      cmocka_unit_test(test_fates),
+		cmocka_unit_test(test_inlined),	      cmocka_unit_test(test_echo),
+		cmocka_unit_test(test_fates),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
