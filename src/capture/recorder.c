@@ -569,8 +569,11 @@ int ks_recorder_new(const struct ks_record_opts *opts, struct ks_recorder **ret_
 		err = start_threads(rec, diag);
 	if (!err && !opts->only_pids && name_self(rec))
 		err = ks_diag_nomem(diag, "recording");
-	if (!err)
+	if (!err) {
+		pthread_mutex_lock(&rec->write_lock); /* the workers run already */
 		err = ks_td_writer_open(opts->path, &rec->meta, &rec->writer, diag);
+		pthread_mutex_unlock(&rec->write_lock);
+	}
 	if (err) {
 		ks_recorder_abort(rec);
 		return err;

@@ -430,9 +430,16 @@ static int new_buffers(struct ks_db_block *block, struct ks_diag *diag)
 bool ks_db_is_db(const char *path)
 {
 	char magic[KS_DB_MAGIC_LEN];
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	bool is_db = fd >= 0 && pread(fd, magic, sizeof(magic), 0) == sizeof(magic) &&
-		     !memcmp(magic, KS_DB_MAGIC, sizeof(magic));
+	struct stat st;
+	bool is_db;
+	int fd;
+
+	/* Opening a pipe only to look would end it for its writer. */
+	if (stat(path, &st) || !S_ISREG(st.st_mode))
+		return false;
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	is_db = fd >= 0 && pread(fd, magic, sizeof(magic), 0) == sizeof(magic) &&
+		!memcmp(magic, KS_DB_MAGIC, sizeof(magic));
 
 	if (fd >= 0)
 		close(fd);

@@ -154,7 +154,7 @@ def read_summary(summary, events):
     assert lines == comments + len(events) and (others, stacks, dropped) == (0, 0, 0)
     kinds = summary.varints(summary.varint())
     assert kinds == [sum(event[1] == kind for event in events) for kind in KINDS] + [0]
-    assert len(summary.varints(summary.varint())) == 15
+    assert len(summary.varints(summary.varint())) == 16
     for _ in range(summary.varint()):
         summary.varints(6)
     for _ in range(summary.varint()):

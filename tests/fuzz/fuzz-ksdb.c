@@ -3,13 +3,15 @@
  * Any bytes as the content of a DB: names, summary and columns are taken from the input and packed
  * with right checksums, so that the fuzzer gets past these and at what lies behind.
  *
- * Input: for each of the nine parts a u16 length, then the parts. Missing bytes make parts short.
+ * Input: for each of the nine parts a u16 length, then the parts. Missing bytes make parts short. An
+ * empty summary is replaced by a good one, so that the blocks are reached.
  */
 #include "fuzz.h"
 
 #include <zlib.h>
 #include <zstd.h>
 
+#include "analysis/facts.h"
 #include "base/bytes.h"
 #include "base/pack.h"
 #include "trace/ksdb-format.h"
@@ -68,12 +70,18 @@ static void build(struct ks_strbuf *file, const struct part *parts)
 	size_t stored[KS_DB_COLUMNS], start;
 	struct ks_bytes choice;
 	const struct part *sections[KS_DB_SECTIONS];
-	struct part index_part;
+	struct part index_part, good_part;
+	struct ks_strbuf good;
 	int i;
 
 	ks_strbuf_init(&tail);
 	ks_strbuf_init(&index);
 	ks_strbuf_init(&head);
+	ks_strbuf_init(&good);
+	ks_facts_pack(&(struct ks_facts){ .format = "fuzz", .clock = "seconds" }, &good);
+	for (i = 0; i < KS_LEVELS * (int)(sizeof(struct ks_stat) / sizeof(u64) + 1); i++)
+		ks_pack_varint(&good, 0); /* sums of nothing, of no sites */
+	good_part = (struct part){ good.s, good.len };
 	for (i = 0; i < KS_DB_HEADER_SIZE; i++)
 		ks_strbuf_add(file, "", 1);
 	for (i = 0; i < KS_DB_COLUMNS; i++)
@@ -83,7 +91,7 @@ static void build(struct ks_strbuf *file, const struct part *parts)
 	pack_index(&index, parts, stored, &choice);
 	index_part = (struct part){ index.s, index.len };
 	sections[KS_SEC_NAMES] = &parts[PART_NAMES];
-	sections[KS_SEC_SUMMARY] = &parts[PART_SUMMARY];
+	sections[KS_SEC_SUMMARY] = parts[PART_SUMMARY].len ? &parts[PART_SUMMARY] : &good_part;
 	sections[KS_SEC_INDEX] = &index_part;
 	for (i = 0; i < KS_DB_SECTIONS; i++) {
 		start = file->len;
@@ -104,6 +112,7 @@ static void build(struct ks_strbuf *file, const struct part *parts)
 	ks_strbuf_deinit(&tail);
 	ks_strbuf_deinit(&index);
 	ks_strbuf_deinit(&head);
+	ks_strbuf_deinit(&good);
 }
 
 static void ask(const char *path, const struct ks_analysis_opts *opts, bool from_blocks)
