@@ -3,7 +3,6 @@
 #include "report/kmap.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "base/escape.h"
@@ -31,7 +30,7 @@ static void put_cell(struct ks_strbuf *out, enum ks_cell_kind kind, const union 
 		if (isnan(cell->ratio))
 			ks_strbuf_puts(out, "-");
 		else
-			ks_strbuf_printf(out, "%.4f", cell->ratio);
+			ks_strbuf_printf(out, "%.4g", cell->ratio);
 		break;
 	}
 }
@@ -102,8 +101,6 @@ static void put_table(const struct ks_view_table *table, struct ks_strbuf *out,
 static void put_json_cell(struct ks_json *json, const struct ks_view_column *column,
 			  const union ks_cell *cell)
 {
-	char text[32];
-
 	switch (column->kind) {
 	case KS_CELL_TEXT:
 		ks_json_string(json, column->name, cell->text);
@@ -118,8 +115,7 @@ static void put_json_cell(struct ks_json *json, const struct ks_view_column *col
 		ks_json_hex(json, column->name, cell->u64);
 		break;
 	case KS_CELL_RATIO:
-		snprintf(text, sizeof(text), "%.6f", cell->ratio);
-		ks_json_raw(json, column->name, isnan(cell->ratio) ? "null" : text);
+		ks_json_double(json, column->name, cell->ratio);
 		break;
 	}
 }
