@@ -20,6 +20,7 @@ static const char help[] =
 	"  kmap matrix FILE             who touches whose objects, as table or heat map\n"
 	"  kmap privilege FILE          least-privilege measures\n"
 	"  kmap diff OLD NEW            what appeared, vanished or changed\n"
+	"  kmap convert --to FORM FILE  the map in another form\n"
 	"\n"
 	"  -k, --kernel PATH    kernel tree, vmlinux, System.map or kallsyms for symbols\n"
 	"      --by WHAT        site, function, file, dir, topdir, module; report: cache, type\n"
@@ -28,7 +29,8 @@ static const char help[] =
 	"      --accesses FILE  the second file of a CSV pair\n"
 	"      --dialect N      8, 9, 10 or 11 fields in an object's line\n"
 	"      --with FILE      an allocation capture of the same run: waste beside access\n"
-	"  -o, --output FILE    the heat map: PNG or SVG by the end of its name\n"
+	"      --to WHERE       convert: seed, uscope, iti, csv, json, binary\n"
+	"  -o, --output FILE    the heat map (.png, .svg), or the converted map\n"
 	"      --json           one JSON document\n"
 	"      --csv            the first table as CSV\n"
 	"      --strict         exit 4 when lines of the map were not understood\n"
@@ -36,7 +38,7 @@ static const char help[] =
 	"      --color WHEN     auto, always, never\n"
 	"  -h, --help           this text\n";
 
-enum { OPT_BY = KS_OPT_OWN, OPT_ORDER, OPT_ACCESSES, OPT_DIALECT, OPT_WITH };
+enum { OPT_BY = KS_OPT_OWN, OPT_ORDER, OPT_ACCESSES, OPT_DIALECT, OPT_WITH, OPT_TO };
 
 static const struct question {
 	const char *name;
@@ -51,6 +53,7 @@ static const struct question {
 	{ "matrix", ks_kmap_matrix, 1, "FILE", "bcdOkt" },
 	{ "privilege", ks_kmap_privilege, 1, "FILE", "cdk" },
 	{ "diff", ks_kmap_diff, 2, "OLD NEW", "bdkt" },
+	{ "convert", ks_kmap_convert_command, 1, "--to FORM FILE", "cdOT" },
 };
 
 /* === Internals ============================================================================ */
@@ -68,6 +71,8 @@ static char letter_of(int opt)
 		return 'd';
 	case OPT_WITH:
 		return 'w';
+	case OPT_TO:
+		return 'T';
 	case 'o':
 		return 'O';
 	case 'k':
@@ -113,6 +118,9 @@ static int take_option(struct ks_kmap_args *args, const struct question *questio
 	case OPT_WITH:
 		args->with = optarg;
 		return -1;
+	case OPT_TO:
+		args->to = optarg;
+		return -1;
 	case 'o':
 		args->output = optarg;
 		return -1;
@@ -133,6 +141,7 @@ static int ask(const struct question *question, int argc, char **argv)
 		{ "accesses", required_argument, NULL, OPT_ACCESSES },
 		{ "dialect", required_argument, NULL, OPT_DIALECT },
 		{ "with", required_argument, NULL, OPT_WITH },
+		{ "to", required_argument, NULL, OPT_TO },
 		{ "output", required_argument, NULL, 'o' },
 		{ NULL, 0, NULL, 0 },
 	};

@@ -41,7 +41,7 @@ int ks_kmap_touches(struct ks_kmap_args *args);
 int ks_kmap_matrix(struct ks_kmap_args *args);
 int ks_kmap_privilege(struct ks_kmap_args *args);
 int ks_kmap_diff(struct ks_kmap_args *args);
-int ks_kmap_convert(struct ks_kmap_args *args);
+int ks_kmap_convert_command(struct ks_kmap_args *args);
 int ks_kmap_stream(struct ks_kmap_args *args);
 int ks_kmap_listen(struct ks_kmap_args *args);
 

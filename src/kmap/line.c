@@ -178,7 +178,7 @@ static bool parse_access(const struct ks_kmap_dialect *dialect, const char *p, c
 	const char *pid;
 
 	p = skip_blanks(p);
-	if (!strncmp(p, "from:", 5))
+	if (p[0] == 'f' && p[1] == 'r' && !strncmp(p, "from:", 5))
 		p += 5;
 	p = past(parse_hex(p, &access->ip), ',');
 	access->caller = 0;
@@ -240,7 +240,7 @@ static unsigned int count_fields(const char *line, const char *end)
 
 static bool is_head(const char *line)
 {
-	return !strncmp(line, "alloc_ip,", 9);
+	return line[0] == 'a' && line[1] == 'l' && !strncmp(line, "alloc_ip,", 9);
 }
 
 /* === Public =============================================================================== */
