@@ -21,6 +21,8 @@ static const char help[] =
 	"  kmap privilege FILE          least-privilege measures\n"
 	"  kmap diff OLD NEW            what appeared, vanished or changed\n"
 	"  kmap convert --to FORM FILE  the map in another form\n"
+	"  kmap stream --to WHERE [FILE]   a live map, to a file or a listener\n"
+	"  kmap listen -o DIR           receive live maps\n"
 	"\n"
 	"  -k, --kernel PATH    kernel tree, vmlinux, System.map or kallsyms for symbols\n"
 	"      --by WHAT        site, function, file, dir, topdir, module; report: cache, type\n"
@@ -29,8 +31,12 @@ static const char help[] =
 	"      --accesses FILE  the second file of a CSV pair\n"
 	"      --dialect N      8, 9, 10 or 11 fields in an object's line\n"
 	"      --with FILE      an allocation capture of the same run: waste beside access\n"
-	"      --to WHERE       convert: seed, uscope, iti, csv, json, binary\n"
-	"  -o, --output FILE    the heat map (.png, .svg), or the converted map\n"
+	"      --to WHERE       convert: seed, uscope, iti, csv, json, binary;\n"
+	"                       stream: FILE or tcp:HOST:PORT\n"
+	"      --spool FILE     stream: what was not acknowledged (kmap-stream.spool)\n"
+	"      --bind ADDRESS   listen: where (127.0.0.1:9999)\n"
+	"  -o, --output FILE    the heat map (.png, .svg), the converted map, or where\n"
+	"                       to put what arrives\n"
 	"      --json           one JSON document\n"
 	"      --csv            the first table as CSV\n"
 	"      --strict         exit 4 when lines of the map were not understood\n"
@@ -38,12 +44,21 @@ static const char help[] =
 	"      --color WHEN     auto, always, never\n"
 	"  -h, --help           this text\n";
 
-enum { OPT_BY = KS_OPT_OWN, OPT_ORDER, OPT_ACCESSES, OPT_DIALECT, OPT_WITH, OPT_TO };
+enum {
+	OPT_BY = KS_OPT_OWN,
+	OPT_ORDER,
+	OPT_ACCESSES,
+	OPT_DIALECT,
+	OPT_WITH,
+	OPT_TO,
+	OPT_SPOOL,
+	OPT_BIND
+};
 
 static const struct question {
 	const char *name;
 	int (*run)(struct ks_kmap_args *args);
-	int operands;
+	int operands; /* -1 = one or none */
 	const char *usage;
 	const char *options; /* that it has beside the common ones: letters of own_options */
 } questions[] = {
@@ -54,6 +69,8 @@ static const struct question {
 	{ "privilege", ks_kmap_privilege, 1, "FILE", "cdk" },
 	{ "diff", ks_kmap_diff, 2, "OLD NEW", "bdkt" },
 	{ "convert", ks_kmap_convert_command, 1, "--to FORM FILE", "cdOT" },
+	{ "stream", ks_kmap_stream, -1, "--to WHERE [FILE]", "TS" },
+	{ "listen", ks_kmap_listen, 0, "-o DIR", "OB" },
 };
 
 /* === Internals ============================================================================ */
@@ -73,6 +90,10 @@ static char letter_of(int opt)
 		return 'w';
 	case OPT_TO:
 		return 'T';
+	case OPT_SPOOL:
+		return 'S';
+	case OPT_BIND:
+		return 'B';
 	case 'o':
 		return 'O';
 	case 'k':
@@ -121,6 +142,12 @@ static int take_option(struct ks_kmap_args *args, const struct question *questio
 	case OPT_TO:
 		args->to = optarg;
 		return -1;
+	case OPT_SPOOL:
+		args->spool = optarg;
+		return -1;
+	case OPT_BIND:
+		args->bind = optarg;
+		return -1;
 	case 'o':
 		args->output = optarg;
 		return -1;
@@ -142,6 +169,8 @@ static int ask(const struct question *question, int argc, char **argv)
 		{ "dialect", required_argument, NULL, OPT_DIALECT },
 		{ "with", required_argument, NULL, OPT_WITH },
 		{ "to", required_argument, NULL, OPT_TO },
+		{ "spool", required_argument, NULL, OPT_SPOOL },
+		{ "bind", required_argument, NULL, OPT_BIND },
 		{ "output", required_argument, NULL, 'o' },
 		{ NULL, 0, NULL, 0 },
 	};
@@ -155,7 +184,7 @@ static int ask(const struct question *question, int argc, char **argv)
 	}
 	args.operands = argv + optind;
 	args.nr_operands = argc - optind;
-	if (args.nr_operands != question->operands)
+	if (question->operands < 0 ? args.nr_operands > 1 : args.nr_operands != question->operands)
 		return ks_cli_error(&args.cli, KS_EXIT_USAGE, "usage: kmemscope kmap %s %s",
 				    question->name, question->usage);
 	if (args.cli.json && args.cli.csv)
