@@ -73,9 +73,11 @@ static struct ks_kmap_edge *find_edge(struct ks_kmap_census *census, u32 site, u
 	return edge;
 }
 
+/* What no code allocated, like a global, belongs to no task. */
 static bool is_foreign(const struct ks_kmap_object *object, const struct ks_kmap_access *access)
 {
-	return access->pid != KS_KMAP_NO_PID && access->pid != object->pid;
+	return ks_kmap_is_code(object->alloc_ip) && access->pid != KS_KMAP_NO_PID &&
+	       access->pid != object->pid;
 }
 
 /* Adds the accesses to the edges; the sums of the object come back. */

@@ -6,7 +6,9 @@
 #include "ks-test.h"
 
 #include "base/pack.h"
-#include "kmap/census.h"
+#include "kmap/convert.h"
+#include "kmap/cut.h"
+#include "kmap/views.h"
 #include "uapi/memorizer.h"
 
 /* === Data ================================================================================= */
@@ -435,12 +437,208 @@ static void test_numbers(void **state)
 	ks_kmap_census_free(census);
 }
 
+/* === Measures ============================================================================= */
+
+/*
+ * Sites A (100 bytes) and B (50) of directory x, C (10) of directory y, all of them there from 0 to
+ * 100. Instruction 1 is in x, 2 in y. Function f is in y, g in x.
+ */
+static const char worked[] = "ffffffff8100000a,1,1000,100,0,100,ffffffff81000001,a\n"
+			     "  ffffffff81000001,1,0,5\n"
+			     "ffffffff8100000b,1,2000,50,0,100,ffffffff81000002,a\n"
+			     "  ffffffff81000002,1,2,0\n"
+			     "ffffffff8100000c,1,3000,10,0,100,ffffffff81000002,a\n"
+			     "  ffffffff81000001,1,0,1\n"
+			     "  ffffffff81000002,1,0,4\n"
+			     "ffffffff81000001 ffffffff8100000f 3\n"
+			     "ffffffff81000002 ffffffff8100000f 2\n"
+			     "ffffffff81000002 ffffffff8100000e 1\n";
+
+/* Puts everything into its directory: x or y. */
+static void place_by_hand(const struct ks_kmap_census *census, struct ks_kmap_places *places)
+{
+	static const u64 in_y[] = { 0xffffffff8100000c, 0xffffffff81000002, 0xffffffff8100000f };
+	u32 x = ks_intern_add(&places->labels, "x", 1), y = ks_intern_add(&places->labels, "y", 1);
+	size_t i, j;
+
+	for (i = 0; i < census->codes.keys.len; i++) {
+		u32 label = x;
+
+		for (j = 0; j < 3; j++)
+			if (census->codes.keys.items[i] == in_y[j])
+				label = y;
+		places->codes[i][KS_KMAP_DIR] = label;
+		for (j = 0; j < census->sites.len; j++)
+			if (census->sites.items[j].ip == census->codes.keys.items[i])
+				places->sites[j][KS_KMAP_DIR] = label;
+	}
+}
+
+static const union ks_cell *privilege_row(const struct ks_view *view, const char *cut,
+					  const char *operation)
+{
+	const struct ks_view_table *table = view->tables.items[0];
+	size_t i;
+
+	for (i = 0; i < table->nr_rows; i++) {
+		const union ks_cell *row = table->cells.items + i * table->nr_columns;
+
+		if (!strcmp(row[0].text, cut) && !strcmp(row[1].text, operation))
+			return row;
+	}
+	fail_msg("no row %s %s", cut, operation);
+	return NULL;
+}
+
+static void check_privilege(const struct ks_view *view, const char *cut, const char *operation,
+			    u64 min, u64 ps, u64 mono, double mediated)
+{
+	const union ks_cell *row = privilege_row(view, cut, operation);
+
+	assert_int_equal(row[2].u64, min);
+	assert_int_equal(row[3].u64, ps);
+	assert_int_equal(row[4].u64, mono);
+	assert_true(row[5].ratio - (double)ps / (double)mono < 1e-9);
+	assert_true(row[5].ratio - (double)ps / (double)mono > -1e-9);
+	assert_true(row[7].ratio - mediated < 1e-9 && row[7].ratio - mediated > -1e-9);
+}
+
+static void test_privilege(void **state)
+{
+	struct ks_kmap_census *census = census_of_text(worked);
+	struct ks_kmap_places *places;
+	struct ks_view *view;
+
+	assert_int_equal(ks_kmap_places_new(census, NULL, &places, NULL), 0);
+	place_by_hand(census, places);
+	view = ks_kmap_view_privilege(census, places);
+	assert_non_null(view);
+	/* Read: 1 on A and C, 2 on C. 1 reaches all of x, 150, and C; 2 all of y, 10. */
+	check_privilege(view, "dir", "read", 120, 170, 320, 1.0 / 10);
+	/* Write: 2 on B, across; and it reaches y. */
+	check_privilege(view, "dir", "write", 50, 60, 160, 1);
+	/* Free: 1 frees A and reaches x; 2 frees B, across, and C, and reaches y. */
+	check_privilege(view, "dir", "free", 160, 210, 320, 1.0 / 3);
+	check_privilege(view, "dir", "all", 330, 440, 800, 4.0 / 15);
+	/* Calls: 1 reaches g and calls f across; 2 reaches f and calls g across. */
+	check_privilege(view, "dir", "call", 3, 4, 4, 4.0 / 6);
+	/* No file is known: one cluster, where nothing is mediated. */
+	check_privilege(view, "file", "all", 330, 800, 800, 0);
+	/* Without symbols every address is its own function: all is mediated, none is to spare. */
+	check_privilege(view, "function", "all", 330, 330, 800, 1);
+	ks_view_free(view);
+	ks_kmap_places_free(places);
+	ks_kmap_census_free(census);
+}
+
+/* === Conversions ========================================================================== */
+
+static int collect(void *ctx, bool second, const void *data, size_t len, struct ks_diag *diag)
+{
+	struct ks_strbuf *parts = ctx;
+
+	ks_strbuf_add(&parts[second], data, len);
+	return 0;
+}
+
+/* Converts the map and reads the result back. */
+static struct ks_kmap_census *round_trip(const char *text, enum ks_kmap_target target,
+					 struct ks_kmap_converted *ret_converted)
+{
+	struct memory memory = { .data = text, .len = strlen(text) };
+	struct ks_kmap_source source = { read_memory, &memory, "map" };
+	struct ks_strbuf parts[2];
+	struct ks_kmap_sink sink = { collect, parts };
+	struct ks_kmap_census *census;
+	struct ks_kmap_reader *reader;
+
+	ks_strbuf_init(&parts[0]);
+	ks_strbuf_init(&parts[1]);
+	assert_int_equal(ks_kmap_reader_new(&source, NULL, 0, &reader, NULL), 0);
+	assert_int_equal(ks_kmap_convert(reader, target, &sink, NULL, NULL, ret_converted, NULL),
+			 0);
+	ks_kmap_reader_free(reader);
+	census = census_of(parts[0].s, parts[0].len, parts[1].len ? parts[1].s : NULL);
+	ks_strbuf_deinit(&parts[0]);
+	ks_strbuf_deinit(&parts[1]);
+	return census;
+}
+
+static const char full[] =
+	"ffffffff81000010,42,ffff888000000000,64,10,20,ffffffff81000900,KMALLOC,l,s,kmalloc-64,\n"
+	"  ffffffff81000100,3,1,42\n"
+	"  ffffffff81000100,0,5,-1\n"
+	"ffffffff81000010,42,ffff888000000000,64,21,30,00000000deadbeef,ALLOC_PAGES_FOLIO,ls,"
+	"no-slab,KMEM_CACHE\n"
+	"  ffffffff81000200,1,0,42\n"
+	"ffffffff81000100 ffffffff81000200 7\n";
+
+static void check_trip(enum ks_kmap_target target, unsigned int fields, u64 accesses)
+{
+	struct ks_kmap_converted done;
+	struct ks_kmap_census *census = round_trip(full, target, &done);
+	struct ks_kmap_stat total = sum(census);
+
+	assert_int_equal(census->info.fields, fields);
+	assert_int_equal(census->quality.bad_lines, 0);
+	assert_int_equal(census->quality.orphan_accesses, 0);
+	assert_int_equal(total.objects, 2);
+	assert_int_equal(total.bytes, 128);
+	assert_int_equal(total.implied, 1);
+	assert_int_equal((u64)total.lifetime_sum, 19);
+	assert_int_equal(total.reads + total.writes, accesses);
+	assert_int_equal(done.dropped_accesses, accesses ? 0 : 3);
+	assert_int_equal(done.dropped_types, target == KS_KMAP_TO_SEED	   ? 2
+					     : target == KS_KMAP_TO_BINARY ? 1
+									   : 0);
+	assert_int_equal(done.changed_types, target == KS_KMAP_TO_USCOPE);
+	assert_int_equal(done.dropped_pids, target == KS_KMAP_TO_USCOPE ? 3 : 0);
+	assert_int_equal(done.dropped_calls, target != KS_KMAP_TO_USCOPE);
+	assert_int_equal(done.changed_names, target != KS_KMAP_TO_BINARY);
+	assert_int_equal(total.foreign, accesses && target != KS_KMAP_TO_USCOPE ? 5 : 0);
+	ks_kmap_census_free(census);
+}
+
+static void test_conversions(void **state)
+{
+	check_trip(KS_KMAP_TO_SEED, 8, 10);
+	check_trip(KS_KMAP_TO_USCOPE, 10, 10);
+	check_trip(KS_KMAP_TO_ITI, 11, 10);
+	check_trip(KS_KMAP_TO_CSV, 11, 10);
+	check_trip(KS_KMAP_TO_BINARY, 0, 0);
+}
+
+/* === Cutting ============================================================================== */
+
+static void test_cut(void **state)
+{
+	struct ks_kmap_cut cut = { 0 };
+	struct ks_strbuf sb;
+
+	assert_int_equal(ks_kmap_cut_whole(&cut, "a,b\nc,", 6), 4);
+	assert_int_equal(ks_kmap_cut_whole(&cut, "no end", 6), 0);
+	ks_strbuf_init(&sb);
+	put_header(&sb, true);
+	put_record(&sb, true, 64, 0, 0);
+	put_header(&sb, true);
+	put_record(&sb, true, 64, 0, 0);
+	assert_int_equal(sb.len, 2 * (64 + 136));
+	assert_int_equal(ks_kmap_cut_whole(&cut, sb.s, 63), 0);
+	assert_int_equal(ks_kmap_cut_whole(&cut, sb.s, 64 + 135), 64);
+	assert_int_equal(ks_kmap_cut_whole(&cut, sb.s, sb.len - 1), 64 + 136 + 64);
+	assert_int_equal(ks_kmap_cut_whole(&cut, sb.s, sb.len), sb.len);
+	/* Behind the header, records alone. */
+	assert_int_equal(ks_kmap_cut_whole(&cut, sb.s + 64, 140), 136);
+	ks_strbuf_deinit(&sb);
+}
+
 static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(test_eight_fields), cmocka_unit_test(test_nine_fields),
 	cmocka_unit_test(test_ten_fields),   cmocka_unit_test(test_eleven_fields),
 	cmocka_unit_test(test_csv_pair),     cmocka_unit_test(test_binary),
 	cmocka_unit_test(test_refusals),     cmocka_unit_test(test_long_input),
-	cmocka_unit_test(test_numbers),
+	cmocka_unit_test(test_numbers),	     cmocka_unit_test(test_privilege),
+	cmocka_unit_test(test_conversions),  cmocka_unit_test(test_cut),
 };
 
 KS_RUN(tests)
