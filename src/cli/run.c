@@ -45,6 +45,8 @@ struct wish {
 	struct ks_timeline **timeline;
 	u64 min_age;
 	bool stacks;
+	ks_object_fn *objects;
+	void *objects_ctx;
 };
 
 static int analyze(const char *input, const struct wish *wish, const struct ks_analysis_opts *opts,
@@ -56,6 +58,9 @@ static int analyze(const char *input, const struct wish *wish, const struct ks_a
 		return ks_analyze_frag(input, opts, wish->frag, ret_model, diag);
 	if (wish->leaks)
 		return ks_analyze_leaks(input, opts, wish->min_age, wish->leaks, ret_model, diag);
+	if (wish->objects)
+		return ks_analyze_objects(input, opts, wish->objects, wish->objects_ctx, ret_model,
+					  diag);
 	if (wish->timeline)
 		return ks_analyze_timeline(input, opts, wish->timeline, ret_model, diag);
 	return ks_analyze(input, opts, ret_model, diag);
@@ -175,6 +180,13 @@ int ks_cli_timeline(struct ks_cli *cli, struct ks_timeline **ret_timeline,
 		    struct ks_model **ret_model)
 {
 	struct wish wish = { .by = KS_BY_SITE, .timeline = ret_timeline };
+
+	return run(cli, &wish, ret_model);
+}
+
+int ks_cli_objects(struct ks_cli *cli, ks_object_fn *fn, void *ctx, struct ks_model **ret_model)
+{
+	struct wish wish = { .by = KS_BY_SITE, .objects = fn, .objects_ctx = ctx };
 
 	return run(cli, &wish, ret_model);
 }
