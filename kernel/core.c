@@ -1,0 +1,313 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The memorizer: turns the events of the kernel's allocators into objects with a life time. */
+#define pr_fmt(fmt) "memorizer: " fmt
+
+#include <linux/jiffies.h>
+#include <linux/module.h>
+#include <linux/random.h>
+#include <linux/sched.h>
+#include <linux/timekeeping.h>
+
+#include "memorizer.h"
+
+/* === Data ================================================================================= */
+
+struct memorizer mz = {
+	.control = __MUTEX_INITIALIZER(mz.control),
+	.print_live = true,
+};
+
+static unsigned int max_mb = 256;
+module_param(max_mb, uint, 0444);
+MODULE_PARM_DESC(max_mb, "memory for tracked objects, in MiB; beyond it new objects are dropped");
+
+/* Which contexts of this processor are inside the memorizer: a bit for each level. */
+static DEFINE_PER_CPU(unsigned int, guard);
+
+/* === Internals ============================================================================ */
+
+static u32 site_id(const struct mz_site *site)
+{
+	u32 id;
+
+	if (!mz_table_add(&mz.names.sites, site, &id))
+		mz_count(MZ_NAMELESS_SITES);
+	return id;
+}
+
+static u32 free_site_id(unsigned long ip)
+{
+	return site_id(&(struct mz_site){ .ip = ip });
+}
+
+static u32 alloc_site_id(const struct mz_alloc *alloc)
+{
+	return site_id(&(struct mz_site){
+		.ip = alloc->ip,
+		.gfp = (__force u32)alloc->gfp,
+		.bytes_alloc = alloc->bytes_alloc,
+		.cache = alloc->cache_id,
+		.kind = alloc->kind,
+	});
+}
+
+static u32 comm_id(enum memorizer_context context)
+{
+	struct mz_comm comm;
+	u32 id;
+
+	switch (context) {
+	case MEMORIZER_IN_TASK:
+		strscpy_pad(comm.name, current->comm, sizeof(comm.name));
+		break;
+	case MEMORIZER_IN_SOFTIRQ:
+		strscpy_pad(comm.name, "softirq", sizeof(comm.name));
+		break;
+	default:
+		strscpy_pad(comm.name, "hardirq", sizeof(comm.name));
+		break;
+	}
+	if (!mz_table_add(&mz.names.comms, &comm, &id))
+		mz_count(MZ_NAMELESS_COMMS);
+	return id;
+}
+
+/*
+ * Pages for our own use: what the traced caller may do we may do too, but never sleep, never dig
+ * into the reserves, and wake kswapd only where the caller could have done it.
+ */
+static gfp_t own_gfp(gfp_t gfp)
+{
+	return (gfp & __GFP_KSWAPD_RECLAIM) | __GFP_NOWARN | __GFP_NOMEMALLOC;
+}
+
+static void add_object(const struct mz_alloc *alloc, enum memorizer_context context)
+{
+	bool in_task = context == MEMORIZER_IN_TASK;
+	struct mz_object obj = {
+		.key = mz_key(alloc->addr, alloc->kind == MEMORIZER_PAGES),
+		.alloc_ns = ktime_get_mono_fast_ns(),
+		.alloc_site = alloc_site_id(alloc),
+		.size = min_t(size_t, alloc->bytes_req, U32_MAX),
+		.pid = in_task ? current->pid : 0,
+		.tgid = in_task ? current->tgid : 0,
+		.context = context,
+		.comm = comm_id(context),
+		.cpu = raw_smp_processor_id(),
+	};
+	bool implied;
+	int err;
+
+	err = mz_index_add(&mz.index, &obj, mz.implied_site, own_gfp(alloc->gfp), &implied);
+	mz_count(err ? MZ_DROPPED_FULL : MZ_ALLOCS);
+	if (implied) {
+		mz_count(MZ_FREES_IMPLIED);
+		mz_dead_announce();
+	}
+}
+
+/* An allocation that nobody wants to track still ends what was at its address. */
+static void end_stale(const struct mz_alloc *alloc)
+{
+	u64 key = mz_key(alloc->addr, alloc->kind == MEMORIZER_PAGES);
+
+	if (mz_index_end(&mz.index, key, ktime_get_mono_fast_ns(), mz.implied_site, true)) {
+		mz_count(MZ_FREES_IMPLIED);
+		mz_dead_announce();
+	}
+}
+
+static bool end_object(enum memorizer_kind kind, unsigned long ip, unsigned long addr)
+{
+	u64 key = mz_key(addr, kind == MEMORIZER_PAGES);
+
+	if (kind == MEMORIZER_PAGES) {
+		/* The caller is dear to find, and most pages are none of ours. */
+		if (!mz_index_has(&mz.index, key))
+			return false;
+		ip = mz_page_caller();
+	}
+	return mz_index_end(&mz.index, key, ktime_get_mono_fast_ns(), free_site_id(ip), false);
+}
+
+static void check_index(void)
+{
+	const char *broken = READ_ONCE(mz.index.broken);
+
+	if (unlikely(broken))
+		mz_fail(broken);
+}
+
+/* === Interface to the probes ============================================================== */
+
+/**
+ * mz_guard_enter() - keeps the memorizer from tracing itself
+ *
+ * An event of our own making comes in the same context on the same processor, while preemption is
+ * off; an interrupt is another context and is let through.
+ *
+ * Return: what mz_guard_leave() needs; negative if the event must be left alone.
+ */
+int mz_guard_enter(void)
+{
+	int level = interrupt_context_level();
+
+	if (unlikely(level > MEMORIZER_IN_HARDIRQ)) {
+		mz_count(MZ_DROPPED_NMI);
+		return -1;
+	}
+	if (unlikely(this_cpu_read(guard) & BIT(level))) {
+		mz_count(MZ_DROPPED_RECURSION);
+		return -1;
+	}
+	this_cpu_or(guard, BIT(level));
+	barrier();
+	return level;
+}
+
+void mz_guard_leave(int level)
+{
+	barrier();
+	this_cpu_and(guard, ~BIT(level));
+}
+
+void mz_alloc(struct mz_alloc *alloc)
+{
+	int level = mz_guard_enter();
+
+	if (level < 0)
+		return;
+	if (alloc->kind == MEMORIZER_CACHE)
+		mz_cache_resolve(alloc);
+	if (alloc->kind != MEMORIZER_PAGES)
+		kmemtrace_log_alloc(alloc);
+	if (unlikely(READ_ONCE(mz.failed)))
+		goto leave;
+	if (!alloc->addr) {
+		mz_count(MZ_ALLOCS_FAILED);
+		goto leave;
+	}
+	if (mz_wants(level)) {
+		if (alloc->kind == MEMORIZER_PAGES)
+			alloc->ip = mz_page_caller();
+		add_object(alloc, level);
+	} else {
+		end_stale(alloc);
+	}
+	check_index();
+leave:
+	mz_guard_leave(level);
+}
+
+void mz_free(enum memorizer_kind kind, unsigned long ip, unsigned long addr)
+{
+	int level = mz_guard_enter();
+
+	if (level < 0)
+		return;
+	if (kind != MEMORIZER_PAGES)
+		kmemtrace_log_free(kind, ip, addr);
+	if (unlikely(READ_ONCE(mz.failed)))
+		goto leave;
+	if (!addr) {
+		mz_count(MZ_FREES_NULL);
+		goto leave;
+	}
+	if (end_object(kind, ip, addr)) {
+		mz_count(MZ_FREES);
+		mz_dead_announce();
+	} else {
+		mz_count(MZ_FREES_UNKNOWN);
+	}
+	check_index();
+leave:
+	mz_guard_leave(level);
+}
+
+/**
+ * mz_fail() - switches the memorizer off for good, after an inconsistency
+ * @why: shown in show_stats
+ *
+ * What was recorded so far can still be read. The allocators are never taken down with us.
+ */
+void mz_fail(const char *why)
+{
+	WRITE_ONCE(mz.failed, why);
+	WRITE_ONCE(mz.mode, MZ_OFF);
+	WARN_ONCE(1, "memorizer: switched off: %s\n", why);
+}
+
+u64 mz_anchor(void)
+{
+	return (unsigned long)kfree;
+}
+
+/* === Start and end ======================================================================== */
+
+/* Enough shards that processors seldom meet in one, few enough to visit them all. */
+static unsigned int shard_bits(void)
+{
+	return clamp(ilog2(roundup_pow_of_two(num_possible_cpus())) + 2, 4, 8);
+}
+
+static int __init memorizer_init(void)
+{
+	int err;
+
+	mz.clock = (struct mz_clock){
+		.base_ns = ktime_get_mono_fast_ns(),
+		.base_jiffies = get_jiffies_64(),
+		.tick_ns = TICK_NSEC,
+	};
+	mz_dead_init();
+	mz_cache_init();
+	err = mz_names_init(&mz.names);
+	if (err)
+		return err;
+	mz.implied_site = free_site_id(MEMORIZER_IP_IMPLIED);
+	err = mz_caller_init();
+	if (err)
+		goto free_names;
+	err = mz_index_init(&mz.index, shard_bits(), (long)max_mb << (20 - PAGE_SHIFT),
+			    get_random_u64());
+	if (err)
+		goto free_callers;
+	err = mz_control_init();
+	if (err)
+		goto free_index;
+	err = kmemtrace_init();
+	if (err)
+		goto remove_control;
+	return 0;
+
+remove_control:
+	mz_control_exit();
+free_index:
+	mz_index_deinit(&mz.index);
+free_callers:
+	mz_caller_exit();
+free_names:
+	mz_names_deinit(&mz.names);
+	return err;
+}
+
+/*
+ * The files go first: nobody can ask for events any more. Then the probes, and with them the last
+ * user of the index; then what sleepers and callbacks may still refer to.
+ */
+static void __exit memorizer_exit(void)
+{
+	mz_control_exit();
+	mz_events_exit();
+	kmemtrace_exit();
+	mz_marks_exit();
+	mz_dead_exit();
+	mz_index_deinit(&mz.index);
+	mz_caller_exit();
+	mz_names_deinit(&mz.names);
+}
+
+module_init(memorizer_init);
+module_exit(memorizer_exit);
+MODULE_DESCRIPTION("Life times of kernel objects, and the kmemtrace event log");
+MODULE_LICENSE("GPL");
