@@ -4,6 +4,7 @@
  * tracepoint for them, so where it has kprobes these watch the functions themselves.
  */
 #include <linux/kprobes.h>
+#include <linux/module.h>
 #include <linux/ptrace.h>
 #include <linux/seq_file.h>
 #include <linux/slab.h>
@@ -25,6 +26,10 @@ struct bulk_alloc {
 static const char *const alloc_names[] = { "kmem_cache_alloc_bulk_noprof",
 					   "kmem_cache_alloc_bulk" };
 static const char *const free_names[] = { "kmem_cache_free_bulk" };
+
+static bool bulk = true;
+module_param(bulk, bool, 0444);
+MODULE_PARM_DESC(bulk, "watch allocations and frees in bulk through kprobes");
 
 static bool alloc_attached, free_attached;
 
@@ -97,6 +102,8 @@ void mz_bulk_attach(void)
 {
 	unsigned int i;
 
+	if (!bulk)
+		return;
 	for (i = 0; i < ARRAY_SIZE(free_names) && !free_attached; i++) {
 		free_probe = (struct kprobe){
 			.symbol_name = free_names[i],

@@ -70,6 +70,7 @@ int mz_mode_show(char *buf, size_t size);
 bool mz_wants(enum memorizer_context context);
 bool mz_marked(const struct task_struct *task);
 int mz_mark(const struct task_struct *task);
+void mz_unmark(const struct task_struct *task);
 void mz_marks_exit(void);
 
 /* === Objects that have ended and wait for a reader (dead.c) === */

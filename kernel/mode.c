@@ -38,20 +38,6 @@ static struct mark *find_mark(const struct task_struct *task)
 	return NULL;
 }
 
-static void unmark(const struct task_struct *task)
-{
-	struct mark *mark;
-	unsigned long flags;
-
-	raw_spin_lock_irqsave(&marks_lock, flags);
-	mark = find_mark(task);
-	if (mark)
-		hash_del_rcu(&mark->node);
-	raw_spin_unlock_irqrestore(&marks_lock, flags);
-	if (mark)
-		kfree_rcu(mark, rcu);
-}
-
 static void probe_fork(void *data, struct task_struct *parent, struct task_struct *child)
 {
 	if (mz_marked(parent))
@@ -62,7 +48,7 @@ static void probe_fork(void *data, struct task_struct *parent, struct task_struc
 static void probe_task_free(void *data, struct task_struct *task)
 {
 	if (mz_marked(task))
-		unmark(task);
+		mz_unmark(task);
 }
 
 static struct mz_probe task_probes[] = {
@@ -240,6 +226,20 @@ int mz_mark(const struct task_struct *task)
 	raw_spin_unlock_irqrestore(&marks_lock, flags);
 	kfree(mark);
 	return 0;
+}
+
+void mz_unmark(const struct task_struct *task)
+{
+	struct mark *mark;
+	unsigned long flags;
+
+	raw_spin_lock_irqsave(&marks_lock, flags);
+	mark = find_mark(task);
+	if (mark)
+		hash_del_rcu(&mark->node);
+	raw_spin_unlock_irqrestore(&marks_lock, flags);
+	if (mark)
+		kfree_rcu(mark, rcu);
 }
 
 void mz_marks_exit(void)
