@@ -18,7 +18,6 @@
 struct bulk_alloc {
 	struct kmem_cache *cache;
 	void **objects;
-	unsigned long caller;
 	gfp_t gfp;
 };
 
@@ -68,7 +67,6 @@ static int enter_alloc_bulk(struct kretprobe_instance *instance, struct pt_regs 
 	bulk->cache = (struct kmem_cache *)regs_get_kernel_argument(regs, 0);
 	bulk->gfp = (__force gfp_t)regs_get_kernel_argument(regs, 1);
 	bulk->objects = (void **)regs_get_kernel_argument(regs, 3);
-	bulk->caller = get_kretprobe_retaddr(instance);
 	return 0;
 }
 NOKPROBE_SYMBOL(enter_alloc_bulk);
@@ -81,7 +79,7 @@ static int leave_alloc_bulk(struct kretprobe_instance *instance, struct pt_regs 
 	for (i = 0; i < nr; i++) {
 		mz_alloc(&(struct mz_alloc){
 			.kind = MEMORIZER_CACHE,
-			.ip = bulk->caller,
+			.ip = get_kretprobe_retaddr(instance),
 			.addr = (unsigned long)bulk->objects[i],
 			.cache = bulk->cache,
 			.gfp = bulk->gfp,

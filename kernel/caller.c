@@ -23,9 +23,9 @@ static const char *const allocator_prefixes[] = {
 	"alloc_frozen_pages", "alloc_page", "alloc_slab_page", "allocate_slab", "discard_slab",
 	"do_slab_free", "folio_alloc", "folios_put", "free_frozen_page", "free_large_kmalloc",
 	"free_page", "free_pcp", "free_slab", "free_the_page", "free_to_partial_list",
-	"free_unref_", "get_zeroed_page", "kasan_", "kfree", "kmalloc_", "kmem_cache_", "kvfree",
-	"mz_", "new_slab", "probe_page_", "put_partials", "rcu_free_slab", "release_pages",
-	"slab_", "vma_alloc_folio",
+	"free_unref_", "get_free_pages", "get_zeroed_page", "kasan_", "kfree", "kmalloc_",
+	"kmem_cache_", "kvfree", "mz_", "new_slab", "probe_page_", "put_partials", "rcu_free_slab",
+	"release_pages", "slab_", "vma_alloc_folio",
 };
 /* clang-format on */
 

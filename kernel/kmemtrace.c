@@ -12,8 +12,10 @@
 #include "memorizer.h"
 
 /* Built in, the parameters are kmemtrace.enable and kmemtrace.subbufs. */
+#ifndef MODULE
 #undef MODULE_PARAM_PREFIX
 #define MODULE_PARAM_PREFIX "kmemtrace."
+#endif
 
 /* === Data ================================================================================= */
 
