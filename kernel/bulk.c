@@ -93,32 +93,43 @@ NOKPROBE_SYMBOL(leave_alloc_bulk);
 static struct kprobe free_probe;
 static struct kretprobe alloc_probe;
 
+/* === Internals ============================================================================ */
+
+static bool attach_free(const char *name)
+{
+	free_probe = (struct kprobe){ .symbol_name = name, .pre_handler = enter_free_bulk };
+	if (register_kprobe(&free_probe))
+		return false;
+	/* By a breakpoint it would run like an NMI does, where nothing can be recorded. */
+	if (kprobe_ftrace(&free_probe))
+		return true;
+	unregister_kprobe(&free_probe);
+	return false;
+}
+
+static bool attach_alloc(const char *name)
+{
+	alloc_probe = (struct kretprobe){
+		.kp.symbol_name = name,
+		.entry_handler = enter_alloc_bulk,
+		.handler = leave_alloc_bulk,
+		.data_size = sizeof(struct bulk_alloc),
+		.maxactive = 64,
+	};
+	return !register_kretprobe(&alloc_probe);
+}
+
 /* === Public =============================================================================== */
 
-/* What can't be attached stays invisible; show_stats says so. */
+/* Allocations are watched only if their frees are, or all would seem to leak. */
 void mz_bulk_attach(void)
 {
 	unsigned int i;
 
-	if (!bulk)
-		return;
-	for (i = 0; i < ARRAY_SIZE(free_names) && !free_attached; i++) {
-		free_probe = (struct kprobe){
-			.symbol_name = free_names[i],
-			.pre_handler = enter_free_bulk,
-		};
-		free_attached = !register_kprobe(&free_probe);
-	}
-	for (i = 0; i < ARRAY_SIZE(alloc_names) && !alloc_attached; i++) {
-		alloc_probe = (struct kretprobe){
-			.kp.symbol_name = alloc_names[i],
-			.entry_handler = enter_alloc_bulk,
-			.handler = leave_alloc_bulk,
-			.data_size = sizeof(struct bulk_alloc),
-			.maxactive = 64,
-		};
-		alloc_attached = !register_kretprobe(&alloc_probe);
-	}
+	for (i = 0; i < ARRAY_SIZE(free_names) && bulk && !free_attached; i++)
+		free_attached = attach_free(free_names[i]);
+	for (i = 0; i < ARRAY_SIZE(alloc_names) && free_attached && !alloc_attached; i++)
+		alloc_attached = attach_alloc(alloc_names[i]);
 }
 
 void mz_bulk_detach(void)

@@ -25,7 +25,7 @@ static const char *const allocator_prefixes[] = {
 	"free_page", "free_pcp", "free_slab", "free_the_page", "free_to_partial_list",
 	"free_unref_", "get_free_pages", "get_zeroed_page", "kasan_", "kfree", "kmalloc_",
 	"kmem_cache_", "kvfree", "mz_", "new_slab", "probe_page_", "put_partials", "rcu_free_slab",
-	"release_pages", "slab_", "vma_alloc_folio",
+	"release_pages", "slab_", "trace_mm_page_", "vma_alloc_folio",
 };
 /* clang-format on */
 

@@ -128,14 +128,12 @@ static_assert(ARRAY_SIZE(in_root) == ARRAY_SIZE(root_links));
 
 /* === Public =============================================================================== */
 
-int mz_control_init(void)
+void mz_control_init(void)
 {
 	char target[64];
 	unsigned int i;
 
 	directory = debugfs_create_dir("memorizer", NULL);
-	if (IS_ERR(directory))
-		return PTR_ERR(directory);
 	for (i = 0; i < ARRAY_SIZE(files); i++)
 		debugfs_create_file(files[i].name, files[i].mode, directory, files[i].data,
 				    files[i].fops);
@@ -152,7 +150,6 @@ int mz_control_init(void)
 		scnprintf(target, sizeof(target), "memorizer/%s", in_root[i]);
 		root_links[i] = debugfs_create_symlink(in_root[i], NULL, target);
 	}
-	return 0;
 }
 
 void mz_control_exit(void)

@@ -17,9 +17,9 @@ struct memorizer mz = {
 	.print_live = true,
 };
 
-static unsigned int max_mb = 256;
+static unsigned int max_mb;
 module_param(max_mb, uint, 0444);
-MODULE_PARM_DESC(max_mb, "memory for tracked objects, in MiB; beyond it new objects are dropped");
+MODULE_PARM_DESC(max_mb, "bound of the memory for tracked objects, in MiB (0: an eighth of all)");
 
 /* Which contexts of this processor are inside the memorizer: a bit for each level. */
 static DEFINE_PER_CPU(unsigned int, guard);
@@ -143,32 +143,35 @@ static void check_index(void)
 /**
  * mz_guard_enter() - keeps the memorizer from tracing itself
  *
- * An event of our own making comes in the same context on the same processor, while preemption is
- * off; an interrupt is another context and is let through.
+ * An event of our own making comes in the same context on the same processor, as preemption is off
+ * until mz_guard_leave(); an interrupt is another context and is let through.
  *
  * Return: what mz_guard_leave() needs; negative if the event must be left alone.
  */
 int mz_guard_enter(void)
 {
 	int level = interrupt_context_level();
+	enum mz_counter reason = MZ_DROPPED_NMI;
 
-	if (unlikely(level > MEMORIZER_IN_HARDIRQ)) {
-		mz_count(MZ_DROPPED_NMI);
-		return -1;
+	preempt_disable_notrace();
+	if (likely(level <= MEMORIZER_IN_HARDIRQ)) {
+		if (likely(!(this_cpu_read(guard) & BIT(level)))) {
+			this_cpu_or(guard, BIT(level));
+			barrier();
+			return level;
+		}
+		reason = MZ_DROPPED_RECURSION;
 	}
-	if (unlikely(this_cpu_read(guard) & BIT(level))) {
-		mz_count(MZ_DROPPED_RECURSION);
-		return -1;
-	}
-	this_cpu_or(guard, BIT(level));
-	barrier();
-	return level;
+	mz_count(reason);
+	preempt_enable_notrace();
+	return -1;
 }
 
 void mz_guard_leave(int level)
 {
 	barrier();
 	this_cpu_and(guard, ~BIT(level));
+	preempt_enable_notrace();
 }
 
 void mz_alloc(struct mz_alloc *alloc)
@@ -250,6 +253,11 @@ static unsigned int shard_bits(void)
 	return clamp(ilog2(roundup_pow_of_two(num_possible_cpus())) + 2, 4, 8);
 }
 
+static long max_pages(void)
+{
+	return max_mb ? (long)max_mb << (20 - PAGE_SHIFT) : totalram_pages() / 8;
+}
+
 static int __init memorizer_init(void)
 {
 	int err;
@@ -268,20 +276,16 @@ static int __init memorizer_init(void)
 	err = mz_caller_init();
 	if (err)
 		goto free_names;
-	err = mz_index_init(&mz.index, shard_bits(), (long)max_mb << (20 - PAGE_SHIFT),
-			    get_random_u64());
+	err = mz_index_init(&mz.index, shard_bits(), max_pages(), get_random_u64());
 	if (err)
 		goto free_callers;
-	err = mz_control_init();
-	if (err)
-		goto free_index;
 	err = kmemtrace_init();
 	if (err)
-		goto remove_control;
+		goto free_index;
+	/* The last step: once there are files, they are used. */
+	mz_control_init();
 	return 0;
 
-remove_control:
-	mz_control_exit();
 free_index:
 	mz_index_deinit(&mz.index);
 free_callers:

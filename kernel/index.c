@@ -482,7 +482,7 @@ void mz_index_deinit(struct mz_index *idx)
  * mz_index_add() - a new live object
  * @idx: the index
  * @values: what to store
- * @implied_site: free_site for an object that is still live at the same address: its free was missed
+ * @implied_site: free_site for an object still live at the same address, whose free was missed
  * @gfp: how pages may be had
  * @ret_implied: whether there was such an object
  *
@@ -499,7 +499,7 @@ int mz_index_add(struct mz_index *idx, const struct mz_object *values, u32 impli
 
 	*ret_implied = false;
 	raw_spin_lock_irqsave(&shard->lock, flags);
-	/* Pages are taken without the lock; two tries suffice but for what others take meanwhile. */
+	/* Pages are taken without the lock; three is the most that a first insertion needs. */
 	for (tries = 0; tries < 4 && pages_wanted(shard) > shard->nr_spares; tries++) {
 		void *page;
 

@@ -198,16 +198,16 @@ int kmemtrace_init(void)
 	if ((!at_start && strcmp(enable, "no")) || subbufs < 2)
 		return -EINVAL;
 	directory = debugfs_create_dir("kmemtrace", NULL);
-	if (IS_ERR(directory))
-		return PTR_ERR(directory);
+	if (at_start)
+		err = set_enabled(true);
+	if (err) {
+		kmemtrace_exit();
+		return err;
+	}
 	debugfs_create_file("enabled", 0600, directory, NULL, &enabled_fops);
 	debugfs_create_file("total_overruns", 0400, directory, NULL, &overruns_fops);
 	debugfs_create_file("abi_version", 0400, directory, NULL, &abi_version_fops);
-	if (at_start)
-		err = set_enabled(true);
-	if (err)
-		kmemtrace_exit();
-	return err;
+	return 0;
 }
 
 /* The probes must have been detached. */

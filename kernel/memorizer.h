@@ -78,9 +78,9 @@ void mz_marks_exit(void);
 struct mz_dead {
 	struct mutex lock; /* guards chain, taken, printed and gen */
 	struct mz_chain chain;
-	u64 taken; /* objects that have left the front of the chain, ever */
-	u64 printed; /* a reader of kmap has seen the objects up to this one, counted from the first */
-	u8 gen;	     /* number of the last snapshot, see mz_object::gen */
+	u64 taken;    /* objects that have left the front of the chain, ever */
+	u64 printed;  /* up to this position readers of kmap have seen them */
+	u8 gen;	      /* number of the last snapshot, see mz_object::gen */
 	bool waiting; /* someone sleeps until an object ends */
 	wait_queue_head_t wait;
 	struct irq_work wake;
@@ -170,7 +170,7 @@ extern const struct file_operations mz_stream_bin_fops;
 #define MZ_ANCHOR_NAME "kfree"
 u64 mz_anchor(void);
 
-int mz_control_init(void);
+void mz_control_init(void);
 void mz_control_exit(void);
 
 int kmemtrace_init(void);

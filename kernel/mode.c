@@ -207,12 +207,10 @@ int mz_mark(const struct task_struct *task)
 	if (mz_marked(task))
 		return 0;
 	/* Our own memory is not part of the picture. */
-	preempt_disable();
 	level = mz_guard_enter();
 	mark = kmalloc(sizeof(*mark), GFP_ATOMIC | __GFP_NOWARN);
 	if (level >= 0)
 		mz_guard_leave(level);
-	preempt_enable();
 	if (!mark) {
 		mz_count(MZ_MARKS_LOST);
 		return -ENOMEM;

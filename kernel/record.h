@@ -21,7 +21,7 @@ struct mz_comm {
 };
 
 struct mz_cache {
-	/* The key: a new cache may get the address of a destroyed one, hardly with the same name. */
+	/* The key: a new cache may get the address of a destroyed one, but hardly its name. */
 	u64 cache;
 	u64 name_ptr;
 	char name[MEMORIZER_CACHE_LEN];

@@ -109,20 +109,33 @@ need_debian_kernel() { # 6.1|6.12; sets $image and $headers
 
 # --- Modules and guests ------------------------------------------------------------------------
 
-# Compiles both modules in a copy: the tree may be read-only, and is not ours to litter.
+# To $work/build, as DKMS lays them out: the tree may be read-only, and is not ours to litter.
+copy_sources() {
+	"$tree/packaging/dkms/install.sh" test "$work"
+	mv "$work/usr/src/kmemscope-memorizer-test" "$work/build"
+	cp -r "$here/module" "$work/build"
+}
+
+# Compiles both modules.
 build_modules() { # KDIR [MAKE-ARGUMENTS...]; the .ko files are then in $work/modules
-	local kdir=$1
+	local kdir=$1 make
 	shift
-	mkdir -p "$work/build" "$work/modules"
-	cp -r "$tree/kernel" "$tree/include" "$here/module" "$work/build"
-	make -C "$kdir" M="$work/build/kernel" CONFIG_MEMORIZER=m "$@" modules >"$work/log" 2>&1 ||
+	mkdir -p "$work/modules"
+	copy_sources
+	make="make -C $kdir CONFIG_MEMORIZER=m $*"
+	$make M="$work/build/kernel" modules >"$work/log" 2>&1 ||
 		bail "memorizer.ko does not compile" "$work/log"
 	if grep -E 'warning: ' "$work/log" | grep -v 'compiler differs'; then
 		bail "memorizer.ko compiles with warnings" "$work/log"
 	fi
-	make -C "$kdir" M="$work/build/module" "$@" modules >"$work/log" 2>&1 ||
+	$make M="$work/build/module" modules >"$work/log" 2>&1 ||
 		bail "mztest.ko does not compile" "$work/log"
 	cp "$work"/build/kernel/memorizer.ko "$work"/build/module/mztest.ko "$work/modules"
+	if grep -q '^CONFIG_KUNIT=y' "$kdir/.config"; then
+		$make M="$work/build/kernel" CONFIG_MEMORIZER_KUNIT_TEST=y modules >"$work/log" 2>&1 ||
+			bail "memorizer.ko does not compile with its KUnit tests" "$work/log"
+		cp "$work/build/kernel/memorizer.ko" "$work/modules/memorizer-kunit.ko"
+	fi
 	strip --strip-debug "$work"/modules/*.ko
 }
 
@@ -146,7 +159,7 @@ make_initramfs() { # sets $initramfs
 boot_uml() { # [KERNEL-PARAMETERS...]
 	gcc -O2 -shared -fPIC -o "$work/xstate.so" "$here/uml-xstate.c" -ldl
 	LD_PRELOAD="$work/xstate.so" TMPDIR="$work" timeout 300 "$kernel/linux" mem=256M \
-		initrd="$initramfs" con=null con0=fd:0,fd:1 quiet uml "$@" </dev/null 2>&1
+		initrd="$initramfs" con=null con0=fd:0,fd:1 quiet uml "$@" </dev/null >"$work/raw" 2>&1
 }
 
 boot_qemu() { # IMAGE [KERNEL-PARAMETERS...]
@@ -155,13 +168,13 @@ boot_qemu() { # IMAGE [KERNEL-PARAMETERS...]
 	timeout 900 qemu-system-x86_64 -accel tcg,thread=multi -cpu max -smp 2 -m 1024 \
 		-kernel "$image" -initrd "$initramfs" \
 		-append "console=ttyS0 panic=-1 quiet $*" \
-		-nographic -no-reboot -nodefaults -serial stdio </dev/null 2>&1
+		-nographic -no-reboot -nodefaults -serial stdio </dev/null >"$work/raw" 2>&1
 }
 
 # The guest's TAP becomes ours. Two more results are the host's: that the guest came to its end, and
 # that its kernel had nothing to complain about.
-report() { # reads the console
-	tr -d '\r' | sed 's/^.*\(== begin\)$/\1/' >"$work/console"
+report() { # reads the console from $work/raw
+	tr -d '\r' <"$work/raw" | sed 's/^.*\(== begin\)$/\1/' >"$work/console"
 	sed -n '/^== begin$/,/^== end$/p' "$work/console" | grep -E '^(ok|not ok|#)' |
 		grep -v '^# kernel: '
 	local nr

@@ -17,8 +17,12 @@ rmmod memorizer
 check "kmemtrace: enable=perhaps is refused" fails insmod /memorizer.ko enable=perhaps
 insmod /memorizer.ko enable=yes
 check "kmemtrace: enable=yes starts it" is "$(cat $D/kmemtrace/enabled)" 1
+UNLOADS=100
+. /unload.sh
+insmod /memorizer.ko
 rmmod mztest && rmmod memorizer
 result $? "the modules can be unloaded"
 check "and leave nothing in debugfs" is "$(find $D -name '*memorizer*' -o -name 'clear_*obj*')" ""
 TEST
-boot_qemu "$image" | report
+boot_qemu "$image"
+report

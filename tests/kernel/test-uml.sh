@@ -4,14 +4,15 @@
 . "$(dirname "$0")/lib.sh"
 
 need_kernel um
-build_modules "$kernel" ARCH=um CONFIG_MEMORIZER_KUNIT_TEST=y
+build_modules "$kernel" ARCH=um
 make_initramfs <<'TEST'
 . /lib.sh
-insmod /memorizer.ko && insmod /mztest.ko
 . /kunit.sh
+insmod /memorizer.ko && insmod /mztest.ko
 . /functional.sh
 rmmod mztest && rmmod memorizer
 result $? "the modules can be unloaded"
 check "and leave nothing in debugfs" is "$(find $D -name '*memorizer*' -o -name 'clear_*obj*')" ""
 TEST
-boot_uml kunit.enable=1 | report
+boot_uml kunit.enable=1
+report

@@ -49,9 +49,6 @@ static struct work_struct work;
 static struct timer_list timer;
 static struct irq_work hard_work;
 
-/* Keeps calls from being the last thing a function does, which would hide it from its callee. */
-#define KEEP_FRAME() asm volatile("" ::: "memory")
-
 static void expect(const void *addr, size_t size, const char *alloc, const char *free,
 		   const char *comm)
 {
@@ -69,13 +66,15 @@ static void expect_batch(size_t size, const char *alloc, const char *free, const
 
 /* === Allocating and freeing functions ===================================================== */
 
+/* barrier() keeps a call from being the last thing a function does, which would hide the caller. */
+
 static noinline void mztest_alloc_small(void)
 {
 	unsigned int i;
 
 	for (i = 0; i < BATCH; i++)
 		batch[i] = kmalloc(100, GFP_KERNEL);
-	KEEP_FRAME();
+	barrier();
 }
 
 static noinline void mztest_alloc_sized(size_t size)
@@ -84,7 +83,7 @@ static noinline void mztest_alloc_sized(size_t size)
 
 	for (i = 0; i < BATCH; i++)
 		batch[i] = kmalloc(size, GFP_KERNEL);
-	KEEP_FRAME();
+	barrier();
 }
 
 static noinline void mztest_alloc_cache(void)
@@ -93,7 +92,7 @@ static noinline void mztest_alloc_cache(void)
 
 	for (i = 0; i < BATCH; i++)
 		batch[i] = kmem_cache_alloc(cache, GFP_KERNEL);
-	KEEP_FRAME();
+	barrier();
 }
 
 static noinline void mztest_alloc_atomic(void)
@@ -102,7 +101,7 @@ static noinline void mztest_alloc_atomic(void)
 
 	for (i = 0; i < BATCH; i++)
 		batch[i] = kmalloc(44, GFP_ATOMIC);
-	KEEP_FRAME();
+	barrier();
 }
 
 static noinline void mztest_alloc_pages(void)
@@ -111,7 +110,7 @@ static noinline void mztest_alloc_pages(void)
 
 	for (i = 0; i < BATCH; i++)
 		batch[i] = (void *)__get_free_pages(GFP_KERNEL, 1);
-	KEEP_FRAME();
+	barrier();
 }
 
 static noinline void mztest_free_all(void)
@@ -120,7 +119,7 @@ static noinline void mztest_free_all(void)
 
 	for (i = 0; i < BATCH; i++)
 		kfree(batch[i]);
-	KEEP_FRAME();
+	barrier();
 }
 
 static noinline void mztest_free_cache(void)
@@ -129,7 +128,7 @@ static noinline void mztest_free_cache(void)
 
 	for (i = 0; i < BATCH; i++)
 		kmem_cache_free(cache, batch[i]);
-	KEEP_FRAME();
+	barrier();
 }
 
 static noinline void mztest_free_pages(void)
@@ -138,13 +137,13 @@ static noinline void mztest_free_pages(void)
 
 	for (i = 0; i < BATCH; i++)
 		free_pages((unsigned long)batch[i], 1);
-	KEEP_FRAME();
+	barrier();
 }
 
 static noinline void mztest_free_in_work(struct work_struct *unused)
 {
 	mztest_free_all();
-	KEEP_FRAME();
+	barrier();
 }
 
 static noinline void mztest_free_in_timer(struct timer_list *unused)
@@ -156,7 +155,7 @@ static noinline void mztest_free_in_timer(struct timer_list *unused)
 static noinline void mztest_free_in_rcu(struct rcu_head *rcu)
 {
 	kfree(container_of(rcu, struct rcu_object, rcu));
-	KEEP_FRAME();
+	barrier();
 }
 
 static noinline void mztest_both_in_timer(struct timer_list *unused)
@@ -255,13 +254,13 @@ static noinline void mztest_alloc_bulk(void)
 {
 	if (kmem_cache_alloc_bulk(cache, GFP_KERNEL, BATCH, batch) != BATCH)
 		memset(batch, 0, sizeof(batch));
-	KEEP_FRAME();
+	barrier();
 }
 
 static noinline void mztest_free_bulk(void)
 {
 	kmem_cache_free_bulk(cache, BATCH, batch);
-	KEEP_FRAME();
+	barrier();
 }
 
 static void run_bulk(void)
