@@ -41,20 +41,6 @@ static int find_name(const struct kmem_cache *cache)
 	return -1;
 }
 
-static u32 add_cache(struct mz_cache *entry, const struct mz_alloc *alloc)
-{
-	const char *name = (const char *)(unsigned long)entry->name_ptr;
-	u32 id;
-
-	if (name)
-		strscpy_pad(entry->name, name, sizeof(entry->name));
-	/* Any object of the cache tells; asking once for each cache is enough. */
-	entry->slot_size = ksize((const void *)alloc->addr);
-	if (!mz_table_add(&mz.names.caches, entry, &id))
-		mz_count(MZ_NAMELESS_CACHES);
-	return id;
-}
-
 /* === Public =============================================================================== */
 
 /* Without a name all works but the names of the caches. */
@@ -69,22 +55,13 @@ void mz_cache_init(void)
 	kmem_cache_destroy(cache);
 }
 
-/* Fills in what the cache of an allocation decides: its number and the sizes. */
-void mz_cache_resolve(struct mz_alloc *alloc)
+/* What a cache decides for all its objects, of which @object is one. */
+void mz_cache_describe(struct kmem_cache *cache, const void *object, struct mz_site *site)
 {
-	struct mz_cache entry = {
-		.cache = (unsigned long)alloc->cache,
-		.name_ptr = (unsigned long)name_of(alloc->cache),
-	};
-	const struct mz_cache *known;
+	const char *name = name_of(cache);
 
-	alloc->bytes_req = kmem_cache_size(alloc->cache);
-	alloc->bytes_alloc = alloc->bytes_req;
-	if (!mz_table_find(&mz.names.caches, &entry, &alloc->cache_id)) {
-		if (!alloc->addr)
-			return;
-		alloc->cache_id = add_cache(&entry, alloc);
-	}
-	known = mz_table_entry(&mz.names.caches, alloc->cache_id);
-	alloc->bytes_alloc = max_t(size_t, known->slot_size, alloc->bytes_req);
+	if (name)
+		strscpy_pad(site->cache, name, sizeof(site->cache));
+	site->bytes_req = kmem_cache_size(cache);
+	site->bytes_alloc = max_t(size_t, ksize(object), site->bytes_req);
 }

@@ -3,6 +3,7 @@
  * Who allocates or frees pages: the page tracepoints do not say, so it is read off the stack. The
  * first return address outside the allocators is the caller.
  */
+#include <linux/module.h>
 #include <linux/stacktrace.h>
 
 #include "memorizer.h"
@@ -10,6 +11,11 @@
 /* === Data ================================================================================= */
 
 #define FRAMES_MAX 24
+
+/* Walking the stack costs more than all else together, so it is on demand. */
+static bool page_callers;
+module_param(page_callers, bool, 0644);
+MODULE_PARM_DESC(page_callers, "find out who allocates and frees pages, by walking the stack");
 
 /*
  * Functions between the tracepoint and the caller begin with one of these. Slab functions are among
@@ -80,15 +86,22 @@ void mz_caller_exit(void)
 	mz_table_deinit(&frames);
 }
 
-/* The return address of who asked for the pages, or 0 if the stack does not tell. */
+/* The return address of who asked for the pages; 0 if it is not wanted or the stack does not tell. */
 unsigned long mz_page_caller(void)
 {
 	unsigned long stack[FRAMES_MAX];
-	unsigned int i, nr = stack_trace_save(stack, FRAMES_MAX, 0);
+	unsigned int i = 0, nr, depth;
 
-	for (i = 0; i < nr; i++) {
-		if (!is_allocator(stack[i]))
-			return stack[i];
+	if (!READ_ONCE(page_callers))
+		return 0;
+
+	/* Walking costs by the frame, and most callers are near. */
+	for (depth = FRAMES_MAX / 3; depth <= FRAMES_MAX; depth *= 3) {
+		nr = stack_trace_save(stack, depth, 0);
+		for (; i < nr; i++) {
+			if (!is_allocator(stack[i]))
+				return stack[i];
+		}
 	}
 	return 0;
 }

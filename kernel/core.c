@@ -2,11 +2,9 @@
 /* The memorizer: turns the events of the kernel's allocators into objects with a life time. */
 #define pr_fmt(fmt) "memorizer: " fmt
 
-#include <linux/jiffies.h>
 #include <linux/module.h>
 #include <linux/random.h>
 #include <linux/sched.h>
-#include <linux/timekeeping.h>
 
 #include "memorizer.h"
 
@@ -24,52 +22,88 @@ MODULE_PARM_DESC(max_mb, "bound of the memory for tracked objects, in MiB (0: an
 /* Which contexts of this processor are inside the memorizer: a bit for each level. */
 static DEFINE_PER_CPU(unsigned int, guard);
 
+/* Only task context uses it, with preemption off. */
+struct last_comm {
+	char raw[TASK_COMM_LEN]; /* as it was, whatever is behind its end */
+	u32 id;
+};
+
+static DEFINE_PER_CPU(struct last_comm, last_comm);
+
 /* === Internals ============================================================================ */
 
-static u32 site_id(const struct mz_site *site)
+static u32 free_site_id(unsigned long ip)
 {
+	struct mz_site site = { .ip = ip };
 	u32 id;
 
-	if (!mz_table_add(&mz.names.sites, site, &id))
+	if (!mz_table_find(&mz.names.sites, &site, &id) &&
+	    !mz_table_add(&mz.names.sites, &site, &id))
 		mz_count(MZ_NAMELESS_SITES);
 	return id;
 }
 
-static u32 free_site_id(unsigned long ip)
+/* Finds the site, and fills in the sizes of an object from a cache. */
+static u32 alloc_site_id(struct mz_alloc *alloc)
 {
-	return site_id(&(struct mz_site){ .ip = ip });
+	bool is_cache = alloc->kind == MEMORIZER_CACHE;
+	struct mz_site site = {
+		.ip = alloc->ip,
+		.what = is_cache ? (unsigned long)alloc->cache : alloc->bytes_alloc,
+		.gfp = (__force u32)alloc->gfp,
+		.kind = alloc->kind,
+	};
+	const struct mz_site *known;
+	u32 id;
+
+	if (!mz_table_find(&mz.names.sites, &site, &id)) {
+		site.bytes_alloc = alloc->bytes_alloc;
+		if (is_cache)
+			mz_cache_describe(alloc->cache, (void *)alloc->addr, &site);
+		if (!mz_table_add(&mz.names.sites, &site, &id))
+			mz_count(MZ_NAMELESS_SITES);
+	}
+	if (is_cache) {
+		known = mz_table_entry(&mz.names.sites, id);
+		alloc->bytes_req = known->bytes_req;
+		alloc->bytes_alloc = known->bytes_alloc;
+	}
+	return id;
 }
 
-static u32 alloc_site_id(const struct mz_alloc *alloc)
+static u32 add_comm(const struct mz_comm *comm)
 {
-	return site_id(&(struct mz_site){
-		.ip = alloc->ip,
-		.gfp = (__force u32)alloc->gfp,
-		.bytes_alloc = alloc->bytes_alloc,
-		.cache = alloc->cache_id,
-		.kind = alloc->kind,
-	});
+	u32 id;
+
+	if (!mz_table_add(&mz.names.comms, comm, &id))
+		mz_count(MZ_NAMELESS_COMMS);
+	return id;
+}
+
+/* Most objects of a processor come from the same thread as the one before. */
+static u32 task_comm_id(void)
+{
+	struct last_comm *last = this_cpu_ptr(&last_comm);
+	struct mz_comm comm;
+
+	if (!memcmp(last->raw, current->comm, sizeof(last->raw)))
+		return last->id;
+	memcpy(last->raw, current->comm, sizeof(last->raw));
+	strscpy_pad(comm.name, last->raw, sizeof(comm.name));
+	last->id = add_comm(&comm);
+	return last->id;
 }
 
 static u32 comm_id(enum memorizer_context context)
 {
-	struct mz_comm comm;
-	u32 id;
-
 	switch (context) {
 	case MEMORIZER_IN_TASK:
-		strscpy_pad(comm.name, current->comm, sizeof(comm.name));
-		break;
+		return task_comm_id();
 	case MEMORIZER_IN_SOFTIRQ:
-		strscpy_pad(comm.name, "softirq", sizeof(comm.name));
-		break;
+		return add_comm(&(struct mz_comm){ "softirq" });
 	default:
-		strscpy_pad(comm.name, "hardirq", sizeof(comm.name));
-		break;
+		return add_comm(&(struct mz_comm){ "hardirq" });
 	}
-	if (!mz_table_add(&mz.names.comms, &comm, &id))
-		mz_count(MZ_NAMELESS_COMMS);
-	return id;
 }
 
 /*
@@ -81,13 +115,14 @@ static gfp_t own_gfp(gfp_t gfp)
 	return (gfp & __GFP_KSWAPD_RECLAIM) | __GFP_NOWARN | __GFP_NOMEMALLOC;
 }
 
-static void add_object(const struct mz_alloc *alloc, enum memorizer_context context)
+static void add_object(struct mz_alloc *alloc, enum memorizer_context context)
 {
 	bool in_task = context == MEMORIZER_IN_TASK;
+	u32 site = alloc_site_id(alloc);
 	struct mz_object obj = {
 		.key = mz_key(alloc->addr, alloc->kind == MEMORIZER_PAGES),
-		.alloc_ns = ktime_get_mono_fast_ns(),
-		.alloc_site = alloc_site_id(alloc),
+		.alloc_ns = mz_now(),
+		.alloc_site = site,
 		.size = min_t(size_t, alloc->bytes_req, U32_MAX),
 		.pid = in_task ? current->pid : 0,
 		.tgid = in_task ? current->tgid : 0,
@@ -111,7 +146,7 @@ static void end_stale(const struct mz_alloc *alloc)
 {
 	u64 key = mz_key(alloc->addr, alloc->kind == MEMORIZER_PAGES);
 
-	if (mz_index_end(&mz.index, key, ktime_get_mono_fast_ns(), mz.implied_site, true)) {
+	if (mz_index_end(&mz.index, key, mz_now(), mz.implied_site, true)) {
 		mz_count(MZ_FREES_IMPLIED);
 		mz_dead_announce();
 	}
@@ -122,12 +157,12 @@ static bool end_object(enum memorizer_kind kind, unsigned long ip, unsigned long
 	u64 key = mz_key(addr, kind == MEMORIZER_PAGES);
 
 	if (kind == MEMORIZER_PAGES) {
-		/* The caller is dear to find, and most pages are none of ours. */
+		/* The caller is dear to find, and many pages are none of ours. */
 		if (!mz_index_has(&mz.index, key))
 			return false;
 		ip = mz_page_caller();
 	}
-	return mz_index_end(&mz.index, key, ktime_get_mono_fast_ns(), free_site_id(ip), false);
+	return mz_index_end(&mz.index, key, mz_now(), free_site_id(ip), false);
 }
 
 static void check_index(void)
@@ -180,10 +215,11 @@ void mz_alloc(struct mz_alloc *alloc)
 
 	if (level < 0)
 		return;
-	if (alloc->kind == MEMORIZER_CACHE)
-		mz_cache_resolve(alloc);
-	if (alloc->kind != MEMORIZER_PAGES)
+	if (kmemtrace_is_on() && alloc->kind != MEMORIZER_PAGES) {
+		if (alloc->addr)
+			alloc_site_id(alloc);
 		kmemtrace_log_alloc(alloc);
+	}
 	if (unlikely(READ_ONCE(mz.failed)))
 		goto leave;
 	if (!alloc->addr) {
@@ -208,7 +244,7 @@ void mz_free(enum memorizer_kind kind, unsigned long ip, unsigned long addr)
 
 	if (level < 0)
 		return;
-	if (kind != MEMORIZER_PAGES)
+	if (kmemtrace_is_on() && kind != MEMORIZER_PAGES)
 		kmemtrace_log_free(kind, ip, addr);
 	if (unlikely(READ_ONCE(mz.failed)))
 		goto leave;
@@ -262,11 +298,6 @@ static int __init memorizer_init(void)
 {
 	int err;
 
-	mz.clock = (struct mz_clock){
-		.base_ns = ktime_get_mono_fast_ns(),
-		.base_jiffies = get_jiffies_64(),
-		.tick_ns = TICK_NSEC,
-	};
 	mz_dead_init();
 	mz_cache_init();
 	err = mz_names_init(&mz.names);

@@ -7,7 +7,6 @@
  * its lock. Each object has a position: the number of objects that went through the queue before.
  */
 #include <linux/poll.h>
-#include <linux/timekeeping.h>
 
 #include "memorizer.h"
 
@@ -150,7 +149,7 @@ int mz_clear_live(void)
 	mutex_lock(&mz.dead.lock);
 	/* What has ended by itself stays; what ends here is dropped. */
 	mz_index_collect(&mz.index, &mz.dead.chain);
-	mz_index_drop_live(&mz.index, ktime_get_mono_fast_ns(), MZ_ID_NONE);
+	mz_index_drop_live(&mz.index, mz_now(), MZ_ID_NONE);
 	mz_index_collect(&mz.index, &live);
 	while ((obj = mz_chain_pop(&live))) {
 		if (obj->free_site != MZ_ID_NONE) {

@@ -4,7 +4,6 @@
  * oldest first. The snapshot is a copy; nothing waits for its reader.
  */
 #include <linux/seq_file.h>
-#include <linux/timekeeping.h>
 
 #include "memorizer.h"
 
@@ -24,6 +23,7 @@ struct snapshot {
 	struct snap_page *blanks; /* reserved by make_room() */
 	struct mz_chain live, dead;
 	u64 dead_position; /* of the first dead object, see dead.c */
+	struct mz_clock clock;
 	u64 now;
 	u8 gen;
 	bool anchor; /* the first line is the anchor */
@@ -136,7 +136,8 @@ static int take_snapshot(struct snapshot *snap)
 
 	mutex_lock(&mz.dead.lock);
 	mz_index_collect(&mz.index, &mz.dead.chain);
-	snap->now = ktime_get_mono_fast_ns();
+	snap->clock = mz_clock_sample();
+	snap->now = snap->clock.base_ns;
 	/* 0 is the generation of objects that no snapshot has seen. */
 	mz.dead.gen = mz.dead.gen == U8_MAX ? 1 : mz.dead.gen + 1;
 	snap->gen = mz.dead.gen;
@@ -236,7 +237,7 @@ static int kmap_show(struct seq_file *m, void *v)
 		return 0;
 	}
 	mz_record_fill(&mz.names, obj, &record);
-	seq_write(m, line, mz_record_text(&record, &mz.clock, line, sizeof(line)));
+	seq_write(m, line, mz_record_text(&record, &snap->clock, line, sizeof(line)));
 	if (obj->free_ns)
 		mz_dead_printed(snap->dead_position + m->index - snap->anchor - snap->live.nr);
 	return 0;

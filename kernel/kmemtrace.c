@@ -165,8 +165,6 @@ void kmemtrace_log_alloc(const struct mz_alloc *alloc)
 	struct kmemtrace_alloc *record;
 	unsigned long flags;
 
-	if (!kmemtrace_is_on())
-		return;
 	local_irq_save(flags);
 	record = reserve(KMEMTRACE_EVENT_ALLOC, alloc->kind, sizeof(*record), alloc->ip,
 			 alloc->addr);
@@ -183,8 +181,6 @@ void kmemtrace_log_free(enum memorizer_kind kind, unsigned long ip, unsigned lon
 {
 	unsigned long flags;
 
-	if (!kmemtrace_is_on())
-		return;
 	local_irq_save(flags);
 	reserve(KMEMTRACE_EVENT_FREE, kind, sizeof(struct kmemtrace_event), ip, addr);
 	local_irq_restore(flags);

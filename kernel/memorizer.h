@@ -4,8 +4,10 @@
 #define MEMORIZER_H
 
 #include <linux/irq_work.h>
+#include <linux/jiffies.h>
 #include <linux/mutex.h>
 #include <linux/percpu.h>
+#include <linux/trace_clock.h>
 #include <linux/wait.h>
 
 #include "record.h"
@@ -29,7 +31,6 @@ enum mz_counter {
 	MZ_DROPPED_NMI,
 	MZ_NAMELESS_SITES,
 	MZ_NAMELESS_COMMS,
-	MZ_NAMELESS_CACHES,
 	MZ_MARKS_LOST,
 	MZ_STREAMED,
 	MZ_CLEARED,
@@ -103,7 +104,6 @@ int mz_clear_live(void);
 struct memorizer {
 	struct mz_index index;
 	struct mz_names names;
-	struct mz_clock clock;
 	struct mz_dead dead;
 	u32 implied_site;
 	struct mutex control; /* serialises changes of mode and probes */
@@ -117,6 +117,22 @@ struct memorizer {
 
 extern struct memorizer mz;
 
+/* What ftrace calls its local clock: the same for all contexts, and cheap. */
+static inline u64 mz_now(void)
+{
+	return trace_clock_local();
+}
+
+/* The clock and jiffies run apart in the long run, so they are tied anew for each reader. */
+static inline struct mz_clock mz_clock_sample(void)
+{
+	return (struct mz_clock){
+		.base_ns = mz_now(),
+		.base_jiffies = get_jiffies_64(),
+		.tick_ns = TICK_NSEC,
+	};
+}
+
 /* One allocation as a tracepoint reports it. */
 struct mz_alloc {
 	enum memorizer_kind kind;
@@ -124,8 +140,7 @@ struct mz_alloc {
 	unsigned long addr;
 	size_t bytes_req;
 	size_t bytes_alloc;
-	struct kmem_cache *cache; /* of MEMORIZER_CACHE, whose sizes come from it */
-	u32 cache_id;
+	struct kmem_cache *cache; /* of MEMORIZER_CACHE, which has the sizes */
 	gfp_t gfp;
 	int node;
 };
@@ -154,7 +169,7 @@ void mz_events_exit(void);
 void mz_events_show(struct seq_file *m);
 
 void mz_cache_init(void);
-void mz_cache_resolve(struct mz_alloc *alloc);
+void mz_cache_describe(struct kmem_cache *cache, const void *object, struct mz_site *site);
 
 int mz_caller_init(void);
 void mz_caller_exit(void);

@@ -5,12 +5,11 @@
 /* === Data ================================================================================= */
 
 /*
- * A kernel has some ten thousand pairs of call site and flags, and a few hundred caches. Comms
- * are up to user space, which may invent them: beyond the table they are left out, and counted.
+ * A kernel has some ten thousand pairs of call site and flags. Comms are up to user space, which may
+ * invent them: beyond the table they are left out, and counted.
  */
-#define SITES_MAX  32768
-#define COMMS_MAX  8192
-#define CACHES_MAX 1024
+#define SITES_MAX 32768
+#define COMMS_MAX 8192
 
 /* === Internals ============================================================================ */
 
@@ -42,14 +41,10 @@ int mz_names_init(struct mz_names *names)
 	int err;
 
 	*names = (struct mz_names){ 0 };
-	err = mz_table_init(&names->sites, SITES_MAX, sizeof(struct mz_site),
-			    sizeof(struct mz_site));
+	err = mz_table_init(&names->sites, SITES_MAX, MZ_SITE_KEY_SIZE, sizeof(struct mz_site));
 	if (!err)
 		err = mz_table_init(&names->comms, COMMS_MAX, sizeof(struct mz_comm),
 				    sizeof(struct mz_comm));
-	if (!err)
-		err = mz_table_init(&names->caches, CACHES_MAX, MZ_CACHE_KEY_SIZE,
-				    sizeof(struct mz_cache));
 	if (err)
 		mz_names_deinit(names);
 	return err;
@@ -57,7 +52,6 @@ int mz_names_init(struct mz_names *names)
 
 void mz_names_deinit(struct mz_names *names)
 {
-	mz_table_deinit(&names->caches);
 	mz_table_deinit(&names->comms);
 	mz_table_deinit(&names->sites);
 }
@@ -67,7 +61,6 @@ void mz_record_fill(const struct mz_names *names, const struct mz_object *obj,
 {
 	const struct mz_site *site = mz_table_entry(&names->sites, obj->alloc_site);
 	const struct mz_site *free_site = mz_table_entry(&names->sites, obj->free_site);
-	const struct mz_cache *cache = mz_table_entry(&names->caches, site->cache);
 	const struct mz_comm *comm = mz_table_entry(&names->comms, obj->comm);
 
 	*ret_record = (struct memorizer_record){
@@ -88,7 +81,7 @@ void mz_record_fill(const struct mz_names *names, const struct mz_object *obj,
 			 (obj->implied ? MEMORIZER_IMPLIED : 0),
 	};
 	memcpy(ret_record->comm, comm->name, sizeof(ret_record->comm));
-	memcpy(ret_record->cache, cache->name, sizeof(ret_record->cache));
+	memcpy(ret_record->cache, site->cache, sizeof(ret_record->cache));
 }
 
 /* The value of jiffies at a moment; 0 stays 0, "not yet". */

@@ -9,29 +9,25 @@
 
 /* All that an allocation site decides. Free sites use @ip alone. */
 struct mz_site {
+	/* The key. */
 	u64 ip;
+	u64 what; /* bytes that were given, or the address of the cache */
 	u32 gfp;
+	u32 kind; /* enum memorizer_kind, 0 for a free site */
+	/* What follows from it. */
+	u32 bytes_req; /* of a cache; otherwise each object has its own */
 	u32 bytes_alloc;
-	u32 cache; /* of the table of caches */
-	u32 kind;  /* enum memorizer_kind, 0 for a free site */
+	char cache[MEMORIZER_CACHE_LEN];
 };
+
+#define MZ_SITE_KEY_SIZE offsetof(struct mz_site, bytes_req)
 
 struct mz_comm {
 	char name[MEMORIZER_COMM_LEN];
 };
 
-struct mz_cache {
-	/* The key: a new cache may get the address of a destroyed one, but hardly its name. */
-	u64 cache;
-	u64 name_ptr;
-	char name[MEMORIZER_CACHE_LEN];
-	u64 slot_size;
-};
-
-#define MZ_CACHE_KEY_SIZE offsetof(struct mz_cache, name)
-
 struct mz_names {
-	struct mz_table sites, comms, caches;
+	struct mz_table sites, comms;
 };
 
 /* Ties nanoseconds to jiffies. */

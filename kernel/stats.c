@@ -20,7 +20,6 @@ static const char *const counter_names[] = {
 	[MZ_DROPPED_NMI] = "dropped_nmi",
 	[MZ_NAMELESS_SITES] = "nameless_sites",
 	[MZ_NAMELESS_COMMS] = "nameless_comms",
-	[MZ_NAMELESS_CACHES] = "nameless_caches",
 	[MZ_MARKS_LOST] = "marks_lost",
 	[MZ_STREAMED] = "streamed",
 	[MZ_CLEARED] = "cleared",
@@ -60,8 +59,6 @@ int mz_stats_show(struct seq_file *m, void *unused)
 	seq_printf(m, "memory_max_kb: %lu\n", mz.index.max_pages * (PAGE_SIZE / 1024));
 	seq_printf(m, "sites: %u of %u\n", READ_ONCE(mz.names.sites.nr), mz.names.sites.capacity);
 	seq_printf(m, "comms: %u of %u\n", READ_ONCE(mz.names.comms.nr), mz.names.comms.capacity);
-	seq_printf(m, "caches: %u of %u\n", READ_ONCE(mz.names.caches.nr),
-		   mz.names.caches.capacity);
 	seq_printf(m, "anchor: %s %016llx\n", MZ_ANCHOR_NAME, mz_anchor());
 	seq_puts(m, "accesses: not counted by this build\n");
 	mz_events_show(m);

@@ -20,6 +20,7 @@ struct stream {
 	struct mz_object *obj;
 	unsigned int len, pos; /* of buf */
 	bool binary;
+	struct mz_clock clock;
 	union {
 		char text[MZ_LINE_MAX];
 		struct memorizer_header header;
@@ -37,9 +38,9 @@ static void put_header(struct stream *stream)
 		.version = MEMORIZER_ABI_VERSION,
 		.header_size = sizeof(struct memorizer_header),
 		.record_size = sizeof(struct memorizer_record),
-		.tick_ns = mz.clock.tick_ns,
-		.base_ns = mz.clock.base_ns,
-		.base_jiffies = mz.clock.base_jiffies,
+		.tick_ns = stream->clock.tick_ns,
+		.base_ns = stream->clock.base_ns,
+		.base_jiffies = stream->clock.base_jiffies,
 		.anchor = mz_anchor(),
 		.anchor_name = MZ_ANCHOR_NAME,
 	};
@@ -55,7 +56,7 @@ static void put_object(struct stream *stream)
 		stream->buf.record = record;
 		stream->len = sizeof(record);
 	} else {
-		stream->len = mz_record_text(&record, &mz.clock, stream->buf.text,
+		stream->len = mz_record_text(&record, &stream->clock, stream->buf.text,
 					     sizeof(stream->buf.text));
 	}
 	stream->pos = 0;
@@ -107,6 +108,7 @@ static int stream_file_open(struct inode *inode, struct file *file, bool binary)
 		return -ENOMEM;
 	mutex_init(&stream->lock);
 	stream->binary = binary;
+	stream->clock = mz_clock_sample();
 	if (binary)
 		put_header(stream);
 	file->private_data = stream;

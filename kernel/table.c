@@ -16,6 +16,19 @@ static u32 hash_bytes(const void *key, u32 size)
 	return (u32)(h >> 32) | 1;
 }
 
+/* memcmp() for the few words of a key, without a call. */
+static bool same_key(const void *a, const void *b, u32 size)
+{
+	const u64 *x = a, *y = b;
+	u32 i;
+
+	for (i = 0; i < size / sizeof(u64); i++) {
+		if (x[i] != y[i])
+			return false;
+	}
+	return true;
+}
+
 /* The slot of the key, or the free one where it belongs; -1 in a table without either. */
 static s64 probe(const struct mz_table *table, const void *key, u32 hash, bool *ret_found)
 {
@@ -31,7 +44,7 @@ static s64 probe(const struct mz_table *table, const void *key, u32 hash, bool *
 		if (!stored)
 			return slot;
 		if (stored == hash &&
-		    !memcmp(mz_table_entry(table, slot + 1), key, table->key_size)) {
+		    same_key(mz_table_entry(table, slot + 1), key, table->key_size)) {
 			*ret_found = true;
 			return slot;
 		}

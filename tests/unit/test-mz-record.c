@@ -128,11 +128,14 @@ static void test_jiffies(void **state)
 static void test_record_of_an_object(void **state)
 {
 	struct mz_site site = {
-		.ip = 0xffffffff81234567, .gfp = 0xcc0, .bytes_alloc = 192, .kind = 2
+		.ip = 0xffffffff81234567,
+		.gfp = 0xcc0,
+		.kind = 2,
+		.bytes_alloc = 192,
+		.cache = "dentry",
 	};
 	struct mz_site free_site = { .ip = 0xffffffff81aaaaaa };
 	struct mz_comm comm = { "tar" };
-	struct mz_cache cache = { .cache = 1, .name = "dentry", .slot_size = 192 };
 	struct mz_object obj = { 0 };
 	struct memorizer_record record;
 	struct mz_names names;
@@ -141,7 +144,6 @@ static void test_record_of_an_object(void **state)
 	u32 id;
 
 	assert_int_equal(mz_names_init(&names), 0);
-	assert_true(mz_table_add(&names.caches, &cache, &site.cache));
 	assert_true(mz_table_add(&names.sites, &site, &obj.alloc_site));
 	assert_true(mz_table_add(&names.comms, &comm, &id));
 	obj.comm = id;

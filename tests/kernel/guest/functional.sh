@@ -161,7 +161,9 @@ else
 fi
 if [ "$STACKS" = yes ]; then
 	reset
+	put 1 /sys/module/memorizer/parameters/page_callers
 	put 1 $M/memorizer_enabled; put pages $T/run; put 0 $M/memorizer_enabled
+	put 0 /sys/module/memorizer/parameters/page_callers
 	cat $M/kmap >/tmp/kmap
 	check "pages, with their callers off the stack" mzcheck kmap /tmp/kmap
 fi

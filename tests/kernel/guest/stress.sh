@@ -38,6 +38,7 @@ load() { # NAME...: starts them, waits, stops them
 }
 
 reset
+put 1 /sys/module/memorizer/parameters/page_callers
 load storm patterns modes clears read_kmap read_stats
 load storm patterns modes read_stream read_bin relay read_kmap
 load storm patterns modes read_stream clears hotplug read_stats

@@ -33,7 +33,8 @@ static void one_round(void)
 
 int main(int argc, char **argv)
 {
-	unsigned int rounds = argc > 1 ? atoi(argv[1]) : 2000, repeats = argc > 2 ? atoi(argv[2]) : 15;
+	unsigned int rounds = argc > 1 ? atoi(argv[1]) : 2000,
+		     repeats = argc > 2 ? atoi(argv[2]) : 15;
 	unsigned long long best = ~0ULL;
 	unsigned int i, j;
 
