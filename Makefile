@@ -12,7 +12,7 @@ all: setup
 
 check: setup
 	@tools/build.sh "$(BUILD)"
-	@tools/build.sh "$(BUILD_SAN)" -Db_sanitize=address,undefined -Db_lundef=false -Dbuildtype=debugoptimized
+	@tools/build.sh "$(BUILD_SAN)" -Db_sanitize=address,undefined -Db_lundef=false -Dbuildtype=debugoptimized -Dc_args=-fno-sanitize-recover=all
 	@python3 tests/run.py "$(BUILD)" "$(BUILD_SAN)"
 
 demo: all

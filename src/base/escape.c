@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only
-/* Escaping for terminals, JSON and CSV. */
+/* Escaping for terminals, JSON, CSV and XML. */
 #include "base/escape.h"
 
 #include <string.h>
@@ -92,6 +92,35 @@ void ks_escape_csv(struct ks_strbuf *sb, const char *s, size_t len)
 			      clean.s[i] == '"' ? 2 : 1);
 	if (quote)
 		ks_strbuf_puts(sb, "\"");
+	sb->failed |= clean.failed;
+	ks_strbuf_deinit(&clean);
+}
+
+void ks_escape_xml(struct ks_strbuf *sb, const char *s, size_t len)
+{
+	struct ks_strbuf clean;
+	size_t i;
+
+	ks_strbuf_init(&clean);
+	ks_escape_tty(&clean, s, len);
+	for (i = 0; i < clean.len; i++) {
+		switch (clean.s[i]) {
+		case '<':
+			ks_strbuf_puts(sb, "&lt;");
+			break;
+		case '>':
+			ks_strbuf_puts(sb, "&gt;");
+			break;
+		case '&':
+			ks_strbuf_puts(sb, "&amp;");
+			break;
+		case '"':
+			ks_strbuf_puts(sb, "&quot;");
+			break;
+		default:
+			ks_strbuf_add(sb, &clean.s[i], 1);
+		}
+	}
 	sb->failed |= clean.failed;
 	ks_strbuf_deinit(&clean);
 }

@@ -16,4 +16,7 @@ void ks_escape_json(struct ks_strbuf *sb, const char *s, size_t len);
  */
 void ks_escape_csv(struct ks_strbuf *sb, const char *s, size_t len);
 
+/* For XML text and attributes, SVG among it. */
+void ks_escape_xml(struct ks_strbuf *sb, const char *s, size_t len);
+
 #endif

@@ -45,6 +45,25 @@ static inline u64 ks_hash_bytes(const void *data, size_t len, u64 seed)
 	return ks_mix(h ^ w, 0xd6e8feb86659fd93ull);
 }
 
+/* The same walk for equality: for short keys, where a call to memcmp costs more than its work. */
+static inline bool ks_same_bytes(const void *a, const void *b, size_t len)
+{
+	const unsigned char *p = a, *q = b;
+	u64 x, y;
+
+	if (len < 8)
+		return !memcmp(p, q, len);
+	for (; len > 8; p += 8, q += 8, len -= 8) {
+		memcpy(&x, p, 8);
+		memcpy(&y, q, 8);
+		if (x != y)
+			return false;
+	}
+	memcpy(&x, p + len - 8, 8);
+	memcpy(&y, q + len - 8, 8);
+	return x == y;
+}
+
 /* Maps a hash to [0, n) without a division. Uses the high bits. */
 static inline u32 ks_hash_range(u64 hash, u32 n)
 {

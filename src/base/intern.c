@@ -22,7 +22,7 @@ static u32 *find_bucket(const struct ks_intern *in, const char *s, size_t len)
 		if (!*bucket)
 			return bucket;
 		str = &in->strs.items[*bucket - 1];
-		if (str->len == len && !memcmp(str->s, s, len))
+		if (str->len == len && ks_same_bytes(str->s, s, len))
 			return bucket;
 	}
 }

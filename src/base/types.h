@@ -19,8 +19,19 @@ typedef int64_t s64;
 #define likely(x)	__builtin_expect(!!(x), 1)
 #define unlikely(x)	__builtin_expect(!!(x), 0)
 #define ks_printf(f, a) __attribute__((format(printf, f, a)))
-#define ks_min(a, b)	((a) < (b) ? (a) : (b))
-#define ks_max(a, b)	((a) > (b) ? (a) : (b))
+
+#define ks_min(a, b)                               \
+	({                                         \
+		__auto_type min_a_ = (a);          \
+		__auto_type min_b_ = (b);          \
+		min_a_ < min_b_ ? min_a_ : min_b_; \
+	})
+#define ks_max(a, b)                               \
+	({                                         \
+		__auto_type max_a_ = (a);          \
+		__auto_type max_b_ = (b);          \
+		max_a_ > max_b_ ? max_a_ : max_b_; \
+	})
 
 /* An index that names nothing: no string, no site, no object. */
 #define KS_NONE UINT32_MAX

@@ -3,6 +3,8 @@
 #ifndef KS_BASE_VEC_H
 #define KS_BASE_VEC_H
 
+#include <stdlib.h>
+
 #include "base/types.h"
 
 /* Makes room for @need elements; *@items may move. Returns 0 or -ENOMEM, leaving the array whole. */

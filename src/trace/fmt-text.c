@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "trace/text-line.h"
+#include "trace/text-stack.h"
 
 /* === Data ================================================================================= */
 
@@ -50,6 +51,7 @@ struct worker {
 	struct text_trace *trace;
 	pthread_t thread;
 	struct ks_line_parser *parser;
+	struct ks_stack_reader stack;
 	u32 announced[TABLES]; /* names that its earlier chunks made known */
 	/* [table][the worker's number] = ours; the caller's thread only. */
 	KS_VEC(u32) ours[TABLES];
@@ -58,6 +60,7 @@ struct worker {
 struct text_trace {
 	struct ks_trace base;
 	struct ks_input *input;
+	const struct ks_frame_filter *filter; /* NULL = stack traces are only counted */
 
 	pthread_mutex_t lock;	/* guards these and chunk.done */
 	pthread_cond_t changed; /* a chunk became done or free, or stop was set */
@@ -72,6 +75,7 @@ struct text_trace {
 	/* The caller's thread only. */
 	bool holding; /* chunk number `used` was handed out */
 	u64 events_seen;
+	u64 last_ts;
 	u32 workers_len, chunks_len;
 	struct worker workers[MAX_WORKERS];
 	struct chunk chunks[MAX_CHUNKS];
@@ -113,6 +117,9 @@ static int fill_chunk(struct text_trace *tt, struct chunk *chunk, bool *ret_end)
 			chunk->info.lines_unparsed++;
 			return 0;
 		}
+		/* A stack trace stays with its event. */
+		if (tt->filter)
+			newline = ks_stack_cut(chunk->text, newline);
 		tt->carry_len = len - (size_t)(newline + 1 - chunk->text);
 		memcpy(tt->carry, newline + 1, tt->carry_len);
 		len -= tt->carry_len;
@@ -162,7 +169,10 @@ static int parse_line(struct worker *worker, struct chunk *chunk, const char *li
 		return 0;
 	case KS_LINE_STACK:
 		info->lines_stack++;
-		return 0;
+		if (!worker->trace->filter)
+			return 0;
+		return ks_stack_line(&worker->stack, worker->parser, line, len, ev,
+				     chunk->events.items, chunk->events.len);
 	case KS_LINE_UNPARSED:
 		break;
 	}
@@ -178,6 +188,7 @@ static int parse_chunk(struct worker *worker, struct chunk *chunk)
 	const char *p = chunk->text, *end = p + chunk->len;
 	int table;
 
+	ks_stack_reader_init(&worker->stack, worker->trace->filter);
 	while (p < end) {
 		const char *newline = memchr(p, '\n', (size_t)(end - p));
 		size_t len = (size_t)((newline ? newline : end) - p);
@@ -318,7 +329,7 @@ static int learn_names(struct text_trace *tt, struct chunk *chunk)
 	return 0;
 }
 
-static void translate(struct chunk *chunk)
+static void translate(struct text_trace *tt, struct chunk *chunk)
 {
 	const struct worker *w = chunk->worker;
 	struct ks_event *ev = chunk->events.items, *end = ev + chunk->events.len;
@@ -332,6 +343,9 @@ static void translate(struct chunk *chunk)
 			ev->comm = w->ours[COMMS].items[ev->comm];
 		if (ev->gfp != KS_NONE)
 			ev->gfp = w->ours[GFPS].items[ev->gfp];
+		if (unlikely(ev->kind == KS_LOST) && !ev->ts)
+			ev->ts = tt->last_ts; /* its line has no time: it happened about here */
+		tt->last_ts = ev->ts;
 	}
 }
 
@@ -406,7 +420,7 @@ static int text_next(struct ks_trace *trace, struct ks_batch *ret_batch, struct 
 			return ks_diag_nomem(diag, "reading a text log");
 		if (!chunk->events.len)
 			continue;
-		translate(chunk);
+		translate(tt, chunk);
 		tt->events_seen += chunk->events.len;
 		*ret_batch = (struct ks_batch){ chunk->events.items, chunk->events.len };
 		return 0;
@@ -478,7 +492,8 @@ static int start_worker(struct text_trace *tt)
 
 /* === Public =============================================================================== */
 
-int ks_text_trace_open(struct ks_input *input, struct ks_trace **ret_trace, struct ks_diag *diag)
+int ks_text_trace_open(struct ks_input *input, const struct ks_frame_filter *filter,
+		       struct ks_trace **ret_trace, struct ks_diag *diag)
 {
 	struct text_trace *tt = calloc(1, sizeof(*tt));
 	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
@@ -490,6 +505,7 @@ int ks_text_trace_open(struct ks_input *input, struct ks_trace **ret_trace, stru
 		return ks_diag_nomem(diag, "opening a text log");
 	}
 	tt->input = input;
+	tt->filter = filter;
 	pthread_mutex_init(&tt->lock, NULL);
 	pthread_mutex_init(&tt->fill_lock, NULL);
 	pthread_cond_init(&tt->changed, NULL);

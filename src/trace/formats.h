@@ -6,10 +6,19 @@
 #include "trace/input.h"
 #include "trace/reader.h"
 
-#define KS_DB_MAGIC	"KSDB\r\n\x1a\n"
-#define KS_DB_MAGIC_LEN 8
+/* @filter may be NULL; else it stays as long as the trace. */
+int ks_text_trace_open(struct ks_input *input, const struct ks_frame_filter *filter,
+		       struct ks_trace **ret_trace, struct ks_diag *diag);
+int ks_tracedat_trace_open(struct ks_input *input, struct ks_trace **ret_trace,
+			   struct ks_diag *diag);
+int ks_perfdata_trace_open(struct ks_input *input, struct ks_trace **ret_trace,
+			   struct ks_diag *diag);
+/* One per-CPU file, which may be one of many; all of a directory; a list. */
+int ks_relay_file_open(struct ks_input *input, struct ks_trace **ret_trace, struct ks_diag *diag);
+int ks_relay_dir_open(const char *dir, struct ks_trace **ret_trace, struct ks_diag *diag);
+int ks_relay_files_open(const char *const *paths, size_t len, struct ks_trace **ret_trace,
+			struct ks_diag *diag);
 
-int ks_text_trace_open(struct ks_input *input, struct ks_trace **ret_trace, struct ks_diag *diag);
 int ks_ksdb_trace_open(struct ks_input *input, struct ks_trace **ret_trace, struct ks_diag *diag);
 
 #endif

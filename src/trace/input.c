@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <lzma.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -196,6 +197,83 @@ static int start_codec(struct ks_input *in, struct ks_diag *diag)
 	return ok ? 0 : ks_diag_nomem(diag, "starting a decompressor");
 }
 
+/* An unnamed file in $TMPDIR, or in /var/tmp, which is on a disk where /tmp is often memory. */
+static int open_spool(struct ks_diag *diag)
+{
+	const char *dir = getenv("TMPDIR");
+	char *path;
+	int fd;
+
+	if (!dir || !*dir)
+		dir = "/var/tmp";
+	fd = open(dir, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+	if (fd >= 0)
+		return fd;
+	if (asprintf(&path, "%s/kmemscope-XXXXXX", dir) < 0)
+		return ks_diag_nomem(diag, "opening a temporary file");
+	fd = mkostemp(path, O_CLOEXEC);
+	if (fd < 0)
+		fd = ks_diag_set(diag, -errno, "%s: cannot create a temporary file: %s", dir,
+				 strerror(errno));
+	else
+		unlink(path);
+	free(path);
+	return fd;
+}
+
+static int write_all(int fd, const u8 *data, size_t len)
+{
+	while (len) {
+		ssize_t n = write(fd, data, len);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -errno;
+		data += n;
+		len -= (size_t)n;
+	}
+	return 0;
+}
+
+/* Copies the whole content into a temporary file, which then takes the place of the descriptor. */
+static int spool(struct ks_input *in, struct ks_diag *diag)
+{
+	u8 *buf = malloc(RAW_SIZE);
+	size_t got = RAW_SIZE;
+	u64 total = 0;
+	int fd, err = 0;
+
+	if (!buf)
+		return ks_diag_nomem(diag, "copying a capture");
+	fd = open_spool(diag);
+	if (fd < 0) {
+		free(buf);
+		return fd;
+	}
+	while (!err && got == RAW_SIZE) {
+		err = ks_input_read(in, buf, RAW_SIZE, &got, diag);
+		if (err)
+			break;
+		err = write_all(fd, buf, got);
+		if (err)
+			ks_diag_set(diag, err,
+				    "%s: cannot copy it into a temporary file: %s; set TMPDIR to a "
+				    "directory with more room",
+				    in->name, strerror(-err));
+		total += got;
+	}
+	free(buf);
+	if (err) {
+		close(fd);
+		return err;
+	}
+	close(in->fd);
+	in->fd = fd;
+	in->total = total;
+	return 0;
+}
+
 /* === Public =============================================================================== */
 
 int ks_input_open(const char *path, struct ks_input **ret_input, struct ks_diag *diag)
@@ -305,6 +383,24 @@ int ks_input_peek(struct ks_input *in, const void **ret_data, size_t *ret_len, s
 	}
 	*ret_data = in->peek + in->peek_pos;
 	*ret_len = in->peek_len - in->peek_pos;
+	return 0;
+}
+
+int ks_input_random(struct ks_input *in, int *ret_fd, u64 *ret_size, struct ks_diag *diag)
+{
+	struct stat st;
+	int err = 0;
+
+	if (fstat(in->fd, &st))
+		return ks_diag_set(diag, -errno, "%s: %s", in->name, strerror(errno));
+	/* Standard input may be a file that was read halfway by somebody else: copy it as well. */
+	if (in->codec != CODEC_PLAIN || !S_ISREG(st.st_mode) ||
+	    lseek(in->fd, 0, SEEK_CUR) != (off_t)in->done)
+		err = spool(in, diag);
+	if (err)
+		return err;
+	*ret_fd = in->fd;
+	*ret_size = in->total;
 	return 0;
 }
 

@@ -23,6 +23,13 @@ int ks_input_read(struct ks_input *input, void *buf, size_t len, size_t *ret_got
 		  struct ks_diag *diag);
 
 /*
+ * For formats that are read at random: a descriptor for pread() and the number of bytes behind it.
+ * A pipe or a compressed file is copied into an unnamed temporary file first. The descriptor stays
+ * the input's.
+ */
+int ks_input_random(struct ks_input *input, int *ret_fd, u64 *ret_size, struct ks_diag *diag);
+
+/*
  * How far the file was read, compressed or not, of how much (0 = not known). May be called from
  * another thread than the reading one.
  */

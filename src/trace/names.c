@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/strbuf.h"
 #include "trace/event.h"
 
 /* === Data ================================================================================= */
@@ -80,6 +81,8 @@ static int parse_site(struct ks_arena *arena, const struct ks_str *text, struct 
 	if (plus) {
 		const char *slash = memchr(plus, '/', (size_t)(end - plus));
 
+		if (slash)
+			parse_hex(slash + 1, (size_t)(end - slash - 1), &site.extent);
 		if (parse_hex(plus + 1, (size_t)((slash ? slash : end) - plus - 1), &site.offset))
 			end = plus;
 	}
@@ -115,6 +118,7 @@ void ks_names_deinit(struct ks_names *names)
 	ks_intern_deinit(&names->caches);
 	ks_intern_deinit(&names->comms);
 	ks_intern_deinit(&names->gfps);
+	ks_vec_free(&names->gfp_masks);
 }
 
 u32 ks_sites_add(struct ks_sites *sites, const char *text, size_t len)
@@ -129,5 +133,26 @@ u32 ks_sites_add(struct ks_sites *sites, const char *text, size_t len)
 		return KS_NONE;
 	if (parse_site(&sites->texts.arena, &str, &sites->sites.items[id]))
 		return KS_NONE;
+	return id;
+}
+
+u32 ks_sites_add_addr(struct ks_sites *sites, u64 addr, const char *text, size_t len)
+{
+	u32 id = ks_sites_add(sites, text, len);
+	struct ks_strbuf sb;
+
+	if (id == KS_NONE)
+		return id;
+	if (!sites->sites.items[id].addr)
+		sites->sites.items[id].addr = addr;
+	if (sites->sites.items[id].addr == addr)
+		return id;
+	ks_strbuf_init(&sb);
+	ks_strbuf_add(&sb, text, len);
+	ks_strbuf_printf(&sb, "@%llx", (unsigned long long)addr);
+	id = sb.failed ? KS_NONE : ks_sites_add(sites, sb.s, sb.len);
+	ks_strbuf_deinit(&sb);
+	if (id != KS_NONE)
+		sites->sites.items[id].addr = addr;
 	return id;
 }

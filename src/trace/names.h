@@ -12,6 +12,7 @@ struct ks_site {
 	const char *module; /* "ext4"; "" = the kernel itself */
 	u64 addr;	    /* 0 = the trace gives no address */
 	u64 offset;	    /* into func */
+	u64 extent;	    /* size of func; 0 = not said */
 };
 
 struct ks_sites {
@@ -24,6 +25,7 @@ struct ks_names {
 	struct ks_intern caches;
 	struct ks_intern comms;
 	struct ks_intern gfps;
+	KS_VEC(u64) gfp_masks; /* by id in gfps, where the capture has them as numbers */
 };
 
 int ks_names_init(struct ks_names *names);
@@ -35,9 +37,15 @@ void ks_names_deinit(struct ks_names *names);
  */
 u32 ks_sites_add(struct ks_sites *sites, const char *text, size_t len);
 
+/*
+ * The id of the site at @addr, which the capture's symbols spell @text. An address is a site of its
+ * own even where two functions share a name: the second gets "@address" behind its text.
+ */
+u32 ks_sites_add_addr(struct ks_sites *sites, u64 addr, const char *text, size_t len);
+
 static inline const struct ks_site *ks_sites_get(const struct ks_sites *sites, u32 id)
 {
-	static const struct ks_site unknown = { "", "", "", 0, 0 };
+	static const struct ks_site unknown = { .text = "", .func = "", .module = "" };
 
 	return id < sites->sites.len ? &sites->sites.items[id] : &unknown;
 }

@@ -5,8 +5,11 @@
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "trace/formats.h"
+#include "trace/ksdb-format.h"
+#include "trace/relay.h"
 
 /* === Data ================================================================================= */
 
@@ -20,10 +23,10 @@ static const struct {
 	size_t magic_len;
 	int (*open)(struct ks_input *input, struct ks_trace **ret_trace, struct ks_diag *diag);
 } formats[] = {
-	{ "a kmemscope DB", KS_DB_MAGIC, KS_DB_MAGIC_LEN, NULL },
-	{ "a trace-cmd trace.dat", "\x17\x08\x44tracing", 10, NULL },
-	{ "a perf.data file", "PERFILE2", 8, NULL },
-	{ "a perf.data file", "2ELIFREP", 8, NULL },
+	{ "a kmemscope DB", KS_DB_MAGIC, KS_DB_MAGIC_LEN, ks_ksdb_trace_open },
+	{ "a trace-cmd trace.dat", "\x17\x08\x44tracing", 10, ks_tracedat_trace_open },
+	{ "a perf.data file", "PERFILE2", 8, ks_perfdata_trace_open },
+	{ "a perf.data file", "2ELIFREP", 8, ks_perfdata_trace_open },
 	{ "an ELF file",
 	  "\x7f"
 	  "ELF",
@@ -59,16 +62,28 @@ void ks_trace_deinit(struct ks_trace *trace)
 	for (i = 0; i < trace->info.unparsed.len; i++)
 		free(trace->info.unparsed.items[i]);
 	ks_vec_free(&trace->info.unparsed);
+	ks_vec_free(&trace->info.cpus);
 	ks_names_deinit(&trace->names);
 }
 
 int ks_trace_open(const char *path, struct ks_trace **ret_trace, struct ks_diag *diag)
 {
+	return ks_trace_open_blaming(path, NULL, ret_trace, diag);
+}
+
+int ks_trace_open_blaming(const char *path, const struct ks_frame_filter *filter,
+			  struct ks_trace **ret_trace, struct ks_diag *diag)
+{
 	struct ks_input *input;
+	struct stat st;
 	const void *head;
 	size_t len, i;
-	int err = ks_input_open(path, &input, diag);
+	bool swap;
+	int err;
 
+	if (strcmp(path, "-") && !stat(path, &st) && S_ISDIR(st.st_mode))
+		return ks_relay_dir_open(path, ret_trace, diag);
+	err = ks_input_open(path, &input, diag);
 	if (err)
 		return err;
 	err = ks_input_peek(input, &head, &len, diag);
@@ -89,6 +104,8 @@ int ks_trace_open(const char *path, struct ks_trace **ret_trace, struct ks_diag 
 				  ks_input_name(input), formats[i].what);
 		goto fail;
 	}
+	if (ks_relay_probe(head, len, &swap))
+		return ks_relay_file_open(input, ret_trace, diag);
 	if (!looks_like_text(head, len)) {
 		err = ks_diag_set(
 			diag, KS_EBADINPUT,
@@ -97,10 +114,18 @@ int ks_trace_open(const char *path, struct ks_trace **ret_trace, struct ks_diag 
 			len > 1 ? ((const u8 *)head)[1] : 0);
 		goto fail;
 	}
-	return ks_text_trace_open(input, ret_trace, diag);
+	return ks_text_trace_open(input, filter, ret_trace, diag);
 fail:
 	ks_input_close(input);
 	return err;
+}
+
+int ks_trace_open_files(const char *const *paths, size_t len, struct ks_trace **ret_trace,
+			struct ks_diag *diag)
+{
+	if (len == 1)
+		return ks_trace_open(paths[0], ret_trace, diag);
+	return ks_relay_files_open(paths, len, ret_trace, diag);
 }
 
 void ks_trace_close(struct ks_trace *trace)

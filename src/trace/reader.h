@@ -11,6 +11,17 @@
 #include "trace/event.h"
 #include "trace/names.h"
 
+/* One CPU of one buffer of a binary capture. */
+struct ks_cpu_info {
+	u32 cpu;
+	u64 events;	  /* ours, in all */
+	u64 lost;	  /* counted ones */
+	u64 lost_windows; /* gaps, counted or not */
+	u64 first_ts, last_ts;
+	u64 backwards; /* time stamps or sequence numbers that are smaller than the one before */
+	u64 bad;       /* records or pages that are damaged */
+};
+
 /* What a capture says of itself beside its events; complete once the last batch was read. */
 struct ks_trace_info {
 	const char *format;    /* "ftrace text", "kmemscope DB", ... */
@@ -21,7 +32,13 @@ struct ks_trace_info {
 	u64 lines_stack;       /* stack-trace lines */
 	u64 lines_unparsed;    /* what is left: not understood */
 	u64 overwritten;       /* events that the kernel's ring overwrote before the log begins */
-	bool ptrs_hashed;      /* addresses are the kernel's hashes: they pair, but may collide */
+	u64 events_other;      /* binary only: events that are not ours */
+	u64 events_stack;      /* kernel_stack records */
+	u64 events_self;       /* of the recorder's own objects, left out */
+	u64 records_bad;       /* records and pages that cannot be right */
+	bool unfinished; /* the recorder was killed: the file ends with the last whole block */
+	KS_VEC(struct ks_cpu_info) cpus; /* binary only */
+	bool ptrs_hashed;	 /* addresses are the kernel's hashes: they pair, but may collide */
 	KS_VEC(char *) unparsed; /* the first few of them, as they are */
 };
 
@@ -49,8 +66,28 @@ struct ks_trace {
 	struct ks_trace_info info;
 };
 
-/* Opens a capture; "-" is standard input. Compressed files are read as they are. */
+/* Which frames of a stack trace to pass over; called from any thread. */
+struct ks_frame_filter {
+	bool (*skip)(const void *ctx, const char *func, size_t len);
+	const void *ctx;
+};
+
+/*
+ * The same as ks_trace_open(), but the site of an event that the filter skips becomes the first frame
+ * of its stack trace, further out, that it does not. Where there is no stack trace, all stays as it is.
+ */
+int ks_trace_open_blaming(const char *path, const struct ks_frame_filter *filter,
+			  struct ks_trace **ret_trace, struct ks_diag *diag);
+
+/*
+ * Opens a capture; "-" is standard input, a directory holds the files of a kmemtrace capture.
+ * Compressed files are read as they are.
+ */
 int ks_trace_open(const char *path, struct ks_trace **ret_trace, struct ks_diag *diag);
+
+/* The same for a list of files: the per-CPU files of one kmemtrace capture, or a single path. */
+int ks_trace_open_files(const char *const *paths, size_t len, struct ks_trace **ret_trace,
+			struct ks_diag *diag);
 void ks_trace_close(struct ks_trace *trace);
 
 static inline int ks_trace_next(struct ks_trace *trace, struct ks_batch *ret_batch,

@@ -15,6 +15,7 @@
 
 #include <string.h>
 
+#include "base/hash.h"
 #include "trace/text-scan.h"
 
 /* === Internals ============================================================================ */
@@ -280,7 +281,7 @@ static const struct ks_prefix *recall(struct ks_header_parser *parser, const cha
 		const struct ks_prefix *prefix = &parser->prefixes[at];
 
 		if (prefix->len && prefix->len < len && ks_is_digit(line[prefix->len]) &&
-		    !memcmp(line, prefix->text, prefix->len)) {
+		    ks_same_bytes(line, prefix->text, prefix->len)) {
 			parser->last = at;
 			return prefix;
 		}

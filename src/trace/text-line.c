@@ -9,12 +9,29 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "trace/text-header.h"
 #include "trace/text-scan.h"
 
 /* === Data ================================================================================= */
 
+enum { MEMO_MAX = 128 };
+
+/*
+ * A site mostly allocates or frees the same thing: what follows its pointer is then the same text
+ * again, and has the same meaning.
+ */
+struct memo {
+	u64 bytes_req, bytes_alloc;
+	u32 cache, gfp;
+	s32 node;
+	u8 kind;
+	u8 len; /* 0 = nothing yet */
+	char text[MEMO_MAX];
+};
+
 struct ks_line_parser {
+	KS_VEC(struct memo) memos; /* by site */
 	struct ks_names names;
 	struct ks_header_parser headers;
 	u64 ptrs_wide, ptrs_low;
@@ -49,7 +66,7 @@ enum seen {
 	SEEN_ORDER = 1 << 6,
 };
 
-enum { PAGE_SHIFT = 12, MAX_ORDER = 40 };
+enum { PAGE_SHIFT = 12, MAX_ORDER = 19 };
 
 /* === Internals: fields ==================================================================== */
 
@@ -120,10 +137,11 @@ static bool scan_ptr(struct ks_line_parser *parser, const char **p, const char *
 static bool scan_cache(struct ks_line_parser *parser, const char **p, const char *end,
 		       u32 *ret_cache)
 {
-	const char *start = *p, *next;
+	const char *start = *p, *next = ks_find_blank(start, end);
 
-	next = memmem(start, (size_t)(end - start), " bytes_req=", 11);
-	*p = next ? next : end;
+	while (next < end && !((size_t)(end - next) > 11 && !memcmp(next, " bytes_req=", 11)))
+		next = ks_find_blank(next + 1, end);
+	*p = next;
 	return interned(parser, ks_intern_add(&parser->names.caches, start, (size_t)(*p - start)),
 			ret_cache);
 }
@@ -203,6 +221,49 @@ static bool scan_fields(struct ks_line_parser *parser, const char *p, const char
 	}
 }
 
+static bool recall_tail(const struct ks_line_parser *parser, const char *tail, const char *end,
+			struct ks_event *ev)
+{
+	const struct memo *memo;
+
+	if (ev->site >= parser->memos.len)
+		return false;
+	memo = &parser->memos.items[ev->site];
+	if (!memo->len || memo->len != end - tail || memo->kind != ev->kind ||
+	    !ks_same_bytes(memo->text, tail, memo->len))
+		return false;
+	ev->bytes_req = memo->bytes_req;
+	ev->bytes_alloc = memo->bytes_alloc;
+	ev->cache = memo->cache;
+	ev->gfp = memo->gfp;
+	ev->node = memo->node;
+	return true;
+}
+
+static bool remember_tail(struct ks_line_parser *parser, const char *tail, const char *end,
+			  const struct ks_event *ev)
+{
+	struct memo *memo;
+
+	if (end - tail > MEMO_MAX)
+		return true;
+	while (parser->memos.len <= ev->site)
+		if (!ks_vec_push(&parser->memos)) {
+			parser->nomem = true;
+			return true;
+		}
+	memo = &parser->memos.items[ev->site];
+	memo->bytes_req = ev->bytes_req;
+	memo->bytes_alloc = ev->bytes_alloc;
+	memo->cache = ev->cache;
+	memo->gfp = ev->gfp;
+	memo->node = ev->node;
+	memo->kind = ev->kind;
+	memo->len = (u8)(end - tail);
+	memcpy(memo->text, tail, memo->len);
+	return true;
+}
+
 /*
  * The order in which every kernel so far prints the fields of a slab event, without a look at any
  * other: most of a log takes this way. False: something is different, so look for names instead.
@@ -210,22 +271,27 @@ static bool scan_fields(struct ks_line_parser *parser, const char *p, const char
 static bool scan_slab_fast(struct ks_line_parser *parser, const char *p, const char *end,
 			   struct ks_event *ev)
 {
+	const char *tail;
+
 	if (!ks_eat(&p, end, "call_site=") || !scan_site(parser, &p, end, &ev->site) ||
 	    !ks_eat(&p, end, " ptr=") || !scan_ptr(parser, &p, end, &ev->ptr, &ev->flags))
 		return false;
+	tail = p;
+	if (recall_tail(parser, tail, end, ev))
+		return true;
 	if (ks_eat(&p, end, " name=") && !scan_cache(parser, &p, end, &ev->cache))
 		return false;
 	if (!ks_kind_is_alloc(ev->kind))
-		return p == end;
+		return p == end ? remember_tail(parser, tail, end, ev) : false;
 	if (!ks_eat(&p, end, " bytes_req=") || !ks_scan_dec(&p, end, &ev->bytes_req) ||
 	    !ks_eat(&p, end, " bytes_alloc=") || !ks_scan_dec(&p, end, &ev->bytes_alloc) ||
 	    !ks_eat(&p, end, " gfp_flags=") || !scan_gfp(parser, &p, end, &ev->gfp))
 		return false;
 	if (ks_eat(&p, end, " node=") && !scan_node(&p, end, &ev->node))
 		return false;
-	return p == end || ks_eat(&p, end, " accounted=true") || ks_eat(&p, end, " accounted=false")
-		       ? p == end
-		       : false;
+	if (p < end && !ks_eat(&p, end, " accounted=true") && !ks_eat(&p, end, " accounted=false"))
+		return false;
+	return p == end ? remember_tail(parser, tail, end, ev) : false;
 }
 
 /* === Internals: events ==================================================================== */
@@ -254,10 +320,21 @@ static bool finish_page(struct ks_event *ev, unsigned int seen)
 	return true;
 }
 
+static void blank_fields(struct ks_event *ev)
+{
+	ev->ptr = 0;
+	ev->bytes_req = 0;
+	ev->bytes_alloc = 0;
+	ev->site = KS_NONE;
+	ev->cache = KS_NONE;
+	ev->gfp = KS_NONE;
+	ev->node = -1;
+	ev->flags = 0;
+}
+
 static enum ks_line_class parse_event(struct ks_line_parser *parser, const char *p, const char *end,
 				      struct ks_event *ev)
 {
-	struct ks_event blank = *ev;
 	unsigned int seen = 0;
 	bool ok;
 
@@ -273,7 +350,7 @@ static enum ks_line_class parse_event(struct ks_line_parser *parser, const char 
 	if (!ks_kind_is_page(ev->kind)) {
 		if (likely(scan_slab_fast(parser, p, end, ev)))
 			return KS_LINE_EVENT;
-		*ev = blank;
+		blank_fields(ev);
 	}
 	ok = scan_fields(parser, p, end, ev, &seen) &&
 	     (ks_kind_is_page(ev->kind) ? finish_page(ev, seen) : finish_slab(ev, seen));
@@ -380,6 +457,7 @@ void ks_line_parser_free(struct ks_line_parser *parser)
 	if (!parser)
 		return;
 	ks_names_deinit(&parser->names);
+	ks_vec_free(&parser->memos);
 	free(parser);
 }
 
@@ -399,44 +477,42 @@ void ks_line_parser_ptr_stats(const struct ks_line_parser *parser, u64 *ret_wide
 	*ret_low = parser->ptrs_low;
 }
 
+u32 ks_line_parser_add_site(struct ks_line_parser *parser, const char *text, size_t len)
+{
+	return ks_sites_add(&parser->names.sites, text, len);
+}
+
 int ks_line_parse(struct ks_line_parser *parser, const char *line, size_t len,
 		  enum ks_line_class *ret_class, struct ks_event *ret_event)
 {
-	struct ks_event ev = {
-		.site = KS_NONE,
-		.cache = KS_NONE,
-		.comm = KS_NONE,
-		.gfp = KS_NONE,
-		.stack = KS_NONE,
-		.pid = KS_PID_UNKNOWN,
-		.node = -1,
-		.cpu = KS_CPU_UNKNOWN,
-	};
 	const char *p = line, *end = line + len;
+	struct ks_event *ev = ret_event;
 	enum ks_line_class class;
 
+	*ev = (struct ks_event){
+		.comm = KS_NONE, .stack = KS_NONE, .pid = KS_PID_UNKNOWN, .cpu = KS_CPU_UNKNOWN
+	};
+	blank_fields(ev);
 	while (end > line && (end[-1] == '\r' || end[-1] == ' '))
 		end--;
-	if (!ks_header_parse(&parser->headers, &parser->names.comms, &p, end, &ev)) {
-		class = parse_headerless(parser, line, end, &ev);
+	if (!ks_header_parse(&parser->headers, &parser->names.comms, &p, end, ev)) {
+		class = parse_headerless(parser, line, end, ev);
 	} else {
-		parser->nomem |= ev.comm == KS_NONE;
+		parser->nomem |= ev->comm == KS_NONE;
 		ks_skip_spaces(&p, end);
 		(void)ks_eat(&p, end, "kmem:"); /* perf puts the subsystem in front */
-		if (likely(scan_event_name(&p, end, &ev.kind))) {
-			class = parse_event(parser, p, end, &ev);
+		if (likely(scan_event_name(&p, end, &ev->kind))) {
+			class = parse_event(parser, p, end, ev);
 		} else if (ks_eat(&p, end, "PERF_RECORD_LOST lost ")) {
-			ev.kind = KS_LOST;
-			class = ks_scan_dec(&p, end, &ev.bytes_req) ? KS_LINE_EVENT
-								    : KS_LINE_UNPARSED;
+			ev->kind = KS_LOST;
+			class = ks_scan_dec(&p, end, &ev->bytes_req) ? KS_LINE_EVENT
+								     : KS_LINE_UNPARSED;
 		} else if (memmem(p, (size_t)(end - p), "<stack trace", 12)) {
 			class = KS_LINE_STACK;
 		} else {
 			class = KS_LINE_OTHER_EVENT;
 		}
 	}
-	if (class == KS_LINE_EVENT || class == KS_LINE_OVERWRITTEN)
-		*ret_event = ev;
 	*ret_class = class;
 	return parser->nomem ? -ENOMEM : 0;
 }

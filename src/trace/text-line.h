@@ -33,11 +33,15 @@ void ks_line_parser_free(struct ks_line_parser *parser);
 const struct ks_names *ks_line_parser_names(const struct ks_line_parser *parser);
 enum ks_line_clock ks_line_parser_clock(const struct ks_line_parser *parser);
 
+/* The number of a site that is not in an event's own line; KS_NONE for lack of memory. */
+u32 ks_line_parser_add_site(struct ks_line_parser *parser, const char *text, size_t len);
+
 /* How many addresses it saw, and how many of them had no bit set in the upper half. */
 void ks_line_parser_ptr_stats(const struct ks_line_parser *parser, u64 *ret_wide, u64 *ret_low);
 
 /*
- * Reads the line without its newline. -ENOMEM is the only error. KS_LINE_SLACK bytes behind the line
+ * Reads the line without its newline; *ret_event is scratch where the class says that there is
+ * none. -ENOMEM is the only error. KS_LINE_SLACK bytes behind the line
  * must be readable, whatever they hold: numbers are read a word at a time.
  */
 enum { KS_LINE_SLACK = 16 };

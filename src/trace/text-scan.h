@@ -114,14 +114,36 @@ static inline bool ks_scan_hex(const char **p, const char *end, u64 *ret_value, 
 	return true;
 }
 
+/* The first blank at or behind @s, or @end. Looks at eight bytes at once, up to seven behind @end. */
+static inline const char *ks_find_blank(const char *s, const char *end)
+{
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+	const u64 ones = 0x0101010101010101ull;
+	u64 w;
+
+	for (; s < end; s += 8) {
+		memcpy(&w, s, 8);
+		w ^= ones * ' ';
+		w = (w - ones) & ~w & ones << 7; /* the lowest bit set is that of the first blank */
+		if (w) {
+			s += __builtin_ctzll(w) / 8;
+			break;
+		}
+	}
+	return s < end ? s : end;
+#else
+	while (s < end && *s != ' ')
+		s++;
+	return s;
+#endif
+}
+
 /* A word up to the next blank or the end; never empty. */
 static inline bool ks_scan_word(const char **p, const char *end, const char **ret_word,
 				size_t *ret_len)
 {
-	const char *s = *p;
+	const char *s = ks_find_blank(*p, end);
 
-	while (s < end && *s != ' ' && *s != '\t')
-		s++;
 	if (s == *p)
 		return false;
 	*ret_word = *p;

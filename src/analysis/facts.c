@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: LGPL-2.1-only
+/* What is known of a capture as a whole. */
+#include "analysis/facts.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/pack.h"
+
+/* === Internals ============================================================================ */
+
+/* The plain counters, in the order of the file. */
+static size_t counters_of(struct ks_facts *facts, u64 *ret[], size_t cap)
+{
+	u64 *all[] = { &facts->first_ts,       &facts->last_ts,		  &facts->lines,
+		       &facts->lines_comment,  &facts->lines_other_event, &facts->lines_stack,
+		       &facts->misuses_dropped };
+
+	memcpy(ret, all, ks_min(sizeof(all), cap * sizeof(*ret)));
+	return ARRAY_SIZE(all);
+}
+
+enum { COUNTERS = 8 };
+
+static void unpack_text(struct ks_bytes *b, char *to, size_t cap)
+{
+	size_t len = 0;
+	const char *s = ks_bytes_string(b, &len);
+
+	if (!s)
+		return;
+	len = ks_min(len, cap - 1);
+	memcpy(to, s, len);
+	to[len] = '\0';
+}
+
+/* More counters than we know are a newer program's: the DB's version would tell. */
+static void unpack_counts(struct ks_bytes *b, u64 *to, u64 known)
+{
+	u64 count = ks_bytes_varint(b), i;
+
+	if (count != known) {
+		b->overrun = true;
+		return;
+	}
+	for (i = 0; i < count; i++)
+		to[i] = ks_bytes_varint(b);
+}
+
+static int unpack_misuses(struct ks_facts *facts, struct ks_bytes *b)
+{
+	u64 count = ks_bytes_varint(b), i;
+
+	for (i = 0; i < count && !b->overrun; i++) {
+		struct ks_facts_misuse *item = ks_vec_push(&facts->misuses);
+
+		if (!item)
+			return -ENOMEM;
+		item->what = (enum ks_quality)ks_bytes_varint(b);
+		item->misuse.alloc_site = (u32)ks_bytes_varint(b) - 1;
+		item->misuse.free_site = (u32)ks_bytes_varint(b) - 1;
+		item->misuse.count = ks_bytes_varint(b);
+		item->misuse.first_ts = ks_bytes_varint(b);
+		item->misuse.ptr = ks_bytes_varint(b);
+		if (item->what >= KS_QUALITIES)
+			return KS_EBADINPUT;
+	}
+	return 0;
+}
+
+static int unpack_samples(struct ks_facts *facts, struct ks_bytes *b)
+{
+	u64 count = ks_bytes_varint(b), i;
+
+	for (i = 0; i < count && !b->overrun; i++) {
+		size_t len;
+		const char *s = ks_bytes_string(b, &len);
+		char **sample;
+
+		if (!s)
+			return KS_EBADINPUT;
+		sample = ks_vec_push(&facts->unparsed);
+		if (!sample)
+			return -ENOMEM;
+		*sample = strndup(s, len);
+		if (!*sample)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+static const char *site_label(struct ks_places *places, struct ks_arena *arena, u32 site)
+{
+	const struct ks_place *place;
+
+	if (site == KS_NONE)
+		return "";
+	place = ks_places_get(places, site);
+	return place ? ks_arena_strndup(arena, place->label, strlen(place->label)) : NULL;
+}
+
+/* === Public =============================================================================== */
+
+int ks_facts_init(struct ks_facts *facts, const struct ks_matcher *m,
+		  const struct ks_trace_info *info)
+{
+	size_t i, what;
+
+	memset(facts, 0, sizeof(*facts));
+	snprintf(facts->format, sizeof(facts->format), "%s", info->format);
+	snprintf(facts->clock, sizeof(facts->clock), "%s", info->clock);
+	memcpy(facts->events, m->events, sizeof(facts->events));
+	memcpy(facts->quality, m->quality, sizeof(facts->quality));
+	facts->quality[KS_Q_UNPARSED] += info->lines_unparsed + info->records_bad;
+	facts->quality[KS_Q_SELF] += info->events_self;
+	facts->quality[KS_Q_OVERWRITTEN] += info->overwritten;
+	facts->first_ts = m->first_ts;
+	facts->last_ts = m->last_ts;
+	facts->lines = info->lines;
+	facts->lines_comment = info->lines_comment;
+	facts->lines_other_event = info->lines_other_event + info->events_other;
+	facts->lines_stack = info->lines_stack;
+	facts->ptrs_hashed = info->ptrs_hashed;
+	for (what = 0; what < KS_QUALITIES; what++) {
+		const struct ks_misuses *misuses = &m->misuses[what];
+
+		facts->misuses_dropped += misuses->dropped;
+		for (i = 0; i < misuses->items.len; i++) {
+			struct ks_facts_misuse *item = ks_vec_push(&facts->misuses);
+
+			if (!item)
+				return -ENOMEM;
+			item->what = (enum ks_quality)what;
+			item->misuse = misuses->items.items[i];
+		}
+	}
+	for (i = 0; i < info->unparsed.len; i++) {
+		char **sample = ks_vec_push(&facts->unparsed);
+
+		if (!sample)
+			return -ENOMEM;
+		*sample = strdup(info->unparsed.items[i]);
+		if (!*sample)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+void ks_facts_deinit(struct ks_facts *facts)
+{
+	size_t i;
+
+	for (i = 0; i < facts->unparsed.len; i++)
+		free(facts->unparsed.items[i]);
+	ks_vec_free(&facts->unparsed);
+	ks_vec_free(&facts->misuses);
+}
+
+void ks_facts_pack(const struct ks_facts *facts, struct ks_strbuf *sb)
+{
+	struct ks_facts copy = *facts;
+	u64 *counters[COUNTERS];
+	size_t n = counters_of(&copy, counters, COUNTERS), i;
+
+	ks_pack_string(sb, facts->format, strlen(facts->format));
+	ks_pack_string(sb, facts->clock, strlen(facts->clock));
+	ks_pack_varint(sb, facts->ptrs_hashed);
+	for (i = 0; i < n; i++)
+		ks_pack_varint(sb, *counters[i]);
+	ks_pack_varint(sb, KS_KINDS);
+	for (i = 0; i < KS_KINDS; i++)
+		ks_pack_varint(sb, facts->events[i]);
+	ks_pack_varint(sb, KS_QUALITIES);
+	for (i = 0; i < KS_QUALITIES; i++)
+		ks_pack_varint(sb, facts->quality[i]);
+	ks_pack_varint(sb, facts->misuses.len);
+	for (i = 0; i < facts->misuses.len; i++) {
+		const struct ks_misuse *misuse = &facts->misuses.items[i].misuse;
+
+		ks_pack_varint(sb, facts->misuses.items[i].what);
+		ks_pack_varint(sb, (u32)(misuse->alloc_site + 1));
+		ks_pack_varint(sb, (u32)(misuse->free_site + 1));
+		ks_pack_varint(sb, misuse->count);
+		ks_pack_varint(sb, misuse->first_ts);
+		ks_pack_varint(sb, misuse->ptr);
+	}
+	ks_pack_varint(sb, facts->unparsed.len);
+	for (i = 0; i < facts->unparsed.len; i++)
+		ks_pack_string(sb, facts->unparsed.items[i], strlen(facts->unparsed.items[i]));
+}
+
+int ks_facts_unpack(struct ks_facts *facts, struct ks_bytes *b)
+{
+	u64 *counters[COUNTERS];
+	size_t n, i;
+	int err;
+
+	memset(facts, 0, sizeof(*facts));
+	n = counters_of(facts, counters, COUNTERS);
+	unpack_text(b, facts->format, sizeof(facts->format));
+	unpack_text(b, facts->clock, sizeof(facts->clock));
+	facts->ptrs_hashed = ks_bytes_varint(b);
+	for (i = 0; i < n; i++)
+		*counters[i] = ks_bytes_varint(b);
+	unpack_counts(b, facts->events, KS_KINDS);
+	unpack_counts(b, facts->quality, KS_QUALITIES);
+	err = unpack_misuses(facts, b);
+	if (!err)
+		err = unpack_samples(facts, b);
+	return err ? err : b->overrun ? KS_EBADINPUT : 0;
+}
+
+int ks_facts_fill(const struct ks_facts *facts, struct ks_places *places, struct ks_model *model)
+{
+	size_t i;
+
+	model->format = ks_arena_strndup(&model->arena, facts->format, strlen(facts->format));
+	model->clock = ks_arena_strndup(&model->arena, facts->clock, strlen(facts->clock));
+	if (!model->format || !model->clock)
+		return -ENOMEM;
+	memcpy(model->events, facts->events, sizeof(model->events));
+	memcpy(model->quality, facts->quality, sizeof(model->quality));
+	for (i = 0; i < KS_KINDS; i++)
+		model->events_total += i == KS_LOST ? 0 : facts->events[i];
+	model->first_ts = facts->first_ts;
+	model->last_ts = facts->last_ts;
+	model->lines = facts->lines;
+	model->lines_comment = facts->lines_comment;
+	model->lines_other_event = facts->lines_other_event;
+	model->lines_stack = facts->lines_stack;
+	model->ptrs_hashed = facts->ptrs_hashed;
+	model->findings_dropped = facts->misuses_dropped;
+	model->sites = places->names->sites.sites.len;
+	model->caches = places->names->caches.strs.len;
+	model->comms = places->names->comms.strs.len;
+	for (i = 0; i < facts->misuses.len; i++) {
+		const struct ks_facts_misuse *item = &facts->misuses.items[i];
+		struct ks_finding *finding = ks_vec_push(&model->findings);
+
+		if (!finding)
+			return -ENOMEM;
+		finding->what = item->what;
+		finding->alloc_site = site_label(places, &model->arena, item->misuse.alloc_site);
+		finding->free_site = site_label(places, &model->arena, item->misuse.free_site);
+		finding->count = item->misuse.count;
+		finding->first_ts = item->misuse.first_ts;
+		finding->ptr = item->misuse.ptr;
+		if (!finding->alloc_site || !finding->free_site)
+			return -ENOMEM;
+	}
+	for (i = 0; i < facts->unparsed.len; i++) {
+		const char **sample = ks_vec_push(&model->unparsed);
+
+		if (!sample)
+			return -ENOMEM;
+		*sample = ks_arena_strndup(&model->arena, facts->unparsed.items[i],
+					   strlen(facts->unparsed.items[i]));
+		if (!*sample)
+			return -ENOMEM;
+	}
+	return 0;
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: LGPL-2.1-only */
+/*
+ * What is known of a capture as a whole, whatever the grouping and the filter. A DB keeps it ready.
+ */
+#ifndef KS_ANALYSIS_FACTS_H
+#define KS_ANALYSIS_FACTS_H
+
+#include "analysis/match.h"
+#include "analysis/places.h"
+#include "base/bytes.h"
+#include "base/strbuf.h"
+#include "trace/reader.h"
+
+struct ks_facts_misuse {
+	enum ks_quality what;
+	struct ks_misuse misuse;
+};
+
+struct ks_facts {
+	char format[32], clock[16];
+	u64 events[KS_KINDS];
+	u64 first_ts, last_ts;
+	u64 lines, lines_comment, lines_other_event, lines_stack;
+	bool ptrs_hashed;
+	u64 quality[KS_QUALITIES];
+	u64 misuses_dropped;
+	KS_VEC(struct ks_facts_misuse) misuses;
+	KS_VEC(char *) unparsed;
+};
+
+/* Of a run that is over. deinit accepts a zeroed struct. */
+int ks_facts_init(struct ks_facts *facts, const struct ks_matcher *m,
+		  const struct ks_trace_info *info);
+void ks_facts_deinit(struct ks_facts *facts);
+
+void ks_facts_pack(const struct ks_facts *facts, struct ks_strbuf *sb);
+
+/* KS_EBADINPUT when the bytes make no sense; @facts is to be deinited in any case. */
+int ks_facts_unpack(struct ks_facts *facts, struct ks_bytes *b);
+
+int ks_facts_fill(const struct ks_facts *facts, struct ks_places *places, struct ks_model *model);
+
+#endif

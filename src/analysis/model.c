@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: LGPL-2.1-only
+/* Names of what the model holds. */
+#include "analysis/model.h"
+
+#include <stdlib.h>
+
+/* === Data ================================================================================= */
+
+static const char *const by_names[] = {
+	[KS_BY_SITE] = "site",	 [KS_BY_FUNCTION] = "function", [KS_BY_MODULE] = "module",
+	[KS_BY_CACHE] = "cache", [KS_BY_SIZE] = "size",		[KS_BY_PID] = "pid",
+	[KS_BY_COMM] = "comm",	 [KS_BY_CPU] = "cpu",		[KS_BY_NODE] = "node",
+	[KS_BY_GFP] = "gfp",
+};
+_Static_assert(ARRAY_SIZE(by_names) == KS_BYS, "a name for every grouping");
+
+static const struct {
+	const char *name;
+	const char *text;
+	bool is_loss;
+} qualities[] = {
+	[KS_Q_LOST_EVENTS] = { "lost_events", "events lost by the capture", true },
+	[KS_Q_LOST_WINDOWS] = { "lost_windows", "places where events were lost", true },
+	[KS_Q_OVERWRITTEN] = { "overwritten", "events overwritten before the log begins", true },
+	[KS_Q_UNPARSED] = { "unparsed", "lines not understood", false },
+	[KS_Q_IMPOSSIBLE] = { "impossible", "records that cannot be true", false },
+	[KS_Q_UNPAIRABLE] = { "unpairable", "events without an address to pair by", false },
+	[KS_Q_BACKWARDS] = { "backwards", "events earlier than the one before", false },
+	[KS_Q_FAILED_ALLOCS] = { "failed_allocs", "failed allocations", false },
+	[KS_Q_NULL_FREES] = { "null_frees", "frees of NULL", false },
+	[KS_Q_FREES_BEFORE] = { "frees_before", "frees of objects not seen allocated", false },
+	[KS_Q_IMPLIED_FREES] = { "implied_frees",
+				 "implied frees (address allocated again, free not seen)", false },
+	[KS_Q_SECOND_FREES] = { "second_frees",
+				"second frees (double free, or an allocation not seen)", false },
+	[KS_Q_KFREE_OF_CACHE] = { "kfree_of_cache",
+				  "kfree of kmem_cache memory (legal since Linux 6.4)", false },
+	[KS_Q_CACHE_FREE_OF_KMALLOC] = { "cache_free_of_kmalloc",
+					 "kmem_cache_free of kmalloc memory", false },
+	[KS_Q_SHORT_ALLOCS] = { "short_allocs", "allocations smaller than requested", false },
+	[KS_Q_SELF] = { "self_events", "events of the recorder itself, left out", false },
+};
+_Static_assert(ARRAY_SIZE(qualities) == KS_QUALITIES, "a name for every counter");
+
+/* === Public =============================================================================== */
+
+const char *ks_by_name(enum ks_by by)
+{
+	return by < KS_BYS ? by_names[by] : "?";
+}
+
+const char *ks_level_name(enum ks_level level)
+{
+	return level == KS_SLAB ? "slab" : "pages";
+}
+
+const char *ks_quality_name(enum ks_quality q)
+{
+	return q < KS_QUALITIES ? qualities[q].name : "?";
+}
+
+const char *ks_quality_text(enum ks_quality q)
+{
+	return q < KS_QUALITIES ? qualities[q].text : "?";
+}
+
+bool ks_quality_is_loss(enum ks_quality q)
+{
+	return q < KS_QUALITIES && qualities[q].is_loss;
+}
+
+void ks_model_free(struct ks_model *model)
+{
+	if (!model)
+		return;
+	ks_vec_free(&model->groups);
+	ks_vec_free(&model->findings);
+	ks_vec_free(&model->unparsed);
+	ks_arena_deinit(&model->arena);
+	free(model);
+}
+
+void ks_frag_deinit(struct ks_frag *frag)
+{
+	ks_vec_free(&frag->by_site);
+	ks_vec_free(&frag->by_size);
+	ks_arena_deinit(&frag->arena);
+}
+
+void ks_leaks_deinit(struct ks_leaks *leaks)
+{
+	ks_vec_free(&leaks->sites);
+	ks_vec_free(&leaks->unseen);
+	ks_arena_deinit(&leaks->arena);
+}
+
+size_t ks_model_callers(const struct ks_model *model)
+{
+	size_t i, n = 0;
+
+	for (i = 0; i < model->groups.len; i++)
+		n += model->groups.items[i].stat.allocs > 0;
+	return n;
+}

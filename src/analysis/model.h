@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: LGPL-2.1-only */
+/*
+ * The result of an analysis. Renderers see this and nothing else; once made it does not change. All
+ * strings belong to the model.
+ */
+#ifndef KS_ANALYSIS_MODEL_H
+#define KS_ANALYSIS_MODEL_H
+
+#include "analysis/stat.h"
+#include "base/arena.h"
+#include "base/vec.h"
+#include "trace/event.h"
+
+/* Slab objects and the pages behind them are two levels: never added together. */
+enum ks_level { KS_SLAB, KS_PAGES, KS_LEVELS };
+
+enum ks_by {
+	KS_BY_SITE,
+	KS_BY_FUNCTION,
+	KS_BY_MODULE,
+	KS_BY_CACHE,
+	KS_BY_SIZE,
+	KS_BY_PID,
+	KS_BY_COMM,
+	KS_BY_CPU,
+	KS_BY_NODE,
+	KS_BY_GFP,
+	KS_BYS
+};
+
+const char *ks_by_name(enum ks_by by);
+const char *ks_level_name(enum ks_level level);
+
+/*
+ * Why the numbers may differ from what the kernel did: every thing that was dropped, not understood,
+ * or inferred has a counter here. They are of the whole capture, whatever the filter.
+ */
+enum ks_quality {
+	KS_Q_LOST_EVENTS,    /* events that the capture says it lost */
+	KS_Q_LOST_WINDOWS,   /* places where it lost some */
+	KS_Q_OVERWRITTEN,    /* events overwritten in the ring before the log begins */
+	KS_Q_UNPARSED,	     /* lines or records not understood */
+	KS_Q_IMPOSSIBLE,     /* records that cannot be true: an object of 4 GiB and more */
+	KS_Q_UNPAIRABLE,     /* events without an address to pair by */
+	KS_Q_BACKWARDS,	     /* events with an earlier time than the one before */
+	KS_Q_FAILED_ALLOCS,  /* allocations that returned NULL */
+	KS_Q_NULL_FREES,     /* kfree(NULL), which is legal and common */
+	KS_Q_FREES_BEFORE,   /* frees of objects that were allocated before the capture or unseen */
+	KS_Q_IMPLIED_FREES,  /* objects that ended because their address was allocated again */
+	KS_Q_SECOND_FREES,   /* frees of an address that was freed last, with no allocation seen */
+	KS_Q_KFREE_OF_CACHE, /* kfree() of kmem_cache memory: legal since Linux 6.4 */
+	KS_Q_CACHE_FREE_OF_KMALLOC, /* kmem_cache_free() of kmalloc memory: never legal */
+	KS_Q_SHORT_ALLOCS,	    /* fewer bytes allocated than requested */
+	KS_Q_SELF,		    /* events of the recorder's own objects, left out */
+	KS_QUALITIES
+};
+
+/* The counter's name in JSON, and a phrase for people. */
+const char *ks_quality_name(enum ks_quality q);
+const char *ks_quality_text(enum ks_quality q);
+
+/* Whether a counter means that events are missing from the capture (--strict). */
+bool ks_quality_is_loss(enum ks_quality q);
+
+/* One row: a call site, or another group of allocations. */
+struct ks_group {
+	const char *label;   /* "alloc_inode+0x4f", "dentry", "1234", ... */
+	const char *func;    /* sites only, else ""; "" where not known */
+	const char *module;  /* sites only; "" = the kernel itself */
+	const char *path;    /* source file; "" where not known */
+	const char *inlined; /* sites only: the function that was inlined at the call, or "" */
+	const char *text;    /* sites only: as the trace spells it; the last tie-breaker */
+	u64 addr, offset;    /* sites only; 0 where not known */
+	bool helper;	     /* sites only: allocates for its caller */
+	struct ks_stat stat;
+};
+
+/* Misuse of the allocator: the kind of it and both sites. */
+struct ks_finding {
+	enum ks_quality what;	/* which of the counters this is a case of */
+	const char *alloc_site; /* "" where not known */
+	const char *free_site;
+	u64 count;
+	u64 first_ts;
+	u64 ptr; /* of the first case */
+};
+
+struct ks_model {
+	struct ks_arena arena;
+	enum ks_by by;
+	enum ks_level level;
+
+	/* Of the objects that passed the filter. */
+	KS_VEC(struct ks_group) groups; /* of the level */
+	struct ks_stat levels[KS_LEVELS];
+
+	/* Of the whole capture. */
+	const char *format;
+	const char *clock; /* "seconds", "ticks", "none" */
+	u64 events_total;  /* that the engine used */
+	u64 events[KS_KINDS];
+	u64 first_ts, last_ts; /* of them */
+	u64 sites, caches, comms;
+	bool ptrs_hashed;
+	u64 lines, lines_comment, lines_other_event, lines_stack;
+	u64 quality[KS_QUALITIES];
+	u64 findings_dropped; /* kinds of misuse beyond the number that is kept */
+	KS_VEC(struct ks_finding) findings;
+	KS_VEC(const char *) unparsed; /* the first lines not understood */
+};
+
+/* Where memory goes that nobody asked for, and what moves between CPUs: kmemtrace's questions. */
+struct ks_frag_row {
+	const char *label;
+	u64 allocs, bytes_req, bytes_alloc;
+	u64 frees;	   /* seen as events */
+	u64 cross_cpu;	   /* of them, on another CPU than the allocation */
+	u64 node_requests; /* allocations that asked for a node */
+	u64 cross_node;	   /* of them, for another than that of their CPU */
+};
+
+struct ks_frag {
+	struct ks_arena arena;
+	KS_VEC(struct ks_frag_row) by_site, by_size; /* most fragmentation first */
+	struct ks_frag_row total;
+};
+
+void ks_frag_deinit(struct ks_frag *frag);
+
+/* What still lives at the end, by site. */
+struct ks_leak {
+	const char *label;
+	u64 objects, bytes, bytes_req;
+	u64 oldest, youngest, age_sum; /* ages at the end of the capture, in units of its clock */
+	u64 allocs, frees, implied_frees; /* of the site, in all */
+};
+
+struct ks_leaks {
+	struct ks_arena arena;
+	u64 min_age;
+	KS_VEC(struct ks_leak) sites; /* most bytes first */
+	KS_VEC(struct ks_leak)
+	unseen;		    /* sites most of whose frees raise no event: not to be judged */
+	u64 objects, bytes; /* of sites */
+	u64 young_objects, young_bytes; /* left out: younger than min_age */
+};
+
+void ks_leaks_deinit(struct ks_leaks *leaks);
+
+void ks_model_free(struct ks_model *model);
+
+static inline const struct ks_stat *ks_model_total(const struct ks_model *model)
+{
+	return &model->levels[model->level];
+}
+
+/* How many groups have an allocation : "callers" in the account file. */
+size_t ks_model_callers(const struct ks_model *model);
+
+#endif

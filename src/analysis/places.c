@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: LGPL-2.1-only
+/* Where call sites are. */
+#include "analysis/places.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/strbuf.h"
+
+/* === Internals ============================================================================ */
+
+static const char *keep(struct ks_places *places, const char *s)
+{
+	return s && *s ? ks_arena_strndup(&places->arena, s, strlen(s)) : "";
+}
+
+/* "func+0xoff [module]"; where there is no function, what the trace says. */
+static const char *make_label(struct ks_places *places, const struct ks_site *site,
+			      const struct ks_place *place)
+{
+	struct ks_strbuf sb;
+	const char *label;
+
+	ks_strbuf_init(&sb);
+	if (*place->func)
+		ks_strbuf_printf(&sb, "%s+0x%llx", place->func, (unsigned long long)place->offset);
+	else if (site->addr)
+		ks_strbuf_printf(&sb, "0x%llx", (unsigned long long)site->addr);
+	else
+		ks_strbuf_puts(&sb, *site->text ? site->text : "unknown");
+	if (*place->module)
+		ks_strbuf_printf(&sb, " [%s]", place->module);
+	label = sb.failed ? NULL : ks_arena_strndup(&places->arena, sb.s, sb.len);
+	ks_strbuf_deinit(&sb);
+	return label;
+}
+
+/* 0 or a negative errno, with its context in places->diag. */
+static int resolve(struct ks_places *places, u32 id, struct ks_place *ret)
+{
+	const struct ks_site *site = ks_sites_get(&places->names->sites, id);
+	struct ks_sym_query query = {
+		.func = site->func,
+		.module = site->module,
+		.offset = site->offset,
+		.extent = site->extent,
+		.addr = site->addr,
+	};
+	struct ks_sym_place found = {
+		.func = site->func,
+		.owner = site->func,
+		.module = site->module,
+		.offset = site->offset,
+		.inlined = "",
+	};
+	struct ks_place place = { .known = true };
+
+	if (places->resolver) {
+		int err = ks_resolver_lookup(places->resolver, &query, &found, &places->diag);
+
+		if (err)
+			return err;
+	}
+	place.func = keep(places, found.func);
+	place.owner = keep(places, found.owner);
+	place.module = keep(places, found.module);
+	place.path = keep(places, found.path);
+	place.inlined = keep(places, found.inlined);
+	place.offset = found.offset;
+	place.label = make_label(places, site, &place);
+	if (!place.func || !place.owner || !place.module || !place.path || !place.inlined ||
+	    !place.label)
+		return ks_diag_nomem(&places->diag, "placing call sites");
+	place.in_branch = !places->branch ||
+			  (*place.path && ks_path_in_branch(place.path, places->branch));
+	*ret = place;
+	return 0;
+}
+
+/* === Public =============================================================================== */
+
+void ks_places_init(struct ks_places *places, const struct ks_names *names,
+		    struct ks_resolver *resolver, const char *branch)
+{
+	memset(places, 0, sizeof(*places));
+	places->names = names;
+	places->resolver = resolver;
+	places->branch = branch;
+	ks_arena_init(&places->arena);
+	places->unknown = (struct ks_place){
+		.label = "unknown",
+		.func = "",
+		.owner = "",
+		.module = "",
+		.path = "",
+		.inlined = "",
+		.known = true,
+		.in_branch = !branch,
+	};
+}
+
+void ks_places_deinit(struct ks_places *places)
+{
+	ks_vec_free(&places->places);
+	ks_arena_deinit(&places->arena);
+}
+
+const struct ks_place *ks_places_get(struct ks_places *places, u32 site)
+{
+	struct ks_place *place;
+
+	if (site == KS_NONE)
+		return &places->unknown;
+	if (site < places->places.len && places->places.items[site].known)
+		return &places->places.items[site];
+	while (places->places.len <= site)
+		if (!ks_vec_push(&places->places)) {
+			ks_diag_nomem(&places->diag, "placing call sites");
+			return NULL;
+		}
+	place = &places->places.items[site];
+	return resolve(places, site, place) ? NULL : place;
+}

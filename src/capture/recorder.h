@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: LGPL-2.1-only */
+/*
+ * Records kmem events of the running kernel into a trace.dat. One pinned thread a CPU moves whole
+ * pages out of the kernel's ring; worker threads compress and write them. Nothing is decoded.
+ */
+#ifndef KS_CAPTURE_RECORDER_H
+#define KS_CAPTURE_RECORDER_H
+
+#include "base/diag.h"
+
+struct ks_record_opts {
+	const char *path;
+	bool slab, pages;
+	bool stack;	/* a stack trace with each event */
+	bool only_pids; /* nothing until ks_recorder_follow() names a process */
+	const char *clock;
+	u64 buffer_kb; /* of the kernel's ring, a CPU; 0 = the default */
+	u64 max_size;  /* bytes of the file; 0 = no limit */
+};
+
+enum { KS_RECORD_BUFFER_KB = 8192 };
+
+struct ks_record_stats {
+	u64 events, lost;
+	u64 file_size;
+	bool full;   /* max_size was reached */
+	bool failed; /* a thread met an error, which ks_recorder_stop() will tell */
+};
+
+struct ks_recorder;
+
+/* Makes everything ready; events come in after ks_recorder_start(). */
+int ks_recorder_new(const struct ks_record_opts *opts, struct ks_recorder **ret_recorder,
+		    struct ks_diag *diag);
+
+/* Follows a process with all its threads and, from then on, their children. */
+int ks_recorder_follow(struct ks_recorder *rec, u32 pid, struct ks_diag *diag);
+
+int ks_recorder_start(struct ks_recorder *rec, struct ks_diag *diag);
+
+/* How it goes; to be called about twice a second, as task names are collected here too. */
+void ks_recorder_poll(struct ks_recorder *rec, struct ks_record_stats *ret_stats);
+
+/*
+ * Stops, drains the rings, finishes the file and removes the instance. On error a file that is
+ * left behind can be read as far as it goes. Frees the recorder in any case.
+ */
+int ks_recorder_stop(struct ks_recorder *rec, struct ks_record_stats *ret_stats,
+		     struct ks_diag *diag);
+
+/* Gives up, leaving no file and no instance. */
+void ks_recorder_abort(struct ks_recorder *rec);
+
+#endif

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The account and its files, for "kmemscope account" and for trace_analyze. */
+#include "cli/cli.h"
+
+#include <string.h>
+
+/* === Internals ============================================================================ */
+
+static int write_callers(const struct ks_cli *cli, const char *path, const struct ks_model *model,
+			 const struct ks_rows *rows)
+{
+	struct ks_strbuf text;
+	int code;
+
+	ks_strbuf_init(&text);
+	ks_render_callers(model, rows, &text);
+	code = ks_cli_write(cli, path, &text);
+	ks_strbuf_deinit(&text);
+	return code;
+}
+
+/*
+ * The table where it was asked for; then the quality, on standard output. JSON documents hold their
+ * quality, and CSV is for programs that want rows alone.
+ */
+static int write_account(const struct ks_cli *cli, const char *path, const struct ks_model *model,
+			 const struct ks_rows *rows)
+{
+	bool to_stdout = path && !strcmp(path, "-"), for_programs = cli->json || cli->csv;
+	struct ks_strbuf text, last;
+	int code = 0;
+
+	ks_strbuf_init(&text);
+	ks_strbuf_init(&last);
+	if (cli->json)
+		ks_render_json(model, rows, cli->order, "kmemscope-account-1", &text);
+	else if (cli->csv)
+		ks_render_csv(model, rows, &text);
+	else
+		ks_render_account(model, rows, &text);
+	if (path && !to_stdout)
+		code = ks_cli_write(cli, path, &text);
+	else if (path)
+		ks_strbuf_add(&last, text.s, text.len);
+	if (to_stdout && !for_programs)
+		ks_strbuf_puts(&last, "\n");
+	if (!for_programs || !to_stdout)
+		ks_render_quality(model, &last);
+	last.failed |= text.failed;
+	if (!code)
+		code = ks_cli_print(cli, &last);
+	ks_strbuf_deinit(&text);
+	ks_strbuf_deinit(&last);
+	return code;
+}
+
+/* The DB holds the whole capture; a filter applies to what is asked of it. */
+static int get_model(struct ks_cli *cli, const char *save_db, struct ks_model **ret_model)
+{
+	int code;
+
+	if (!save_db)
+		return ks_cli_analyze(cli, KS_BY_SITE, ret_model);
+	code = ks_cli_import(cli, save_db, ret_model);
+	if (code || (ks_filter_is_empty(&cli->filter) && !cli->pages))
+		return code;
+	ks_model_free(*ret_model);
+	cli->input = save_db;
+	return ks_cli_analyze(cli, KS_BY_SITE, ret_model);
+}
+
+/* === Public =============================================================================== */
+
+int ks_cli_account(struct ks_cli *cli, const struct ks_account_outputs *outputs)
+{
+	struct ks_model *model = NULL;
+	struct ks_rows rows;
+	int code;
+
+	if (outputs->save_db && cli->skip_helpers)
+		return ks_cli_error(
+			cli, KS_EXIT_USAGE,
+			"a DB holds the log as it is: --skip-helpers and --save-db do not "
+			"go together");
+	code = get_model(cli, outputs->save_db, &model);
+	if (code)
+		return code;
+	if (ks_rows_init(&rows, model, cli->order, cli->top)) {
+		ks_model_free(model);
+		return ks_cli_error(cli, KS_EXIT_FAILED, "out of memory");
+	}
+	code = outputs->callers ? write_callers(cli, outputs->callers, model, &rows) : 0;
+	if (!code)
+		code = write_account(cli, outputs->account, model, &rows);
+	if (!code)
+		code = ks_cli_verdict(cli, model);
+	ks_rows_deinit(&rows);
+	ks_model_free(model);
+	return code;
+}

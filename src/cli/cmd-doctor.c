@@ -1,0 +1,284 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* kmemscope doctor: what can be captured on this machine, what is missing, and what mends it. */
+#include "cli/cli.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "capture/tracefs.h"
+
+/* === Data ================================================================================= */
+
+static const char help[] =
+	"usage: kmemscope doctor [OPTION...]\n"
+	"\n"
+	"Tells what can be captured on this machine, what is missing, and the command that\n"
+	"mends it. Removes tracing instances that killed recorders left behind. Exits with 0\n"
+	"when 'kmemscope record' will work, with 1 when not.\n"
+	"\n"
+	"      --json           the same, for programs\n"
+	"      --strict         accepted, and without effect here\n"
+	"      --no-pager       never use a pager\n"
+	"      --color WHEN     auto, always, never\n"
+	"  -h, --help           this text\n";
+
+enum state { FINE, NOTE, MISSING };
+
+struct finding {
+	enum state state;
+	const char *what;
+	char text[256];
+	const char *fix; /* a command, or NULL */
+};
+
+struct doctor {
+	KS_VEC(struct finding) findings;
+	struct ks_tracefs tfs;
+	bool has_tracefs;
+};
+
+/* === Internals ============================================================================ */
+
+static void add(struct doctor *d, enum state state, const char *what, const char *fix,
+		const char *fmt, ...) ks_printf(5, 6);
+
+static void add(struct doctor *d, enum state state, const char *what, const char *fix,
+		const char *fmt, ...)
+{
+	struct finding *finding = ks_vec_push(&d->findings);
+	va_list ap;
+
+	if (!finding)
+		return;
+	finding->state = state;
+	finding->what = what;
+	finding->fix = fix;
+	va_start(ap, fmt);
+	vsnprintf(finding->text, sizeof(finding->text), fmt, ap);
+	va_end(ap);
+}
+
+static u64 read_number(const char *path, u64 unset)
+{
+	struct ks_strbuf sb;
+	u64 v = unset;
+
+	ks_strbuf_init(&sb);
+	if (!ks_slurp(path, &sb) && sb.len)
+		v = strtoull(sb.s, NULL, 10);
+	ks_strbuf_deinit(&sb);
+	return v;
+}
+
+static void check_user(struct doctor *d)
+{
+	if (!geteuid())
+		add(d, FINE, "user", NULL, "root");
+	else
+		add(d, MISSING, "user", "sudo kmemscope record",
+		    "recording needs root; reading does not");
+}
+
+static void check_tracefs(struct doctor *d)
+{
+	u32 stale = 0;
+
+	d->has_tracefs = !ks_tracefs_open(&d->tfs, NULL);
+	if (!d->has_tracefs) {
+		add(d, MISSING, "tracefs", "mount -t tracefs nodev /sys/kernel/tracing",
+		    "not mounted");
+		return;
+	}
+	if (!ks_tracefs_has(&d->tfs, "events")) {
+		add(d, geteuid() ? NOTE : MISSING, "tracefs", NULL, "%s: %s", d->tfs.root,
+		    geteuid() ? "closed to this user"
+			      : "has no events: CONFIG_EVENT_TRACING is off");
+		return;
+	}
+	add(d, FINE, "tracefs", NULL, "%s", d->tfs.root);
+	if (!ks_tracefs_has(&d->tfs, "instances"))
+		add(d, MISSING, "instances", NULL, "the kernel has no private tracing instances");
+	if (!ks_tracefs_remove_stale(d->tfs.root, &stale) && stale)
+		add(d, NOTE, "instances", NULL, "removed %u that killed recorders left behind",
+		    stale);
+}
+
+static void check_events(struct doctor *d)
+{
+	static const char *const slab[] = { "kmalloc", "kfree", "kmem_cache_alloc",
+					    "kmem_cache_free" };
+	static const char *const pages[] = { "mm_page_alloc", "mm_page_free" };
+	char path[96];
+	size_t i, n = 0;
+
+	if (!d->has_tracefs || !ks_tracefs_has(&d->tfs, "events"))
+		return;
+	for (i = 0; i < ARRAY_SIZE(slab); i++) {
+		snprintf(path, sizeof(path), "events/kmem/%s", slab[i]);
+		n += ks_tracefs_has(&d->tfs, path);
+	}
+	add(d, n == ARRAY_SIZE(slab) ? FINE : MISSING, "slab events", NULL, "%zu of %zu", n,
+	    ARRAY_SIZE(slab));
+	for (i = n = 0; i < ARRAY_SIZE(pages); i++) {
+		snprintf(path, sizeof(path), "events/kmem/%s", pages[i]);
+		n += ks_tracefs_has(&d->tfs, path);
+	}
+	add(d, n == ARRAY_SIZE(pages) ? FINE : NOTE, "page events", NULL, "%zu of %zu", n,
+	    ARRAY_SIZE(pages));
+}
+
+static void check_lockdown(struct doctor *d)
+{
+	struct ks_strbuf sb;
+
+	ks_strbuf_init(&sb);
+	if (!ks_slurp("/sys/kernel/security/lockdown", &sb) &&
+	    strstr(ks_strbuf_str(&sb), "[confidentiality]"))
+		add(d, MISSING, "lockdown", NULL,
+		    "the kernel is locked down for confidentiality: no tracing until a reboot");
+	else
+		add(d, FINE, "lockdown", NULL, "tracing is not locked");
+	ks_strbuf_deinit(&sb);
+}
+
+/* Without addresses a capture has no function names. */
+static void check_symbols(struct doctor *d)
+{
+	char line[256] = "";
+	FILE *file = fopen("/proc/kallsyms", "re");
+	bool shown = false;
+	int i;
+
+	for (i = 0; file && i < 2000 && !shown && fgets(line, sizeof(line), file); i++)
+		shown = strtoull(line, NULL, 16);
+	if (file)
+		fclose(file);
+	if (shown)
+		add(d, FINE, "symbols", NULL, "/proc/kallsyms shows addresses");
+	else if (!file)
+		add(d, NOTE, "symbols", NULL, "no /proc/kallsyms: give reports a vmlinux with -k");
+	else
+		add(d, NOTE, "symbols", "sysctl kernel.kptr_restrict=0",
+		    "/proc/kallsyms hides addresses%s", geteuid() ? " from this user" : "");
+}
+
+static void check_memory(struct doctor *d)
+{
+	u64 cpus = (u64)ks_max(1, sysconf(_SC_NPROCESSORS_CONF));
+	u64 free_kb = (u64)sysconf(_SC_AVPHYS_PAGES) * (u64)sysconf(_SC_PAGESIZE) / 1024;
+	u64 need_kb = 8192 * cpus;
+
+	add(d, need_kb < free_kb / 2 ? FINE : NOTE, "memory",
+	    need_kb < free_kb / 2 ? NULL : "kmemscope record --buffer-size 1024",
+	    "ring buffers need %llu MB of %llu MB free", (unsigned long long)need_kb / 1024,
+	    (unsigned long long)free_kb / 1024);
+}
+
+static void check_others(struct doctor *d)
+{
+	static const char module[] = "/sys/kernel/debug/kmemtrace";
+	u64 overruns = read_number("/sys/kernel/debug/kmemtrace/total_overruns", UINT64_MAX);
+
+	if (!access(module, F_OK))
+		add(d, FINE, "module", NULL, "kmemtrace relay files are there, %s overruns",
+		    overruns == UINT64_MAX ? "unknown"
+		    : overruns		   ? "some"
+					   : "no");
+	else
+		add(d, NOTE, "module", NULL, "no memorizer module: kmemtraced will use tracefs");
+	if (!access("/sys/kernel/btf/vmlinux", F_OK))
+		add(d, FINE, "BTF", NULL, "the kernel describes its types");
+	else
+		add(d, NOTE, "BTF", NULL, "the kernel does not describe its types");
+}
+
+static void put_text(const struct doctor *d, bool ready, struct ks_strbuf *out)
+{
+	static const char *const words[] = { "ok", "note", "MISSING" };
+	struct utsname uts;
+	size_t i;
+
+	if (!uname(&uts))
+		ks_strbuf_printf(out, "Linux %s %s\n", uts.release, uts.machine);
+	for (i = 0; i < d->findings.len; i++) {
+		const struct finding *finding = &d->findings.items[i];
+
+		ks_strbuf_printf(out, "%-8s %-12s %s\n", words[finding->state], finding->what,
+				 finding->text);
+		if (finding->fix)
+			ks_strbuf_printf(out, "%21s $ %s\n", "", finding->fix);
+	}
+	ks_strbuf_printf(out, "kmemscope record %s\n", ready ? "will work" : "will not work");
+}
+
+static void put_json(const struct doctor *d, bool ready, struct ks_strbuf *out)
+{
+	static const char *const words[] = { "ok", "note", "missing" };
+	struct ks_json json;
+	size_t i;
+
+	ks_json_init(&json, out);
+	ks_json_object(&json, NULL);
+	ks_json_string(&json, "schema", "kmemscope-doctor-1");
+	ks_json_bool(&json, "ready", ready);
+	ks_json_array(&json, "findings");
+	for (i = 0; i < d->findings.len; i++) {
+		const struct finding *finding = &d->findings.items[i];
+
+		ks_json_object(&json, NULL);
+		ks_json_string(&json, "what", finding->what);
+		ks_json_string(&json, "state", words[finding->state]);
+		ks_json_string(&json, "text", finding->text);
+		ks_json_string(&json, "fix", finding->fix ? finding->fix : "");
+		ks_json_end_object(&json);
+	}
+	ks_json_end_array(&json);
+	ks_json_end_object(&json);
+	ks_json_finish(&json);
+}
+
+/* === Public =============================================================================== */
+
+int ks_cmd_doctor(int argc, char **argv)
+{
+	static const struct option options[] = { KS_LONG_COMMON, { NULL, 0, NULL, 0 } };
+	struct ks_cli cli = { .command = argv[0], .help = help };
+	struct doctor d = { 0 };
+	struct ks_strbuf text;
+	bool ready = true;
+	int opt, code;
+	size_t i;
+
+	while ((opt = getopt_long(argc, argv, KS_SHORT_COMMON, options, NULL)) != -1) {
+		code = ks_cli_option(&cli, opt);
+		if (code >= 0)
+			return code;
+	}
+	if (optind < argc)
+		return ks_cli_error(&cli, KS_EXIT_USAGE, "takes no argument: what is '%s'?",
+				    argv[optind]);
+	check_user(&d);
+	check_tracefs(&d);
+	check_events(&d);
+	check_lockdown(&d);
+	check_symbols(&d);
+	check_memory(&d);
+	check_others(&d);
+	for (i = 0; i < d.findings.len; i++)
+		ready &= d.findings.items[i].state != MISSING;
+	ks_strbuf_init(&text);
+	if (cli.json)
+		put_json(&d, ready, &text);
+	else
+		put_text(&d, ready, &text);
+	code = ks_cli_print(&cli, &text);
+	ks_strbuf_deinit(&text);
+	ks_vec_free(&d.findings);
+	if (d.has_tracefs)
+		ks_tracefs_close(&d.tfs);
+	return code ? code : ready ? KS_EXIT_OK : KS_EXIT_FAILED;
+}

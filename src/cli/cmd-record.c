@@ -1,0 +1,458 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* kmemscope record: captures the running kernel's allocations into a file. */
+#include "cli/cli.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/num.h"
+#include "capture/recorder.h"
+
+/* === Data ================================================================================= */
+
+static const char help[] =
+	"usage: kmemscope record [OPTION...] [-p PID | -- COMMAND...]\n"
+	"\n"
+	"Records every allocation and free of the running kernel until Ctrl-C, the end of\n"
+	"COMMAND, or one of the limits below. Needs root. The file is a trace.dat, which\n"
+	"trace-cmd opens too.\n"
+	"\n"
+	"  -o, --output FILE        where to (trace.dat)\n"
+	"      --slab               only kmalloc and kmem_cache\n"
+	"      --pages              only the page allocator\n"
+	"      --all                both (default)\n"
+	"      --stack              a stack trace with each event; ten times the cost\n"
+	"  -p, --pid PID            only this process and the children it will have\n"
+	"      --duration TIME      stop after 10, 1.5, 200ms, 5m, ...\n"
+	"      --max-size SIZE      stop when the file has this size: 500M, 2G\n"
+	"      --buffer-size KB     of the kernel's ring, for each CPU (8192)\n"
+	"      --clock NAME         the kernel's trace clock (local)\n"
+	"  -q, --quiet              say nothing unless something is wrong\n"
+	"      --json               accepted, and without effect here\n"
+	"      --strict             exit 4 when events were lost\n"
+	"      --no-pager           never use a pager\n"
+	"      --color WHEN         auto, always, never\n"
+	"  -h, --help               this text\n"
+	"\n"
+	"Exits with the status of COMMAND, with 130 after Ctrl-C.\n";
+
+struct record {
+	struct ks_cli *cli;
+	struct ks_record_opts opts;
+	u64 duration_ns;
+	u32 pid;
+	bool has_pid, quiet;
+	char **command; /* or NULL */
+	pid_t child;
+	int child_gate;	 /* closed to let the child run */
+	int child_error; /* readable when exec failed */
+	int child_status;
+	bool child_ended;
+	sigset_t signals;
+};
+
+enum why {
+	WHY_NONE,
+	WHY_INTERRUPTED,
+	WHY_TERMINATED,
+	WHY_COMMAND,
+	WHY_DURATION,
+	WHY_FULL,
+	WHY_ERROR
+};
+
+/* === Internals: options =================================================================== */
+
+static int parse_size(const char *arg, u64 *ret)
+{
+	static const char units[] = "kMGT";
+	const char *unit;
+	char digits[32];
+	size_t len = strlen(arg);
+	u64 v;
+	int shift = 0;
+
+	if (len && (unit = strchr(units, arg[len - 1]))) {
+		shift = 10 * (int)(unit - units + 1);
+		len--;
+	} else if (len && arg[len - 1] == 'K') {
+		shift = 10;
+		len--;
+	}
+	if (!len || len >= sizeof(digits))
+		return -EINVAL;
+	memcpy(digits, arg, len);
+	digits[len] = '\0';
+	if (ks_parse_u64(digits, &v) || !v || v > UINT64_MAX >> shift)
+		return -EINVAL;
+	*ret = v << shift;
+	return 0;
+}
+
+static int parse_options(struct record *r, int argc, char **argv)
+{
+	enum {
+		OPT_SLAB = KS_OPT_OWN,
+		OPT_ALL,
+		OPT_STACK,
+		OPT_DURATION,
+		OPT_MAX,
+		OPT_BUFFER,
+		OPT_CLOCK
+	};
+	static const struct option options[] = {
+		KS_LONG_COMMON,
+		{ "output", required_argument, NULL, 'o' },
+		{ "slab", no_argument, NULL, OPT_SLAB },
+		{ "pages", no_argument, NULL, KS_OPT_PAGES },
+		{ "all", no_argument, NULL, OPT_ALL },
+		{ "stack", no_argument, NULL, OPT_STACK },
+		{ "pid", required_argument, NULL, 'p' },
+		{ "duration", required_argument, NULL, OPT_DURATION },
+		{ "max-size", required_argument, NULL, OPT_MAX },
+		{ "buffer-size", required_argument, NULL, OPT_BUFFER },
+		{ "clock", required_argument, NULL, OPT_CLOCK },
+		{ "quiet", no_argument, NULL, 'q' },
+		{ NULL, 0, NULL, 0 },
+	};
+	u64 v;
+	int opt, code;
+
+	/* The plus sign: options behind the command are the command's. */
+	while ((opt = getopt_long(argc, argv, "+" KS_SHORT_COMMON "o:p:q", options, NULL)) != -1) {
+		switch (opt) {
+		case 'o':
+			r->opts.path = optarg;
+			break;
+		case OPT_SLAB:
+			r->opts.slab = true;
+			break;
+		case KS_OPT_PAGES:
+			r->opts.pages = true;
+			break;
+		case OPT_ALL:
+			r->opts.slab = r->opts.pages = true;
+			break;
+		case OPT_STACK:
+			r->opts.stack = true;
+			break;
+		case 'p':
+			if (ks_parse_u64(optarg, &v) || !v || v > INT32_MAX)
+				return ks_cli_error(r->cli, KS_EXIT_USAGE,
+						    "--pid '%s': give the number of a process",
+						    optarg);
+			r->pid = (u32)v;
+			r->has_pid = true;
+			break;
+		case OPT_DURATION:
+			if (ks_parse_time(optarg, &r->duration_ns) || !r->duration_ns)
+				return ks_cli_error(
+					r->cli, KS_EXIT_USAGE,
+					"--duration '%s': give seconds, or 200ms, 5m, 1h", optarg);
+			break;
+		case OPT_MAX:
+			if (parse_size(optarg, &r->opts.max_size))
+				return ks_cli_error(r->cli, KS_EXIT_USAGE,
+						    "--max-size '%s': give bytes, or 500M, 2G",
+						    optarg);
+			break;
+		case OPT_BUFFER:
+			if (ks_parse_u64(optarg, &r->opts.buffer_kb) || !r->opts.buffer_kb)
+				return ks_cli_error(r->cli, KS_EXIT_USAGE,
+						    "--buffer-size '%s': give a number of kB",
+						    optarg);
+			break;
+		case OPT_CLOCK:
+			r->opts.clock = optarg;
+			break;
+		case 'q':
+			r->quiet = true;
+			break;
+		default:
+			code = ks_cli_option(r->cli, opt);
+			if (code >= 0)
+				return code;
+		}
+	}
+	if (optind < argc)
+		r->command = argv + optind;
+	if (r->has_pid && r->command)
+		return ks_cli_error(r->cli, KS_EXIT_USAGE, "--pid and a command: choose one");
+	if (!r->opts.slab && !r->opts.pages)
+		r->opts.slab = r->opts.pages = true;
+	r->opts.only_pids = r->has_pid || r->command;
+	return -1;
+}
+
+/* === Internals: the command =============================================================== */
+
+/* Forks the command; it waits at the gate until the recorder is ready for it. */
+static int spawn(struct record *r)
+{
+	int gate[2], error[2];
+
+	if (pipe2(gate, O_CLOEXEC) || pipe2(error, O_CLOEXEC))
+		return ks_cli_error(r->cli, KS_EXIT_FAILED, "cannot make a pipe: %s",
+				    strerror(errno));
+	r->child = fork();
+	if (r->child < 0)
+		return ks_cli_error(r->cli, KS_EXIT_FAILED, "cannot fork: %s", strerror(errno));
+	if (!r->child) {
+		char c;
+		int err;
+
+		close(gate[1]);
+		sigprocmask(SIG_UNBLOCK, &r->signals, NULL);
+		if (read(gate[0], &c, 1) == 1) {
+			execvp(r->command[0], r->command);
+			err = errno;
+			if (write(error[1], &err, sizeof(err)) < 0)
+				_exit(127);
+		}
+		_exit(127);
+	}
+	close(gate[0]);
+	close(error[1]);
+	r->child_gate = gate[1];
+	r->child_error = error[0];
+	return 0;
+}
+
+/* Lets it run, and finds out whether it could be executed. 0 or the errno. */
+static int release_child(struct record *r)
+{
+	int err = 0;
+
+	if (write(r->child_gate, "", 1) != 1)
+		err = errno;
+	close(r->child_gate);
+	r->child_gate = -1;
+	if (!err && read(r->child_error, &err, sizeof(err)) != sizeof(err))
+		err = 0; /* closed by the exec */
+	close(r->child_error);
+	r->child_error = -1;
+	return err;
+}
+
+static void reap(struct record *r, bool wait)
+{
+	if (r->child <= 0 || r->child_ended)
+		return;
+	if (waitpid(r->child, &r->child_status, wait ? 0 : WNOHANG) == r->child)
+		r->child_ended = true;
+}
+
+/* Where recording failed before the command was let run: it ends at its gate. */
+static void drop_child(struct record *r)
+{
+	if (r->child <= 0)
+		return;
+	if (r->child_gate >= 0)
+		close(r->child_gate);
+	if (r->child_error >= 0)
+		close(r->child_error);
+	reap(r, true);
+}
+
+/* === Internals: waiting =================================================================== */
+
+static u64 now_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (u64)ts.tv_sec * 1000000000u + (u64)ts.tv_nsec;
+}
+
+static void human(u64 bytes, char *buf, size_t cap)
+{
+	static const char *const units[] = { "B", "kB", "MB", "GB", "TB" };
+	double v = (double)bytes;
+	size_t unit = 0;
+
+	for (; v >= 1000 && unit + 1 < ARRAY_SIZE(units); unit++)
+		v /= 1000;
+	snprintf(buf, cap, unit ? "%.1f %s" : "%.0f %s", v, units[unit]);
+}
+
+static void show(const struct ks_record_stats *stats, u64 events_before, u64 elapsed_ns)
+{
+	u64 rate = elapsed_ns ? (stats->events - events_before) * 1000000000ull / elapsed_ns : 0;
+	char size[32];
+
+	human(stats->file_size, size, sizeof(size));
+	fprintf(stderr, "\r\033[Krecording: %llu events, %llu/s, %llu lost, %s",
+		(unsigned long long)stats->events, (unsigned long long)rate,
+		(unsigned long long)stats->lost, size);
+}
+
+/* Until something ends the recording. */
+static enum why wait_for_end(struct record *r, struct ks_recorder *rec)
+{
+	bool tty = isatty(STDERR_FILENO) && !r->quiet;
+	u64 start = now_ns(), last = start, events_before = 0;
+	struct ks_record_stats stats;
+
+	for (;;) {
+		u64 wait = 250000000, elapsed = now_ns() - start;
+		struct timespec timeout;
+		int signal;
+
+		if (r->duration_ns) {
+			if (elapsed >= r->duration_ns)
+				return WHY_DURATION;
+			wait = ks_min(wait, r->duration_ns - elapsed);
+		}
+		timeout = (struct timespec){ 0, (long)wait };
+		signal = sigtimedwait(&r->signals, NULL, &timeout);
+		if (signal == SIGINT)
+			return WHY_INTERRUPTED;
+		if (signal == SIGTERM || signal == SIGHUP)
+			return WHY_TERMINATED;
+		reap(r, false);
+		if (r->child_ended)
+			return WHY_COMMAND;
+		if (signal == SIGCHLD)
+			continue;
+		ks_recorder_poll(rec, &stats);
+		if (stats.failed)
+			return WHY_ERROR;
+		if (stats.full)
+			return WHY_FULL;
+		if (r->has_pid && kill((pid_t)r->pid, 0) && errno == ESRCH)
+			return WHY_COMMAND;
+		if (tty && now_ns() - last >= 500000000) {
+			show(&stats, events_before, now_ns() - last);
+			events_before = stats.events;
+			last = now_ns();
+		}
+	}
+}
+
+static void tell(const struct record *r, const struct ks_record_stats *stats, enum why why)
+{
+	struct stat st;
+	char size[32];
+
+	if (r->quiet)
+		return;
+	human(!stat(r->opts.path, &st) ? (u64)st.st_size : stats->file_size, size, sizeof(size));
+	fprintf(stderr, "%s%s: %llu events, %llu lost, %s%s\n",
+		isatty(STDERR_FILENO) ? "\r\033[K" : "", r->opts.path,
+		(unsigned long long)stats->events, (unsigned long long)stats->lost, size,
+		why == WHY_FULL ? "; stopped at --max-size" : "");
+	if (stats->lost)
+		fputs("events were lost: give the kernel larger buffers with --buffer-size\n",
+		      stderr);
+}
+
+static int exit_code(const struct record *r, const struct ks_record_stats *stats, enum why why)
+{
+	if (why == WHY_INTERRUPTED)
+		return KS_EXIT_INTERRUPTED;
+	if (why == WHY_TERMINATED)
+		return 128 + SIGTERM;
+	if (r->child_ended && WIFSIGNALED(r->child_status))
+		return 128 + WTERMSIG(r->child_status);
+	if (r->child_ended && WEXITSTATUS(r->child_status))
+		return WEXITSTATUS(r->child_status);
+	return r->cli->strict && stats->lost ? KS_EXIT_LOST : KS_EXIT_OK;
+}
+
+static int record(struct record *r, struct ks_recorder *rec)
+{
+	struct ks_record_stats stats;
+	struct ks_diag diag = { 0 };
+	enum why why;
+	int err;
+
+	if (r->child > 0) {
+		int exec_err = release_child(r);
+
+		if (exec_err) {
+			ks_recorder_abort(rec);
+			reap(r, true);
+			return ks_cli_error(r->cli, exec_err == ENOENT ? 127 : 126,
+					    "%s: cannot run it: %s", r->command[0],
+					    strerror(exec_err));
+		}
+	} else if (!r->quiet) {
+		fprintf(stderr, "recording%s into %s; stop with Ctrl-C\n",
+			r->has_pid ? " the process" : " the whole machine", r->opts.path);
+	}
+	why = wait_for_end(r, rec);
+	if (why == WHY_TERMINATED && r->child > 0)
+		kill(r->child, SIGTERM);
+	err = ks_recorder_stop(rec, &stats, &diag);
+	if (why == WHY_INTERRUPTED || why == WHY_TERMINATED)
+		reap(r, false);
+	else
+		reap(r, true);
+	tell(r, &stats, why);
+	if (err) {
+		int code = ks_cli_fail(r->cli, err, &diag);
+
+		if (!access(r->opts.path, R_OK))
+			fprintf(stderr,
+				"%s: holds what was recorded up to then. kmemscope reads it as it is; with room on "
+				"the disk, 'kmemscope check --repair' makes it readable for trace-cmd.\n",
+				r->opts.path);
+		return code;
+	}
+	return exit_code(r, &stats, why);
+}
+
+/* === Public =============================================================================== */
+
+int ks_cmd_record(int argc, char **argv)
+{
+	struct ks_cli cli = { .command = argv[0], .help = help };
+	struct record r = { .cli = &cli,
+			    .opts = { .path = "trace.dat", .clock = "local" },
+			    .child_gate = -1,
+			    .child_error = -1 };
+	struct ks_recorder *rec;
+	struct ks_diag diag = { 0 };
+	int code = parse_options(&r, argc, argv), err;
+
+	if (code >= 0)
+		return code;
+	/* No signal may come between us and the end: they are waited for, not handled. */
+	sigemptyset(&r.signals);
+	sigaddset(&r.signals, SIGINT);
+	sigaddset(&r.signals, SIGTERM);
+	sigaddset(&r.signals, SIGHUP);
+	sigaddset(&r.signals, SIGCHLD);
+	sigprocmask(SIG_BLOCK, &r.signals, NULL);
+	if (r.has_pid && kill((pid_t)r.pid, 0) && errno == ESRCH)
+		return ks_cli_error(&cli, KS_EXIT_FAILED, "there is no process %u", r.pid);
+	if (r.command) {
+		code = spawn(&r);
+		if (code)
+			return code;
+	}
+	err = ks_recorder_new(&r.opts, &rec, &diag);
+	if (!err && r.opts.only_pids) {
+		err = ks_recorder_follow(rec, r.has_pid ? r.pid : (u32)r.child, &diag);
+		if (err)
+			ks_recorder_abort(rec);
+	}
+	if (!err) {
+		err = ks_recorder_start(rec, &diag);
+		if (err)
+			ks_recorder_abort(rec);
+	}
+	if (err) {
+		drop_child(&r);
+		return ks_cli_fail(&cli, err, &diag);
+	}
+	return record(&r, rec);
+}

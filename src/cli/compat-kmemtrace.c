@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * kmemtrace's three programs under their own names: kmemtraced records into the current directory,
+ * kmemtrace_check validates a per-CPU file, kmemtrace-report prints the short summary.
+ */
+#include "cli/cli.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "capture/recorder.h"
+#include "capture/relay-capture.h"
+#include "cli/check.h"
+
+/* === Data ================================================================================= */
+
+static const char daemon_help[] =
+	"usage: kmemtraced\n"
+	"\n"
+	"Records all allocations of the running kernel into the current directory until\n"
+	"Ctrl-C: cpu0.out, cpu1.out, ... and the symbol list, kallsyms. Reads the relay files\n"
+	"of the kernel module where they exist, else tracefs. Needs root.\n"
+	"\n"
+	"  -h, --help   this text\n";
+
+static const char check_help[] =
+	"usage: kmemtrace_check FILE...\n"
+	"\n"
+	"Checks per-CPU files of kmemtraced (cpu0.out, ...): framing, sequence numbers,\n"
+	"records that cannot be true. Exits with 0 when all is well, with 3 when not.\n"
+	"\n"
+	"  -h, --help   this text\n";
+
+static const char report_help[] =
+	"usage: kmemtrace-report [DIRECTORY]\n"
+	"\n"
+	"Prints a short summary of what kmemtraced recorded, from the current directory or\n"
+	"another one: bytes requested, allocated and wasted by call site and by size, totals,\n"
+	"cross-CPU frees, misuse of the allocator.\n"
+	"\n"
+	"  -h, --help   this text\n";
+
+enum { REPORT_ROWS = 20 };
+
+/* === Internals: recording ================================================================= */
+
+static void block_signals(sigset_t *set)
+{
+	sigemptyset(set);
+	sigaddset(set, SIGINT);
+	sigaddset(set, SIGTERM);
+	sigaddset(set, SIGHUP);
+	sigprocmask(SIG_BLOCK, set, NULL);
+}
+
+static void announce(const char *from)
+{
+	printf("Logging from %s... Press Control-C to stop.\n", from);
+	fflush(stdout);
+}
+
+static int record_relay(const struct ks_cli *cli, const char *relay_dir, const sigset_t *signals)
+{
+	struct ks_relay_capture *capture;
+	struct ks_diag diag = { 0 };
+	u64 bytes, overruns;
+	int signal, err = ks_relay_capture_start(relay_dir, ".", &capture, &diag);
+
+	if (err)
+		return ks_cli_fail(cli, err, &diag);
+	announce(relay_dir);
+	sigwait(signals, &signal);
+	err = ks_relay_capture_stop(capture, &bytes, &overruns, &diag);
+	if (err)
+		return ks_cli_fail(cli, err, &diag);
+	printf("%llu bytes logged, %llu overruns.\n", (unsigned long long)bytes,
+	       (unsigned long long)overruns);
+	return KS_EXIT_OK;
+}
+
+/* Records a trace.dat beside the files and makes them from it. */
+static int record_tracefs(const struct ks_cli *cli, const sigset_t *signals)
+{
+	static const char path[] = "kmemtraced.dat";
+	struct ks_record_opts opts = {
+		.path = path, .slab = true, .pages = true, .clock = "local"
+	};
+	u32 cpus = (u32)ks_max(1, sysconf(_SC_NPROCESSORS_CONF));
+	struct ks_record_stats stats;
+	struct ks_recorder *rec;
+	struct ks_diag diag = { 0 };
+	u64 events, lost;
+	int err = ks_recorder_new(&opts, &rec, &diag);
+
+	if (err)
+		return ks_cli_fail(cli, err, &diag);
+	err = ks_recorder_start(rec, &diag);
+	if (err) {
+		ks_recorder_abort(rec);
+		return ks_cli_fail(cli, err, &diag);
+	}
+	announce("tracefs");
+	for (;;) {
+		struct timespec wait = { 0, 250000000 };
+
+		if (sigtimedwait(signals, NULL, &wait) > 0)
+			break;
+		ks_recorder_poll(rec, &stats);
+		if (stats.failed)
+			break;
+	}
+	err = ks_recorder_stop(rec, &stats, &diag);
+	if (!err)
+		err = ks_relay_convert(path, ".", cpus, &events, &lost, &diag);
+	if (err)
+		return ks_cli_fail(cli, err, &diag);
+	unlink(path);
+	printf("%llu events logged, %llu overruns.\n", (unsigned long long)events,
+	       (unsigned long long)lost);
+	return KS_EXIT_OK;
+}
+
+/* Takes -h, and refuses any other option. -1 or an exit code. */
+static int only_help(struct ks_cli *cli, int argc, char **argv)
+{
+	static const struct option options[] = { { "help", no_argument, NULL, 'h' },
+						 { NULL, 0, NULL, 0 } };
+	int opt = getopt_long(argc, argv, "h", options, NULL);
+
+	return opt == -1 ? -1 : ks_cli_option(cli, opt);
+}
+
+/* === Public =============================================================================== */
+
+int ks_kmemtraced(int argc, char **argv)
+{
+	struct ks_cli cli = { .command = "kmemtraced", .help = daemon_help };
+	const char *relay_dir = getenv("KMEMTRACE_DIR");
+	struct ks_diag diag = { 0 };
+	sigset_t signals;
+	int code = only_help(&cli, argc, argv), err;
+
+	if (code >= 0)
+		return code;
+	if (optind < argc)
+		return ks_cli_error(&cli, KS_EXIT_USAGE, "takes no argument: what is '%s'?",
+				    argv[optind]);
+	if (!relay_dir)
+		relay_dir = KS_RELAY_DIR;
+	block_signals(&signals);
+	puts("Copying /proc/kallsyms...");
+	err = ks_relay_save_symbols(".", &diag);
+	if (err)
+		return ks_cli_fail(&cli, err, &diag);
+	return ks_relay_available(relay_dir) ? record_relay(&cli, relay_dir, &signals)
+					     : record_tracefs(&cli, &signals);
+}
+
+int ks_kmemtrace_check(int argc, char **argv)
+{
+	struct ks_cli cli = { .command = "kmemtrace_check", .help = check_help };
+	bool damaged = false;
+	int code = only_help(&cli, argc, argv);
+
+	if (code >= 0)
+		return code;
+	if (optind == argc)
+		return ks_cli_error(&cli, KS_EXIT_USAGE,
+				    "name the file to check, such as cpu0.out");
+	for (; optind < argc; optind++) {
+		struct ks_check check;
+		struct ks_strbuf text;
+
+		code = ks_check_file(&check, argv[optind]);
+		ks_strbuf_init(&text);
+		ks_check_print(&check, &text);
+		if (code)
+			ks_cli_error(&cli, code, "%s", check.error);
+		else
+			fputs(ks_strbuf_str(&text), stdout);
+		damaged |= check.damaged;
+		ks_strbuf_deinit(&text);
+		ks_check_deinit(&check);
+		if (code)
+			return code;
+	}
+	return damaged ? KS_EXIT_BAD_INPUT : KS_EXIT_OK;
+}
+
+int ks_kmemtrace_report(int argc, char **argv)
+{
+	struct ks_cli cli = { .command = "kmemtrace-report", .help = report_help };
+	struct ks_model *model;
+	struct ks_strbuf text;
+	struct ks_frag frag;
+	int code = only_help(&cli, argc, argv);
+
+	if (code >= 0)
+		return code;
+	cli.input = optind < argc ? argv[optind++] : ".";
+	if (optind < argc)
+		return ks_cli_error(&cli, KS_EXIT_USAGE, "one directory at a time: what is '%s'?",
+				    argv[optind]);
+	code = ks_cli_frag(&cli, &frag, &model);
+	if (code)
+		return code;
+	ks_strbuf_init(&text);
+	ks_render_frag(model, &frag, REPORT_ROWS, &text);
+	code = ks_cli_print(&cli, &text);
+	ks_strbuf_deinit(&text);
+	ks_frag_deinit(&frag);
+	ks_model_free(model);
+	return code;
+}

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* kmemscope: finds the command, or the ancestor whose name it was called by, and runs it. */
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/cli.h"
+
+/* === Data ================================================================================= */
+
+const struct ks_command ks_commands[] = {
+	{ "record", ks_cmd_record, "capture the running kernel's allocations into a file" },
+	{ "account", ks_cmd_account,
+	  "trace_analyze's account: bytes, waste and counts by call site" },
+	{ "report", ks_cmd_report, "the same by function, module, cache, size, pid, cpu, ..." },
+	{ "info", ks_cmd_info, "what is in a capture, and how good it is" },
+	{ "import", ks_cmd_import, "make a DB file, to ask a capture again at once" },
+	{ "static", ks_cmd_static, "what a built kernel occupies before it allocates anything" },
+	{ "rings", ks_cmd_rings, "ring charts: memory by directory, as PNG or SVG" },
+	{ "leaks", ks_cmd_leaks, "what still lives at the end of a capture, with ages" },
+	{ "check", ks_cmd_check, "validate captures; finish one whose recorder was killed" },
+	{ "doctor", ks_cmd_doctor, "what can be captured here, and what mends what cannot" },
+	{ NULL, NULL, NULL },
+};
+
+/* Names that older systems gave these programs; links to this one. */
+static const struct ks_command ancestors[] = {
+	{ "trace_analyze", ks_trace_analyze, NULL },
+	{ "trace_analyze.py", ks_trace_analyze, NULL },
+	{ "kmemtraced", ks_kmemtraced, NULL },
+	{ "kmemtrace_check", ks_kmemtrace_check, NULL },
+	{ "kmemtrace-report", ks_kmemtrace_report, NULL },
+};
+
+/* === Internals ============================================================================ */
+
+static void print_help(FILE *to)
+{
+	const struct ks_command *command;
+
+	fputs("usage: kmemscope COMMAND [OPTION...] [FILE]\n"
+	      "\n"
+	      "Shows what the Linux kernel does with its memory.\n"
+	      "\n"
+	      "commands:\n",
+	      to);
+	for (command = ks_commands; command->name; command++)
+		fprintf(to, "  %-10s %s\n", command->name, command->summary);
+	fputs("\n"
+	      "  -h, --help   this text\n"
+	      "  --version    the version of kmemscope\n"
+	      "\n"
+	      "'kmemscope COMMAND --help' tells a command's options; so does its manual page,\n"
+	      "kmemscope-COMMAND(1).\n",
+	      to);
+}
+
+static int run_command(int argc, char **argv)
+{
+	const struct ks_command *command;
+	char name[64];
+
+	for (command = ks_commands; command->name; command++) {
+		if (strcmp(argv[0], command->name))
+			continue;
+		snprintf(name, sizeof(name), "kmemscope %s", command->name);
+		argv[0] = name; /* what getopt puts in front of its messages */
+		return command->run(argc, argv);
+	}
+	fprintf(stderr, "kmemscope: there is no command '%s'; see 'kmemscope --help'\n", argv[0]);
+	return KS_EXIT_USAGE;
+}
+
+/* === Public =============================================================================== */
+
+int main(int argc, char **argv)
+{
+	const char *slash = argc ? strrchr(argv[0], '/') : NULL;
+	const char *called = slash ? slash + 1 : argc ? argv[0] : "kmemscope";
+	size_t i;
+
+	/* Output is the same everywhere: no locale is set. */
+	for (i = 0; i < ARRAY_SIZE(ancestors); i++)
+		if (!strcmp(called, ancestors[i].name))
+			return ancestors[i].run(argc, argv);
+	if (argc < 2) {
+		print_help(stderr);
+		return KS_EXIT_USAGE;
+	}
+	if (!strcmp(argv[1], "-h") || !strcmp(argv[1], "--help") || !strcmp(argv[1], "help")) {
+		print_help(stdout);
+		return KS_EXIT_OK;
+	}
+	if (!strcmp(argv[1], "--version")) {
+		puts("kmemscope " KS_VERSION);
+		return KS_EXIT_OK;
+	}
+	return run_command(argc - 1, argv + 1);
+}

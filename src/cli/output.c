@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Output: standard output through a pager where that is a terminal, or a file. */
+#include "cli/cli.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/outfile.h"
+
+/* === Internals ============================================================================ */
+
+static int write_all(int fd, const char *data, size_t len)
+{
+	while (len) {
+		ssize_t n = write(fd, data, len);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -errno;
+		data += n;
+		len -= (size_t)n;
+	}
+	return 0;
+}
+
+/* The user's own choice of pager, as man and git take it; "" and "cat" mean none. */
+static const char *find_pager(void)
+{
+	const char *pager = getenv("KMEMSCOPE_PAGER");
+
+	if (!pager)
+		pager = getenv("PAGER");
+	if (!pager)
+		pager = "less";
+	return *pager && strcmp(pager, "cat") ? pager : NULL;
+}
+
+/* Starts the pager and returns where to write, or -1. */
+static int start_pager(const char *pager, pid_t *ret_pid)
+{
+	int ends[2];
+	pid_t pid;
+
+	if (pipe(ends))
+		return -1;
+	pid = fork();
+	if (pid < 0) {
+		close(ends[0]);
+		close(ends[1]);
+		return -1;
+	}
+	if (!pid) {
+		dup2(ends[0], STDIN_FILENO);
+		close(ends[0]);
+		close(ends[1]);
+		setenv("LESS", "FRX", 0); /* short output stays on the screen */
+		execl("/bin/sh", "sh", "-c", pager, (char *)NULL);
+		_exit(127);
+	}
+	close(ends[0]);
+	*ret_pid = pid;
+	return ends[1];
+}
+
+/* === Public =============================================================================== */
+
+int ks_cli_print(const struct ks_cli *cli, const struct ks_strbuf *text)
+{
+	const char *pager = cli->no_pager || !isatty(STDOUT_FILENO) ? NULL : find_pager();
+	int status, err, fd = -1;
+	pid_t pid = 0;
+
+	if (text->failed)
+		return ks_cli_error(cli, KS_EXIT_FAILED, "out of memory while printing");
+	if (pager) {
+		signal(SIGPIPE, SIG_IGN); /* a pager that was quit is no error */
+		fd = start_pager(pager, &pid);
+	}
+	err = write_all(fd >= 0 ? fd : STDOUT_FILENO, ks_strbuf_str(text), text->len);
+	if (fd >= 0) {
+		close(fd);
+		waitpid(pid, &status, 0);
+		if (!WIFEXITED(status) || WEXITSTATUS(status) != 127)
+			return 0;
+		err = write_all(STDOUT_FILENO, ks_strbuf_str(text), text->len); /* no such pager */
+	}
+	if (err)
+		return ks_cli_error(cli, KS_EXIT_FAILED, "standard output: cannot write: %s",
+				    strerror(-err));
+	return 0;
+}
+
+int ks_cli_write(const struct ks_cli *cli, const char *path, const struct ks_strbuf *text)
+{
+	struct ks_diag diag = { 0 };
+	struct ks_outfile out;
+	int err;
+
+	if (!strcmp(path, "-"))
+		return ks_cli_print(cli, text);
+	if (text->failed)
+		return ks_cli_error(cli, KS_EXIT_FAILED, "out of memory while writing %s", path);
+	err = ks_outfile_open(&out, path, &diag);
+	if (err)
+		return ks_cli_fail(cli, err, &diag);
+	err = ks_outfile_write(&out, ks_strbuf_str(text), text->len, &diag);
+	if (err)
+		ks_outfile_abort(&out);
+	else
+		err = ks_outfile_commit(&out, &diag);
+	return err ? ks_cli_fail(cli, err, &diag) : 0;
+}

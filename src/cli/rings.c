@@ -1,0 +1,337 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Making a ring chart, for "kmemscope rings" and for trace_analyze. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "analysis/static.h"
+#include "cli/cli.h"
+#include "report/rings.h"
+#include "sym/tree.h"
+
+/* === Data ================================================================================= */
+
+#define DEFAULT_FILE "rings.png"
+
+static const struct {
+	const char *name;
+	enum ks_ring_attr attr;
+	const char *title;
+} attrs[] = {
+	{ "current", KS_RING_CURRENT, "static footprint and live allocations" },
+	{ "static", KS_RING_STATIC, "static footprint" },
+	{ "waste", KS_RING_WASTE, "wasted by live allocations" },
+	{ "current_dynamic", KS_RING_CURRENT_DYNAMIC, "live allocations" },
+	{ "total_dynamic", KS_RING_TOTAL_DYNAMIC, "all allocations" },
+	{ "total_dyamic", KS_RING_TOTAL_DYNAMIC, "all allocations" }, /* as its README has it */
+};
+
+struct rings {
+	struct ks_cli *cli;
+	enum ks_ring_attr attr;
+	struct ks_dirtree tree;
+	struct ks_static_model *footprint; /* NULL = not part of it */
+	struct ks_model *model;		   /* NULL = not part of it */
+	char *release;			   /* NULL = not known */
+	struct ks_strbuf title, subtitle;
+};
+
+/* === Internals ============================================================================ */
+
+static bool has_static(enum ks_ring_attr attr)
+{
+	return attr == KS_RING_STATIC || attr == KS_RING_CURRENT;
+}
+
+static u64 value_of(const struct ks_stat *stat, enum ks_ring_attr attr)
+{
+	return attr == KS_RING_WASTE	       ? ks_stat_waste(stat)
+	       : attr == KS_RING_TOTAL_DYNAMIC ? stat->total_bytes
+					       : stat->live_bytes;
+}
+
+static int nomem(const struct rings *r)
+{
+	return ks_cli_error(r->cli, KS_EXIT_FAILED, "out of memory");
+}
+
+/* The branch is checked here; sites that no one can place stay in the model, to be told of. */
+static int check_tree(struct rings *r)
+{
+	const char *branch = r->cli->filter.branch;
+	struct ks_diag diag = { 0 };
+	struct ks_tree tree;
+	int err = ks_tree_open(&tree, r->cli->kernel, &diag);
+
+	if (err) /* a file: whoever loads it says what is wrong */
+		return 0;
+	if (branch && !ks_tree_has_branch(&tree, branch))
+		err = ks_branch_missing(branch, r->cli->kernel, &diag);
+	else if (tree.release)
+		r->release = strdup(tree.release);
+	ks_tree_close(&tree);
+	return err ? ks_cli_fail(r->cli, err, &diag) : 0;
+}
+
+static int add_static(struct rings *r)
+{
+	size_t i;
+	int code = ks_cli_static_model(r->cli, false, &r->footprint);
+
+	for (i = 0; !code && i < r->footprint->files.len; i++) {
+		const struct ks_static_file *file = &r->footprint->files.items[i];
+
+		if (ks_dirtree_add(&r->tree, file->path, ks_footprint_total(&file->size)))
+			code = nomem(r);
+	}
+	return code;
+}
+
+static int add_dynamic(struct rings *r)
+{
+	struct ks_cli cli = *r->cli;
+	size_t i;
+	int code;
+
+	cli.filter.branch = NULL;
+	code = ks_cli_analyze(&cli, KS_BY_SITE, &r->model);
+	for (i = 0; !code && i < r->model->groups.len; i++) {
+		const struct ks_group *group = &r->model->groups.items[i];
+
+		if (ks_dirtree_add(&r->tree, group->path, value_of(&group->stat, r->attr)))
+			code = nomem(r);
+	}
+	return code;
+}
+
+static void describe_model(struct rings *r)
+{
+	const struct ks_stat *total = ks_model_total(r->model);
+	bool one = r->cli->filter.malloc_only != r->cli->filter.cache_only;
+
+	ks_strbuf_puts(&r->subtitle, r->model->level == KS_PAGES  ? "pages"
+				     : !one			  ? "kmalloc and kmem_cache"
+				     : r->cli->filter.malloc_only ? "kmalloc"
+								  : "kmem_cache");
+	ks_strbuf_puts(&r->subtitle, ": ");
+	ks_render_grouped(&r->subtitle, total->allocs);
+	ks_strbuf_puts(&r->subtitle, " allocations, ");
+	ks_render_grouped(&r->subtitle, total->live_objs);
+	ks_strbuf_puts(&r->subtitle, " objects live at the end");
+	if (ks_model_has_loss(r->model))
+		ks_strbuf_puts(&r->subtitle, "; the capture lost events");
+}
+
+static void describe_footprint(struct rings *r)
+{
+	if (r->footprint->builtin_objects + r->footprint->module_objects) {
+		ks_render_grouped(&r->subtitle, r->footprint->builtin_objects);
+		ks_strbuf_puts(&r->subtitle, " objects built in, ");
+		ks_render_grouped(&r->subtitle, r->footprint->module_objects);
+		ks_strbuf_puts(&r->subtitle, " in modules");
+	} else {
+		ks_strbuf_puts(&r->subtitle, "symbols of vmlinux");
+	}
+}
+
+/* What no branch can claim is not in a branch's chart, but it is told of. */
+static void describe_unresolved(struct rings *r)
+{
+	u32 node = ks_dirtree_find(&r->tree, KS_UNRESOLVED);
+
+	if (!r->cli->filter.branch || node == KS_NONE ||
+	    !ks_dirtree_node(&r->tree, node)->unresolved)
+		return;
+	ks_strbuf_puts(&r->subtitle, "; not shown: ");
+	ks_render_bytes(&r->subtitle, ks_dirtree_node(&r->tree, node)->bytes);
+	ks_strbuf_puts(&r->subtitle, " of no known directory");
+}
+
+static void describe(struct rings *r, u64 bytes)
+{
+	size_t i;
+
+	for (i = 0; attrs[i].attr != r->attr;)
+		i++;
+	ks_strbuf_puts(&r->title, "Linux");
+	if (r->release)
+		ks_strbuf_printf(&r->title, " %s", r->release);
+	if (r->cli->filter.branch)
+		ks_strbuf_printf(&r->title, ", %s", r->cli->filter.branch);
+	ks_strbuf_printf(&r->title, ": %s, ", attrs[i].title);
+	ks_render_bytes(&r->title, bytes);
+	if (r->footprint)
+		describe_footprint(r);
+	if (r->footprint && r->model)
+		ks_strbuf_puts(&r->subtitle, "; ");
+	if (r->model)
+		describe_model(r);
+	describe_unresolved(r);
+}
+
+static bool ends_with(const char *s, const char *suffix)
+{
+	size_t len = strlen(s), n = strlen(suffix);
+
+	return len > n && !strcmp(s + len - n, suffix);
+}
+
+static int write_chart(struct rings *r, const struct ks_rings_spec *spec, const char *file)
+{
+	struct ks_text_measure measure;
+	struct ks_diag diag = { 0 };
+	struct ks_chart chart;
+	struct ks_strbuf out;
+	int err, code;
+
+	if (ks_cairo_measure_new(&measure))
+		return nomem(r);
+	err = ks_rings_layout(spec, &measure, &chart);
+	ks_cairo_measure_free(&measure);
+	if (err)
+		return nomem(r);
+	ks_strbuf_init(&out);
+	if (ends_with(file, ".svg"))
+		ks_chart_svg(&chart, &out);
+	else
+		err = ks_chart_png(&chart, &out, &diag);
+	code = err ? ks_cli_fail(r->cli, err, &diag) : ks_cli_write(r->cli, file, &out);
+	ks_strbuf_deinit(&out);
+	ks_chart_deinit(&chart);
+	return code;
+}
+
+/* Says where the chart is and, for a capture, how good that is. */
+static int say(struct rings *r, const char *file)
+{
+	struct ks_strbuf text;
+	int code;
+
+	ks_strbuf_init(&text);
+	ks_strbuf_printf(&text, "ring chart: %s\n", file);
+	if (r->model) {
+		ks_strbuf_puts(&text, "\n");
+		ks_render_quality(r->model, &text);
+	}
+	code = ks_cli_print(r->cli, &text);
+	ks_strbuf_deinit(&text);
+	return code;
+}
+
+/* A window is the desktop's business; without one the file is all there is. */
+static void show(const struct rings *r, const char *file)
+{
+	if (!getenv("DISPLAY") && !getenv("WAYLAND_DISPLAY")) {
+		ks_cli_error(r->cli, 0, "there is no display to show the chart on; it is in %s",
+			     file);
+		return;
+	}
+	if (fork() == 0) {
+		execlp("xdg-open", "xdg-open", file, (char *)NULL);
+		ks_cli_error(r->cli, 0, "cannot open a window: no xdg-open; the chart is in %s",
+			     file);
+		_exit(127);
+	}
+}
+
+static int render(struct rings *r, const struct ks_rings_args *args)
+{
+	const char *branch = r->cli->filter.branch, *file = args->file;
+	struct ks_rings_spec spec = { .tree = &r->tree, .note = "kmemscope " KS_VERSION };
+	struct ks_strbuf json;
+	char *root_path;
+	size_t len;
+	int code = 0;
+
+	branch = ks_branch_trim(branch ? branch : "", &len);
+	root_path = strndup(branch, len);
+	if (!root_path || ks_dirtree_sort(&r->tree) ||
+	    ks_dirtree_touch(&r->tree, root_path, &spec.root)) {
+		free(root_path);
+		return nomem(r);
+	}
+	spec.root_path = root_path;
+	describe(r, ks_dirtree_node(&r->tree, spec.root)->bytes);
+	spec.title = ks_strbuf_str(&r->title);
+	spec.subtitle = ks_strbuf_str(&r->subtitle);
+	if (!file && args->show)
+		file = DEFAULT_FILE;
+	if (file)
+		code = write_chart(r, &spec, file);
+	if (!code && r->cli->json) {
+		ks_strbuf_init(&json);
+		ks_render_rings_json(&spec, &json);
+		code = ks_cli_print(r->cli, &json);
+		ks_strbuf_deinit(&json);
+	} else if (!code) {
+		code = say(r, file);
+	}
+	if (!code && args->show)
+		show(r, file);
+	free(root_path);
+	return code;
+}
+
+static int make(struct rings *r, const struct ks_rings_args *args)
+{
+	int code = check_tree(r);
+
+	if (!code && has_static(r->attr))
+		code = add_static(r);
+	if (!code && r->attr != KS_RING_STATIC)
+		code = add_dynamic(r);
+	if (!code)
+		code = render(r, args);
+	if (!code && r->model)
+		code = ks_cli_verdict(r->cli, r->model);
+	if (!code && r->footprint && r->footprint->bad.len)
+		code = KS_EXIT_BAD_INPUT;
+	return code;
+}
+
+/* === Public =============================================================================== */
+
+int ks_cli_ring_attr(const struct ks_cli *cli, const char *name, enum ks_ring_attr *ret_attr)
+{
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(attrs); i++)
+		if (!strcmp(name, attrs[i].name)) {
+			*ret_attr = attrs[i].attr;
+			return -1;
+		}
+	return ks_cli_error(cli, KS_EXIT_USAGE,
+			    "attribute '%s': choose one of current, static, waste, "
+			    "current_dynamic, total_dynamic",
+			    name);
+}
+
+int ks_cli_rings(struct ks_cli *cli, const struct ks_rings_args *args)
+{
+	struct rings r = { .cli = cli, .attr = args->attr };
+	int code;
+
+	if (args->file && !ends_with(args->file, ".png") && !ends_with(args->file, ".svg"))
+		return ks_cli_error(cli, KS_EXIT_USAGE,
+				    "'%s': the name of a chart ends in .png or .svg", args->file);
+	if (r.attr == KS_RING_DEFAULT)
+		r.attr = cli->input ? KS_RING_CURRENT_DYNAMIC : KS_RING_STATIC;
+	if (r.attr != KS_RING_STATIC && !cli->input)
+		return ks_cli_error(cli, KS_EXIT_USAGE,
+				    "that attribute is of allocations: name a capture with -f, or "
+				    "choose -a static");
+	if (ks_dirtree_init(&r.tree))
+		return nomem(&r);
+	ks_strbuf_init(&r.title);
+	ks_strbuf_init(&r.subtitle);
+	code = make(&r, args);
+	ks_dirtree_deinit(&r.tree);
+	ks_static_free(r.footprint);
+	if (r.model)
+		ks_model_free(r.model);
+	free(r.release);
+	ks_strbuf_deinit(&r.title);
+	ks_strbuf_deinit(&r.subtitle);
+	return code;
+}

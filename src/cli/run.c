@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Running an analysis for a person: progress on a terminal, Ctrl-C, the verdict. */
+#include "cli/cli.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+/* === Data ================================================================================= */
+
+static volatile sig_atomic_t interrupted;
+
+struct progress {
+	const char *what;
+	bool tty, shown;
+	struct timespec start, last;
+};
+
+/* === Internals ============================================================================ */
+
+/* The first signal asks for an orderly end; a second one gets its usual way. */
+static void on_signal(int signal)
+{
+	(void)signal;
+	interrupted = 1;
+}
+
+static void catch_signals(void)
+{
+	struct sigaction action = { .sa_handler = on_signal, .sa_flags = (int)SA_RESETHAND };
+
+	sigaction(SIGINT, &action, NULL);
+	sigaction(SIGTERM, &action, NULL);
+}
+
+static double seconds_since(const struct timespec *then, const struct timespec *now)
+{
+	return (double)(now->tv_sec - then->tv_sec) + (double)(now->tv_nsec - then->tv_nsec) * 1e-9;
+}
+
+/* A line on standard error, from the second second on, ten times a second at most. */
+static int show_progress(void *ctx, u64 done, u64 total)
+{
+	struct progress *progress = ctx;
+	struct timespec now;
+
+	if (interrupted)
+		return 1;
+	if (!progress->tty)
+		return 0;
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	if (seconds_since(&progress->start, &now) < 1 || seconds_since(&progress->last, &now) < 0.1)
+		return 0;
+	progress->last = now;
+	progress->shown = true;
+	if (total)
+		fprintf(stderr, "\r\033[K%s: %llu %%", progress->what,
+			(unsigned long long)(done * 100 / total));
+	else
+		fprintf(stderr, "\r\033[K%s: %llu MB", progress->what,
+			(unsigned long long)(done / 1000000));
+	return 0;
+}
+
+/* What to ask the analyser for; one of the views, a DB, or neither. */
+struct wish {
+	enum ks_by by;
+	const char *db_path;
+	struct ks_frag *frag;
+	struct ks_leaks *leaks;
+	u64 min_age;
+};
+
+static int analyze(const char *input, const struct wish *wish, const struct ks_analysis_opts *opts,
+		   struct ks_model **ret_model, struct ks_diag *diag)
+{
+	if (wish->db_path)
+		return ks_import(input, wish->db_path, opts, ret_model, diag);
+	if (wish->frag)
+		return ks_analyze_frag(input, opts, wish->frag, ret_model, diag);
+	if (wish->leaks)
+		return ks_analyze_leaks(input, opts, wish->min_age, wish->leaks, ret_model, diag);
+	return ks_analyze(input, opts, ret_model, diag);
+}
+
+static int run_with(struct ks_cli *cli, const struct wish *wish, const struct ks_helpers *helpers,
+		    struct ks_model **ret_model)
+{
+	struct progress progress = { .what = wish->db_path ? "importing" : "reading",
+				     .tty = isatty(STDERR_FILENO) };
+	struct ks_analysis_opts opts = {
+		.by = wish->by,
+		.level = cli->pages ? KS_PAGES : KS_SLAB,
+		.filter = cli->filter,
+		.helpers = helpers,
+		.skip_helpers = cli->skip_helpers,
+		.progress = show_progress,
+		.progress_ctx = &progress,
+	};
+	struct ks_diag diag = { 0 };
+	int err, code = ks_cli_resolver(cli, &opts.resolver);
+
+	if (code)
+		return code;
+	catch_signals();
+	clock_gettime(CLOCK_MONOTONIC, &progress.start);
+	err = analyze(cli->input, wish, &opts, ret_model, &diag);
+	if (progress.shown)
+		fputs("\r\033[K", stderr);
+	ks_resolver_free(opts.resolver);
+	return err ? ks_cli_fail(cli, err, &diag) : 0;
+}
+
+static int run(struct ks_cli *cli, const struct wish *wish, struct ks_model **ret_model)
+{
+	struct ks_helpers helpers;
+	struct ks_diag diag = { 0 };
+	int code, err = ks_helpers_init(&helpers);
+
+	if (err)
+		return ks_cli_error(cli, KS_EXIT_FAILED, "out of memory");
+	if (cli->helpers)
+		err = ks_helpers_add_file(&helpers, cli->helpers, &diag);
+	code = err ? ks_cli_fail(cli, err, &diag) : run_with(cli, wish, &helpers, ret_model);
+	ks_helpers_deinit(&helpers);
+	return code;
+}
+
+/* === Public =============================================================================== */
+
+int ks_cli_analyze(struct ks_cli *cli, enum ks_by by, struct ks_model **ret_model)
+{
+	struct wish wish = { .by = by };
+
+	return run(cli, &wish, ret_model);
+}
+
+int ks_cli_import(struct ks_cli *cli, const char *db_path, struct ks_model **ret_model)
+{
+	struct wish wish = { .by = KS_BY_SITE, .db_path = db_path };
+
+	return run(cli, &wish, ret_model);
+}
+
+int ks_cli_frag(struct ks_cli *cli, struct ks_frag *ret_frag, struct ks_model **ret_model)
+{
+	struct wish wish = { .by = KS_BY_SITE, .frag = ret_frag };
+
+	return run(cli, &wish, ret_model);
+}
+
+int ks_cli_leaks(struct ks_cli *cli, u64 min_age, struct ks_leaks *ret_leaks,
+		 struct ks_model **ret_model)
+{
+	struct wish wish = { .by = KS_BY_SITE, .leaks = ret_leaks, .min_age = min_age };
+
+	return run(cli, &wish, ret_model);
+}
+
+int ks_cli_verdict(const struct ks_cli *cli, const struct ks_model *model)
+{
+	if (!cli->strict || !ks_model_has_loss(model))
+		return 0;
+	return ks_cli_error(cli, KS_EXIT_LOST, "the capture lost events (--strict)");
+}

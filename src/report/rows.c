@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: LGPL-2.1-only
+/* Rows in order: a total order, so that the same capture always gives the same table. */
+#include "report/report.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* === Data ================================================================================= */
+
+static const char *const order_names[] = {
+	[KS_ORDER_CURRENT] = "current_dynamic",
+	[KS_ORDER_TOTAL] = "total_dynamic",
+	[KS_ORDER_ALLOCS] = "alloc_count",
+	[KS_ORDER_FREES] = "free_count",
+	[KS_ORDER_WASTE] = "waste",
+	[KS_ORDER_PEAK] = "peak",
+};
+_Static_assert(ARRAY_SIZE(order_names) == KS_ORDERS, "a name for every order");
+
+/* === Internals ============================================================================ */
+
+static u64 value_of(const struct ks_stat *stat, enum ks_order order)
+{
+	switch (order) {
+	case KS_ORDER_CURRENT:
+		return stat->live_bytes;
+	case KS_ORDER_TOTAL:
+		return stat->total_bytes;
+	case KS_ORDER_ALLOCS:
+		return stat->allocs;
+	case KS_ORDER_FREES:
+		return stat->frees;
+	case KS_ORDER_WASTE:
+		return ks_stat_waste(stat);
+	case KS_ORDER_PEAK:
+		return stat->peak_bytes;
+	case KS_ORDERS:
+		break;
+	}
+	return 0;
+}
+
+/* Digits compare as numbers, so that pid 9 comes before pid 10. */
+static int compare_names(const char *a, const char *b)
+{
+	return strverscmp(a, b);
+}
+
+static int compare(const void *pa, const void *pb, void *arg)
+{
+	const struct ks_group *a = *(const struct ks_group *const *)pa;
+	const struct ks_group *b = *(const struct ks_group *const *)pb;
+	enum ks_order keys[] = { *(enum ks_order *)arg, KS_ORDER_CURRENT, KS_ORDER_TOTAL,
+				 KS_ORDER_ALLOCS };
+	size_t i;
+	int diff;
+
+	for (i = 0; i < ARRAY_SIZE(keys); i++) {
+		u64 va = value_of(&a->stat, keys[i]), vb = value_of(&b->stat, keys[i]);
+
+		if (va != vb)
+			return va > vb ? -1 : 1;
+	}
+	diff = compare_names(a->label, b->label);
+	return diff ? diff : strcmp(a->text, b->text);
+}
+
+/* === Public =============================================================================== */
+
+const char *ks_order_name(enum ks_order order)
+{
+	return order < KS_ORDERS ? order_names[order] : "?";
+}
+
+int ks_order_parse(const char *name, enum ks_order *ret_order)
+{
+	size_t i;
+
+	for (i = 0; i < KS_ORDERS; i++)
+		if (!strcmp(name, order_names[i])) {
+			*ret_order = (enum ks_order)i;
+			return 0;
+		}
+	return -EINVAL;
+}
+
+int ks_rows_init(struct ks_rows *rows, const struct ks_model *model, enum ks_order order, u64 top)
+{
+	size_t i, len = 0;
+
+	rows->items = calloc(model->groups.len + 1, sizeof(*rows->items));
+	rows->len = 0;
+	if (!rows->items)
+		return -ENOMEM;
+	for (i = 0; i < model->groups.len; i++)
+		rows->items[len++] = &model->groups.items[i];
+	qsort_r(rows->items, len, sizeof(*rows->items), compare, &order);
+	rows->len = top && top < len ? (size_t)top : len;
+	return 0;
+}
+
+void ks_rows_deinit(struct ks_rows *rows)
+{
+	free(rows->items);
+	rows->items = NULL;
+}

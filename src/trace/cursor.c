@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: LGPL-2.1-only
+/* Bounded reads from a file or from memory. */
+#include "trace/cursor.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* === Public =============================================================================== */
+
+void ks_cursor_file(struct ks_cursor *cur, const char *name, int fd, u64 pos, u64 end)
+{
+	*cur = (struct ks_cursor){ .name = name, .fd = fd, .pos = pos, .end = end };
+}
+
+void ks_cursor_mem(struct ks_cursor *cur, const char *name, const void *mem, size_t len)
+{
+	*cur = (struct ks_cursor){ .name = name, .fd = -1, .mem = mem, .end = len };
+}
+
+int ks_cursor_fail(struct ks_cursor *cur, const char *what)
+{
+	if (!cur->err)
+		cur->err = ks_diag_set(&cur->diag, KS_EBADINPUT,
+				       "%s: damaged at byte %llu%s: wanted %s", cur->name,
+				       (unsigned long long)cur->pos,
+				       cur->fd < 0 ? " of a section" : "", what);
+	return cur->err;
+}
+
+ssize_t ks_pread_full(int fd, void *buf, size_t len, u64 offset)
+{
+	size_t got = 0;
+
+	while (got < len) {
+		ssize_t n = pread(fd, (u8 *)buf + got, len - got, (off_t)(offset + got));
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -errno;
+		if (!n)
+			break;
+		got += (size_t)n;
+	}
+	return (ssize_t)got;
+}
+
+bool ks_cursor_read(struct ks_cursor *cur, void *buf, size_t len)
+{
+	ssize_t n;
+
+	if (cur->err)
+		return false;
+	if (cur->pos > cur->end || len > cur->end - cur->pos) {
+		ks_cursor_fail(cur, "more data, but it ends there");
+		return false;
+	}
+	if (cur->fd < 0) {
+		memcpy(buf, cur->mem + cur->pos, len);
+	} else {
+		n = ks_pread_full(cur->fd, buf, len, cur->pos);
+		if (n < 0) {
+			cur->err = ks_diag_set(&cur->diag, (int)n, "%s: cannot read: %s", cur->name,
+					       strerror((int)-n));
+			return false;
+		}
+		if ((size_t)n < len) {
+			ks_cursor_fail(cur, "more data, but the file ends there");
+			return false;
+		}
+	}
+	cur->pos += len;
+	return true;
+}
+
+void ks_cursor_skip(struct ks_cursor *cur, u64 len)
+{
+	if (cur->err)
+		return;
+	if (cur->pos > cur->end || len > cur->end - cur->pos)
+		ks_cursor_fail(cur, "more data, but it ends there");
+	else
+		cur->pos += len;
+}
+
+u64 ks_cursor_uint(struct ks_cursor *cur, unsigned int size)
+{
+	u8 bytes[8];
+	u64 v = 0;
+	unsigned int i;
+
+	if (!ks_cursor_read(cur, bytes, size))
+		return 0;
+	for (i = 0; i < size; i++)
+		v |= (u64)bytes[i] << 8 * (cur->big_endian ? size - 1 - i : i);
+	return v;
+}
+
+bool ks_cursor_string(struct ks_cursor *cur, char *buf, size_t cap)
+{
+	size_t i;
+
+	for (i = 0; i < cap; i++) {
+		if (!ks_cursor_read(cur, &buf[i], 1))
+			return false;
+		if (!buf[i])
+			return true;
+	}
+	ks_cursor_fail(cur, "the end of a string");
+	return false;
+}
+
+char *ks_cursor_blob(struct ks_cursor *cur, u64 len)
+{
+	char *blob;
+
+	if (cur->err)
+		return NULL;
+	if (cur->pos > cur->end || len > cur->end - cur->pos) {
+		ks_cursor_fail(cur, "more data, but it ends there");
+		return NULL;
+	}
+	blob = malloc(len + 1);
+	if (!blob) {
+		cur->err = ks_diag_nomem(&cur->diag, "reading a capture's header");
+		return NULL;
+	}
+	if (!ks_cursor_read(cur, blob, len)) {
+		free(blob);
+		return NULL;
+	}
+	blob[len] = '\0';
+	return blob;
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: LGPL-2.1-only */
+/*
+ * A bounded place in a file or in memory, for the parts of a capture that are read once. As in
+ * base/bytes.h a read past the end sets a flag that stays set; the first failure is explained in
+ * the cursor's diag, with the file's name and the offset.
+ */
+#ifndef KS_TRACE_CURSOR_H
+#define KS_TRACE_CURSOR_H
+
+#include <sys/types.h>
+
+#include "base/diag.h"
+
+struct ks_cursor {
+	const char *name; /* of the file, for messages */
+	int fd;		  /* -1: in memory */
+	const u8 *mem;
+	u64 pos, end;
+	bool big_endian;
+	int err; /* of the first failure */
+	struct ks_diag diag;
+};
+
+void ks_cursor_file(struct ks_cursor *cur, const char *name, int fd, u64 pos, u64 end);
+void ks_cursor_mem(struct ks_cursor *cur, const char *name, const void *mem, size_t len);
+
+/* Fails with what was expected there: "wanted @what". Returns the error. */
+int ks_cursor_fail(struct ks_cursor *cur, const char *what);
+
+bool ks_cursor_read(struct ks_cursor *cur, void *buf, size_t len);
+void ks_cursor_skip(struct ks_cursor *cur, u64 len);
+u64 ks_cursor_uint(struct ks_cursor *cur, unsigned int size);
+
+/* A NUL-terminated string of less than @cap bytes. */
+bool ks_cursor_string(struct ks_cursor *cur, char *buf, size_t cap);
+
+/* @len bytes and a NUL in memory of their own; NULL on failure. */
+char *ks_cursor_blob(struct ks_cursor *cur, u64 len);
+
+/* pread() in full; fewer bytes only at the end of the file. -errno or the number of bytes. */
+ssize_t ks_pread_full(int fd, void *buf, size_t len, u64 offset);
+
+#endif

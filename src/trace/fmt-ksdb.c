@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: LGPL-2.1-only
+/* A DB file as a plain stream of events, for whoever does not care that they are matched. */
+#include "trace/formats.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "trace/ksdb-format.h"
+
+/* === Data ================================================================================= */
+
+struct ksdb_trace {
+	struct ks_trace base;
+	struct ks_db *db;
+	size_t next_block;
+	struct ks_db_block block;
+	u64 *ptr_in[KS_DB_LEVELS]; /* by slot: where its object is */
+	struct ks_event events[KS_DB_BLOCK_EVENTS];
+};
+
+/* === Internals ============================================================================ */
+
+static void unpack_events(struct ksdb_trace *kt)
+{
+	const struct ks_db_block *block = &kt->block;
+	const u32 *slot = block->slots;
+	const u64 *ptr = block->ptrs;
+	u32 i;
+
+	for (i = 0; i < block->count; i++) {
+		const struct ks_db_shape *shape = &block->shapes[block->shape_of[i]];
+		const struct ks_db_task *task = &block->tasks[block->task_of[i]];
+		u64 address = 0;
+
+		if (ks_db_has_ptr(shape->op, shape->kind))
+			address = *ptr++;
+		if (shape->op == KS_OP_ALLOC)
+			kt->ptr_in[shape->level][*slot++] = address;
+		else if (shape->op == KS_OP_FREE)
+			address = kt->ptr_in[shape->level][*slot++];
+		kt->events[i] = (struct ks_event){
+			.ts = block->ts[i],
+			.ptr = address,
+			.bytes_req = shape->bytes_req,
+			.bytes_alloc = shape->bytes_alloc,
+			.site = shape->site,
+			.cache = shape->cache,
+			.comm = task->comm,
+			.gfp = shape->gfp,
+			.stack = shape->stack,
+			.pid = task->pid,
+			.node = shape->node,
+			.cpu = (u16)task->cpu,
+			.kind = shape->kind,
+			.flags = shape->flags,
+		};
+	}
+}
+
+static int ksdb_next(struct ks_trace *trace, struct ks_batch *ret_batch, struct ks_diag *diag)
+{
+	struct ksdb_trace *kt = (struct ksdb_trace *)trace;
+	int err;
+
+	*ret_batch = (struct ks_batch){ NULL, 0 };
+	if (kt->next_block == ks_db_blocks(kt->db))
+		return 0;
+	err = ks_db_block_read(kt->db, kt->next_block,
+			       KS_DB_TASKS | KS_DB_TIMES | KS_DB_SLOTS | KS_DB_PTRS, &kt->block,
+			       diag);
+	if (err)
+		return err;
+	kt->next_block++;
+	unpack_events(kt);
+	*ret_batch = (struct ks_batch){ kt->events, kt->block.count };
+	return 0;
+}
+
+static void ksdb_close(struct ks_trace *trace)
+{
+	struct ksdb_trace *kt = (struct ksdb_trace *)trace;
+	int level;
+
+	for (level = 0; level < KS_DB_LEVELS; level++)
+		free(kt->ptr_in[level]);
+	ks_db_block_deinit(&kt->block);
+	ks_db_free(kt->db);
+	ks_trace_deinit(trace);
+	free(kt);
+}
+
+static void ksdb_progress(struct ks_trace *trace, u64 *ret_done, u64 *ret_total)
+{
+	struct ksdb_trace *kt = (struct ksdb_trace *)trace;
+
+	*ret_done = kt->next_block;
+	*ret_total = ks_db_blocks(kt->db);
+}
+
+static const struct ks_trace_ops ksdb_ops = {
+	.next = ksdb_next,
+	.close = ksdb_close,
+	.progress = ksdb_progress,
+};
+
+/* The names with the numbers that the DB gave them. */
+static int copy_names(struct ks_names *to, const struct ks_names *from)
+{
+	const struct ks_intern *src[] = { &from->caches, &from->comms, &from->gfps };
+	struct ks_intern *dst[] = { &to->caches, &to->comms, &to->gfps };
+	size_t table, i;
+
+	for (i = 0; i < from->sites.texts.strs.len; i++) {
+		struct ks_str s = ks_intern_get(&from->sites.texts, (u32)i);
+
+		if (ks_sites_add(&to->sites, s.s, s.len) == KS_NONE)
+			return -1;
+	}
+	for (table = 0; table < ARRAY_SIZE(src); table++)
+		for (i = 0; i < src[table]->strs.len; i++) {
+			struct ks_str s = ks_intern_get(src[table], (u32)i);
+
+			if (ks_intern_add(dst[table], s.s, s.len) == KS_NONE)
+				return -1;
+		}
+	return 0;
+}
+
+/* === Public =============================================================================== */
+
+int ks_ksdb_trace_open(struct ks_input *input, struct ks_trace **ret_trace, struct ks_diag *diag)
+{
+	struct ksdb_trace *kt = calloc(1, sizeof(*kt));
+	int level, err = 0;
+
+	if (!kt || ks_trace_init(&kt->base, &ksdb_ops, "kmemscope DB")) {
+		free(kt);
+		kt = NULL;
+		err = ks_diag_nomem(diag, "opening a DB");
+	}
+	if (!err && !ks_db_is_db(ks_input_name(input)))
+		err = ks_diag_set(
+			diag, KS_EBADINPUT,
+			"%s: a DB is read from a plain file, not compressed and not from a pipe",
+			ks_input_name(input));
+	if (!err)
+		err = ks_db_open(ks_input_name(input), &kt->db, diag);
+	ks_input_close(input);
+	if (!kt)
+		return err;
+	for (level = 0; level < KS_DB_LEVELS && !err; level++) {
+		kt->ptr_in[level] = calloc((size_t)ks_db_slots(kt->db) + 1, sizeof(u64));
+		if (!kt->ptr_in[level])
+			err = ks_diag_nomem(diag, "opening a DB");
+	}
+	if (!err && copy_names(&kt->base.names, ks_db_names(kt->db)))
+		err = ks_diag_nomem(diag, "opening a DB");
+	if (err) {
+		ksdb_close(&kt->base);
+		return err;
+	}
+	*ret_trace = &kt->base;
+	return 0;
+}

@@ -1,0 +1,724 @@
+// SPDX-License-Identifier: LGPL-2.1-only
+/*
+ * The reader of perf.data files. Records are taken from the file, or from the zstd stream that
+ * "perf record -z" puts into it, and put in order of time between two "finished round" marks:
+ * what perf writes in the next round is later than all of the last one.
+ */
+#include "trace/formats.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <zstd.h>
+
+#include "trace/perffile.h"
+#include "trace/reorder.h"
+
+/* === Data ================================================================================= */
+
+enum {
+	BATCH = 2048,
+	WINDOW = 256 * 1024, /* records are at most 64 KiB */
+	RECORD_HEADER = 8,
+	UNPACKED = 1 << 20,
+	COMM_LEN = 16,
+};
+
+enum record_type {
+	REC_MMAP = 1,
+	REC_LOST = 2,
+	REC_COMM = 3,
+	REC_FORK = 7,
+	REC_SAMPLE = 9,
+	REC_LOST_SAMPLES = 13,
+	REC_ATTR = 64,
+	REC_TRACING_DATA = 66,
+	REC_FINISHED_ROUND = 68,
+	REC_AUXTRACE = 71,
+	REC_COMPRESSED = 81,
+	REC_COMPRESSED2 = 83,
+};
+
+/* Not events, but they take effect at their place in time. */
+enum { PSEUDO_COMM = KS_KINDS, PSEUDO_FORK };
+
+struct perf_trace {
+	struct ks_trace base;
+	struct ks_input *input;
+	struct ks_perf_file pf;
+	struct ks_rawdec dec;
+
+	u8 *window; /* of the file */
+	size_t window_pos, window_len;
+	u64 file_pos; /* behind the window */
+
+	ZSTD_DStream *zstd;
+	u8 *unpacked;
+	size_t unpacked_pos, unpacked_len;
+	ZSTD_inBuffer packed;
+	bool unpacking; /* packed has more to give */
+
+	struct ks_reorder order;
+	u64 newest, limit; /* up to limit, all has arrived */
+	bool flushing, ended;
+	u64 lost_counted; /* by records that have a place in time */
+	u64 lost_samples; /* by the totals at the end */
+	u64 samples_bad;
+	struct ks_event batch[BATCH];
+};
+
+/* === Internals: bytes ===================================================================== */
+
+/* At least @need bytes at window_pos, unless the data ends before. */
+static int fill_window(struct perf_trace *pt, size_t need, struct ks_diag *diag)
+{
+	size_t left = pt->window_len - pt->window_pos, want;
+	ssize_t n;
+
+	if (left >= need)
+		return 0;
+	memmove(pt->window, pt->window + pt->window_pos, left);
+	pt->window_pos = 0;
+	pt->window_len = left;
+	want = ks_min((u64)(WINDOW - left), pt->pf.data_end - pt->file_pos);
+	n = ks_pread_full(pt->pf.fd, pt->window + left, want, pt->file_pos);
+	if (n < 0)
+		return ks_diag_set(diag, (int)n, "%s: cannot read: %s", pt->pf.name,
+				   strerror((int)-n));
+	pt->window_len += (size_t)n;
+	pt->file_pos += (u64)n;
+	return 0;
+}
+
+static u64 window_offset(const struct perf_trace *pt)
+{
+	return pt->file_pos - (pt->window_len - pt->window_pos);
+}
+
+/* Skips bytes that are no records: they may be more than a window. */
+static void skip_file(struct perf_trace *pt, u64 len)
+{
+	size_t left = pt->window_len - pt->window_pos;
+
+	if (len <= left) {
+		pt->window_pos += (size_t)len;
+		return;
+	}
+	len -= left;
+	pt->window_pos = pt->window_len;
+	pt->file_pos += ks_min(len, pt->pf.data_end - pt->file_pos);
+}
+
+static int damaged(const struct perf_trace *pt, const char *what, struct ks_diag *diag)
+{
+	return ks_diag_set(diag, KS_EBADINPUT, "%s: damaged near byte %llu: %s", pt->pf.name,
+			   (unsigned long long)window_offset(pt), what);
+}
+
+/* Unpacks as much of the packed bytes as there is room for, behind the rest of the last record. */
+static int unpack(struct perf_trace *pt, struct ks_diag *diag)
+{
+	size_t rest = pt->unpacked_len - pt->unpacked_pos, status;
+	ZSTD_outBuffer dst = { pt->unpacked, UNPACKED, rest };
+
+	memmove(pt->unpacked, pt->unpacked + pt->unpacked_pos, rest);
+	pt->unpacked_pos = 0;
+	status = ZSTD_decompressStream(pt->zstd, &dst, &pt->packed);
+	if (ZSTD_isError(status))
+		return damaged(pt, "compressed records that cannot be decompressed", diag);
+	pt->unpacked_len = dst.pos;
+	/* When it filled all the room, it may have more to give without another byte of input. */
+	pt->unpacking = pt->packed.pos < pt->packed.size || dst.pos == dst.size;
+	return 0;
+}
+
+/* The packed bytes are in the window, which stays as it is until they are used up. */
+static int start_unpacking(struct perf_trace *pt, const u8 *data, size_t len, struct ks_diag *diag)
+{
+	if (!pt->zstd) {
+		pt->zstd = ZSTD_createDStream();
+		pt->unpacked = malloc(UNPACKED);
+		if (!pt->zstd || !pt->unpacked)
+			return ks_diag_nomem(diag, "reading a perf.data");
+		ZSTD_DCtx_setParameter(pt->zstd, ZSTD_d_windowLogMax, 27);
+	}
+	if (pt->unpacking)
+		return damaged(pt, "compressed records inside of compressed records", diag);
+	pt->packed = (ZSTD_inBuffer){ data, len, 0 };
+	pt->unpacking = true;
+	return 0;
+}
+
+/* === Internals: records =================================================================== */
+
+static const struct ks_perf_attr *attr_by_id(const struct perf_trace *pt, u64 id)
+{
+	u32 at = ks_map64_find(&pt->pf.ids, id);
+
+	return &pt->pf.attrs.items[at == KS_NONE ? 0 : pt->pf.id_attrs.items[at]];
+}
+
+/* perf sees to it that the id is at one place in all samples, or in front of all. */
+static const struct ks_perf_attr *attr_of_sample(const struct perf_trace *pt, const u8 *rec,
+						 size_t size)
+{
+	const struct ks_perf_attr *first = pt->pf.attrs.items;
+	u64 type = first->sample_type;
+	size_t at = RECORD_HEADER;
+
+	if (!pt->pf.mixed)
+		return first;
+	if (!(type & KS_PERF_IDENTIFIER)) {
+		if (!(type & KS_PERF_ID))
+			return first;
+		at += 8 * (size_t)__builtin_popcountll(
+				  type & (KS_PERF_IP | KS_PERF_TID | KS_PERF_TIME | KS_PERF_ADDR));
+	}
+	return at + 8 <= size ? attr_by_id(pt, ks_load(rec + at, 8, pt->pf.swap)) : first;
+}
+
+static size_t read_size(u64 format, u64 nr)
+{
+	size_t times = ((format & 1) != 0) + ((format & 2) != 0);
+	size_t each = 1 + ((format & 4) != 0) + ((format & 16) != 0);
+
+	return 8 * (format & 8 ? 1 + times + nr * each : each + times);
+}
+
+struct sample {
+	u64 time;
+	u32 cpu;
+	const u8 *raw;
+	u32 raw_len;
+};
+
+/* Walks a sample in the order of its fields, as far as the raw data. */
+static bool parse_sample(const struct perf_trace *pt, const u8 *rec, size_t size,
+			 struct sample *ret)
+{
+	const struct ks_perf_attr *attr = attr_of_sample(pt, rec, size);
+	u64 type = attr->sample_type;
+	const u8 *p = rec + RECORD_HEADER, *end = rec + size;
+	bool swap = pt->pf.swap;
+
+	*ret = (struct sample){ .cpu = KS_CPU_UNKNOWN };
+#define NEED(n)                              \
+	do {                                 \
+		if ((size_t)(end - p) < (n)) \
+			return false;        \
+	} while (0)
+	/* Up to the period, each field is one word. */
+	NEED(8 * (size_t)__builtin_popcountll(type &
+					      (KS_PERF_IDENTIFIER | KS_PERF_IP | KS_PERF_TID |
+					       KS_PERF_TIME | KS_PERF_ADDR | KS_PERF_ID |
+					       KS_PERF_STREAM_ID | KS_PERF_CPU | KS_PERF_PERIOD)));
+	p += type & KS_PERF_IDENTIFIER ? 8 : 0;
+	p += type & KS_PERF_IP ? 8 : 0;
+	p += type & KS_PERF_TID ? 8 : 0;
+	if (type & KS_PERF_TIME) {
+		ret->time = ks_load(p, 8, swap);
+		p += 8;
+	}
+	p += type & KS_PERF_ADDR ? 8 : 0;
+	p += type & KS_PERF_ID ? 8 : 0;
+	p += type & KS_PERF_STREAM_ID ? 8 : 0;
+	if (type & KS_PERF_CPU) {
+		ret->cpu = (u32)ks_min(ks_load(p, 4, swap), (u64)KS_CPU_UNKNOWN);
+		p += 8;
+	}
+	p += type & KS_PERF_PERIOD ? 8 : 0;
+	if (type & KS_PERF_READ) {
+		u64 nr = 0;
+
+		NEED(8);
+		if (attr->read_format & 8)
+			nr = ks_load(p, 8, swap);
+		if (nr > size)
+			return false;
+		NEED(read_size(attr->read_format, nr));
+		p += read_size(attr->read_format, nr);
+	}
+	if (type & KS_PERF_CALLCHAIN) {
+		u64 nr;
+
+		NEED(8);
+		nr = ks_load(p, 8, swap);
+		p += 8;
+		if (nr > size)
+			return false;
+		NEED(8 * nr);
+		p += 8 * nr;
+	}
+	if (type & KS_PERF_RAW) {
+		NEED(4);
+		ret->raw_len = (u32)ks_load(p, 4, swap);
+		p += 4;
+		NEED(ret->raw_len);
+		ret->raw = p;
+	}
+#undef NEED
+	return true;
+}
+
+/* The time and CPU that follow other records: read from their end. */
+static void parse_trailer(const struct perf_trace *pt, const u8 *rec, size_t size,
+			  struct sample *ret)
+{
+	const struct ks_perf_attr *attr = pt->pf.attrs.items;
+	u64 type = pt->pf.attrs.len ? attr->sample_type : 0;
+	size_t back = 0;
+
+	*ret = (struct sample){ .cpu = KS_CPU_UNKNOWN };
+	if (!pt->pf.attrs.len || !attr->sample_id_all)
+		return;
+	back += type & KS_PERF_IDENTIFIER ? 8 : 0;
+	if (type & KS_PERF_CPU) {
+		back += 8;
+		if (back + RECORD_HEADER <= size)
+			ret->cpu = (u32)ks_min(ks_load(rec + size - back, 4, pt->pf.swap),
+					       (u64)KS_CPU_UNKNOWN);
+	}
+	back += type & KS_PERF_STREAM_ID ? 8 : 0;
+	back += type & KS_PERF_ID ? 8 : 0;
+	if (type & KS_PERF_TIME) {
+		back += 8;
+		if (back + RECORD_HEADER <= size)
+			ret->time = ks_load(rec + size - back, 8, pt->pf.swap);
+	}
+}
+
+static int push(struct perf_trace *pt, struct ks_event *ev)
+{
+	pt->newest = ks_max(pt->newest, ev->ts);
+	return ks_reorder_push(&pt->order);
+}
+
+static int on_sample(struct perf_trace *pt, const u8 *rec, size_t size)
+{
+	struct ks_event *ev = ks_reorder_slot(&pt->order);
+	struct sample sample;
+
+	if (!ev)
+		return -ENOMEM;
+	if (!pt->pf.attrs.len || !parse_sample(pt, rec, size, &sample)) {
+		pt->samples_bad++;
+		return 0;
+	}
+	switch (ks_rawdec_decode(&pt->dec, sample.raw, sample.raw_len, ev)) {
+	case KS_RAW_EVENT:
+		break;
+	case KS_RAW_OTHER:
+		pt->base.info.events_other++;
+		return 0;
+	case KS_RAW_STACK:
+		pt->base.info.events_stack++;
+		return 0;
+	case KS_RAW_BAD:
+		pt->samples_bad++;
+		return 0;
+	}
+	ev->ts = sample.time;
+	ev->cpu = (u16)sample.cpu;
+	return push(pt, ev);
+}
+
+static struct ks_event *pseudo(struct perf_trace *pt, u8 kind, const struct sample *at)
+{
+	struct ks_event *ev = ks_reorder_slot(&pt->order);
+
+	if (ev)
+		*ev = (struct ks_event){ .ts = at->time,
+					 .site = KS_NONE,
+					 .cache = KS_NONE,
+					 .comm = KS_NONE,
+					 .gfp = KS_NONE,
+					 .stack = KS_NONE,
+					 .pid = KS_PID_UNKNOWN,
+					 .node = -1,
+					 .cpu = (u16)at->cpu,
+					 .kind = kind };
+	return ev;
+}
+
+static int on_lost(struct perf_trace *pt, const u8 *rec, size_t size)
+{
+	struct ks_event *ev;
+	struct sample at;
+
+	if (size < RECORD_HEADER + 16) {
+		pt->samples_bad++;
+		return 0;
+	}
+	parse_trailer(pt, rec, size, &at);
+	ev = pseudo(pt, KS_LOST, &at);
+	if (!ev)
+		return -ENOMEM;
+	ev->bytes_req = ks_load(rec + RECORD_HEADER + 8, 8, pt->pf.swap);
+	pt->lost_counted += ev->bytes_req;
+	return push(pt, ev);
+}
+
+static int on_comm(struct perf_trace *pt, const u8 *rec, size_t size)
+{
+	size_t at = RECORD_HEADER + 8;
+	const char *comm = (const char *)rec + at;
+	struct ks_event *ev;
+	struct sample when;
+
+	if (size <= at)
+		return 0;
+	parse_trailer(pt, rec, size, &when);
+	ev = pseudo(pt, PSEUDO_COMM, &when);
+	if (!ev)
+		return -ENOMEM;
+	ev->pid = (u32)ks_load(rec + RECORD_HEADER + 4, 4, pt->pf.swap);
+	ev->comm = ks_intern_add(&pt->base.names.comms, comm,
+				 strnlen(comm, ks_min(size - at, (size_t)COMM_LEN)));
+	return ev->comm == KS_NONE ? -ENOMEM : push(pt, ev);
+}
+
+static int on_fork(struct perf_trace *pt, const u8 *rec, size_t size)
+{
+	struct ks_event *ev;
+	struct sample when;
+
+	if (size < RECORD_HEADER + 24)
+		return 0;
+	parse_trailer(pt, rec, size, &when);
+	ev = pseudo(pt, PSEUDO_FORK, &when);
+	if (!ev)
+		return -ENOMEM;
+	ev->pid = (u32)ks_load(rec + RECORD_HEADER + 8, 4, pt->pf.swap);
+	ev->ptr = ks_load(rec + RECORD_HEADER + 12, 4, pt->pf.swap);
+	return push(pt, ev);
+}
+
+/*
+ * perf.data holds no symbols. Where the running kernel is the traced one (same release, and the
+ * mapping that perf noted begins where kallsyms says), its symbols are right.
+ */
+static int on_mmap(struct perf_trace *pt, const u8 *rec, size_t size)
+{
+	const char *name = (const char *)rec + RECORD_HEADER + 32;
+	unsigned long long text = 0;
+	struct ks_strbuf sb;
+	struct utsname uts;
+	char line[4096];
+	FILE *file;
+	int err = 0;
+
+	if (size < RECORD_HEADER + 32 + 24 || strncmp(name, "[kernel.kallsyms]", 17) ||
+	    pt->dec.ksyms.syms.len || uname(&uts) ||
+	    (pt->pf.release[0] && strcmp(pt->pf.release, uts.release)))
+		return 0;
+	file = fopen("/proc/kallsyms", "re");
+	if (!file)
+		return 0;
+	ks_strbuf_init(&sb);
+	while (fgets(line, sizeof(line), file)) {
+		char symbol[16];
+
+		if (sscanf(line, "%llx %*c %15s", &text, symbol) == 2 && !strcmp(symbol, "_text") &&
+		    text != ks_load(rec + RECORD_HEADER + 24, 8, pt->pf.swap))
+			break; /* another boot */
+		ks_strbuf_puts(&sb, line);
+	}
+	if (feof(file) && !sb.failed && sb.len)
+		err = ks_rawdec_set_symbols(&pt->dec, sb.s, sb.len);
+	else
+		ks_strbuf_deinit(&sb);
+	fclose(file);
+	return err;
+}
+
+/* Of a file that came through a pipe: the attribute, then its ids up to the end. */
+static int on_attr(struct perf_trace *pt, const u8 *rec, size_t size)
+{
+	struct ks_cursor attr, ids;
+	u32 attr_size;
+
+	if (size < RECORD_HEADER + 8)
+		return 0;
+	attr_size = (u32)ks_load(rec + RECORD_HEADER + 4, 4, pt->pf.swap);
+	if (attr_size > size - RECORD_HEADER)
+		return KS_EBADINPUT;
+	ks_cursor_mem(&attr, pt->pf.name, rec + RECORD_HEADER, attr_size);
+	ks_cursor_mem(&ids, pt->pf.name, rec + RECORD_HEADER + attr_size,
+		      size - RECORD_HEADER - attr_size);
+	attr.big_endian = ids.big_endian = pt->pf.big_endian;
+	return ks_perf_add_attr(&pt->pf, &attr, attr_size, &ids, ids.end / 8);
+}
+
+/* The formats follow their record in the file. */
+static int on_tracing_data(struct perf_trace *pt, const u8 *rec, size_t size, struct ks_diag *diag)
+{
+	struct ks_cursor cur;
+	u64 len;
+
+	if (size < RECORD_HEADER + 4)
+		return damaged(pt, "a short record", diag);
+	len = ks_load(rec + RECORD_HEADER, 4, pt->pf.swap);
+	ks_cursor_file(&cur, pt->pf.name, pt->pf.fd, window_offset(pt),
+		       ks_min(window_offset(pt) + len, pt->pf.data_end));
+	cur.big_endian = pt->pf.big_endian;
+	ks_perf_tracing_data(&cur, &pt->dec);
+	skip_file(pt, (len + 7) & ~7ull);
+	if (cur.err && diag)
+		*diag = cur.diag;
+	return cur.err;
+}
+
+static int on_record(struct perf_trace *pt, u32 type, const u8 *rec, size_t size,
+		     struct ks_diag *diag)
+{
+	int err = 0;
+
+	switch (type) {
+	case REC_SAMPLE:
+		err = on_sample(pt, rec, size);
+		break;
+	case REC_LOST:
+		err = on_lost(pt, rec, size);
+		break;
+	case REC_LOST_SAMPLES:
+		if (size >= RECORD_HEADER + 8)
+			pt->lost_samples += ks_load(rec + RECORD_HEADER, 8, pt->pf.swap);
+		break;
+	case REC_COMM:
+		err = on_comm(pt, rec, size);
+		break;
+	case REC_FORK:
+		err = on_fork(pt, rec, size);
+		break;
+	case REC_MMAP:
+		err = on_mmap(pt, rec, size);
+		break;
+	case REC_ATTR:
+		err = pt->pf.pipe ? on_attr(pt, rec, size) : 0;
+		break;
+	case REC_TRACING_DATA:
+		return pt->pf.pipe ? on_tracing_data(pt, rec, size, diag) : 0;
+	case REC_FINISHED_ROUND:
+		pt->flushing = true;
+		break;
+	case REC_AUXTRACE:
+		if (size >= RECORD_HEADER + 8)
+			skip_file(pt, ks_load(rec + RECORD_HEADER, 8, pt->pf.swap));
+		break;
+	case REC_COMPRESSED:
+		return start_unpacking(pt, rec + RECORD_HEADER, size - RECORD_HEADER, diag);
+	case REC_COMPRESSED2:
+		if (size < RECORD_HEADER + 8)
+			return damaged(pt, "a short record", diag);
+		return start_unpacking(pt, rec + RECORD_HEADER + 8,
+				       ks_min(ks_load(rec + RECORD_HEADER, 8, pt->pf.swap),
+					      (u64)(size - RECORD_HEADER - 8)),
+				       diag);
+	}
+	if (err == -ENOMEM)
+		return ks_diag_nomem(diag, "reading a perf.data");
+	return err ? damaged(pt, "a record that cannot be right", diag) : 0;
+}
+
+/* The next whole record of the unpacked ones; NULL where the rest is in the next piece. */
+static const u8 *unpacked_record(struct perf_trace *pt, u32 *ret_type, size_t *ret_size)
+{
+	size_t left = pt->unpacked_len - pt->unpacked_pos;
+	const u8 *rec = pt->unpacked + pt->unpacked_pos;
+
+	if (left < RECORD_HEADER)
+		return NULL;
+	*ret_type = (u32)ks_load(rec, 4, pt->pf.swap);
+	*ret_size = (size_t)ks_load(rec + 6, 2, pt->pf.swap);
+	if (*ret_size < RECORD_HEADER || *ret_size > left)
+		return NULL;
+	pt->unpacked_pos += *ret_size;
+	return rec;
+}
+
+static int read_record(struct perf_trace *pt, struct ks_diag *diag)
+{
+	const u8 *rec;
+	size_t size;
+	u32 type;
+	int err;
+
+	if (pt->unpacked_pos < pt->unpacked_len || pt->unpacking) {
+		rec = unpacked_record(pt, &type, &size);
+		if (rec)
+			return on_record(pt, type, rec, size, diag);
+		if (pt->unpacking)
+			return unpack(pt, diag);
+	}
+	err = fill_window(pt, RECORD_HEADER, diag);
+	if (err)
+		return err;
+	if (pt->window_len - pt->window_pos < RECORD_HEADER) {
+		pt->ended = true;
+		return 0;
+	}
+	size = (size_t)ks_load(pt->window + pt->window_pos + 6, 2, pt->pf.swap);
+	if (size < RECORD_HEADER)
+		return damaged(pt, "a record without a size", diag);
+	err = fill_window(pt, size, diag);
+	if (err)
+		return err;
+	if (pt->window_len - pt->window_pos < size) {
+		pt->samples_bad++; /* cut off in the middle */
+		pt->ended = true;
+		return 0;
+	}
+	rec = pt->window + pt->window_pos;
+	pt->window_pos += size;
+	return on_record(pt, (u32)ks_load(rec, 4, pt->pf.swap), rec, size, diag);
+}
+
+/* === Internals: handing out =============================================================== */
+
+/* Lets the pseudo events take effect and names the tasks of the rest; returns how many are left. */
+static int settle(struct perf_trace *pt, size_t *count)
+{
+	size_t i, to = 0;
+
+	for (i = 0; i < *count; i++) {
+		struct ks_event *ev = &pt->batch[i];
+
+		if (ev->kind == PSEUDO_COMM || ev->kind == PSEUDO_FORK) {
+			u32 comm = ev->kind == PSEUDO_COMM ? ev->comm
+							   : ks_rawdec_comm(&pt->dec, (u32)ev->ptr);
+			struct ks_str name = ks_intern_get(&pt->base.names.comms, comm);
+
+			if (comm != KS_NONE &&
+			    ks_rawdec_set_comm(&pt->dec, ev->pid, name.s, name.len))
+				return -ENOMEM;
+			continue;
+		}
+		if (ev->kind != KS_LOST)
+			ev->comm = ks_rawdec_comm(&pt->dec, ev->pid);
+		pt->batch[to++] = *ev;
+	}
+	*count = to;
+	return 0;
+}
+
+/* The totals at the end count more than the records on the way did. */
+static size_t finish(struct perf_trace *pt)
+{
+	struct sample at = { .time = pt->newest, .cpu = KS_CPU_UNKNOWN };
+	struct ks_event *ev;
+	u64 missing;
+
+	pt->base.info.records_bad = pt->samples_bad;
+	missing = pt->lost_samples - ks_min(pt->lost_samples, pt->lost_counted);
+	pt->lost_samples = 0;
+	if (!missing)
+		return 0;
+	ev = pseudo(pt, KS_LOST, &at);
+	if (!ev)
+		return 0;
+	ev->bytes_req = missing;
+	pt->batch[0] = *ev;
+	return 1;
+}
+
+static int perf_next(struct ks_trace *trace, struct ks_batch *ret_batch, struct ks_diag *diag)
+{
+	struct perf_trace *pt = (struct perf_trace *)trace;
+	size_t count = 0;
+
+	while (!count) {
+		int err = 0;
+
+		while (!pt->flushing && !pt->ended && !err)
+			err = read_record(pt, diag);
+		if (err)
+			return err;
+		if (pt->dec.nomem || ks_reorder_take(&pt->order, pt->ended ? UINT64_MAX : pt->limit,
+						     pt->batch, BATCH, &count))
+			return ks_diag_nomem(diag, "reading a perf.data");
+		if (count < BATCH && pt->flushing) {
+			pt->flushing = false;
+			pt->limit = pt->newest;
+		} else if (!count && pt->ended) {
+			count = finish(pt);
+			break;
+		}
+		if (settle(pt, &count))
+			return ks_diag_nomem(diag, "reading a perf.data");
+	}
+	*ret_batch = (struct ks_batch){ pt->batch, count };
+	return 0;
+}
+
+static void perf_close(struct ks_trace *trace)
+{
+	struct perf_trace *pt = (struct perf_trace *)trace;
+
+	ks_reorder_deinit(&pt->order);
+	ZSTD_freeDStream(pt->zstd);
+	free(pt->unpacked);
+	free(pt->window);
+	ks_rawdec_deinit(&pt->dec);
+	ks_perf_file_deinit(&pt->pf);
+	ks_input_close(pt->input);
+	ks_trace_deinit(trace);
+	free(pt);
+}
+
+static void perf_progress(struct ks_trace *trace, u64 *ret_done, u64 *ret_total)
+{
+	struct perf_trace *pt = (struct perf_trace *)trace;
+
+	*ret_done = pt->file_pos - pt->pf.data_pos;
+	*ret_total = pt->pf.data_end - pt->pf.data_pos;
+}
+
+static const struct ks_trace_ops perf_ops = {
+	.next = perf_next,
+	.close = perf_close,
+	.progress = perf_progress,
+};
+
+/* === Public =============================================================================== */
+
+int ks_perfdata_trace_open(struct ks_input *input, struct ks_trace **ret_trace,
+			   struct ks_diag *diag)
+{
+	struct perf_trace *pt = calloc(1, sizeof(*pt));
+	u64 size;
+	int fd, err;
+
+	if (!pt || ks_trace_init(&pt->base, &perf_ops, "perf.data")) {
+		free(pt);
+		ks_input_close(input);
+		return ks_diag_nomem(diag, "opening a perf.data");
+	}
+	pt->input = input;
+	pt->base.info.clock = "seconds";
+	pt->window = malloc(WINDOW);
+	err = pt->window ? ks_input_random(input, &fd, &size, diag)
+			 : ks_diag_nomem(diag, "opening a perf.data");
+	if (!err)
+		err = ks_perf_file_open(&pt->pf, ks_input_name(input), fd, size, &pt->base.names,
+					&pt->dec, diag);
+	if (err) { /* neither pf nor dec hold anything */
+		free(pt->window);
+		ks_input_close(input);
+		ks_trace_deinit(&pt->base);
+		free(pt);
+		return err;
+	}
+	pt->file_pos = pt->pf.data_pos;
+	if (!pt->pf.pipe && !ks_rawdec_has_events(&pt->dec)) {
+		err = ks_diag_set(diag, KS_EBADINPUT,
+				  "%s: describes no kmem event; record with \"perf record -e "
+				  "'kmem:*'\" or \"perf kmem record\"",
+				  ks_input_name(input));
+		perf_close(&pt->base);
+		return err;
+	}
+	*ret_trace = &pt->base;
+	return 0;
+}

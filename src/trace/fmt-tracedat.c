@@ -1,0 +1,383 @@
+// SPDX-License-Identifier: LGPL-2.1-only
+/*
+ * The reader of trace.dat files. Every CPU of every buffer is a stream of records in order of time;
+ * they are merged here, and decoded straight into the batch that the caller gets.
+ */
+#include "trace/formats.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "trace/ring.h"
+#include "trace/selfless.h"
+
+/* === Data ================================================================================= */
+
+enum { BATCH = 2048 };
+
+struct stream {
+	struct ks_ring ring;
+	u32 order; /* decides between equal time stamps */
+	u32 cpu;
+	u64 stat_lost; /* what the kernel's own statistics say; 0 = nothing */
+	struct ks_cpu_info info;
+};
+
+struct tracedat_trace {
+	struct ks_trace base;
+	struct ks_input *input;
+	struct ks_tracedat td;
+	struct ks_rawdec dec;
+	bool convert_ts;
+	struct ks_selfless *selfless; /* NULL: no recorder is to be left out */
+	struct stream *streams;
+	size_t streams_len;
+	struct stream **heap; /* the streams that have a record, the earliest on top */
+	size_t heap_len;
+	u64 bytes_done, bytes_total, events;
+	struct ks_event *batch;
+};
+
+/* === Internals: merging =================================================================== */
+
+static inline bool before(const struct stream *a, const struct stream *b)
+{
+	return a->ring.ts != b->ring.ts ? a->ring.ts < b->ring.ts : a->order < b->order;
+}
+
+static void sift_down(struct tracedat_trace *tt, size_t at)
+{
+	struct stream *stream = tt->heap[at];
+	size_t child;
+
+	while ((child = 2 * at + 1) < tt->heap_len) {
+		if (child + 1 < tt->heap_len && before(tt->heap[child + 1], tt->heap[child]))
+			child++;
+		if (!before(tt->heap[child], stream))
+			break;
+		tt->heap[at] = tt->heap[child];
+		at = child;
+	}
+	tt->heap[at] = stream;
+}
+
+/* The stream that comes next when the top one is through; NULL where it is alone. */
+static struct stream *runner_up(const struct tracedat_trace *tt)
+{
+	if (tt->heap_len < 2)
+		return NULL;
+	if (tt->heap_len > 2 && before(tt->heap[2], tt->heap[1]))
+		return tt->heap[2];
+	return tt->heap[1];
+}
+
+/* === Internals: events ==================================================================== */
+
+/* mult and shift are those of the kernel's own conversion: the product needs more than 64 bits. */
+static u64 convert_ts(const struct tracedat_trace *tt, u64 ts)
+{
+	const struct ks_tracedat *td = &tt->td;
+
+	if (td->has_tsc) {
+		ts -= ks_min(ts, td->tsc_offset);
+		ts = (u64)((unsigned __int128)ts * td->tsc_mult >> td->tsc_shift);
+	}
+	return ts + (u64)td->ts_offset;
+}
+
+/* A gap: bytes_req is the number of events, ptr the last time that was known before it. */
+static void fill_lost(struct stream *stream, u64 ts, u64 count, struct ks_event *ev)
+{
+	*ev = (struct ks_event){
+		.ts = ts,
+		.ptr = stream->info.last_ts,
+		.bytes_req = count,
+		.site = KS_NONE,
+		.cache = KS_NONE,
+		.comm = KS_NONE,
+		.gfp = KS_NONE,
+		.stack = KS_NONE,
+		.pid = KS_PID_UNKNOWN,
+		.node = -1,
+		.cpu = (u16)stream->cpu,
+		.kind = KS_LOST,
+	};
+	stream->info.lost += count;
+	stream->info.lost_windows++;
+}
+
+/* Decodes the top stream's current record; true where it makes an event. */
+static inline bool take(struct tracedat_trace *tt, struct stream *stream, struct ks_event *ev)
+{
+	struct ks_trace_info *info = &tt->base.info;
+	struct ks_ring *ring = &stream->ring;
+
+	switch (ks_rawdec_decode(&tt->dec, ring->data, ring->len, ev)) {
+	case KS_RAW_EVENT:
+		break;
+	case KS_RAW_OTHER:
+		info->events_other++;
+		return false;
+	case KS_RAW_STACK:
+		info->events_stack++;
+		return false;
+	case KS_RAW_BAD:
+		stream->info.bad++;
+		return false;
+	}
+	if (tt->selfless && ks_selfless_drops(tt->selfless, ev, ring->data[2])) {
+		info->events_self++;
+		return false;
+	}
+	ev->ts = unlikely(tt->convert_ts) ? convert_ts(tt, ring->ts) : ring->ts;
+	ev->cpu = (u16)stream->cpu;
+	if (unlikely(ev->ts < stream->info.last_ts))
+		stream->info.backwards++;
+	stream->info.last_ts = ev->ts;
+	if (unlikely(!stream->info.events++))
+		stream->info.first_ts = ev->ts;
+	return true;
+}
+
+/* A stream came to its end: what its statistics count and no page told is one last gap. */
+static bool finish_stream(struct stream *stream, struct ks_event *ev)
+{
+	u64 missing = stream->stat_lost - ks_min(stream->stat_lost, stream->info.lost);
+
+	stream->info.bad += stream->ring.bad;
+	ks_ring_deinit(&stream->ring);
+	if (!missing)
+		return false;
+	fill_lost(stream, stream->info.last_ts, missing, ev);
+	return true;
+}
+
+/* Takes records of the earliest stream until another is earlier, or the batch is full. */
+static int drain_top(struct tracedat_trace *tt, size_t *count, struct ks_diag *diag)
+{
+	struct stream *top = tt->heap[0], *other = runner_up(tt);
+	u64 read_before = top->ring.bytes_read;
+	int err = 0;
+
+	while (*count < BATCH) {
+		if (unlikely(top->ring.lost_here)) {
+			top->ring.lost_here = false;
+			fill_lost(top, tt->convert_ts ? convert_ts(tt, top->ring.ts) : top->ring.ts,
+				  top->ring.lost, &tt->batch[(*count)++]);
+			continue;
+		}
+		*count += take(tt, top, &tt->batch[*count]);
+		err = ks_ring_next(&top->ring, diag);
+		if (unlikely(err || !top->ring.data) || (other && !before(top, other)))
+			break;
+	}
+	tt->bytes_done += top->ring.bytes_read - read_before;
+	if (err)
+		return err;
+	if (!top->ring.data) {
+		*count += finish_stream(top, &tt->batch[*count]);
+		tt->heap[0] = tt->heap[--tt->heap_len];
+	}
+	if (tt->heap_len)
+		sift_down(tt, 0);
+	return 0;
+}
+
+static int finish(struct tracedat_trace *tt, struct ks_diag *diag)
+{
+	struct ks_trace_info *info = &tt->base.info;
+	size_t i;
+
+	if (info->cpus.len)
+		return 0;
+	for (i = 0; i < tt->streams_len; i++) {
+		struct ks_cpu_info *cpu = ks_vec_push(&info->cpus);
+
+		if (!cpu)
+			return ks_diag_nomem(diag, "reading a trace.dat");
+		*cpu = tt->streams[i].info;
+		info->records_bad += cpu->bad;
+	}
+	return 0;
+}
+
+static int tracedat_next(struct ks_trace *trace, struct ks_batch *ret_batch, struct ks_diag *diag)
+{
+	struct tracedat_trace *tt = (struct tracedat_trace *)trace;
+	size_t count = 0;
+	int err = 0;
+
+	while (tt->heap_len && count < BATCH && !err)
+		err = drain_top(tt, &count, diag);
+	if (!err && (tt->dec.nomem || (tt->selfless && tt->selfless->nomem)))
+		err = ks_diag_nomem(diag, "reading a trace.dat");
+	if (!err && !count)
+		err = finish(tt, diag);
+	if (err)
+		return err;
+	tt->events += count;
+	*ret_batch = (struct ks_batch){ tt->batch, count };
+	return 0;
+}
+
+static void tracedat_close(struct ks_trace *trace)
+{
+	struct tracedat_trace *tt = (struct tracedat_trace *)trace;
+	size_t i;
+
+	for (i = 0; i < tt->streams_len; i++)
+		ks_ring_deinit(&tt->streams[i].ring);
+	free(tt->streams);
+	free(tt->heap);
+	free(tt->batch);
+	ks_selfless_free(tt->selfless);
+	ks_rawdec_deinit(&tt->dec);
+	ks_tracedat_deinit(&tt->td);
+	ks_input_close(tt->input);
+	ks_trace_deinit(trace);
+	free(tt);
+}
+
+static void tracedat_progress(struct ks_trace *trace, u64 *ret_done, u64 *ret_total)
+{
+	struct tracedat_trace *tt = (struct tracedat_trace *)trace;
+
+	*ret_done = tt->bytes_done;
+	*ret_total = tt->bytes_total;
+}
+
+static const struct ks_trace_ops tracedat_ops = {
+	.next = tracedat_next,
+	.close = tracedat_close,
+	.progress = tracedat_progress,
+};
+
+/* === Internals: opening =================================================================== */
+
+static bool clock_is_ns(const char *clock)
+{
+	return strcmp(clock, "counter") && strcmp(clock, "uptime") && strcmp(clock, "x86-tsc") &&
+	       strcmp(clock, "ppc-tb");
+}
+
+/* Streams can only be merged where they were timed by one clock. */
+static int set_clock(struct tracedat_trace *tt, struct ks_diag *diag)
+{
+	const struct ks_td_buffer *first = NULL;
+	size_t i;
+
+	for (i = 0; i < tt->td.buffers.len; i++) {
+		const struct ks_td_buffer *buffer = &tt->td.buffers.items[i];
+
+		if (!buffer->cpus.len)
+			continue;
+		if (first && strcmp(first->clock, buffer->clock))
+			return ks_diag_set(diag, KS_EBADINPUT,
+					   "%s: its buffers \"%s\" and \"%s\" use different clocks "
+					   "(%s, %s) and cannot be put in order",
+					   tt->td.name, first->name, buffer->name, first->clock,
+					   buffer->clock);
+		first = buffer;
+	}
+	tt->base.info.clock = !first || clock_is_ns(first->clock) || tt->td.has_tsc ? "seconds"
+										    : "ticks";
+	tt->convert_ts = tt->td.has_tsc || tt->td.ts_offset;
+	return 0;
+}
+
+static u64 stat_lost(const struct ks_tracedat *td, u32 buffer, u32 cpu)
+{
+	u64 lost = 0;
+	size_t i;
+
+	for (i = 0; i < td->stats.len; i++) {
+		const struct ks_td_stat *stat = &td->stats.items[i];
+
+		if (stat->buffer == buffer && stat->cpu == cpu)
+			lost = stat->overrun + stat->commit_overrun + stat->dropped;
+	}
+	return lost;
+}
+
+static int open_streams(struct tracedat_trace *tt, struct ks_diag *diag)
+{
+	u32 named = 0, number;
+	size_t i, j, total = 0;
+
+	for (i = 0; i < tt->td.buffers.len; i++)
+		total += tt->td.buffers.items[i].cpus.len;
+	tt->streams = calloc(total ? total : 1, sizeof(*tt->streams));
+	tt->heap = calloc(total ? total : 1, sizeof(struct stream *));
+	tt->batch = malloc((BATCH + 1) * sizeof(*tt->batch));
+	if (!tt->streams || !tt->heap || !tt->batch)
+		return ks_diag_nomem(diag, "reading a trace.dat");
+	for (i = 0; i < tt->td.buffers.len; i++) {
+		const struct ks_td_buffer *buffer = &tt->td.buffers.items[i];
+
+		number = buffer->name[0] ? ++named : 0;
+		for (j = 0; j < buffer->cpus.len; j++) {
+			struct stream *stream = &tt->streams[tt->streams_len];
+			int err;
+
+			stream->order = (u32)tt->streams_len++;
+			stream->cpu = buffer->cpus.items[j].cpu;
+			stream->info.cpu = stream->cpu;
+			stream->stat_lost = stat_lost(&tt->td, number, stream->cpu);
+			tt->bytes_total += buffer->cpus.items[j].size;
+			err = ks_ring_init(&stream->ring, &tt->td, buffer, &buffer->cpus.items[j],
+					   diag);
+			if (err)
+				return err;
+			if (stream->ring.data || stream->stat_lost)
+				tt->heap[tt->heap_len++] = stream;
+		}
+	}
+	return 0;
+}
+
+/* === Public =============================================================================== */
+
+int ks_tracedat_trace_open(struct ks_input *input, struct ks_trace **ret_trace,
+			   struct ks_diag *diag)
+{
+	struct tracedat_trace *tt = calloc(1, sizeof(*tt));
+	size_t i;
+	u64 size;
+	int fd, err;
+
+	if (!tt || ks_trace_init(&tt->base, &tracedat_ops, "trace.dat")) {
+		free(tt);
+		ks_input_close(input);
+		return ks_diag_nomem(diag, "opening a trace.dat");
+	}
+	tt->input = input;
+	err = ks_input_random(input, &fd, &size, diag);
+	if (!err)
+		err = ks_tracedat_open(&tt->td, ks_input_name(input), fd, size, &tt->base.names,
+				       &tt->dec, diag);
+	if (err) { /* neither td nor dec hold anything */
+		ks_input_close(input);
+		ks_trace_deinit(&tt->base);
+		free(tt);
+		return err;
+	}
+	tt->base.info.unfinished = tt->td.journal;
+	err = set_clock(tt, diag);
+	if (!err && !ks_rawdec_has_events(&tt->dec))
+		err = ks_diag_set(diag, KS_EBADINPUT, "%s: describes no kmem event at all",
+				  ks_input_name(input));
+	if (!err && tt->td.self.len &&
+	    ks_selfless_new(tt->td.self.items, tt->td.self.len, &tt->selfless))
+		err = ks_diag_nomem(diag, "opening a trace.dat");
+	if (!err)
+		err = open_streams(tt, diag);
+	if (err) {
+		tracedat_close(&tt->base);
+		return err;
+	}
+	for (i = tt->heap_len / 2; i-- > 0;)
+		sift_down(tt, i);
+	*ret_trace = &tt->base;
+	return 0;
+}

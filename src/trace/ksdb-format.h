@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: LGPL-2.1-only */
+/* Private to the DB's reader and writer: the layout on disk, as kmemscope-ksdb(5) documents it. */
+#ifndef KS_TRACE_KSDB_FORMAT_H
+#define KS_TRACE_KSDB_FORMAT_H
+
+#include "trace/ksdb.h"
+
+/* All integers are little-endian. */
+
+#define KS_DB_MAGIC	"KSDB\r\n\x1a\n"
+#define KS_DB_MAGIC_LEN 8
+
+enum {
+	KS_DB_VERSION = 1,
+	/* magic, u32 version, u32 header size, u64 features, u64 tail offset, u32 tail size, u32 crc */
+	KS_DB_HEADER_SIZE = 40,
+};
+
+/* Bits of the features word that this version knows: none yet. Any other is refused. */
+#define KS_DB_FEATURES 0ull
+
+/*
+ * The columns of a block, in file order. Each is one zstd frame with a checksum; all but the first
+ * are in byte planes (trace/planes.h).
+ */
+enum ks_db_column {
+	KS_COL_SHAPES,	 /* the table of shapes, then of tasks, as varints */
+	KS_COL_SHAPE_OF, /* u16 */
+	KS_COL_TASK_OF,	 /* u16 */
+	KS_COL_TS,	 /* zigzag difference to the event before, u32, or u64 if a flag says so */
+	KS_COL_SLOT,	 /* u32, of the events that have one */
+	KS_COL_PTR,	 /* u64 xor the pointer before, of the others and of allocations */
+	KS_DB_COLUMNS
+};
+
+enum { KS_DB_BLOCK_WIDE_TS = 1 << 0 };
+
+/* The sections that the tail lists. Each is one zstd frame with a checksum. */
+enum ks_db_section { KS_SEC_NAMES, KS_SEC_SUMMARY, KS_SEC_INDEX, KS_DB_SECTIONS };
+
+/* Whether an event stores its pointer: a free finds it in the slot. */
+static inline bool ks_db_has_ptr(u8 op, u8 kind)
+{
+	return op != KS_OP_FREE && kind != KS_LOST;
+}
+
+static inline bool ks_db_has_slot(u8 op)
+{
+	return op == KS_OP_ALLOC || op == KS_OP_FREE;
+}
+
+static inline u64 ks_zigzag(s64 v)
+{
+	return ((u64)v << 1) ^ (u64)(v >> 63);
+}
+
+static inline s64 ks_unzigzag(u64 v)
+{
+	return (s64)(v >> 1) ^ -(s64)(v & 1);
+}
+
+#endif

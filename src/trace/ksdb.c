@@ -1,0 +1,600 @@
+// SPDX-License-Identifier: LGPL-2.1-only
+/*
+ * Reading a DB file. Nothing in it is trusted: checksums guard against damage, and every number is
+ * checked against its range, so that a block that was read can be used without further checks.
+ */
+#include "trace/ksdb.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zlib.h>
+#include <zstd.h>
+
+#include "base/bytes.h"
+#include "trace/ksdb-format.h"
+#include "trace/planes.h"
+
+/* === Data ================================================================================= */
+
+struct column {
+	u64 stored, raw; /* bytes */
+};
+
+struct block_entry {
+	struct ks_db_block_info info;
+	u64 first_ts;
+	bool wide_ts;
+	struct column columns[KS_DB_COLUMNS];
+};
+
+struct ks_db {
+	char *path;
+	int fd;
+	u64 size;
+	struct ks_names names;
+	u8 *summary;
+	size_t summary_len;
+	u64 events;
+	u64 slots[KS_DB_LEVELS];
+	KS_VEC(struct block_entry) blocks;
+};
+
+/* The memory of a decoded block. Each thread that reads blocks has its own. */
+struct ks_db_buffers {
+	ZSTD_DCtx *zstd;
+	u8 *stored;
+	size_t stored_cap;
+	u8 *table;
+	size_t table_cap;
+	u8 planes[KS_DB_BLOCK_EVENTS * 8];
+	u16 shape_of[KS_DB_BLOCK_EVENTS], task_of[KS_DB_BLOCK_EVENTS];
+	u64 ts[KS_DB_BLOCK_EVENTS];
+	u32 narrow_ts[KS_DB_BLOCK_EVENTS];
+	u32 slots[KS_DB_BLOCK_EVENTS];
+	u64 ptrs[KS_DB_BLOCK_EVENTS];
+	struct ks_db_shape shapes[KS_DB_BLOCK_EVENTS];
+	struct ks_db_task tasks[KS_DB_BLOCK_EVENTS];
+};
+
+/* Sizes beyond these are damage: they bound what a hostile file can make us allocate. */
+enum { MAX_SECTION = 1 << 30, MAX_TABLE = 1 << 24 };
+
+/* === Internals ============================================================================ */
+
+static int damaged(const struct ks_db *db, u64 offset, const char *what, struct ks_diag *diag)
+{
+	return ks_diag_set(
+		diag, KS_EBADINPUT,
+		"%s: the DB is damaged: %s (at byte %llu); make it again from the capture",
+		db->path, what, (unsigned long long)offset);
+}
+
+static int read_at(const struct ks_db *db, u64 offset, void *buf, size_t len, struct ks_diag *diag)
+{
+	u8 *p = buf;
+
+	while (len) {
+		ssize_t n = pread(db->fd, p, len, (off_t)offset);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return ks_diag_set(diag, -errno, "%s: cannot read at byte %llu: %s",
+					   db->path, (unsigned long long)offset, strerror(errno));
+		if (!n)
+			return damaged(db, offset, "the file ends too early", diag);
+		p += n;
+		offset += (u64)n;
+		len -= (size_t)n;
+	}
+	return 0;
+}
+
+/* Reads and decompresses one frame of known size into @raw. */
+static int read_frame(const struct ks_db *db, ZSTD_DCtx *zstd, u64 offset, const struct column *col,
+		      u8 **stored, size_t *stored_cap, void *raw, const char *what,
+		      struct ks_diag *diag)
+{
+	size_t got;
+	int err;
+
+	if (offset > db->size || col->stored > db->size - offset)
+		return damaged(db, offset, what, diag);
+	if (ks_grow((void **)stored, stored_cap, col->stored, 1))
+		return ks_diag_nomem(diag, "reading a DB");
+	err = read_at(db, offset, *stored, col->stored, diag);
+	if (err)
+		return err;
+	got = ZSTD_decompressDCtx(zstd, raw, col->raw, *stored, col->stored);
+	if (ZSTD_isError(got) || got != col->raw)
+		return damaged(db, offset, what, diag);
+	return 0;
+}
+
+static int read_section(struct ks_db *db, struct ks_bytes *tail, ZSTD_DCtx *zstd, const char *what,
+			u8 **ret_data, size_t *ret_len, struct ks_diag *diag)
+{
+	u64 offset = ks_bytes_u64(tail);
+	struct column col;
+	u8 *stored = NULL, *raw;
+	size_t cap = 0;
+	int err;
+
+	col.stored = ks_bytes_u64(tail);
+	col.raw = ks_bytes_u64(tail);
+	if (tail->overrun || col.raw > MAX_SECTION)
+		return damaged(db, offset, what, diag);
+	raw = malloc(col.raw + 1);
+	if (!raw)
+		return ks_diag_nomem(diag, "reading a DB");
+	err = read_frame(db, zstd, offset, &col, &stored, &cap, raw, what, diag);
+	free(stored);
+	if (err) {
+		free(raw);
+		return err;
+	}
+	*ret_data = raw;
+	*ret_len = col.raw;
+	return 0;
+}
+
+/* Names must come out with the numbers they went in with: each is new. */
+static int parse_names(struct ks_db *db, struct ks_bytes *b)
+{
+	struct ks_intern *tables[] = { NULL, &db->names.caches, &db->names.comms, &db->names.gfps };
+	size_t table;
+
+	for (table = 0; table < ARRAY_SIZE(tables); table++) {
+		u64 count = ks_bytes_varint(b), i;
+
+		if (count > ks_bytes_left(b))
+			return KS_EBADINPUT;
+		for (i = 0; i < count; i++) {
+			size_t len;
+			const char *s = ks_bytes_string(b, &len);
+			u32 id;
+
+			if (!s)
+				return KS_EBADINPUT;
+			id = table ? ks_intern_add(tables[table], s, len)
+				   : ks_sites_add(&db->names.sites, s, len);
+			if (id == KS_NONE)
+				return -ENOMEM;
+			if (id != i)
+				return KS_EBADINPUT;
+		}
+	}
+	return b->overrun || ks_bytes_left(b) ? KS_EBADINPUT : 0;
+}
+
+static bool block_fits(const struct ks_db *db, const struct block_entry *e)
+{
+	const struct column *c = e->columns;
+	u64 at = e->info.offset;
+	int i;
+
+	for (i = 0; i < KS_DB_COLUMNS; i++) {
+		if (at > db->size || c[i].stored > db->size - at)
+			return false;
+		at += c[i].stored;
+	}
+	return e->info.count && e->info.count <= KS_DB_BLOCK_EVENTS &&
+	       c[KS_COL_SHAPES].raw <= MAX_TABLE &&
+	       c[KS_COL_SHAPE_OF].raw == e->info.count * 2ull &&
+	       c[KS_COL_TASK_OF].raw == e->info.count * 2ull &&
+	       c[KS_COL_TS].raw == e->info.count * (e->wide_ts ? 8ull : 4ull) &&
+	       c[KS_COL_SLOT].raw % 4 == 0 && c[KS_COL_SLOT].raw <= e->info.count * 4ull &&
+	       c[KS_COL_PTR].raw % 8 == 0 && c[KS_COL_PTR].raw <= e->info.count * 8ull;
+}
+
+static int parse_index(struct ks_db *db, struct ks_bytes *b)
+{
+	u64 count, events = 0, i;
+	int col, level;
+
+	db->events = ks_bytes_varint(b);
+	for (level = 0; level < KS_DB_LEVELS; level++)
+		db->slots[level] = ks_bytes_varint(b);
+	count = ks_bytes_varint(b);
+	if (count > ks_bytes_left(b))
+		return KS_EBADINPUT;
+	for (i = 0; i < count; i++) {
+		struct block_entry *e = ks_vec_push(&db->blocks);
+
+		if (!e)
+			return -ENOMEM;
+		e->info.offset = ks_bytes_varint(b);
+		e->info.count = (u32)ks_min(ks_bytes_varint(b), (u64)UINT32_MAX);
+		e->wide_ts = ks_bytes_varint(b) & KS_DB_BLOCK_WIDE_TS;
+		e->first_ts = ks_bytes_varint(b);
+		e->info.min_ts = ks_bytes_varint(b);
+		e->info.max_ts = ks_bytes_varint(b);
+		for (col = 0; col < KS_DB_COLUMNS; col++) {
+			e->columns[col].stored = ks_bytes_varint(b);
+			e->columns[col].raw = ks_bytes_varint(b);
+		}
+		if (b->overrun || !block_fits(db, e))
+			return KS_EBADINPUT;
+		events += e->info.count;
+	}
+	for (level = 0; level < KS_DB_LEVELS; level++)
+		if (db->slots[level] > events || db->slots[level] >= KS_NONE)
+			return KS_EBADINPUT;
+	return b->overrun || ks_bytes_left(b) || events != db->events ? KS_EBADINPUT : 0;
+}
+
+static int read_tail(struct ks_db *db, u64 offset, u32 len, struct ks_diag *diag)
+{
+	u8 tail_bytes[KS_DB_SECTIONS * 24 + 4], *names = NULL, *index = NULL;
+	size_t names_len, index_len;
+	struct ks_bytes tail, b;
+	ZSTD_DCtx *zstd;
+	int err;
+
+	if (len != sizeof(tail_bytes) || offset > db->size || len > db->size - offset)
+		return damaged(db, offset, "the tail is not where the header says", diag);
+	err = read_at(db, offset, tail_bytes, len, diag);
+	if (err)
+		return err;
+	ks_bytes_init(&tail, tail_bytes + len - 4, 4);
+	if (crc32(0, tail_bytes, len - 4) != ks_bytes_u32(&tail))
+		return damaged(db, offset, "the checksum of the tail is wrong", diag);
+	ks_bytes_init(&tail, tail_bytes, len - 4);
+	zstd = ZSTD_createDCtx();
+	if (!zstd)
+		return ks_diag_nomem(diag, "reading a DB");
+	err = read_section(db, &tail, zstd, "the names", &names, &names_len, diag);
+	if (!err)
+		err = read_section(db, &tail, zstd, "the summary", &db->summary, &db->summary_len,
+				   diag);
+	if (!err)
+		err = read_section(db, &tail, zstd, "the index", &index, &index_len, diag);
+	ZSTD_freeDCtx(zstd);
+	if (err)
+		goto out;
+	ks_bytes_init(&b, names, names_len);
+	err = parse_names(db, &b);
+	if (!err) {
+		ks_bytes_init(&b, index, index_len);
+		err = parse_index(db, &b);
+	}
+	if (err)
+		err = err == -ENOMEM ? ks_diag_nomem(diag, "reading a DB")
+				     : damaged(db, offset, "names or index make no sense", diag);
+out:
+	free(names);
+	free(index);
+	return err;
+}
+
+static int read_header(struct ks_db *db, struct ks_diag *diag)
+{
+	u8 header[KS_DB_HEADER_SIZE];
+	struct ks_bytes b;
+	u64 features, tail_offset;
+	u32 version, size, tail_len;
+	int err;
+
+	if (db->size < sizeof(header))
+		return damaged(db, db->size, "the file is too short for a header", diag);
+	err = read_at(db, 0, header, sizeof(header), diag);
+	if (err)
+		return err;
+	ks_bytes_init(&b, header, sizeof(header));
+	if (memcmp(ks_bytes_take(&b, KS_DB_MAGIC_LEN), KS_DB_MAGIC, KS_DB_MAGIC_LEN))
+		return ks_diag_set(diag, KS_EBADINPUT, "%s: is not a kmemscope DB", db->path);
+	version = ks_bytes_u32(&b);
+	size = ks_bytes_u32(&b);
+	features = ks_bytes_u64(&b);
+	tail_offset = ks_bytes_u64(&b);
+	tail_len = ks_bytes_u32(&b);
+	if (version != KS_DB_VERSION || size != KS_DB_HEADER_SIZE)
+		return ks_diag_set(
+			diag, KS_EBADINPUT,
+			"%s: is a kmemscope DB of version %u; this program reads version %u",
+			db->path, version, KS_DB_VERSION);
+	if (crc32(0, header, sizeof(header) - 4) != ks_bytes_u32(&b))
+		return damaged(db, 0, "the checksum of the header is wrong", diag);
+	if (features & ~KS_DB_FEATURES)
+		return ks_diag_set(diag, KS_EBADINPUT,
+				   "%s: uses features 0x%llx that this program does not know",
+				   db->path, (unsigned long long)(features & ~KS_DB_FEATURES));
+	return read_tail(db, tail_offset, tail_len, diag);
+}
+
+/* === Internals: blocks ==================================================================== */
+
+static u32 take_id(struct ks_bytes *b, size_t limit)
+{
+	u64 v = ks_bytes_varint(b);
+
+	if (v > limit)
+		b->overrun = true;
+	return (u32)v - 1;
+}
+
+static int parse_tables(const struct ks_db *db, struct ks_bytes *b, struct ks_db_block *block)
+{
+	struct ks_db_buffers *buf = block->buffers;
+	u64 count = ks_bytes_varint(b), i;
+
+	if (count > KS_DB_BLOCK_EVENTS)
+		return KS_EBADINPUT;
+	for (i = 0; i < count && !b->overrun; i++) {
+		struct ks_db_shape *shape = &buf->shapes[i];
+
+		shape->kind = ks_bytes_u8(b);
+		shape->op = ks_bytes_u8(b);
+		shape->level = ks_bytes_u8(b);
+		shape->flags = ks_bytes_u8(b);
+		shape->site = take_id(b, db->names.sites.sites.len);
+		shape->cache = take_id(b, db->names.caches.strs.len);
+		shape->gfp = take_id(b, db->names.gfps.strs.len);
+		shape->stack = take_id(b, UINT32_MAX);
+		shape->node = (s32)ks_unzigzag(ks_bytes_varint(b));
+		shape->bytes_req = ks_bytes_varint(b);
+		shape->bytes_alloc = ks_bytes_varint(b);
+		if (shape->kind >= KS_KINDS || shape->op >= KS_OPS || shape->level >= KS_DB_LEVELS)
+			return KS_EBADINPUT;
+		/* What the engine never writes, and the accounts rely on. */
+		if (shape->op == KS_OP_ALLOC || shape->op == KS_OP_ALLOC_UNPAIRED) {
+			if (!ks_kind_is_alloc(shape->kind) || shape->bytes_req > UINT32_MAX ||
+			    shape->bytes_alloc > UINT32_MAX)
+				return KS_EBADINPUT;
+		}
+		if (shape->level != ks_kind_is_page(shape->kind))
+			return KS_EBADINPUT;
+	}
+	block->shapes = buf->shapes;
+	block->shapes_len = (u32)count;
+	count = ks_bytes_varint(b);
+	if (count > KS_DB_BLOCK_EVENTS)
+		return KS_EBADINPUT;
+	for (i = 0; i < count && !b->overrun; i++) {
+		struct ks_db_task *task = &buf->tasks[i];
+
+		task->pid = take_id(b, UINT32_MAX);
+		task->comm = take_id(b, db->names.comms.strs.len);
+		task->cpu = (u32)ks_min(ks_bytes_varint(b), (u64)KS_CPU_UNKNOWN);
+	}
+	block->tasks = buf->tasks;
+	block->tasks_len = (u32)count;
+	return b->overrun || ks_bytes_left(b) ? KS_EBADINPUT : 0;
+}
+
+static bool all_below(const u16 *values, u32 count, u32 limit)
+{
+	u32 i, top = 0;
+
+	for (i = 0; i < count; i++)
+		top = ks_max(top, (u32)values[i]);
+	return top < limit;
+}
+
+/* The events' shapes must ask for exactly the slots and pointers that there are. */
+static bool counts_agree(const struct ks_db *db, const struct ks_db_block *block,
+			 unsigned int columns)
+{
+	u8 has_slot[KS_DB_BLOCK_EVENTS], has_ptr[KS_DB_BLOCK_EVENTS];
+	u32 i, slots = 0, ptrs = 0;
+	u32 limit = ks_db_slots(db);
+
+	for (i = 0; i < block->shapes_len; i++) {
+		has_slot[i] = ks_db_has_slot(block->shapes[i].op);
+		has_ptr[i] = ks_db_has_ptr(block->shapes[i].op, block->shapes[i].kind);
+	}
+	for (i = 0; i < block->count; i++) {
+		slots += has_slot[block->shape_of[i]];
+		ptrs += has_ptr[block->shape_of[i]];
+	}
+	if (slots != block->slots_len || ptrs != block->ptrs_len)
+		return false;
+	if (columns & KS_DB_SLOTS)
+		for (i = 0; i < slots; i++)
+			if (block->slots[i] >= limit)
+				return false;
+	return true;
+}
+
+static void decode_times(struct ks_db_buffers *buf, const struct block_entry *e)
+{
+	u64 ts = e->first_ts;
+	u32 i;
+
+	if (e->wide_ts) {
+		for (i = 0; i < e->info.count; i++)
+			buf->ts[i] = ts += (u64)ks_unzigzag(buf->ts[i]);
+		return;
+	}
+	for (i = 0; i < e->info.count; i++)
+		buf->ts[i] = ts += (u64)ks_unzigzag(buf->narrow_ts[i]);
+}
+
+static int new_buffers(struct ks_db_block *block, struct ks_diag *diag)
+{
+	if (block->buffers)
+		return 0;
+	block->buffers = calloc(1, sizeof(*block->buffers));
+	if (!block->buffers)
+		return ks_diag_nomem(diag, "reading a DB");
+	block->buffers->zstd = ZSTD_createDCtx();
+	return block->buffers->zstd ? 0 : ks_diag_nomem(diag, "reading a DB");
+}
+
+/* === Public =============================================================================== */
+
+bool ks_db_is_db(const char *path)
+{
+	char magic[KS_DB_MAGIC_LEN];
+	struct stat st;
+	bool is_db;
+	int fd;
+
+	/* Opening a pipe only to look would end it for its writer. */
+	if (stat(path, &st) || !S_ISREG(st.st_mode))
+		return false;
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	is_db = fd >= 0 && pread(fd, magic, sizeof(magic), 0) == sizeof(magic) &&
+		!memcmp(magic, KS_DB_MAGIC, sizeof(magic));
+
+	if (fd >= 0)
+		close(fd);
+	return is_db;
+}
+
+int ks_db_open(const char *path, struct ks_db **ret_db, struct ks_diag *diag)
+{
+	struct ks_db *db = calloc(1, sizeof(*db));
+	struct stat st;
+	int err;
+
+	if (!db || ks_names_init(&db->names)) {
+		free(db);
+		return ks_diag_nomem(diag, "opening a DB");
+	}
+	db->path = strdup(path);
+	db->fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (!db->path) {
+		err = ks_diag_nomem(diag, "opening a DB");
+	} else if (db->fd < 0 || fstat(db->fd, &st)) {
+		err = ks_diag_set(diag, -errno, "%s: cannot open: %s", path, strerror(errno));
+	} else if (!S_ISREG(st.st_mode)) {
+		err = ks_diag_set(diag, KS_EBADINPUT, "%s: a DB must be a regular file", path);
+	} else {
+		db->size = (u64)st.st_size;
+		err = read_header(db, diag);
+	}
+	if (err) {
+		ks_db_free(db);
+		return err;
+	}
+	*ret_db = db;
+	return 0;
+}
+
+void ks_db_free(struct ks_db *db)
+{
+	if (!db)
+		return;
+	if (db->fd >= 0)
+		close(db->fd);
+	free(db->path);
+	free(db->summary);
+	ks_vec_free(&db->blocks);
+	ks_names_deinit(&db->names);
+	free(db);
+}
+
+const struct ks_names *ks_db_names(const struct ks_db *db)
+{
+	return &db->names;
+}
+
+const void *ks_db_summary(const struct ks_db *db, size_t *ret_len)
+{
+	*ret_len = db->summary_len;
+	return db->summary;
+}
+
+u64 ks_db_events(const struct ks_db *db)
+{
+	return db->events;
+}
+
+u32 ks_db_slots(const struct ks_db *db)
+{
+	return (u32)ks_max(db->slots[0], db->slots[1]);
+}
+
+size_t ks_db_blocks(const struct ks_db *db)
+{
+	return db->blocks.len;
+}
+
+struct ks_db_block_info ks_db_block_info(const struct ks_db *db, size_t i)
+{
+	return db->blocks.items[i].info;
+}
+
+int ks_db_block_read(struct ks_db *db, size_t i, unsigned int columns, struct ks_db_block *block,
+		     struct ks_diag *diag)
+{
+	const struct block_entry *e = &db->blocks.items[i];
+	struct ks_db_buffers *buf;
+	struct ks_bytes b;
+	u64 at = e->info.offset;
+	int col, err = new_buffers(block, diag);
+
+	if (err)
+		return err;
+	buf = block->buffers;
+	if (ks_grow((void **)&buf->table, &buf->table_cap, e->columns[KS_COL_SHAPES].raw + 1, 1))
+		return ks_diag_nomem(diag, "reading a DB");
+	const struct {
+		void *to;
+		unsigned int width;
+		bool wanted;
+	} cols[KS_DB_COLUMNS] = {
+		[KS_COL_SHAPES] = { buf->table, 1, true },
+		[KS_COL_SHAPE_OF] = { buf->shape_of, 2, true },
+		[KS_COL_TASK_OF] = { buf->task_of, 2, columns & KS_DB_TASKS },
+		[KS_COL_TS] = { e->wide_ts ? (void *)buf->ts : (void *)buf->narrow_ts,
+				e->wide_ts ? 8 : 4, columns & KS_DB_TIMES },
+		[KS_COL_SLOT] = { buf->slots, 4, columns & KS_DB_SLOTS },
+		[KS_COL_PTR] = { buf->ptrs, 8, columns & KS_DB_PTRS },
+	};
+	for (col = 0; col < KS_DB_COLUMNS; col++) {
+		if (cols[col].wanted) {
+			err = read_frame(
+				db, buf->zstd, at, &e->columns[col], &buf->stored, &buf->stored_cap,
+				cols[col].width > 1 ? buf->planes : cols[col].to, "a block", diag);
+			if (err)
+				return err;
+			if (cols[col].width > 1)
+				ks_planes_join(buf->planes, e->columns[col].raw / cols[col].width,
+					       cols[col].width, cols[col].to);
+		}
+		at += e->columns[col].stored;
+	}
+	block->count = e->info.count;
+	block->shape_of = buf->shape_of;
+	block->task_of = buf->task_of;
+	block->ts = buf->ts;
+	block->slots = buf->slots;
+	block->slots_len = (u32)(e->columns[KS_COL_SLOT].raw / 4);
+	block->ptrs = buf->ptrs;
+	block->ptrs_len = (u32)(e->columns[KS_COL_PTR].raw / 8);
+	ks_bytes_init(&b, buf->table, e->columns[KS_COL_SHAPES].raw);
+	if (parse_tables(db, &b, block) ||
+	    !all_below(buf->shape_of, block->count, block->shapes_len) ||
+	    ((columns & KS_DB_TASKS) && !all_below(buf->task_of, block->count, block->tasks_len)) ||
+	    !counts_agree(db, block, columns))
+		return damaged(db, e->info.offset, "the tables of a block make no sense", diag);
+	if (columns & KS_DB_TIMES)
+		decode_times(buf, e);
+	if (columns & KS_DB_PTRS) {
+		u64 ptr = 0;
+		u32 k;
+
+		for (k = 0; k < block->ptrs_len; k++)
+			buf->ptrs[k] = ptr ^= buf->ptrs[k];
+	}
+	return 0;
+}
+
+void ks_db_block_deinit(struct ks_db_block *block)
+{
+	struct ks_db_buffers *buf = block->buffers;
+
+	if (!buf)
+		return;
+	ZSTD_freeDCtx(buf->zstd);
+	free(buf->stored);
+	free(buf->table);
+	free(buf);
+	memset(block, 0, sizeof(*block));
+}

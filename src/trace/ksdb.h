@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: LGPL-2.1-only */
+/*
+ * The DB file (kmemscope-ksdb(5)): every event of a capture with what it means for the objects, in
+ * compressed columns that can be read one by one, and a ready summary. Events refer to objects by
+ * slot number, so that reading them back needs no search by address.
+ *
+ * A block repeats few combinations of kind, site, sizes, cache and so on: its events are numbers
+ * into a table of these "shapes", so a filter or a grouping is worked out once a shape.
+ */
+#ifndef KS_TRACE_KSDB_H
+#define KS_TRACE_KSDB_H
+
+#include "base/diag.h"
+#include "base/strbuf.h"
+#include "trace/event.h"
+#include "trace/names.h"
+
+/* What an event does to the objects. */
+enum ks_op {
+	KS_OP_NOTHING,	      /* a void free, a loss, a record that cannot be true */
+	KS_OP_ALLOC,	      /* begins the object in the slot, and ends one that is still there */
+	KS_OP_FREE,	      /* ends the object in the slot */
+	KS_OP_ALLOC_FAILED,   /* returned NULL */
+	KS_OP_ALLOC_UNPAIRED, /* of an object that cannot be followed */
+	KS_OP_FREE_BEFORE,    /* of an object that was not seen allocated */
+	KS_OP_FREE_AGAIN,     /* of an address that was freed last */
+	KS_OPS
+};
+
+struct ks_match {
+	u8 op;
+	u8 level; /* which of the two numberings the slot belongs to */
+	bool reused;
+	u32 slot; /* of KS_OP_ALLOC and KS_OP_FREE */
+};
+
+enum { KS_DB_LEVELS = 2, KS_DB_BLOCK_EVENTS = 65536 };
+
+struct ks_db_shape {
+	u8 kind, op, level, flags;
+	u32 site, cache, gfp, stack;
+	s32 node;
+	u64 bytes_req, bytes_alloc;
+};
+
+struct ks_db_task {
+	u32 pid, comm;
+	u32 cpu;
+};
+
+/* Which columns of a block to read. Shapes are always read. */
+enum { KS_DB_TASKS = 1 << 0, KS_DB_TIMES = 1 << 1, KS_DB_SLOTS = 1 << 2, KS_DB_PTRS = 1 << 3 };
+
+/*
+ * A block, decoded. shape_of, task_of and ts have an entry for every event; slots has one for each
+ * KS_OP_ALLOC and KS_OP_FREE, ptrs one for each event but KS_OP_FREE and losses, in order.
+ */
+struct ks_db_block {
+	u32 count;
+	struct ks_db_shape *shapes;
+	u32 shapes_len;
+	struct ks_db_task *tasks;
+	u32 tasks_len;
+	const u16 *shape_of;
+	const u16 *task_of;
+	const u64 *ts;
+	const u32 *slots;
+	const u64 *ptrs;
+	u32 slots_len, ptrs_len;
+	struct ks_db_buffers *buffers;
+};
+
+struct ks_db_block_info {
+	u64 offset;
+	u32 count;
+	u64 min_ts, max_ts;
+};
+
+/* === Writing ============================================================================== */
+
+struct ks_db_writer;
+
+int ks_db_writer_new(const char *path, struct ks_db_writer **ret_writer, struct ks_diag *diag);
+
+/* Removes the unfinished file unless finish succeeded. */
+void ks_db_writer_free(struct ks_db_writer *writer);
+
+int ks_db_writer_add(struct ks_db_writer *writer, const struct ks_event *ev,
+		     const struct ks_match *match, struct ks_diag *diag);
+
+/* Writes names, summary and index, and gives the file its name. */
+int ks_db_writer_finish(struct ks_db_writer *writer, const struct ks_names *names,
+			const struct ks_strbuf *summary, struct ks_diag *diag);
+
+/* === Reading ============================================================================== */
+
+struct ks_db;
+
+/* Whether the file begins like a DB. Errors count as no. */
+bool ks_db_is_db(const char *path);
+
+/* Reads and checks everything but the blocks. */
+int ks_db_open(const char *path, struct ks_db **ret_db, struct ks_diag *diag);
+void ks_db_free(struct ks_db *db);
+
+const struct ks_names *ks_db_names(const struct ks_db *db);
+const void *ks_db_summary(const struct ks_db *db, size_t *ret_len);
+u64 ks_db_events(const struct ks_db *db);
+
+/* Every slot number of either level is below this. */
+u32 ks_db_slots(const struct ks_db *db);
+size_t ks_db_blocks(const struct ks_db *db);
+struct ks_db_block_info ks_db_block_info(const struct ks_db *db, size_t i);
+
+/* @block keeps its memory from call to call: zero it before the first, deinit it after the last. */
+int ks_db_block_read(struct ks_db *db, size_t i, unsigned int columns, struct ks_db_block *block,
+		     struct ks_diag *diag);
+void ks_db_block_deinit(struct ks_db_block *block);
+
+#endif

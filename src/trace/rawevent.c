@@ -1,0 +1,442 @@
+// SPDX-License-Identifier: LGPL-2.1-only
+/*
+ * Binary records to events. The hot path is ks_rawdec_decode(): one table look-up by event id, loads at offsets
+ * that the capture's own formats gave, and a hash look-up each for call site, gfp mask and task.
+ */
+#include "trace/rawevent.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* === Data ================================================================================= */
+
+static const struct {
+	const char *name;
+	u8 kind;
+} event_names[] = {
+	{ "kmalloc", KS_KMALLOC },
+	{ "kmalloc_node", KS_KMALLOC },
+	{ "kfree", KS_KFREE },
+	{ "kmem_cache_alloc", KS_CACHE_ALLOC },
+	{ "kmem_cache_alloc_node", KS_CACHE_ALLOC },
+	{ "kmem_cache_free", KS_CACHE_FREE },
+	{ "mm_page_alloc", KS_PAGE_ALLOC },
+	{ "mm_page_free", KS_PAGE_FREE },
+	{ "mm_page_free_direct", KS_PAGE_FREE }, /* 2.6.32 to 3.2 */
+	{ "mm_pagevec_free", KS_PAGE_FREE },	 /* the same */
+};
+
+enum { MAX_ORDER = 40, MAX_FORMATS = 64 };
+
+/* === Internals: layouts =================================================================== */
+
+static struct ks_slot slot_of(const struct ks_evformat *fmt, const char *name, u16 *min_size)
+{
+	const struct ks_field *f = ks_evformat_field(fmt, name);
+
+	if (!f || (f->size != 1 && f->size != 2 && f->size != 4 && f->size != 8) ||
+	    f->offset + f->size > UINT16_MAX)
+		return (struct ks_slot){ 0, 0 };
+	*min_size = (u16)ks_max((u32)*min_size, f->offset + f->size);
+	return (struct ks_slot){ (u16)f->offset, (u8)f->size };
+}
+
+/* The fields without which an event of this kind means nothing. */
+static bool is_complete(const struct ks_rawlayout *l)
+{
+	if (!l->ptr.size)
+		return false;
+	if (ks_kind_is_page(l->kind))
+		return l->order.size;
+	return l->site.size && (!ks_kind_is_alloc(l->kind) || (l->req.size && l->alloc.size));
+}
+
+static void fill_layout(struct ks_rawlayout *l, const struct ks_evformat *fmt)
+{
+	u16 *min = &l->min_size;
+	const struct ks_field *name = ks_evformat_field(fmt, "name");
+
+	l->pid = slot_of(fmt, "common_pid", min);
+	l->site = slot_of(fmt, "call_site", min);
+	l->req = slot_of(fmt, "bytes_req", min);
+	l->alloc = slot_of(fmt, "bytes_alloc", min);
+	l->gfp = slot_of(fmt, "gfp_flags", min);
+	l->node = slot_of(fmt, "node", min);
+	l->order = slot_of(fmt, "order", min);
+	if (name && name->data_loc)
+		l->name = slot_of(fmt, "name", min);
+	if (ks_kind_is_page(l->kind)) {
+		l->ptr = slot_of(fmt, "pfn", min);
+		l->by_page = !l->ptr.size;
+		if (l->by_page)
+			l->ptr = slot_of(fmt, "page", min);
+		if (!l->order.size && !strcmp(fmt->name, "mm_pagevec_free"))
+			l->order =
+				(struct ks_slot){ l->ptr.offset, 1 }; /* single pages; see decode */
+	} else {
+		l->ptr = slot_of(fmt, "ptr", min);
+	}
+	if (!is_complete(l))
+		l->kind = KS_KINDS;
+}
+
+static struct ks_rawlayout *layout_of(struct ks_rawdec *dec, u32 id)
+{
+	struct ks_rawlayout *grown;
+	u32 i;
+
+	if (id >= dec->layouts_len) {
+		grown = reallocarray(dec->layouts, id + 1, sizeof(*grown));
+		if (!grown)
+			return NULL;
+		for (i = dec->layouts_len; i <= id; i++)
+			grown[i] = (struct ks_rawlayout){ .kind = KS_KINDS };
+		dec->layouts = grown;
+		dec->layouts_len = id + 1;
+	}
+	return &dec->layouts[id];
+}
+
+/* === Internals: names ===================================================================== */
+
+static struct ks_site_memo *learn_site(struct ks_rawdec *dec, u64 addr)
+{
+	struct ks_site_memo *memo;
+	struct ks_strbuf sb;
+	u32 id;
+
+	ks_strbuf_init(&sb);
+	ks_ksyms_print(&dec->ksyms, addr, &sb);
+	id = sb.failed ? KS_NONE : ks_sites_add_addr(&dec->names->sites, addr, sb.s, sb.len);
+	ks_strbuf_deinit(&sb);
+	if (id == KS_NONE || ks_vec_reserve(&dec->site_memo, dec->site_memo.len + 1) ||
+	    ks_map64_add(&dec->sites, addr) == KS_NONE)
+		return NULL;
+	memo = &dec->site_memo.items[dec->site_memo.len++];
+	*memo = (struct ks_site_memo){ id, KS_NONE };
+	return memo;
+}
+
+static inline struct ks_site_memo *find_site(struct ks_rawdec *dec, u64 addr)
+{
+	u32 at = ks_map64_find(&dec->sites, addr);
+	struct ks_site_memo *memo;
+
+	if (likely(at != KS_NONE))
+		return &dec->site_memo.items[at];
+	memo = learn_site(dec, addr);
+	if (!memo)
+		dec->nomem = true;
+	return memo ? memo : &dec->no_site;
+}
+
+/* One site mostly names one cache: compare with the last name before asking the table. */
+static inline u32 find_cache(struct ks_rawdec *dec, struct ks_site_memo *memo, const char *name,
+			     size_t len)
+{
+	struct ks_str last = ks_intern_get(&dec->names->caches, memo->cache);
+	u32 id;
+
+	if (likely(last.len == len && !memcmp(last.s, name, len) && memo->cache != KS_NONE))
+		return memo->cache;
+	id = ks_intern_add(&dec->names->caches, name, len);
+	dec->nomem |= id == KS_NONE;
+	if (memo->site != KS_NONE)
+		memo->cache = id;
+	return id;
+}
+
+static inline u32 find_gfp(struct ks_rawdec *dec, const struct ks_evformat *fmt, u64 mask)
+{
+	u32 at = (u32)(mask ^ mask >> 7 ^ mask >> 15) % KS_GFP_CACHE;
+
+	if (unlikely(dec->gfp_cache[at].mask != mask || dec->gfp_cache[at].id == KS_NONE)) {
+		dec->gfp_cache[at].id = ks_rawdec_gfp(dec, fmt, mask);
+		dec->gfp_cache[at].mask = mask;
+	}
+	return dec->gfp_cache[at].id;
+}
+
+static void forget_pids(struct ks_rawdec *dec)
+{
+	u32 i;
+
+	for (i = 0; i < KS_PID_CACHE; i++)
+		dec->pid_cache[i].pid = KS_PID_UNKNOWN;
+}
+
+/* === Internals: decoding ================================================================== */
+
+static inline u64 get(const struct ks_rawdec *dec, const u8 *data, struct ks_slot slot)
+{
+	return ks_load(data + slot.offset, slot.size, dec->swap);
+}
+
+/* The string that a __data_loc field points to; false where it lies outside of the record. */
+static inline bool get_string(const struct ks_rawdec *dec, const u8 *data, size_t len,
+			      struct ks_slot slot, const char **ret_s, size_t *ret_len)
+{
+	u32 loc = (u32)get(dec, data, slot);
+	size_t offset = loc & 0xffff, size = loc >> 16;
+
+	if (offset + size > len)
+		return false;
+	*ret_s = (const char *)data + offset;
+	*ret_len = strnlen(*ret_s, size);
+	return true;
+}
+
+static bool decode_slab(struct ks_rawdec *dec, const struct ks_rawlayout *l, const u8 *data,
+			size_t len, struct ks_event *ev)
+{
+	struct ks_site_memo *memo = find_site(dec, get(dec, data, l->site));
+	const char *name;
+	size_t name_len;
+
+	ev->ptr = get(dec, data, l->ptr);
+	ev->site = memo->site;
+	ev->cache = KS_NONE;
+	if (l->name.size) {
+		if (!get_string(dec, data, len, l->name, &name, &name_len))
+			return false;
+		ev->cache = find_cache(dec, memo, name, name_len);
+	}
+	if (ks_kind_is_alloc(l->kind)) {
+		ev->bytes_req = get(dec, data, l->req);
+		ev->bytes_alloc = get(dec, data, l->alloc);
+	}
+	return true;
+}
+
+static bool decode_page(struct ks_rawdec *dec, const struct ks_rawlayout *l, const u8 *data,
+			struct ks_event *ev)
+{
+	u64 order = l->order.offset == l->ptr.offset ? 0 : get(dec, data, l->order);
+	u64 none = l->ptr.size == 8 ? UINT64_MAX : UINT32_MAX;
+
+	ev->ptr = get(dec, data, l->ptr);
+	if (l->by_page ? !ev->ptr : ev->ptr == none)
+		ev->ptr = UINT64_MAX; /* the allocation failed */
+	ev->site = KS_NONE;
+	ev->cache = KS_NONE;
+	if (order > MAX_ORDER)
+		return false;
+	if (ks_kind_is_alloc(l->kind)) {
+		ev->bytes_alloc = 1ull << (order + dec->page_shift);
+		ev->bytes_req = ev->bytes_alloc;
+	}
+	return true;
+}
+
+/* === Public =============================================================================== */
+
+int ks_rawdec_init(struct ks_rawdec *dec, struct ks_names *names, bool big_endian, u32 page_size)
+{
+	u32 i;
+
+	memset(dec, 0, sizeof(*dec));
+	dec->names = names;
+	dec->big_endian = big_endian;
+	dec->swap = big_endian != (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__);
+	dec->page_shift = 12;
+	while (dec->page_shift < 20 && 1u << dec->page_shift < page_size)
+		dec->page_shift++;
+	dec->no_site = (struct ks_site_memo){ KS_NONE, KS_NONE };
+	for (i = 0; i < KS_GFP_CACHE; i++)
+		dec->gfp_cache[i].id = KS_NONE;
+	forget_pids(dec);
+	if (ks_map64_init(&dec->sites) || ks_map64_init(&dec->gfps) || ks_map64_init(&dec->pids)) {
+		ks_rawdec_deinit(dec);
+		return -ENOMEM;
+	}
+	return 0;
+}
+
+void ks_rawdec_deinit(struct ks_rawdec *dec)
+{
+	size_t i;
+
+	for (i = 0; i < dec->formats.len; i++) {
+		ks_evformat_deinit(dec->formats.items[i]);
+		free(dec->formats.items[i]);
+	}
+	ks_vec_free(&dec->formats);
+	free(dec->layouts);
+	dec->layouts = NULL;
+	ks_ksyms_deinit(&dec->ksyms);
+	ks_map64_deinit(&dec->sites);
+	ks_map64_deinit(&dec->gfps);
+	ks_map64_deinit(&dec->pids);
+	ks_vec_free(&dec->site_memo);
+	ks_vec_free(&dec->gfp_ids);
+	ks_vec_free(&dec->pid_comms);
+}
+
+int ks_rawdec_add_format(struct ks_rawdec *dec, const char *text, size_t len)
+{
+	struct ks_evformat *fmt = malloc(sizeof(*fmt)), **slot;
+	struct ks_rawlayout *layout;
+	u8 kind = KS_KINDS;
+	bool stack;
+	size_t i;
+
+	if (!fmt)
+		return -ENOMEM;
+	if (!ks_evformat_parse(fmt, text, len)) {
+		free(fmt);
+		return 0;
+	}
+	for (i = 0; i < ARRAY_SIZE(event_names); i++)
+		if (!strcmp(event_names[i].name, fmt->name))
+			kind = event_names[i].kind;
+	stack = !strcmp(fmt->name, "kernel_stack");
+	if ((kind == KS_KINDS && !stack) || dec->formats.len >= MAX_FORMATS) {
+		ks_evformat_deinit(fmt);
+		free(fmt);
+		return 0;
+	}
+	slot = ks_vec_push(&dec->formats);
+	layout = slot ? layout_of(dec, fmt->id) : NULL;
+	if (slot)
+		*slot = fmt;
+	if (!layout) {
+		if (!slot) {
+			ks_evformat_deinit(fmt);
+			free(fmt);
+		}
+		return -ENOMEM;
+	}
+	*layout = (struct ks_rawlayout){ .kind = kind, .stack = stack, .format = fmt };
+	if (!stack)
+		fill_layout(layout, fmt);
+	return 0;
+}
+
+int ks_rawdec_set_symbols(struct ks_rawdec *dec, char *text, size_t len)
+{
+	ks_ksyms_deinit(&dec->ksyms);
+	return ks_ksyms_parse(&dec->ksyms, text, len);
+}
+
+int ks_rawdec_set_comm(struct ks_rawdec *dec, u32 pid, const char *comm, size_t len)
+{
+	u32 id = ks_intern_add(&dec->names->comms, comm, len), at;
+
+	if (id == KS_NONE || ks_vec_reserve(&dec->pid_comms, dec->pid_comms.len + 1))
+		return -ENOMEM;
+	at = ks_map64_add(&dec->pids, pid);
+	if (at == KS_NONE)
+		return -ENOMEM;
+	if (at == dec->pid_comms.len)
+		dec->pid_comms.len++;
+	dec->pid_comms.items[at] = id;
+	dec->pid_cache[pid % KS_PID_CACHE].pid = KS_PID_UNKNOWN;
+	return 0;
+}
+
+int ks_rawdec_add_cmdlines(struct ks_rawdec *dec, const char *text, size_t len)
+{
+	const char *p = text, *end = text + len;
+
+	while (p < end) {
+		const char *newline = memchr(p, '\n', (size_t)(end - p));
+		const char *stop = newline ? newline : end, *digits = p;
+		u64 pid = 0;
+
+		for (; p < stop && *p >= '0' && *p <= '9' && pid < UINT32_MAX; p++)
+			pid = pid * 10 + (u64)(*p - '0');
+		if (p > digits && p < stop && *p == ' ' && pid < UINT32_MAX &&
+		    ks_rawdec_set_comm(dec, (u32)pid, p + 1, (size_t)(stop - p) - 1))
+			return -ENOMEM;
+		p = stop + 1;
+	}
+	return 0;
+}
+
+u32 ks_rawdec_comm(struct ks_rawdec *dec, u32 pid)
+{
+	u32 slot = pid % KS_PID_CACHE, at;
+
+	if (likely(dec->pid_cache[slot].pid == pid))
+		return dec->pid_cache[slot].id;
+	at = ks_map64_find(&dec->pids, pid);
+	if (at == KS_NONE && !pid && !ks_rawdec_set_comm(dec, 0, "<idle>", 6))
+		at = ks_map64_find(&dec->pids, pid);
+	dec->pid_cache[slot].pid = pid;
+	dec->pid_cache[slot].id = at == KS_NONE ? KS_NONE : dec->pid_comms.items[at];
+	return dec->pid_cache[slot].id;
+}
+
+u32 ks_rawdec_gfp(struct ks_rawdec *dec, const struct ks_evformat *fmt, u64 mask)
+{
+	static const struct ks_evformat nameless;
+	u32 at = ks_map64_find(&dec->gfps, mask), id;
+	struct ks_strbuf sb;
+
+	if (at != KS_NONE)
+		return dec->gfp_ids.items[at];
+	ks_strbuf_init(&sb);
+	ks_evformat_print_flags(fmt ? fmt : &nameless, mask, &sb);
+	id = sb.failed ? KS_NONE : ks_intern_add(&dec->names->gfps, sb.s, sb.len);
+	ks_strbuf_deinit(&sb);
+	if (id == KS_NONE || ks_vec_reserve(&dec->gfp_ids, dec->gfp_ids.len + 1) ||
+	    ks_map64_add(&dec->gfps, mask) == KS_NONE) {
+		dec->nomem = true;
+		return KS_NONE;
+	}
+	dec->gfp_ids.items[dec->gfp_ids.len++] = id;
+	while (dec->names->gfp_masks.len <= id)
+		if (!ks_vec_push(&dec->names->gfp_masks)) {
+			dec->nomem = true;
+			return KS_NONE;
+		}
+	dec->names->gfp_masks.items[id] = mask;
+	return id;
+}
+
+u32 ks_rawdec_site(struct ks_rawdec *dec, u64 addr)
+{
+	return find_site(dec, addr)->site;
+}
+
+bool ks_rawdec_has_events(const struct ks_rawdec *dec)
+{
+	u32 i;
+
+	for (i = 0; i < dec->layouts_len; i++)
+		if (dec->layouts[i].kind != KS_KINDS)
+			return true;
+	return false;
+}
+
+enum ks_raw_class ks_rawdec_decode(struct ks_rawdec *dec, const u8 *data, size_t len,
+				   struct ks_event *ev)
+{
+	const struct ks_rawlayout *l;
+	u32 id;
+	bool ok;
+
+	if (unlikely(len < 2))
+		return KS_RAW_BAD;
+	id = (u32)ks_load(data, 2, dec->swap);
+	if (unlikely(id >= dec->layouts_len))
+		return KS_RAW_OTHER;
+	l = &dec->layouts[id];
+	if (unlikely(l->kind == KS_KINDS))
+		return l->stack ? KS_RAW_STACK : KS_RAW_OTHER;
+	if (unlikely(len < l->min_size))
+		return KS_RAW_BAD;
+	ev->kind = l->kind;
+	ev->flags = 0;
+	ev->bytes_req = 0;
+	ev->bytes_alloc = 0;
+	ev->stack = KS_NONE;
+	ev->pid = l->pid.size ? (u32)get(dec, data, l->pid) : KS_PID_UNKNOWN;
+	ev->node = l->node.size ? (s32)get(dec, data, l->node) : -1;
+	ok = ks_kind_is_page(l->kind) ? decode_page(dec, l, data, ev)
+				      : decode_slab(dec, l, data, len, ev);
+	ev->gfp = l->gfp.size ? find_gfp(dec, l->format, get(dec, data, l->gfp)) : KS_NONE;
+	ev->comm = ks_rawdec_comm(dec, ev->pid);
+	return ok ? KS_RAW_EVENT : KS_RAW_BAD;
+}

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: LGPL-2.1-only */
+/*
+ * From the kernel's binary records to neutral events: shared by the trace.dat and perf.data
+ * readers. All that a capture says beside its events (formats, symbols, task names) goes in here.
+ */
+#ifndef KS_TRACE_RAWEVENT_H
+#define KS_TRACE_RAWEVENT_H
+
+#include "base/bytes.h"
+#include "base/diag.h"
+#include "base/map64.h"
+#include "trace/evformat.h"
+#include "trace/event.h"
+#include "trace/names.h"
+#include "trace/ksyms.h"
+
+/* Where a field lies; size 0 = the event has none of it. */
+struct ks_slot {
+	u16 offset;
+	u8 size;
+};
+
+/* One event id of this capture, as far as it is ours. */
+struct ks_rawlayout {
+	u8 kind;      /* KS_KINDS = not one of ours */
+	bool stack;   /* a kernel_stack record */
+	bool by_page; /* a page event of an old kernel: the address of struct page is its identity */
+	u16 min_size; /* a shorter record is damaged */
+	struct ks_slot pid, site, ptr, name, req, alloc, gfp, node, order;
+	struct ks_evformat *format; /* for the names of the gfp flags */
+};
+
+enum ks_raw_class {
+	KS_RAW_EVENT, /* in ret_event; ts, cpu are the caller's */
+	KS_RAW_OTHER, /* an event that is not ours */
+	KS_RAW_STACK,
+	KS_RAW_BAD,
+};
+
+struct ks_site_memo {
+	u32 site;
+	u32 cache; /* the cache that was named here last */
+};
+
+enum { KS_GFP_CACHE = 64, KS_PID_CACHE = 256 };
+
+struct ks_rawdec {
+	struct ks_names *names;
+	bool swap; /* the capture's byte order is not ours */
+	bool big_endian;
+	u8 page_shift;
+	bool nomem;		      /* a table could not grow */
+	struct ks_rawlayout *layouts; /* [event id] */
+	u32 layouts_len;
+	struct ks_ksyms ksyms;
+	KS_VEC(struct ks_evformat *) formats;
+
+	struct ks_map64 sites; /* addresses, numbered as site_memo */
+	KS_VEC(struct ks_site_memo) site_memo;
+	struct ks_site_memo no_site; /* stands in when there is no memory for another */
+	struct ks_map64 gfps;	     /* masks, numbered as gfp_ids */
+	KS_VEC(u32) gfp_ids;
+	struct ks_map64 pids; /* numbered as pid_comms */
+	KS_VEC(u32) pid_comms;
+	struct {
+		u64 mask;
+		u32 id;
+	} gfp_cache[KS_GFP_CACHE];
+	struct {
+		u32 pid, id;
+	} pid_cache[KS_PID_CACHE];
+};
+
+int ks_rawdec_init(struct ks_rawdec *dec, struct ks_names *names, bool big_endian, u32 page_size);
+void ks_rawdec_deinit(struct ks_rawdec *dec);
+
+/* Learns one format file; one that is not ours is no error. -ENOMEM only. */
+int ks_rawdec_add_format(struct ks_rawdec *dec, const char *text, size_t len);
+
+/* Takes over the text of kallsyms. */
+int ks_rawdec_set_symbols(struct ks_rawdec *dec, char *text, size_t len);
+
+/* "pid comm" lines of saved_cmdlines. */
+int ks_rawdec_add_cmdlines(struct ks_rawdec *dec, const char *text, size_t len);
+int ks_rawdec_set_comm(struct ks_rawdec *dec, u32 pid, const char *comm, size_t len);
+
+/* The comm of a task, KS_NONE where it was not saved. */
+u32 ks_rawdec_comm(struct ks_rawdec *dec, u32 pid);
+
+/* The id of a call site, by address; KS_NONE for lack of memory. */
+u32 ks_rawdec_site(struct ks_rawdec *dec, u64 addr);
+
+/* The id of a gfp mask, by the flag names of @fmt; without one, in hex. */
+u32 ks_rawdec_gfp(struct ks_rawdec *dec, const struct ks_evformat *fmt, u64 mask);
+
+/* True when some event of ours is described. */
+bool ks_rawdec_has_events(const struct ks_rawdec *dec);
+
+enum ks_raw_class ks_rawdec_decode(struct ks_rawdec *dec, const u8 *data, size_t len,
+				   struct ks_event *ret_event);
+
+static inline u64 ks_load(const u8 *p, unsigned int size, bool swap)
+{
+	u64 v8;
+	u32 v4;
+	u16 v2;
+
+	switch (size) {
+	case 8:
+		memcpy(&v8, p, 8);
+		return swap ? __builtin_bswap64(v8) : v8;
+	case 4:
+		memcpy(&v4, p, 4);
+		return swap ? __builtin_bswap32(v4) : v4;
+	case 2:
+		memcpy(&v2, p, 2);
+		return swap ? __builtin_bswap16(v2) : v2;
+	case 1:
+		return *p;
+	default:
+		return 0;
+	}
+}
+
+#endif

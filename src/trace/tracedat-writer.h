@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: LGPL-2.1-only */
+/*
+ * Writing trace.dat files, version 7. While events come in, the file is a journal: header, metadata
+ * and then blocks of any CPU, each whole in itself, so that whatever was written can be read after a
+ * crash. At the end the blocks are put together by CPU, as trace-cmd wants them.
+ */
+#ifndef KS_TRACE_TRACEDAT_WRITER_H
+#define KS_TRACE_TRACEDAT_WRITER_H
+
+#include "base/diag.h"
+#include "base/strbuf.h"
+#include "base/vec.h"
+
+/* What the file says of the traced machine; all strings are the caller's. */
+struct ks_td_meta {
+	struct ks_strbuf header_page, header_event;
+	KS_VEC(struct ks_strbuf) ftrace_formats;
+	KS_VEC(struct ks_strbuf) kmem_formats;
+	struct ks_strbuf kallsyms, printk, cmdlines;
+	KS_VEC(struct ks_strbuf) cpu_stats; /* "CPU: n" and the text of its stats file */
+	KS_VEC(u32) self; /* threads of the recorder, whose objects readers leave out */
+	char clock[64];
+	char uname[256];
+	u32 page_size;	    /* of the machine */
+	u32 ring_page_size; /* of the ring buffer */
+	u32 cpus;
+};
+
+void ks_td_meta_init(struct ks_td_meta *meta);
+void ks_td_meta_deinit(struct ks_td_meta *meta);
+
+struct ks_td_writer;
+
+/* Creates the file, mode 0600, with all of @meta that is known before the first event. */
+int ks_td_writer_open(const char *path, const struct ks_td_meta *meta,
+		      struct ks_td_writer **ret_writer, struct ks_diag *diag);
+
+/* One piece of a CPU's pages, compressed. Blocks of a CPU are ordered by @seq. */
+int ks_td_writer_block(struct ks_td_writer *writer, u32 cpu, u32 seq, const void *stored,
+		       u32 stored_len, u32 len, struct ks_diag *diag);
+
+/* Bytes in the file so far. */
+u64 ks_td_writer_size(const struct ks_td_writer *writer);
+
+/*
+ * Turns the journal into a finished file: written beside it, then renamed over it. Where that
+ * fails the journal stays as it is. Frees the writer in any case.
+ */
+int ks_td_writer_finish(struct ks_td_writer *writer, const struct ks_td_meta *meta,
+			struct ks_diag *diag);
+
+/* Gives up: the file is removed. */
+void ks_td_writer_abort(struct ks_td_writer *writer);
+
+/* Frees the writer and leaves the journal as it is. */
+void ks_td_writer_leave(struct ks_td_writer *writer);
+
+/*
+ * Finishes the journal at @path that another process left behind. 0 also where it was finished
+ * already; *ret_done tells whether there was something to do.
+ */
+int ks_td_repair(const char *path, bool *ret_done, struct ks_diag *diag);
+
+#endif

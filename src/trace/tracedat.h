@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: LGPL-2.1-only */
+/*
+ * The layout of a trace.dat, version 6 or 7: what it says of the traced machine, and where the
+ * pages of each CPU are. Also of the unfinished file that a recorder leaves behind when it is
+ * killed (see kmemscope-captures(5)).
+ */
+#ifndef KS_TRACE_TRACEDAT_H
+#define KS_TRACE_TRACEDAT_H
+
+#include "trace/tracemeta.h"
+
+enum ks_td_codec { KS_TD_NONE, KS_TD_ZSTD, KS_TD_ZLIB };
+
+/* Section and option numbers of version 7. */
+enum {
+	KS_TD_OPT_DONE = 0,
+	KS_TD_OPT_CPUSTAT = 2,
+	KS_TD_OPT_BUFFER = 3,
+	KS_TD_OPT_CLOCK = 4,
+	KS_TD_OPT_UNAME = 5,
+	KS_TD_OPT_OFFSET = 7,
+	KS_TD_OPT_CPUCOUNT = 8,
+	KS_TD_OPT_VERSION = 9,
+	KS_TD_OPT_TSC2NSEC = 14,
+	KS_TD_SEC_STRINGS = 15,
+	KS_TD_SEC_HEADER = 16,
+	KS_TD_SEC_FTRACE = 17,
+	KS_TD_SEC_EVENTS = 18,
+	KS_TD_SEC_KALLSYMS = 19,
+	KS_TD_SEC_PRINTK = 20,
+	KS_TD_SEC_CMDLINES = 21,
+	/* Ours, in a file that is still being recorded: where the blocks begin, and one block. */
+	KS_TD_OPT_JOURNAL = 0x4b53,
+	KS_TD_SEC_BLOCK = 0x4b53,
+};
+
+enum { KS_TD_FL_COMPRESSED = 1 };
+
+/* In the text of KS_TD_OPT_VERSION: the recorder's own threads, with commas in between. */
+#define KS_TD_SELF " self="
+
+/* A piece of one CPU's pages inside an unfinished file. */
+struct ks_td_block {
+	u64 offset; /* of the data */
+	u32 stored, size;
+	u32 seq;
+};
+
+struct ks_td_cpu {
+	u32 cpu;
+	u64 offset, size;
+	bool compressed;
+	KS_VEC(struct ks_td_block) blocks; /* journal only, in order */
+};
+
+struct ks_td_buffer {
+	char name[256];
+	char clock[64];
+	u32 page_size;
+	u64 table; /* version 6: where its CPUs are listed */
+	KS_VEC(struct ks_td_cpu) cpus;
+};
+
+/* What one CPU's statistics said at the end. */
+struct ks_td_stat {
+	u32 buffer; /* 0 = the top one, n = the nth that has a name */
+	u32 cpu;
+	u64 entries, overrun, commit_overrun, dropped, read;
+};
+
+struct ks_tracedat {
+	const char *name;
+	int fd;
+	u64 size;
+	struct ks_meta_start start;
+	int version; /* 6 or 7 */
+	enum ks_td_codec codec;
+	struct ks_page_header page;
+	char clock[64];
+	u32 cpu_count;
+	bool has_tsc;
+	u32 tsc_mult, tsc_shift;
+	u64 tsc_offset;
+	s64 ts_offset;
+	bool journal;			/* the recorder did not come to its end */
+	u64 journal_start, journal_end; /* whole blocks lie in between */
+	KS_VEC(struct ks_td_buffer) buffers;
+	KS_VEC(struct ks_td_stat) stats;
+	KS_VEC(u32) self; /* threads of the recorder, whose objects are left out */
+};
+
+/*
+ * Reads all but the pages. @names gets the comms; @dec is initialised here, once the byte order is
+ * known, and is the caller's to free on success.
+ */
+int ks_tracedat_open(struct ks_tracedat *td, const char *name, int fd, u64 size,
+		     struct ks_names *names, struct ks_rawdec *dec, struct ks_diag *diag);
+void ks_tracedat_deinit(struct ks_tracedat *td);
+
+/* Undoes one compressed piece; the sizes must agree. 0 or -EBADMSG. */
+int ks_td_decompress(enum ks_td_codec codec, void *dst, size_t dst_len, const void *src,
+		     size_t src_len);
+
+#endif

@@ -1,0 +1,302 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only
+"""The binary readers against captures that build.py makes: every format, byte order and word size.
+
+Speaks TAP. What must come out is computed here from the list of events that went in.
+"""
+import os
+import pathlib
+import random
+import subprocess
+import sys
+import tempfile
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(pathlib.Path(__file__).parent))
+import build as b  # noqa: E402
+
+DUMP = os.environ['KSDUMP']
+COMMS = {0: '<idle>', 1234: 'some task', 99: 'x'}
+results = []
+
+
+def check(name, ok, note=''):
+    results.append(bool(ok))
+    print('%s %d - %s' % ('ok' if ok else 'not ok', len(results), name), flush=True)
+    if not ok and note:
+        print('\n'.join('# ' + line for line in str(note).splitlines()[:20]))
+
+
+def dump(path, *more):
+    run = subprocess.run([DUMP, *more, str(path)], capture_output=True, text=True, errors='replace',
+                         timeout=60)
+    return run.returncode, run.stdout.splitlines(), run.stderr.strip()
+
+
+def make_events(m, count=600, cpus=2):
+    """Every kind, in order of time, with everything that a field can hold."""
+    rng, events, ts = random.Random(5), [], 1_000_000_000
+    site = [m.text + 0x123, m.text + 0x345, m.text + 0x1020, m.text + 0x1000]
+    mask = 2 ** (8 * m.word) - 1
+    for i in range(count):
+        ts += rng.choice([1, 7, 300, 5000, 1 << 27, 3 << 28]) if i % 50 == 0 else rng.randrange(1, 900)
+        kind = ['kmalloc', 'kfree', 'kmem_cache_alloc', 'kmem_cache_free', 'mm_page_alloc',
+                'mm_page_free'][i % 6]
+        ev = {'kind': kind, 'ts': ts, 'cpu': rng.randrange(cpus), 'pid': rng.choice([0, 99, 1234, 5678]),
+              'ptr': (0xffff888000001000 + i * 64) & mask, 'site': rng.choice(site), 'node': -1}
+        if kind.endswith('alloc'):
+            ev.update(req=i + 1, alloc=(i + 64) // 64 * 64, gfp=rng.choice([0xcc0, 0xdc0, 0x40000000, 0]),
+                      node=rng.choice([-1, 0, 1]))
+        if 'cache' in kind:
+            ev['cache'] = rng.choice(['dentry', 'a cache', 'x' * 40])
+        if 'page' in kind:
+            ev.update(ptr=i if i % 60 else mask, order=i % 4, node=-1)
+            ev.update(req=4096 << i % 4, alloc=4096 << i % 4) if 'alloc' in kind else None
+        events.append(ev)
+    return events
+
+
+def site_text(m, addr):
+    at = addr - m.text
+    if at >= 0x1000:
+        return 'mod_function+%#x' % (at - 0x1000) + ' [testmod]'
+    base, name, size = (0x300, 'second_function', 0xd00) if at >= 0x300 else (0x100, 'first_function', 0x200)
+    return '%s+%#x/%#x' % (name, at - base, size)
+
+
+def gfp_text(gfp, named=True):
+    if not gfp:
+        return 'none'
+    if not named:
+        return '%#x' % gfp
+    names = []
+    if gfp & 0xcc0 == 0xcc0:
+        names.append('GFP_KERNEL')
+        gfp &= ~0xcc0
+    if gfp & 0x100:
+        names.append('__GFP_ZERO')
+        gfp &= ~0x100
+    return '|'.join(names + (['%#x' % gfp] if gfp else []))
+
+
+def line(m, ev, ts=None):
+    page, alloc = 'page' in ev['kind'], ev['kind'].endswith('alloc')
+    ptr = ev['ptr']
+    if page and ptr == 2 ** (8 * m.word) - 1:
+        ptr = 2 ** 64 - 1
+    return ('%d %s cpu=%d pid=%d comm=%s ptr=%x req=%d alloc=%d node=%d site=%s cache=%s gfp=%s'
+            % (ev['ts'] if ts is None else ts, ev['kind'], ev['cpu'], ev['pid'], COMMS.get(ev['pid'], ''), ptr,
+               ev['req'] if alloc else 0, ev['alloc'] if alloc else 0, ev['node'] if alloc else -1,
+               '' if page else site_text(m, ev['site']), ev.get('cache', ''),
+               gfp_text(ev['gfp']) if alloc else ''))
+
+
+def lost(ts, cpu, count, before):
+    return ('%d lost cpu=%d pid=-1 comm= ptr=%x req=%d alloc=0 node=-1 site= cache= gfp='
+            % (ts, cpu, before, count))
+
+
+def rings(m, events, cpus=2, gaps=(), page=4096):
+    """Pages by CPU, and the lines that must come out, with the gaps' in their places."""
+    hows = ['plain', 'plain', 'extend', 'long', 'stamp', 'discard']
+    ring, lines, last = {c: b.Ring(m, page) for c in range(cpus)}, [], {}
+    for i, ev in enumerate(events):
+        if i in gaps:
+            ring[ev['cpu']].gap(gaps[i])
+            lines.append(lost(ev['ts'], ev['cpu'], gaps[i], last.get(ev['cpu'], 0)))
+        ring[ev['cpu']].add(ev['ts'], m.payload(ev), hows[i % 7 % 6])
+        if i % 100 == 0:  # an event of another system in between
+            ring[ev['cpu']].add(ev['ts'], m.payload({'kind': 'sched_switch', 'pid': 1, 'ptr': 0}))
+        lines.append(line(m, ev))
+        last[ev['cpu']] = ev['ts']
+    return {c: r.done() for c, r in ring.items()}, lines
+
+
+def compare(name, path, want, more=()):
+    code, got, err = dump(path, *more)
+    body = [g for g in got if not g.startswith('end ')]
+    note = err or '\n'.join('want %s\ngot  %s' % p for p in zip(want, body) if p[0] != p[1]) \
+        or 'want %d lines, got %d' % (len(want), len(body))
+    check(name, code == 0 and body == want, note)
+    return got[-1] if got else ''
+
+
+def test_trace_dat(tmp):
+    for big in (False, True):
+        for word in (8, 4):
+            m = b.Machine(big, word)
+            label = '%s-endian %d-bit' % ('big' if big else 'little', word * 8)
+            events = make_events(m)
+            pages, want = rings(m, events, gaps={200: 17, 400: 0})
+            path = tmp / 'trace.dat'
+            for version, data in (
+                    ('v6', b.trace_dat_v6(m, [('', pages)], COMMS)),
+                    ('v7 plain', b.trace_dat_v7(m, [('', pages)], COMMS)),
+                    ('v7 zlib', b.trace_dat_v7(m, [('', pages)], COMMS, codec='zlib'))):
+                path.write_bytes(data)
+                end = compare('trace.dat %s, %s' % (version, label), path, want)
+                check('its counters', 'events=600 other=6 stack=0 bad=0 unfinished=0' in end, end)
+
+
+def test_buffers(tmp):
+    m = b.Machine()
+    events = make_events(m, 300, 4)
+    want = [line(m, dict(ev, cpu=ev['cpu'] % 2)) for ev in events]
+    split = [[dict(ev, cpu=ev['cpu'] % 2) for ev in events if ev['cpu'] // 2 == part] for part in (0, 1)]
+    pages = [rings(m, part)[0] for part in split]
+    path = tmp / 'two.dat'
+    for name, data in (('v6', b.trace_dat_v6(m, [('', pages[0]), ('second', pages[1])], COMMS)),
+                       ('v7', b.trace_dat_v7(m, [('', pages[0]), ('second', pages[1])], COMMS))):
+        path.write_bytes(data)
+        compare('two buffers in one file, %s' % name, path, want)
+
+
+def test_clocks(tmp):
+    m = b.Machine()
+    events = make_events(m, 50)
+    pages, want = rings(m, events)
+    path = tmp / 'clock.dat'
+    path.write_bytes(b.trace_dat_v7(m, [('', pages)], COMMS, clock='x86-tsc'))
+    end = compare('a clock of ticks', path, want)
+    check('is said to be one', 'clock=ticks' in end, end)
+    tsc = b.option(m, 14, m.pack('IIQ', 3, 1, 1000))
+    path.write_bytes(b.trace_dat_v7(m, [('', pages)], COMMS, clock='x86-tsc', extra=tsc))
+    end = compare('ticks with their conversion', path, [line(m, e, (e['ts'] - 1000) * 3 // 2) for e in events])
+    check('are nanoseconds', 'clock=seconds' in end, end)
+    path.write_bytes(b.trace_dat_v6(m, [('', pages)], COMMS, clock='mono', stats=[
+        'CPU: 0\nentries: 0\noverrun: 5\ncommit overrun: 1\ndropped events: 2\nread events: 9\n']))
+    final = max(e['ts'] for e in events if e['cpu'] == 0)
+    _, got, _ = dump(path)
+    check('a loss that only the statistics know', lost(final, 0, 8, final) in got, got[-3:])
+
+
+def test_large_pages(tmp):
+    m = b.Machine()
+    events = make_events(m, 2000)
+    pages, want = rings(m, events, page=65536)
+    path = tmp / 'large.dat'
+    path.write_bytes(b.trace_dat_v7(m, [('', pages)], COMMS, page=65536))
+    compare('ring pages of 64 KiB', path, [w.replace('alloc=%d' % 4096, 'alloc=%d' % 4096) for w in (
+        line(m, dict(e, req=e['req'] * 16, alloc=e['alloc'] * 16)
+             if e['kind'] == 'mm_page_alloc' else e) for e in events)])
+
+
+def test_perf(tmp):
+    for big in (False, True):
+        for word in (8, 4):
+            m = b.Machine(big, word)
+            events = make_events(m, 400)
+            records, want, comm = [], [], dict(COMMS)
+            for first in range(0, len(events), 100):  # a round; one CPU after the other
+                part = events[first:first + 100]
+                for cpu in (1, 0):
+                    for ev in part:
+                        if ev['cpu'] != cpu:
+                            continue
+                        if ev is events[150]:
+                            body = m.pack('II', 5678, 5678) + b'late name\0'.ljust(16, b'\0')
+                            records.append(b.perf_record(m, 3, body + b.perf_trailer(m, 5678, ev['ts'], cpu)))
+                        if ev is events[250]:
+                            body = m.pack('QQ', 7, 33)
+                            records.append(b.perf_record(m, 2, body + b.perf_trailer(m, 1, ev['ts'], cpu)))
+                        records.append(b.perf_sample(m, ev, word == 4))
+                records.append(b.perf_record(m, 68, b''))
+            for i, ev in enumerate(events):
+                if i == 250:
+                    want.append(lost(ev['ts'], ev['cpu'], 33, 0))
+                text = line(m, ev)
+                if i >= 150 and ev['pid'] == 5678:
+                    text = text.replace('comm= ', 'comm=late name ')
+                want.append(text)
+            path = tmp / 'perf.data'
+            path.write_bytes(b.perf_data(m, records, comm, word == 4))
+            compare('perf.data, %s-endian %d-bit' % ('big' if big else 'little', word * 8), path, want)
+
+
+def relay_line(m, ev, ts, symbols):
+    alloc = ev['kind'].endswith('alloc')
+    site = site_text(m, ev['site']) if symbols else '0x%x' % ev['site']
+    return ('%d %s cpu=%d pid=-1 comm= ptr=%x req=%d alloc=%d node=%d site=%s cache= gfp=%s'
+            % (ts, ev['kind'], ev['cpu'], ev['ptr'], ev['req'] if alloc else 0, ev['alloc'] if alloc else 0,
+               ev['node'] if alloc else -1, site, gfp_text(ev['gfp'], False) if alloc else ''))
+
+
+def test_relay(tmp):
+    for big in (False, True):
+        m = b.Machine(big)
+        label = 'kmemtrace relay, %s-endian' % ('big' if big else 'little')
+        where = tmp / ('relay-%d' % big)
+        where.mkdir()
+        events = make_events(m, 500)
+        seq, files, want = 2 ** 32 - 100, {0: b'', 1: b''}, []
+        for i, ev in enumerate(events):
+            if i == 300:
+                want.append(lost(seq + 5, -1, 5, seq - 1))
+                seq += 5
+            files[ev['cpu']] += b.relay_record(m, seq, ev, b'\x00\x08\x01abcde' if i % 9 == 0 else b'')
+            want.append(relay_line(m, ev, seq, True))
+            seq += 1
+        for cpu, data in files.items():
+            (where / ('cpu%d.out' % cpu)).write_bytes(data)
+        (where / 'kallsyms').write_bytes(m.kallsyms())
+        compare(label + ': a directory, across the wrap of the sequence', where, want)
+        compare(label + ': a list of files', where / 'cpu0.out', want, (str(where / 'cpu1.out'),))
+        alone = [relay_line(m, ev, int(w.split()[0]), False) for ev, w in
+                 zip(events, [w for w in want if ' lost ' not in w]) if ev['cpu'] == 0]
+        compare(label + ': one file alone, whose holes are no losses', where / 'cpu0.out', alone)
+        (where / 'cpu0.out').write_bytes(files[0][:48] + b'\0' * 64 + files[0][48:])
+        code, got, _ = dump(where)
+        check(label + ': padding is stepped over and counted',
+              code == 0 and len(got) == len(want) + 1 and 'bad=1' in got[-1], got[-1:])
+
+
+def test_compressed(tmp):
+    m = b.Machine()
+    pages, want = rings(m, make_events(m, 100))
+    path = tmp / 'c.dat'
+    path.write_bytes(b.trace_dat_v7(m, [('', pages)], COMMS))
+    for tool in ('gzip', 'zstd', 'xz'):
+        subprocess.run([tool, '-kqf', path], check=True)
+    for suffix in ('gz', 'zst', 'xz'):
+        compare('a trace.dat inside of .%s' % suffix, '%s.%s' % (path, suffix), want)
+
+
+def test_damage(tmp):
+    """Cut short or overwritten at random, a reader ends with a result or a message, never a crash."""
+    m, rng, path = b.Machine(), random.Random(1), tmp / 'damaged'
+    events = make_events(m, 200)
+    pages, _ = rings(m, events)
+    perf = b.perf_data(m, [b.perf_sample(m, e, True) for e in events], COMMS, True)
+    samples = {'trace.dat v6': b.trace_dat_v6(m, [('', pages)], COMMS),
+               'trace.dat v7': b.trace_dat_v7(m, [('', pages)], COMMS, codec='zlib'),
+               'perf.data': perf,
+               'relay': b''.join(b.relay_record(m, i + 1, e) for i, e in enumerate(events))}
+    for name, data in samples.items():
+        bad = []
+        for turn in range(40):
+            if turn % 2:
+                broken = data[:rng.randrange(12, len(data))]
+            else:
+                at = rng.randrange(len(data))
+                broken = data[:at] + rng.randbytes(rng.randrange(1, 9)) + data[at + 8:]
+            path.write_bytes(broken)
+            code, _, err = dump(path, '-q')
+            if code not in (0, 1, 3) or (code and not err):
+                bad.append('turn %d: exit %d: %s' % (turn, code, err))
+            elif code == 3 and str(path) not in err:
+                bad.append('turn %d: message without the file name: %s' % (turn, err))
+        check('damaged %s ends well' % name, not bad, '\n'.join(bad))
+
+
+def main():
+    with tempfile.TemporaryDirectory() as name:
+        tmp = pathlib.Path(name)
+        for test in (test_trace_dat, test_buffers, test_clocks, test_large_pages, test_perf, test_relay,
+                     test_compressed, test_damage):
+            test(tmp)
+    print('1..%d' % len(results))
+    return 0 if all(results) else 1
+
+
+if __name__ == '__main__':
+    sys.exit(main())

@@ -1,0 +1,76 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-only
+# Bad input and bad usage: each a clear message on standard error and its own exit status.
+. "$(dirname "$0")/lib.sh"
+: "${KMEMGEN:?the path of the generator}"
+"$KMEMGEN" --events 2000 --seed 4 --clean >clean.log
+"$KMEMGEN" --events 20000 --seed 4 >lossy.log
+
+check "no command" fails_saying 2 '^usage: kmemscope COMMAND' "$KMEMSCOPE"
+check "unknown command" fails_saying 2 "no command 'acount'" "$KMEMSCOPE" acount
+check "prefixes are not commands" fails_saying 2 "no command 'acc'" "$KMEMSCOPE" acc clean.log
+check "unknown option" fails_saying 2 "Try 'kmemscope account --help'" "$KMEMSCOPE" account --frobnicate
+check "no file" fails_saying 2 'no capture given' "$KMEMSCOPE" account
+check "two files" fails_saying 2 'one file at a time' "$KMEMSCOPE" account clean.log lossy.log
+check "missing file" fails_saying 1 'gone.log: cannot open: No such file' "$KMEMSCOPE" account gone.log
+check "directory" fails_saying 1 'is a directory' "$KMEMSCOPE" account .
+: >empty
+check "empty file" fails_saying 3 'empty: the file is empty' "$KMEMSCOPE" account empty
+check "empty input" fails_saying 3 'standard input: the file is empty' "$KMEMSCOPE" account - </dev/null
+echo 'dear diary' >prose
+check "prose" fails_saying 3 'prose: no kmem event in it; it looks like plain text.*dear diary' "$KMEMSCOPE" account prose
+echo ' x-1 [000] d..3. 1.000000: sched_switch: prev_comm=a' >sched.log
+check "another subsystem's log" fails_saying 3 'looks like an ftrace log of other events' "$KMEMSCOPE" info sched.log
+head -c 3000 /dev/urandom >noise
+check "noise" fails_saying 3 'noise: is binary data of no known format' "$KMEMSCOPE" account noise
+check "an ELF file" fails_saying 3 'is an ELF file' "$KMEMSCOPE" account "$KMEMSCOPE"
+gzip -c clean.log | head -c 3000 >cut.gz
+check "truncated gzip" fails_saying 3 'cut.gz: the gzip data ends in the middle' "$KMEMSCOPE" account cut.gz
+zstd -qc clean.log | head -c 3000 >cut.zst
+check "truncated zstd" fails_saying 3 'cut.zst: the zstd data ends in the middle' "$KMEMSCOPE" account cut.zst
+xz -c clean.log | head -c 3000 >cut.xz
+check "truncated xz" fails_saying 3 'cut.xz: the xz data ends in the middle' "$KMEMSCOPE" account cut.xz
+gzip -c clean.log >bad.gz
+printf 'XXXXXXXX' | dd of=bad.gz bs=1 seek=2000 conv=notrunc status=none
+check "damaged gzip" fails_saying 3 'bad.gz: damaged gzip data near byte' "$KMEMSCOPE" account bad.gz
+check "bad --since" fails_saying 2 "since 'noon'" "$KMEMSCOPE" account --since noon clean.log
+check "bad --by" fails_saying 2 "by 'colour': choose one of site" "$KMEMSCOPE" report --by colour clean.log
+check "bad --top" fails_saying 2 "top 'x'" "$KMEMSCOPE" account --top x clean.log
+check "bad --color" fails_saying 2 "choose auto, always or never" "$KMEMSCOPE" account --color blue clean.log
+check "--json with --csv" fails_saying 2 'choose one' "$KMEMSCOPE" account --json --csv clean.log
+check "-b without a tree" fails_saying 2 'needs the kernel tree' "$KMEMSCOPE" account -b fs clean.log
+check "a tree that is not there" fails_saying 1 'gone-tree' "$KMEMSCOPE" account -k gone-tree clean.log
+check "full standard output" fails_saying 1 'standard output: cannot write: No space left' bash -c '"$0" account clean.log >/dev/full' "$KMEMSCOPE"
+check "full output file" fails_saying 1 '/dev/full: cannot write: No space left' "$KMEMSCOPE" account -c /dev/full clean.log
+
+check "--strict, nothing lost" exits_with 0 "$KMEMSCOPE" account --strict clean.log
+check "--strict, events lost" fails_saying 4 'the capture lost events' "$KMEMSCOPE" account --strict lossy.log
+check "the report is printed all the same" says 'number of allocs' "$KMEMSCOPE" account --strict lossy.log
+sed '1i # entries-in-buffer/entries-written: 2000/5000   #P:2' clean.log >overwritten.log
+check "overwritten events are a loss" fails_saying 4 'lost events' "$KMEMSCOPE" info --strict overwritten.log
+check "and are counted" says '3000 events overwritten before the log begins' "$KMEMSCOPE" info overwritten.log
+
+check "--help" says '^usage: kmemscope account' "$KMEMSCOPE" account --help
+check "--version" says '^kmemscope [0-9]+\.[0-9]+' "$KMEMSCOPE" --version
+
+# What came out of a trace must not reach the terminal as it is.
+printf ' x-1 [000] .... 1.0: kmalloc: call_site=\033[31mred+0x1/0x2 ptr=00000000a24afd00 bytes_req=1 bytes_alloc=8 gfp_flags=GFP_KERNEL\n \033]0;title\a\n' >hostile.log
+check "escape sequences in a site are made harmless" exits_with 1 bash -c '"$0" account hostile.log | grep -q "$(printf "\033")"' "$KMEMSCOPE"
+check "and in lines not understood" exits_with 1 bash -c '"$0" info hostile.log | grep -q "$(printf "\033")"' "$KMEMSCOPE"
+check "and in JSON" bash -c '"$0" info --json hostile.log | python3 -m json.tool' "$KMEMSCOPE"
+
+# A serial console's log: half lines and boot messages are counted, the first few shown, and the rest used.
+{
+	echo '[    0.000000] Linux version 3.6.0'
+	sed -n 3,500p clean.log
+	echo '[    1.000000] usb 1-1: new high-speed USB device'
+	echo '   bash-1 [000] .... 1.0: kmalloc: call_site=f+0x1/0x2 ptr=00000000a2'
+	sed -n 501,900p clean.log
+} | sed 's/$/\r/' >serial.log
+check "serial log: the rest is used" says "\"events_total\": 898" "$KMEMSCOPE" info --json serial.log
+check "serial log: what is not understood is counted" says '3 lines not understood' "$KMEMSCOPE" info serial.log
+check "and the first few are shown" says 'usb 1-1: new high-speed' "$KMEMSCOPE" info serial.log
+head -c 700000 /dev/zero | tr '\0' x >long-line
+cat clean.log long-line clean.log >long.log
+check "an endless line costs one line" says '1 lines not understood' "$KMEMSCOPE" info long.log
+done_testing

@@ -1,0 +1,72 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-only
+# The pitfall of trace_analyze's README: kvasprintf's allocations are kobject_set_name_vargs's.
+. "$(dirname "$0")/lib.sh"
+tracefs=/sys/kernel/tracing
+instance=$tracefs/instances/kmemscope-helpers-$$
+cleanup() { [ ! -d "$instance" ] || rmdir "$instance"; }
+
+event() { # CPU SITE PTR
+	printf '            bash-7%s    [00%s] d..2.  1.000001: kmalloc: call_site=%s ptr=ffff88000000%s bytes_req=10 bytes_alloc=16 gfp_flags=GFP_KERNEL\n' "$1" "$1" "$2" "$3"
+}
+stack() { # CPU FRAME...
+	printf '            bash-7%s    [00%s] d..2.  1.000002: <stack trace>\n' "$1" "$1"
+	shift
+	printf ' => %s\n' "$@"
+}
+{
+	event 0 kvasprintf+0x4f/0xb0 1000
+	event 1 alloc_fdtable+0x5/0x20 2000 # another CPU comes between
+	stack 1 __kmalloc alloc_fdtable dup_fd
+	stack 0 __kmalloc_node_track_caller_noprof kvasprintf kvasprintf_const kobject_set_name_vargs dev_set_name
+	event 0 kmemdup_noprof+0x4f/0xb0 3000
+	stack 0 __kmalloc_noprof kmemdup_noprof 'wrapper' 'real_one+0x10/0x20 [mod]'
+	event 0 kstrdup.isra.0+0x4f/0xb0 4000 # no stack trace
+	event 0 kstrndup+0x4f/0xb0 5000
+	stack 0 __kmalloc some_other_function # its own frame is missing: no one to blame
+} >stacks.log
+sites() { "$KMEMSCOPE" account --csv "$@" | sed 1d | cut -d, -f1 | sort | paste -sd' '; }
+equal() { [ "$1" = "$2" ] || { printf '%s\nis not\n%s\n' "$1" "$2"; return 1; }; }
+
+check "as the log has it" equal "$(sites stacks.log)" "alloc_fdtable+0x5 kmemdup_noprof+0x4f kstrdup.isra.0+0x4f kstrndup+0x4f kvasprintf+0x4f"
+check "blamed on the callers" equal "$(sites --skip-helpers stacks.log)" "alloc_fdtable+0x5 kobject_set_name_vargs+0x0 kstrdup.isra.0+0x4f kstrndup+0x4f wrapper+0x0"
+echo 'wrapper # of ours' >mine
+check "a list of one's own" equal "$(sites --skip-helpers --helpers mine stacks.log)" "alloc_fdtable+0x5 kobject_set_name_vargs+0x0 kstrdup.isra.0+0x4f kstrndup+0x4f real_one+0x10 [mod]"
+check "helpers are marked" says 'helpers: kvasprintf\+0x4f, kmemdup_noprof\+0x4f, kstrdup.isra.0\+0x4f, kstrndup\+0x4f' "$KMEMSCOPE" account stacks.log
+check "with their sum" says '4 allocations, 64 bytes live' "$KMEMSCOPE" account stacks.log
+check "and in JSON" equal "$("$KMEMSCOPE" account --json stacks.log | grep -c '"helper": true')" 4
+check "a list that is not there" fails_saying 1 'gone: cannot open' "$KMEMSCOPE" account --helpers gone stacks.log
+"$KMEMSCOPE" import -o db stacks.log >/dev/null
+check "a DB has no stack traces" fails_saying 1 'db: a DB holds no stack traces' "$KMEMSCOPE" account --skip-helpers db
+check "nor is one made from what was skipped" fails_saying 2 'do not go together' "$KMEMSCOPE" account --skip-helpers --save-db x stacks.log
+
+# A log of many megabytes, read in pieces: no stack is cut from its event.
+for i in $(seq 1000 9999); do
+	event 0 kvasprintf+0x4f/0xb0 $i
+	stack 0 __kmalloc_node_track_caller_noprof kvasprintf kvasprintf_const "caller_$((i % 7))"
+done >long.log
+check "no stack is cut from its event" equal "$(sites --skip-helpers long.log)" "$(for i in 0 1 2 3 4 5 6; do echo "caller_$i+0x0"; done | paste -sd' ')"
+
+if mkdir "$instance" 2>/dev/null; then
+	echo 16384 >"$instance/buffer_size_kb"
+	echo 1 >"$instance/options/stacktrace"
+	echo 1 >"$instance/options/event-fork"
+	echo $$ >"$instance/set_event_pid" # this test and its children alone
+	for event in kmalloc kfree; do echo 1 >"$instance/events/kmem/$event/enable"; done
+	for i in $(seq 20); do cat /proc/self/mounts /proc/self/maps /proc/cpuinfo; done >/dev/null
+	echo 0 >"$instance/tracing_on"
+	cat "$instance/trace" >live.log
+	helpers() { "$KMEMSCOPE" report --by site --json "$@" | grep -c '"helper": true'; }
+	if grep -qE 'call_site=(__seq_open_private|single_open)\+' live.log; then
+		check "live: helper sites are known" [ "$(helpers live.log)" -gt 0 ]
+		check "live: the one to blame" says 'mounts_open_common|pid_maps_open|do_maps_open' "$KMEMSCOPE" account --skip-helpers live.log
+		check "live: fewer are left with --skip-helpers" [ "$(helpers --skip-helpers live.log)" -lt "$(helpers live.log)" ]
+		check "live: sums stay" equal "$("$KMEMSCOPE" account --skip-helpers live.log | sed -n 1,5p)" \
+			"$("$KMEMSCOPE" account live.log | sed -n 1,5p)"
+	else
+		skip "live helpers" "no helper allocated while the log was made"
+	fi
+else
+	skip "live helpers" "no private tracefs instance can be made here"
+fi
+done_testing

@@ -1,0 +1,16 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-only
+# "make install" with DESTDIR and PREFIX: the program, the ancestors' names and the manual are in place.
+. "$(dirname "$0")/lib.sh"
+build=$(dirname "$KMEMSCOPE")
+dest="$scratch/a root"
+check "installs" env DESTDIR="$dest" meson install --no-rebuild --quiet -C "$build"
+prefix=$(meson introspect --buildoptions "$build" | python3 -c 'import json, sys; print([o["value"] for o in json.load(sys.stdin) if o["name"] == "prefix"][0])')
+check "the program runs from there" says '^kmemscope ' "$dest$prefix/bin/kmemscope" --version
+for name in trace_analyze trace_analyze.py; do
+	check "$name is there under its own name" says '^usage: trace_analyze' "$dest$prefix/bin/$name" --help
+done
+check "manual pages of commands" [ "$(find "$dest$prefix" -path '*man1*' -name 'kmemscope*.1*' | wc -l)" -ge 5 ]
+check "of formats" [ "$(find "$dest$prefix" -path '*man5*' -name 'kmemscope-ksdb.5*' | wc -l)" = 1 ]
+check "nothing else is in bin" [ -z "$(cd "$dest$prefix/bin" && ls | grep -v -x -e kmemscope -e trace_analyze -e trace_analyze.py -e kmemtraced -e kmemtrace_check -e kmemtrace-report)" ]
+done_testing

@@ -1,0 +1,194 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only
+"""kmemscope-ksdb(5) is enough to read a DB: ksdb-by-manual.py KMEMSCOPE. Speaks TAP.
+
+Reads a DB with a reader written from the manual page alone, and compares it with the text log that it
+was made from, event by event.
+"""
+import pathlib
+import re
+import struct
+import subprocess
+import sys
+import tempfile
+import zlib
+
+SAMPLE = pathlib.Path(__file__).resolve().parent.parent / "data" / "sample.log"
+KINDS = ["kmalloc", "kfree", "kmem_cache_alloc", "kmem_cache_free", "mm_page_alloc", "mm_page_free"]
+
+
+class Bytes:
+    def __init__(self, data):
+        self.data, self.at = data, 0
+
+    def take(self, n):
+        self.at += n
+        assert self.at <= len(self.data)
+        return self.data[self.at - n:self.at]
+
+    def varint(self):
+        value = shift = 0
+        while True:
+            byte = self.take(1)[0]
+            value |= (byte & 0x7f) << shift
+            shift += 7
+            if byte < 0x80:
+                return value
+
+    def varints(self, n):
+        return [self.varint() for _ in range(n)]
+
+    def string(self):
+        return self.take(self.varint()).decode()
+
+    def done(self):
+        return self.at == len(self.data)
+
+
+def unzigzag(v):
+    return v >> 1 if v % 2 == 0 else -(v + 1) // 2
+
+
+def frame(data, offset, stored, raw):
+    done = subprocess.run(["zstd", "-dcq"], input=data[offset:offset + stored], check=True,
+                          capture_output=True)
+    assert len(done.stdout) == raw
+    return done.stdout
+
+
+def numbers(raw, code):
+    """A column in byte planes: all lowest bytes, then all next ones."""
+    count = len(raw) // struct.calcsize(code)
+    planes = [raw[i:i + count] for i in range(0, len(raw), count or 1)]
+    return struct.unpack(f"<{count}{code}", bytes(byte for number in zip(*planes) for byte in number))
+
+
+def read_tail(data):
+    magic, version, size, features, at, length = struct.unpack_from("<8sIIQQI", data)
+    assert magic == b"KSDB\r\n\x1a\n" and (version, size, features, length) == (1, 40, 0, 76)
+    assert struct.unpack_from("<I", data, 36)[0] == zlib.crc32(data[:36])
+    tail = data[at:at + length]
+    assert len(data) == at + length and struct.unpack("<I", tail[72:])[0] == zlib.crc32(tail[:72])
+    return [Bytes(frame(data, *struct.unpack_from("<QQQ", tail, 24 * i))) for i in range(3)]
+
+
+def read_shapes(table):
+    shapes = []
+    for _ in range(table.varint()):
+        kind, op, level, flags = table.take(4)
+        site, cache, gfp, stack, node, req, alloc = table.varints(7)
+        shapes.append((kind, op, level, flags, site, cache, gfp, stack, unzigzag(node), req, alloc))
+    tasks = [tuple(table.varints(3)) for _ in range(table.varint())]
+    assert table.done()
+    return shapes, tasks
+
+
+def read_block(data, index, names, addresses):
+    offset, count, flags, now, least, greatest = index.varints(6)
+    columns = []
+    for _ in range(6):
+        stored, raw = index.varints(2)
+        columns.append(frame(data, offset, stored, raw))
+        offset += stored
+    shapes, tasks = read_shapes(Bytes(columns[0]))
+    shape_of, task_of = numbers(columns[1], "H"), numbers(columns[2], "H")
+    times = numbers(columns[3], "Q" if flags & 1 else "I")
+    slots, pointers = iter(numbers(columns[4], "I")), iter(numbers(columns[5], "Q"))
+    pointer, seen = 0, []
+    for i in range(count):
+        kind, op, level, _, site, cache, gfp, _, node, req, alloc = shapes[shape_of[i]]
+        pid, comm, cpu = tasks[task_of[i]]
+        now += unzigzag(times[i])
+        seen.append(now)
+        if op == 2:
+            address = addresses[level].pop(next(slots))
+        else:
+            pointer ^= next(pointers)
+            address = pointer
+        if op == 1:
+            addresses[level][next(slots)] = address
+        yield (now, KINDS[kind], names[2][comm - 1], pid - 1, cpu, address,
+               names[0][site - 1] if site else None, names[1][cache - 1] if cache else None,
+               names[3][gfp - 1] if gfp else None, node, req, alloc)
+    assert (min(seen), max(seen)) == (least, greatest)
+    assert next(slots, None) is None and next(pointers, None) is None
+
+
+def read_db(data):
+    table, summary, index = read_tail(data)
+    names = [[table.string() for _ in range(table.varint())] for _ in range(4)]
+    assert table.done()
+    total, slots_slab, slots_pages, blocks = index.varints(4)
+    addresses = ({}, {})
+    events = []
+    for _ in range(blocks):
+        events += read_block(data, index, names, addresses)
+        assert all(slot < slots_slab for slot in addresses[0])
+        assert all(slot < slots_pages for slot in addresses[1])
+    assert index.done() and len(events) == total
+    return events, summary
+
+
+def read_log(path):
+    """The same from the text, by regular expressions that fit this one log."""
+    line = re.compile(r"^ *(.+)-(\d+) +\[(\d+)\] \S+ +(\d+)\.(\d{6}): (\w+): (.*)$")
+    for text in path.read_text(encoding="utf-8").splitlines():
+        match = line.match(text)
+        if not match:
+            continue
+        comm, pid, cpu, seconds, micro, event, rest = match.groups()
+        field = dict(re.findall(r"(\w+)=(\S+)", rest))
+        page = event.startswith("mm_page")
+        size = 4096 << int(field["order"]) if event == "mm_page_alloc" else 0
+        yield (int(seconds + micro) * 1000, event, comm, int(pid), int(cpu),
+               int(field["pfn"] if page else field["ptr"], 16), field.get("call_site"),
+               field.get("name"), field.get("gfp_flags"), int(field.get("node", -1)),
+               int(field.get("bytes_req", size)), int(field.get("bytes_alloc", size)))
+
+
+def read_summary(summary, events):
+    assert summary.string() == "ftrace text" and summary.string() == "seconds"
+    assert summary.varint() == 0
+    first, last, lines, comments, others, stacks, dropped = summary.varints(7)
+    assert (first, last) == (events[0][0], max(event[0] for event in events))
+    assert lines == comments + len(events) and (others, stacks, dropped) == (0, 0, 0)
+    kinds = summary.varints(summary.varint())
+    assert kinds == [sum(event[1] == kind for event in events) for kind in KINDS] + [0]
+    assert len(summary.varints(summary.varint())) == 16
+    for _ in range(summary.varint()):
+        summary.varints(6)
+    for _ in range(summary.varint()):
+        summary.string()
+    for allocating in (("kmalloc", "kmem_cache_alloc"), ("mm_page_alloc",)):
+        sums = summary.varints(13)
+        made = [event for event in events if event[1] in allocating]
+        assert sums[0] == len(made) and sums[4] == sum(event[11] for event in made)
+        groups = [summary.varints(14) for _ in range(summary.varint())]
+        assert sum(group[1] for group in groups) == len(made)
+        assert sum(group[8] for group in groups) == sums[7]
+    assert summary.done()
+
+
+def main():
+    with tempfile.TemporaryDirectory() as scratch:
+        path = pathlib.Path(scratch) / "sample.ksdb"
+        subprocess.run([sys.argv[1], "import", "-o", path, SAMPLE], check=True,
+                       stdout=subprocess.DEVNULL)
+        events, summary = read_db(path.read_bytes())
+    wanted = list(read_log(SAMPLE))
+    print("1..2")
+    if events == wanted and len(wanted) > 500:
+        print(f"ok 1 - the {len(wanted)} events of a DB are those of the log")
+    else:
+        for got, want in zip(events, wanted):
+            if got != want:
+                print(f"# got  {got}\n# want {want}")
+                break
+        print(f"not ok 1 - the events of a DB are those of the log ({len(events)}, {len(wanted)})")
+    read_summary(summary, events)
+    print("ok 2 - the summary is as the manual says and agrees with the events")
+    return events != wanted
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,47 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-only
+# The same events counted by perf kmem: bytes requested, bytes allocated, allocations.
+. "$(dirname "$0")/lib.sh"
+events=(-e kmem:kmalloc -e kmem:kfree -e kmem:kmem_cache_alloc -e kmem:kmem_cache_free)
+
+if ! command -v perf >/dev/null; then
+	skip "perf kmem" "perf is not installed"
+elif ! perf record -q -a -R -c 1 -m 16M "${events[@]}" -o perf.data -- find /etc /usr/bin >find.log 2>&1; then
+	skip "perf kmem" "perf may not record kmem events here"
+else
+	perf script -i perf.data >perf.log 2>/dev/null
+	perf kmem -i perf.data --slab stat >perf.txt 2>/dev/null
+	"$KMEMSCOPE" info --json perf.log >info.json
+	number() { awk -F: -v label="$1" '$1 ~ label { gsub(/[ ,]/, "", $2); print $2; exit }' perf.txt; }
+	ours() { "$KMEMSCOPE" account --json perf.log | awk -F'[ ,:]+' -v name="\"$1\"" '$2 == name { print $3; exit }'; }
+	check "perf script: every sample is an event of ours" [ "$(grep -c 'kmem:' perf.log)" = "$(awk -F'[ ,:]+' '/"events_total"/ { print $3 }' info.json)" ]
+	check "perf script: nothing left over" says '"unparsed": 0' cat info.json
+	check "there is something to compare" [ "$(number 'Total bytes allocated')" -gt 10000 ]
+	check "bytes requested as perf kmem counts them" [ "$(ours total_requested)" = "$(number 'Total bytes requested')" ]
+	check "bytes allocated as perf kmem counts them" [ "$(ours total_bytes)" = "$(number 'Total bytes allocated')" ]
+fi
+
+if ! command -v trace-cmd >/dev/null; then
+	skip "trace-cmd report" "trace-cmd is not installed"
+else
+	name=kmemscope-peer-$$
+	dir=/sys/kernel/tracing/instances/$name
+	cleanup() { [ ! -d "$dir" ] || rmdir "$dir"; }
+	[ -d /sys/kernel/tracing/instances ] || mount -t tracefs none /sys/kernel/tracing 2>/dev/null
+	if mkdir "$dir" 2>/dev/null; then
+		for event in kmalloc kfree kmem_cache_alloc kmem_cache_free; do echo 1 >"$dir/events/kmem/$event/enable"; done
+		ls -lR /etc >/dev/null
+		echo 0 >"$dir/tracing_on"
+		cat "$dir/trace" >kmem.log
+		trace-cmd extract -B "$name" -o trace.dat >/dev/null 2>&1
+		trace-cmd report trace.dat >report.log 2>/dev/null
+		check "trace-cmd report: as many events as the trace file" [ "$(grep -c call_site= report.log)" = "$(grep -c call_site= kmem.log)" ]
+		"$KMEMSCOPE" report --by size --csv kmem.log | cut -d, -f1-3,8 | sort >want
+		"$KMEMSCOPE" report --by size --csv report.log | cut -d, -f1-3,8 | sort >got
+		check "trace-cmd report: the same totals by size" same want got
+		check "trace-cmd report: nothing left over" says '"unparsed": 0' "$KMEMSCOPE" info --json report.log
+	else
+		skip "trace-cmd report" "no private tracefs instance can be made here"
+	fi
+fi
+done_testing

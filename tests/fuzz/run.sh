@@ -1,0 +1,22 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-only
+# Fuzzes every target with libFuzzer: run.sh [SECONDS a target] [TARGET...]. What it finds is kept in
+# build-fuzz/; a new input worth keeping goes into tests/fuzz/corpus/TARGET by hand.
+set -eu
+cd "$(dirname "$0")/../.."
+seconds=${1:-60}
+[ $# = 0 ] || shift
+if [ ! -f build-fuzz/build.ninja ]; then
+	CC=clang meson setup build-fuzz -Dfuzzing=true -Db_lundef=false -Dbuildtype=debugoptimized \
+		-Db_sanitize=address,undefined -Dc_args=-fno-sanitize-recover=all >/dev/null
+fi
+[ $# -gt 0 ] || set -- $(cd tests/fuzz && ls fuzz-*.c | sed 's/fuzz-\(.*\)\.c/\1/')
+for target; do
+	ninja -C build-fuzz "fuzz-$target" >/dev/null
+	mkdir -p "build-fuzz/corpus-$target"
+	echo "fuzz: $target for $seconds s"
+	build-fuzz/"fuzz-$target" -max_total_time="$seconds" -timeout=20 -rss_limit_mb=4096 -print_final_stats=1 \
+		-artifact_prefix="build-fuzz/$target-" "build-fuzz/corpus-$target" "tests/fuzz/corpus/$target" \
+		>"build-fuzz/$target.log" 2>&1 || { tail -40 "build-fuzz/$target.log"; exit 1; }
+	grep -E 'number_of_executed_units|new_units_added' "build-fuzz/$target.log"
+done

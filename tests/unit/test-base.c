@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* src/base: the small parts that everything stands on. */
+#include "ks-test.h"
+
+#include <errno.h>
+#include <sys/stat.h>
+
+#include "base/bytes.h"
+#include "base/escape.h"
+#include "base/intern.h"
+#include "base/map64.h"
+#include "base/num.h"
+#include "base/outfile.h"
+#include "base/pack.h"
+
+static void test_intern(void **state)
+{
+	struct ks_intern in;
+	char name[32];
+	u32 i;
+
+	(void)state;
+	assert_int_equal(ks_intern_init(&in), 0);
+	for (i = 0; i < 5000; i++) {
+		snprintf(name, sizeof(name), "name-%u", i);
+		assert_int_equal(ks_intern_add(&in, name, strlen(name)), i);
+	}
+	for (i = 0; i < 5000; i += 7) {
+		snprintf(name, sizeof(name), "name-%u", i);
+		assert_int_equal(ks_intern_add(&in, name, strlen(name)), i);
+		assert_int_equal(ks_intern_find(&in, name, strlen(name)), i);
+		assert_string_equal(ks_intern_get(&in, i).s, name);
+	}
+	/* Equal beginnings, embedded NUL, the empty string: all different. */
+	assert_int_equal(ks_intern_add(&in, "a\0b", 3), 5000);
+	assert_int_equal(ks_intern_add(&in, "a\0c", 3), 5001);
+	assert_int_equal(ks_intern_add(&in, "a", 1), 5002);
+	assert_int_equal(ks_intern_add(&in, "", 0), 5003);
+	assert_int_equal(ks_intern_find(&in, "absent", 6), KS_NONE);
+	ks_intern_deinit(&in);
+}
+
+static void test_map64(void **state)
+{
+	struct ks_map64 map;
+	u64 i;
+
+	(void)state;
+	assert_int_equal(ks_map64_init(&map), 0);
+	for (i = 0; i < 3000; i++)
+		assert_int_equal(ks_map64_add(&map, i << 40), i);
+	for (i = 0; i < 3000; i++)
+		assert_int_equal(ks_map64_find(&map, i << 40), i);
+	assert_int_equal(ks_map64_find(&map, 1), KS_NONE);
+	ks_map64_clear(&map);
+	assert_int_equal(ks_map64_find(&map, 0), KS_NONE);
+	assert_int_equal(ks_map64_add(&map, 77), 0);
+	ks_map64_deinit(&map);
+}
+
+static void test_bytes_bounds(void **state)
+{
+	static const u8 data[] = { 1, 2, 3, 4, 5, 6, 7, 8, 9 };
+	struct ks_bytes b;
+
+	(void)state;
+	ks_bytes_init(&b, data, sizeof(data));
+	assert_int_equal(ks_bytes_u16(&b), 0x0201);
+	assert_int_equal(ks_bytes_u32(&b), 0x06050403);
+	b.big_endian = true;
+	assert_int_equal(ks_bytes_u16(&b), 0x0708);
+	assert_int_equal(ks_bytes_u32(&b), 0); /* one byte is left */
+	assert_true(b.overrun);
+	assert_int_equal(ks_bytes_u8(&b), 0); /* the flag stays */
+}
+
+static void test_varint(void **state)
+{
+	static const u64 values[] = { 0, 1, 127, 128, 300, 1ull << 32, UINT64_MAX };
+	static const u8 endless[] = {
+		0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0
+	};
+	static const u8 too_big[] = { 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x02 };
+	static const u8 long_string[] = { 5, 'a', 'b' };
+	struct ks_strbuf sb;
+	struct ks_bytes b;
+	size_t i, len;
+
+	(void)state;
+	ks_strbuf_init(&sb);
+	for (i = 0; i < ARRAY_SIZE(values); i++)
+		ks_pack_varint(&sb, values[i]);
+	ks_pack_string(&sb, "hello", 5);
+	ks_bytes_init(&b, sb.s, sb.len);
+	for (i = 0; i < ARRAY_SIZE(values); i++)
+		assert_true(ks_bytes_varint(&b) == values[i]);
+	assert_memory_equal(ks_bytes_string(&b, &len), "hello", 5);
+	assert_int_equal(ks_bytes_left(&b), 0);
+	assert_false(b.overrun);
+	ks_strbuf_deinit(&sb);
+
+	ks_bytes_init(&b, endless, sizeof(endless));
+	ks_bytes_varint(&b);
+	assert_true(b.overrun);
+	ks_bytes_init(&b, too_big, sizeof(too_big));
+	ks_bytes_varint(&b);
+	assert_true(b.overrun);
+	ks_bytes_init(&b, long_string, sizeof(long_string));
+	assert_null(ks_bytes_string(&b, &len));
+	assert_true(b.overrun);
+}
+
+static void test_numbers(void **state)
+{
+	u64 v;
+
+	(void)state;
+	assert_int_equal(ks_parse_u64("18446744073709551615", &v), 0);
+	assert_true(v == UINT64_MAX);
+	assert_int_equal(ks_parse_u64("18446744073709551616", &v), -ERANGE);
+	assert_int_equal(ks_parse_u64("", &v), -EINVAL);
+	assert_int_equal(ks_parse_u64("12x", &v), -EINVAL);
+	assert_int_equal(ks_parse_u64("-1", &v), -EINVAL);
+	assert_int_equal(ks_parse_time("1.5", &v), 0);
+	assert_int_equal(v, 1500000000);
+	assert_int_equal(ks_parse_time("20ms", &v), 0);
+	assert_int_equal(v, 20000000);
+	assert_int_equal(ks_parse_time("0.000000001", &v), 0);
+	assert_int_equal(v, 1);
+	assert_int_equal(ks_parse_time("1.0000000001", &v), -EINVAL);
+	assert_int_equal(ks_parse_time("1.", &v), -EINVAL);
+	assert_int_equal(ks_parse_time("1 s", &v), -EINVAL);
+	assert_int_equal(ks_parse_time("18446744074", &v), -ERANGE);
+}
+
+static void check_escape(void (*escape)(struct ks_strbuf *, const char *, size_t), const char *in,
+			 size_t len, const char *want)
+{
+	struct ks_strbuf sb;
+
+	ks_strbuf_init(&sb);
+	escape(&sb, in, len);
+	assert_string_equal(ks_strbuf_str(&sb), want);
+	ks_strbuf_deinit(&sb);
+}
+
+static void test_escape(void **state)
+{
+	(void)state;
+	check_escape(ks_escape_tty, "a\033[31mb\r\n", 9, "a\\x1b[31mb\\x0d\\x0a");
+	check_escape(ks_escape_tty, "gr\xc3\xbc\xc3\x9f", 6, "gr\xc3\xbc\xc3\x9f");
+	check_escape(ks_escape_tty, "\xc2\x9b", 2,
+		     "\\xc2\\x9b"); /* C1: an escape to some terminals */
+	check_escape(ks_escape_tty, "\xe2\x80\xae", 3,
+		     "\\xe2\\x80\\xae"); /* right-to-left override */
+	check_escape(ks_escape_tty, "\xc0\xaf\xff", 3, "\\xc0\\xaf\\xff");
+	check_escape(ks_escape_json, "a\"b\\c\n\x01\xff", 8, "a\\\"b\\\\c\\u000a\\u0001\\ufffd");
+	check_escape(ks_escape_json, "\xed\xa0\x80", 3, "\\ufffd\\ufffd\\ufffd"); /* a surrogate */
+	check_escape(ks_escape_csv, "plain", 5, "plain");
+	check_escape(ks_escape_csv, "a,b", 3, "\"a,b\"");
+	check_escape(ks_escape_csv, "say \"x\"", 7, "\"say \"\"x\"\"\"");
+	check_escape(ks_escape_csv, "=1+1", 4, "\"'=1+1\"");
+}
+
+static void test_outfile(void **state)
+{
+	char *path = scratch_path("out");
+	struct ks_outfile out;
+	struct ks_diag diag = { 0 };
+	struct stat st;
+
+	(void)state;
+	assert_int_equal(ks_outfile_open(&out, path, &diag), 0);
+	assert_int_equal(ks_outfile_write(&out, "x", 1, &diag), 0);
+	assert_int_equal(stat(path, &st), -1); /* not there before it is whole */
+	ks_outfile_abort(&out);
+	assert_int_equal(stat(path, &st), -1);
+
+	assert_int_equal(ks_outfile_open(&out, path, &diag), 0);
+	assert_int_equal(ks_outfile_write(&out, "secret", 6, &diag), 0);
+	assert_int_equal(ks_outfile_commit(&out, &diag), 0);
+	assert_int_equal(stat(path, &st), 0);
+	assert_int_equal(st.st_mode & 0777, 0600);
+	assert_int_equal(st.st_size, 6);
+	unlink(path);
+
+	assert_int_equal(ks_outfile_open(&out, "/nonexistent/dir/x", &diag), -ENOENT);
+	assert_non_null(strstr(diag.text, "/nonexistent/dir/x"));
+	assert_int_equal(ks_outfile_open(&out, "/", &diag), -EISDIR);
+	assert_int_equal(ks_outfile_open(&out, "/dev/full", &diag), 0);
+	assert_int_equal(ks_outfile_write(&out, "x", 1, &diag), -ENOSPC);
+	ks_outfile_abort(&out);
+	free(path);
+}
+
+static const struct CMUnitTest tests[] = {
+	cmocka_unit_test(test_intern),	     cmocka_unit_test(test_map64),
+	cmocka_unit_test(test_bytes_bounds), cmocka_unit_test(test_varint),
+	cmocka_unit_test(test_numbers),	     cmocka_unit_test(test_escape),
+	cmocka_unit_test(test_outfile),
+};
+
+KS_RUN(tests)
