@@ -140,6 +140,20 @@ build_modules() { # KDIR [MAKE-ARGUMENTS...]; the .ko files are then in $work/mo
 	strip --strip-debug "$work"/modules/*.ko
 }
 
+# Our own program with the libraries it needs, where $KMEMSCOPE names it.
+add_user_side() {
+	[ -n "${KMEMSCOPE:-}" ] || return 0
+	local root=$work/root file
+	mkdir -p "$root/bin"
+	cp "$KMEMSCOPE" "$root/bin/kmemscope"
+	for file in kmemtraced kmemtrace_check kmemtrace-report; do
+		ln -s kmemscope "$root/bin/$file"
+	done
+	for file in $(ldd "$KMEMSCOPE" | grep -o '/[^ ]*'); do
+		install -D "$file" "$root$file"
+	done
+}
+
 # A RAM disk with busybox, the modules, the guest's scripts and /test.sh from standard input.
 make_initramfs() { # sets $initramfs
 	local root=$work/root applet

@@ -5,11 +5,15 @@
 
 need_debian_kernel "$1"
 build_modules "$headers"
+add_user_side
 make_initramfs <<'TEST'
 . /lib.sh
 STACKS=yes
 insmod /memorizer.ko && insmod /mztest.ko
 . /functional.sh
+rmmod memorizer
+insmod /memorizer.ko
+[ ! -e /bin/kmemtraced ] || . /kmemtrace-user.sh
 rmmod memorizer
 insmod /memorizer.ko bulk=0 max_mb=1 subbufs=2
 . /limits.sh
@@ -17,7 +21,7 @@ rmmod memorizer
 check "kmemtrace: enable=perhaps is refused" fails insmod /memorizer.ko enable=perhaps
 insmod /memorizer.ko enable=yes
 check "kmemtrace: enable=yes starts it" is "$(cat $D/kmemtrace/enabled)" 1
-UNLOADS=100
+[ "$(uname -r | cut -d. -f2)" = 1 ] && UNLOADS=20 || UNLOADS=100
 . /unload.sh
 insmod /memorizer.ko
 rmmod mztest && rmmod memorizer
