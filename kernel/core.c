@@ -5,6 +5,7 @@
 #include <linux/module.h>
 #include <linux/random.h>
 #include <linux/sched.h>
+#include <linux/slab.h>
 
 #include "memorizer.h"
 
@@ -132,6 +133,14 @@ static void add_object(struct mz_alloc *alloc, enum memorizer_context context)
 	};
 	bool implied;
 	int err;
+
+	/*
+	 * Some kernels report an allocation of whole pages by kmalloc() twice, from the inside out:
+	 * the second time tells the caller. Their frees are never missed, so it is the same object.
+	 */
+	if (alloc->kind == MEMORIZER_KMALLOC && alloc->bytes_alloc > KMALLOC_MAX_CACHE_SIZE &&
+	    mz_index_reassign(&mz.index, obj.key, site))
+		return;
 
 	err = mz_index_add(&mz.index, &obj, mz.implied_site, own_gfp(alloc->gfp), &implied);
 	mz_count(err ? MZ_DROPPED_FULL : MZ_ALLOCS);

@@ -568,6 +568,22 @@ bool mz_index_has(struct mz_index *idx, u64 key)
 	return has;
 }
 
+/* Gives the live object at an address, if there is one, another allocation site. */
+bool mz_index_reassign(struct mz_index *idx, u64 key, u32 alloc_site)
+{
+	u64 hash = hash_key(idx, key);
+	struct mz_shard *shard = shard_of(idx, hash);
+	struct mz_object **link;
+	unsigned long flags;
+
+	raw_spin_lock_irqsave(&shard->lock, flags);
+	link = find(idx, shard, hash, key);
+	if (link)
+		(*link)->alloc_site = alloc_site;
+	raw_spin_unlock_irqrestore(&shard->lock, flags);
+	return link;
+}
+
 /*
  * Whether there is anything to collect. Takes each lock, so that a caller who has announced before
  * that it is about to sleep either sees an object here or is seen by the one who ends it.

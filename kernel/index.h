@@ -84,6 +84,7 @@ int mz_index_add(struct mz_index *idx, const struct mz_object *values, u32 impli
 		 bool *ret_implied);
 bool mz_index_end(struct mz_index *idx, u64 key, u64 now, u32 free_site, bool implied);
 bool mz_index_has(struct mz_index *idx, u64 key);
+bool mz_index_reassign(struct mz_index *idx, u64 key, u32 alloc_site);
 bool mz_index_has_freed(struct mz_index *idx);
 
 /* Only in process context, and by one caller at a time. */

@@ -68,6 +68,8 @@ static void test_life_of_an_object(void **state)
 	assert_int_equal(add(&idx, 0x1000, 10), 0);
 	assert_int_equal(mz_index_nr_live(&idx), 1);
 	assert_true(mz_index_has(&idx, 0x1000));
+	assert_true(mz_index_reassign(&idx, 0x1000, 55));
+	assert_false(mz_index_reassign(&idx, 0x2000, 56));
 	assert_false(mz_index_has_freed(&idx));
 	assert_true(end(&idx, 0x1000, 20));
 	assert_false(end(&idx, 0x1000, 21));
@@ -81,6 +83,7 @@ static void test_life_of_an_object(void **state)
 	assert_int_equal(mz_object_addr(obj), 0x1000);
 	assert_int_equal(obj->alloc_ns, 10);
 	assert_int_equal(obj->free_ns, 20);
+	assert_int_equal(obj->alloc_site, 55);
 	assert_int_equal(obj->free_site, SITE);
 	assert_int_equal(obj->pid, 4194303);
 	assert_false(obj->implied);
