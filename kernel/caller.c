@@ -86,7 +86,7 @@ void mz_caller_exit(void)
 	mz_table_deinit(&frames);
 }
 
-/* The return address of who asked for the pages; 0 if it is not wanted or the stack does not tell. */
+/* The return address of who asked for the pages; 0 if it is not wanted or can't be told. */
 unsigned long mz_page_caller(void)
 {
 	unsigned long stack[FRAMES_MAX];

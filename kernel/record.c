@@ -5,8 +5,8 @@
 /* === Data ================================================================================= */
 
 /*
- * A kernel has some ten thousand pairs of call site and flags. Comms are up to user space, which may
- * invent them: beyond the table they are left out, and counted.
+ * A kernel has some ten thousand pairs of call site and flags. Comms are up to user space, which
+ * may invent them: beyond the table they are left out, and counted.
  */
 #define SITES_MAX 32768
 #define COMMS_MAX 8192
