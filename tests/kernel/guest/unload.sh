@@ -8,7 +8,7 @@ forever storm storm & pids=$!
 forever patterns patterns & pids="$pids $!"
 i=0
 while [ $i -lt $UNLOADS ]; do
-	insmod /memorizer.ko enable=yes || break
+	insmod /memorizer.ko enable=yes subbufs=2 || break
 	put 1 $M/memorizer_enabled
 	[ $((i % 4)) != 0 ] || cat $M/kmap >/dev/null
 	rmmod memorizer || break
