@@ -41,7 +41,8 @@ cached() { # KIND KEY FUNCTION ARGS...
 	) 9>"$cache/$kind.lock" || bail "$kind could not be made" "$cache/$kind.log"
 }
 
-key_of() { cat | sha256sum | cut -c1-16; }
+# By content, and by place: a kernel's build directory remembers where it is.
+key_of() { { cat; echo "$cache"; } | sha256sum | cut -c1-16; }
 
 # --- Kernels of our own configuration, from Debian's source package --------------------------
 
