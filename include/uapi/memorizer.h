@@ -44,7 +44,7 @@ enum memorizer_context {
  * @header_size: bytes of this header; records start behind it
  * @record_size: bytes of each record; later versions add fields at the end only
  * @tick_ns: length of a jiffy in nanoseconds
- * @base_ns: a moment in the clock of alloc_ns and free_ns (CLOCK_MONOTONIC) ...
+ * @base_ns: a moment in the clock of alloc_ns and free_ns, ftrace's "local" clock ...
  * @base_jiffies: ... and the same moment in jiffies
  * @anchor: address of the function @anchor_name in the running kernel. The difference to its
  *          address in System.map is the displacement of the kernel image (KASLR).
@@ -67,7 +67,7 @@ struct memorizer_header {
  * @addr: address of the object; of page memory, its address in the direct map
  * @alloc_ip: the caller outside the allocator; 0 if it could not be had
  * @free_ip: likewise; 0 while the object lives, MEMORIZER_IP_IMPLIED where no free was seen
- * @alloc_ns: CLOCK_MONOTONIC
+ * @alloc_ns: nanoseconds in the clock that ftrace calls "local"
  * @free_ns: likewise; 0 while the object lives
  * @bytes_req: as the caller asked
  * @bytes_alloc: as the allocator gave

@@ -150,11 +150,14 @@ static bool is_named(const struct ks_intern *names, u32 id, const char *name)
 	return id != KS_NONE && !strcmp(ks_intern_get(names, id).s, name);
 }
 
-static u64 window_end(const struct ks_when *when, u64 first_ts, u64 unset)
+/* The function, or "function+0xoffset", with or without the module that follows. */
+static bool is_site(const struct ks_place *place, const char *site)
 {
-	if (!when->set)
-		return unset;
-	return when->relative ? first_ts + when->ns : when->ns;
+	size_t len = strlen(site);
+
+	return !strcmp(place->func, site) ||
+	       (!strncmp(place->label, site, len) &&
+		(!place->label[len] || !strncmp(place->label + len, " [", 2)));
 }
 
 /* === Public =============================================================================== */
@@ -218,8 +221,8 @@ struct ks_stat ks_tally_total(const struct ks_tally *tally)
 
 void ks_account_set_start(struct ks_account *acc, u64 first_ts)
 {
-	acc->since = window_end(&acc->filter.since, first_ts, 0);
-	acc->until = window_end(&acc->filter.until, first_ts, UINT64_MAX);
+	acc->since = ks_when_in_trace(&acc->filter.since, first_ts, 0);
+	acc->until = ks_when_in_trace(&acc->filter.until, first_ts, UINT64_MAX);
 }
 
 int ks_account_passes_shape(struct ks_account *acc, const struct ks_group_key *key)
@@ -237,7 +240,7 @@ int ks_account_passes_shape(struct ks_account *acc, const struct ks_group_key *k
 	place = ks_places_get(&acc->places, key->site);
 	if (!place)
 		return -ENOMEM;
-	if (filter->site && strcmp(place->func, filter->site) && strcmp(place->label, filter->site))
+	if (filter->site && !is_site(place, filter->site))
 		return 0;
 	return !filter->branch || place->in_branch;
 }
@@ -300,6 +303,11 @@ int ks_account_error(const struct ks_account *acc, struct ks_diag *diag)
 	if (diag)
 		*diag = acc->places.diag;
 	return acc->places.diag.err;
+}
+
+const char *ks_account_label(struct ks_account *acc, u32 group, struct ks_arena *arena)
+{
+	return label_of(acc, arena, acc->keys.keys.items[group]);
 }
 
 int ks_account_fill(struct ks_account *acc, enum ks_level level, struct ks_model *model)

@@ -105,6 +105,9 @@ void ks_account_other(struct ks_account *acc, enum ks_level level, u32 group, bo
 /* Reports why one of these failed: no memory, or a kernel tree that can't be read. Returns -errno. */
 int ks_account_error(const struct ks_account *acc, struct ks_diag *diag);
 
+/* The group's label, in the arena; NULL when there is no memory. Not for sites: see ks_places_get(). */
+const char *ks_account_label(struct ks_account *acc, u32 group, struct ks_arena *arena);
+
 /* Moves the groups of the level into the model. */
 int ks_account_fill(struct ks_account *acc, enum ks_level level, struct ks_model *model);
 

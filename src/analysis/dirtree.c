@@ -114,10 +114,12 @@ void ks_dirtree_deinit(struct ks_dirtree *tree)
 
 int ks_dirtree_touch(struct ks_dirtree *tree, const char *path, u32 *ret_node)
 {
+	unsigned int depth = 0;
 	u32 node = 0;
 
 	while (*path && node != KS_NONE) {
-		size_t len = strcspn(path, "/");
+		/* Who walks the tree may recurse: a path without end becomes one name at the end. */
+		size_t len = ++depth < KS_DIRTREE_DEPTH ? strcspn(path, "/") : strlen(path);
 
 		if (len)
 			node = add_child(tree, node, path, len);

@@ -20,6 +20,9 @@ struct ks_dirtree {
 
 #define KS_UNRESOLVED "unresolved"
 
+/* No path is deeper. */
+enum { KS_DIRTREE_DEPTH = 64 };
+
 int ks_dirtree_init(struct ks_dirtree *tree);
 void ks_dirtree_deinit(struct ks_dirtree *tree);
 

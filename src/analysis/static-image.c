@@ -123,8 +123,8 @@ static int by_address(const void *pa, const void *pb)
 	return strcmp(a->name, b->name);
 }
 
-/* By DWARF where it knows; it also gives the unit's full path, which its variables share. */
-static int place_code(struct image *im)
+/* By DWARF where it knows; it also gives the unit's full path, which all its statics share. */
+static int place_by_dwarf(struct image *im)
 {
 	size_t i;
 
@@ -132,7 +132,7 @@ static int place_code(struct image *im)
 		struct image_symbol *s = &im->symbols.items[i];
 		const char *path = ks_code_map_find(&im->code, s->lo);
 
-		if (!s->is_function || !path)
+		if (!path)
 			continue;
 		s->path = intern(im, path);
 		if (s->path == KS_NONE)
@@ -328,7 +328,7 @@ static int place_all(struct image *im, const struct ks_static_options *options,
 
 	if (im->symbols.len)
 		qsort(im->symbols.items, im->symbols.len, sizeof(*im->symbols.items), by_address);
-	if (place_code(im))
+	if (place_by_dwarf(im))
 		return ks_diag_nomem(diag, "reading the image");
 	place_rest(im);
 	if (sum_files(im, options->branch) || sum_sections(im))
@@ -374,7 +374,7 @@ int ks_static_measure_image(struct ks_static_model *model, const char *path,
 	model->release = "";
 	err = image_open(&im, path, diag);
 	if (!err)
-		err = ks_code_map_load(&im.code, path, diag);
+		err = ks_code_map_load(&im.code, path, true, diag);
 	if (!err)
 		err = read_symbols(&im, diag);
 	if (!err && !im.symbols.len)

@@ -7,6 +7,8 @@
 #include <time.h>
 
 #include "analysis/analysis.h"
+#include "analysis/objects.h"
+#include "analysis/timeline.h"
 #include "report/report.h"
 
 enum {
@@ -66,8 +68,10 @@ enum {
 
 /* clang-format off */
 #define KS_LONG_COMMON                                            \
-	{ "help", no_argument, NULL, 'h' },                       \
 	{ "json", no_argument, NULL, KS_OPT_JSON },               \
+	KS_LONG_PLAIN
+#define KS_LONG_PLAIN                                             \
+	{ "help", no_argument, NULL, 'h' },                       \
 	{ "no-pager", no_argument, NULL, KS_OPT_NO_PAGER },       \
 	{ "color", required_argument, NULL, KS_OPT_COLOR },       \
 	{ "strict", no_argument, NULL, KS_OPT_STRICT }
@@ -107,6 +111,12 @@ int ks_cli_option(struct ks_cli *cli, int opt);
 int ks_cli_when(const struct ks_cli *cli, const char *option, const char *arg,
 		struct ks_when *when);
 
+/* The argument of --by. -1 or an exit code. */
+int ks_cli_by(const struct ks_cli *cli, const char *arg, enum ks_by *ret_by);
+
+/* The argument of --measure. -1 or an exit code. */
+int ks_cli_measure(const struct ks_cli *cli, const char *arg, enum ks_measure *ret_measure);
+
 /* Takes the one file argument, where no option named it. -1 or an exit code. */
 int ks_cli_input(struct ks_cli *cli, int argc, char **argv);
 
@@ -137,8 +147,15 @@ int ks_cli_analyze(struct ks_cli *cli, enum ks_by by, struct ks_model **ret_mode
 
 /* The same with the view of fragmentation, or of what lives at the end. */
 int ks_cli_frag(struct ks_cli *cli, struct ks_frag *ret_frag, struct ks_model **ret_model);
-int ks_cli_leaks(struct ks_cli *cli, u64 min_age, struct ks_leaks *ret_leaks,
+int ks_cli_leaks(struct ks_cli *cli, u64 min_age, bool stacks, struct ks_leaks *ret_leaks,
 		 struct ks_model **ret_model);
+
+/* The same, handing out every object. */
+int ks_cli_objects(struct ks_cli *cli, ks_object_fn *fn, void *ctx, struct ks_model **ret_model);
+
+/* The same over time. */
+int ks_cli_timeline(struct ks_cli *cli, struct ks_timeline **ret_timeline,
+		    struct ks_model **ret_model);
 
 /* The same, writing a DB too. */
 int ks_cli_import(struct ks_cli *cli, const char *db_path, struct ks_model **ret_model);
@@ -197,6 +214,10 @@ int ks_cmd_record(int argc, char **argv);
 int ks_cmd_check(int argc, char **argv);
 int ks_cmd_doctor(int argc, char **argv);
 int ks_cmd_leaks(int argc, char **argv);
+int ks_cmd_html(int argc, char **argv);
+int ks_cmd_diff(int argc, char **argv);
+int ks_cmd_gate(int argc, char **argv);
+int ks_cmd_export(int argc, char **argv);
 
 /* The ancestors' commands under their own names. */
 int ks_trace_analyze(int argc, char **argv);

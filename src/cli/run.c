@@ -8,6 +8,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "analysis/timeline.h"
+
 /* === Data ================================================================================= */
 
 static volatile sig_atomic_t interrupted;
@@ -40,7 +42,11 @@ struct wish {
 	const char *db_path;
 	struct ks_frag *frag;
 	struct ks_leaks *leaks;
+	struct ks_timeline **timeline;
 	u64 min_age;
+	bool stacks;
+	ks_object_fn *objects;
+	void *objects_ctx;
 };
 
 static int analyze(const char *input, const struct wish *wish, const struct ks_analysis_opts *opts,
@@ -52,6 +58,11 @@ static int analyze(const char *input, const struct wish *wish, const struct ks_a
 		return ks_analyze_frag(input, opts, wish->frag, ret_model, diag);
 	if (wish->leaks)
 		return ks_analyze_leaks(input, opts, wish->min_age, wish->leaks, ret_model, diag);
+	if (wish->objects)
+		return ks_analyze_objects(input, opts, wish->objects, wish->objects_ctx, ret_model,
+					  diag);
+	if (wish->timeline)
+		return ks_analyze_timeline(input, opts, wish->timeline, ret_model, diag);
 	return ks_analyze(input, opts, ret_model, diag);
 }
 
@@ -63,6 +74,7 @@ static int run_with(struct ks_cli *cli, const struct wish *wish, const struct ks
 		.by = wish->by,
 		.level = cli->pages ? KS_PAGES : KS_SLAB,
 		.filter = cli->filter,
+		.want_stacks = wish->stacks,
 		.helpers = helpers,
 		.skip_helpers = cli->skip_helpers,
 		.progress = ks_cli_progress,
@@ -154,10 +166,27 @@ int ks_cli_frag(struct ks_cli *cli, struct ks_frag *ret_frag, struct ks_model **
 	return run(cli, &wish, ret_model);
 }
 
-int ks_cli_leaks(struct ks_cli *cli, u64 min_age, struct ks_leaks *ret_leaks,
+int ks_cli_leaks(struct ks_cli *cli, u64 min_age, bool stacks, struct ks_leaks *ret_leaks,
 		 struct ks_model **ret_model)
 {
-	struct wish wish = { .by = KS_BY_SITE, .leaks = ret_leaks, .min_age = min_age };
+	struct wish wish = {
+		.by = KS_BY_SITE, .leaks = ret_leaks, .min_age = min_age, .stacks = stacks
+	};
+
+	return run(cli, &wish, ret_model);
+}
+
+int ks_cli_timeline(struct ks_cli *cli, struct ks_timeline **ret_timeline,
+		    struct ks_model **ret_model)
+{
+	struct wish wish = { .by = KS_BY_SITE, .timeline = ret_timeline };
+
+	return run(cli, &wish, ret_model);
+}
+
+int ks_cli_objects(struct ks_cli *cli, ks_object_fn *fn, void *ctx, struct ks_model **ret_model)
+{
+	struct wish wish = { .by = KS_BY_SITE, .objects = fn, .objects_ctx = ctx };
 
 	return run(cli, &wish, ret_model);
 }

@@ -181,7 +181,7 @@ static double ratio(double part, double whole)
 static void put(struct ks_view *view, struct ks_view_table *table, enum ks_kmap_level level,
 		const char *op, const struct measure *m)
 {
-	union ks_cell *row = ks_view_add_row(view, table);
+	union ks_view_cell *row = ks_view_add_row(view, table);
 
 	if (!row)
 		return;

@@ -152,7 +152,7 @@ static int compare_pairs(const void *a, const void *b)
 	return order ? order : strcmp(x->code, y->code);
 }
 
-static void put_site(union ks_cell *row, const struct pair *pair)
+static void put_site(union ks_view_cell *row, const struct pair *pair)
 {
 	int side;
 
@@ -164,7 +164,7 @@ static void put_site(union ks_cell *row, const struct pair *pair)
 	}
 }
 
-static void put_edge(union ks_cell *row, const struct pair *pair)
+static void put_edge(union ks_view_cell *row, const struct pair *pair)
 {
 	int side;
 
@@ -185,7 +185,7 @@ static void put(struct ks_view *view, struct ks_view_table *table, struct pairs 
 	for (i = 0; i < pairs->items.len && (!top || rows < top); i++) {
 		const struct pair *pair = &pairs->items.items[i];
 		const char *change = change_of(pair);
-		union ks_cell *row = change ? ks_view_add_row(view, table) : NULL;
+		union ks_view_cell *row = change ? ks_view_add_row(view, table) : NULL;
 
 		if (!row)
 			continue;

@@ -67,7 +67,7 @@ static void put_touchers(struct ks_view *view, struct ks_view_table *table,
 	size_t i;
 
 	for (i = 0; i < len && touchers[i].name && (!top || i < top); i++) {
-		union ks_cell *row = ks_view_add_row(view, table);
+		union ks_view_cell *row = ks_view_add_row(view, table);
 
 		if (!row)
 			return;
@@ -228,7 +228,7 @@ struct ks_view *ks_kmap_view_matrix(const struct ks_kmap_census *census,
 	table = ks_view_add_table(view, "cells", "code and whose objects it touches",
 				  matrix_columns, ARRAY_SIZE(matrix_columns));
 	for (i = 0; i < len && (!top || i < top); i++) {
-		union ks_cell *row = ks_view_add_row(view, table);
+		union ks_view_cell *row = ks_view_add_row(view, table);
 
 		if (!row)
 			break;

@@ -216,7 +216,7 @@ static int groups_init(struct groups *groups, const struct ks_kmap_census *censu
 static void put_group(struct ks_view *view, struct ks_view_table *table, const struct group *group)
 {
 	const struct ks_kmap_stat *stat = &group->stat;
-	union ks_cell *row = ks_view_add_row(view, table);
+	union ks_view_cell *row = ks_view_add_row(view, table);
 	const char *name = ks_view_string(view, group->name);
 	u64 life = stat->ended ? (u64)(stat->lifetime_sum / stat->ended) : 0;
 	u64 numbers[] = {
@@ -280,7 +280,7 @@ static void put_hot(struct ks_view *view, const struct ks_kmap_census *census,
 	for (i = 0; i < census->nr_hot && (!top || i < top); i++) {
 		const struct ks_kmap_hot *hot = &census->hot[i];
 		u32 cache = census->sites.items[hot->site].cache;
-		union ks_cell *row = ks_view_add_row(view, table);
+		union ks_view_cell *row = ks_view_add_row(view, table);
 
 		if (!row)
 			return;
@@ -341,7 +341,7 @@ static void put_codes(struct ks_view *view, const struct ks_kmap_census *census,
 					  code_columns, ARRAY_SIZE(code_columns));
 		top = top && top < KS_KMAP_HOTTEST ? top : KS_KMAP_HOTTEST;
 		for (i = 0; i < census->codes.keys.len && i < top && heat[i].sites; i++) {
-			union ks_cell *row = ks_view_add_row(view, table);
+			union ks_view_cell *row = ks_view_add_row(view, table);
 			u32 label = places->codes[heat[i].code][KS_KMAP_SITE];
 
 			if (!row)
@@ -374,7 +374,7 @@ static void put_idle(struct ks_view *view, const struct ks_kmap_census *census,
 	for (i = 0; i < groups.items.len && (!top || rows < top); i++) {
 		const struct group *group = groups.sorted[i];
 		u64 accesses = ks_add_sat(group->stat.reads, group->stat.writes);
-		union ks_cell *row;
+		union ks_view_cell *row;
 
 		if (group->own || !accesses || group->name[0] == '[')
 			continue;

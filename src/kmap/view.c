@@ -52,9 +52,9 @@ struct ks_view_table *ks_view_add_table(struct ks_view *view, const char *name, 
 	return table;
 }
 
-union ks_cell *ks_view_add_row(struct ks_view *view, struct ks_view_table *table)
+union ks_view_cell *ks_view_add_row(struct ks_view *view, struct ks_view_table *table)
 {
-	union ks_cell *row;
+	union ks_view_cell *row;
 
 	if (!table || ks_vec_reserve(&table->cells, table->cells.len + table->nr_columns)) {
 		view->failed = true;

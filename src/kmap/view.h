@@ -17,7 +17,7 @@ struct ks_view_column {
 	enum ks_cell_kind kind;
 };
 
-union ks_cell {
+union ks_view_cell {
 	const char *text;
 	u64 u64;
 	s64 s64;
@@ -29,7 +29,7 @@ struct ks_view_table {
 	const char *title; /* for people */
 	const struct ks_view_column *columns;
 	size_t nr_columns, nr_rows;
-	KS_VEC(union ks_cell) cells; /* row by row */
+	KS_VEC(union ks_view_cell) cells; /* row by row */
 };
 
 struct ks_view_note {
@@ -52,7 +52,7 @@ void ks_view_free(struct ks_view *view);
 /* NULL, and the view failed, when there is no memory. Adding a row to the table NULL is the same. */
 struct ks_view_table *ks_view_add_table(struct ks_view *view, const char *name, const char *title,
 					const struct ks_view_column *columns, size_t nr_columns);
-union ks_cell *ks_view_add_row(struct ks_view *view, struct ks_view_table *table);
+union ks_view_cell *ks_view_add_row(struct ks_view *view, struct ks_view_table *table);
 const char *ks_view_string(struct ks_view *view, const char *s);
 
 void ks_view_note(struct ks_view *view, const char *name, u64 value, const char *text);

@@ -136,6 +136,12 @@ void ks_json_ratio(struct ks_json *json, const char *key, u64 part, u64 whole)
 			 (unsigned long long)(tenthousandths % 10000));
 }
 
+void ks_json_raw(struct ks_json *json, const char *key, const struct ks_strbuf *text)
+{
+	lead(json, key);
+	ks_strbuf_add(json->out, ks_strbuf_str(text), text->len);
+}
+
 void ks_json_finish(struct ks_json *json)
 {
 	ks_strbuf_puts(json->out, "\n");

@@ -36,6 +36,9 @@ void ks_json_double(struct ks_json *json, const char *key, double value);
 /* A ratio in [0, 1] with four decimals, or null. */
 void ks_json_ratio(struct ks_json *json, const char *key, u64 part, u64 whole);
 
+/* A value that is JSON already. */
+void ks_json_raw(struct ks_json *json, const char *key, const struct ks_strbuf *text);
+
 /* Ends the document with a newline. */
 void ks_json_finish(struct ks_json *json);
 

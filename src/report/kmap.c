@@ -11,7 +11,7 @@
 /* === Internals ============================================================================ */
 
 /* A cell as it is shown, unescaped. */
-static void put_cell(struct ks_strbuf *out, enum ks_cell_kind kind, const union ks_cell *cell)
+static void put_cell(struct ks_strbuf *out, enum ks_cell_kind kind, const union ks_view_cell *cell)
 {
 	switch (kind) {
 	case KS_CELL_TEXT:
@@ -99,7 +99,7 @@ static void put_table(const struct ks_view_table *table, struct ks_strbuf *out,
 }
 
 static void put_json_cell(struct ks_json *json, const struct ks_view_column *column,
-			  const union ks_cell *cell)
+			  const union ks_view_cell *cell)
 {
 	switch (column->kind) {
 	case KS_CELL_TEXT:
@@ -181,7 +181,7 @@ void ks_render_view_csv(const struct ks_view *view, struct ks_strbuf *out)
 	ks_strbuf_puts(out, "\n");
 	for (row = 0; table && row < table->nr_rows; row++)
 		for (column = 0; column < table->nr_columns; column++) {
-			const union ks_cell *cell =
+			const union ks_view_cell *cell =
 				&table->cells.items[row * table->nr_columns + column];
 
 			if (table->columns[column].kind == KS_CELL_TEXT)

@@ -236,7 +236,7 @@ static double add_table(struct ks_rings *l)
 static const char *path_below(struct ks_rings *l, u32 node)
 {
 	const struct ks_dirtree *tree = l->spec->tree;
-	const char *names[64];
+	const char *names[KS_DIRTREE_DEPTH];
 	struct ks_strbuf sb;
 	size_t n = 0;
 

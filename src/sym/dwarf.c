@@ -23,6 +23,7 @@ struct loader {
 	struct ks_code_map *map;
 	struct ks_intern full; /* paths as DWARF has them, cleaned */
 	Dwarf *dwarf;
+	bool variables;
 };
 
 /* Takes "." and ".." and double slashes out of the path, in place. */
@@ -79,6 +80,34 @@ static u32 unit_path(struct loader *l, Dwarf_Die *cu)
 	return id;
 }
 
+/* The variables that the unit defines at fixed addresses. */
+static int add_variables(struct loader *l, Dwarf_Die *cu, u32 path)
+{
+	Dwarf_Attribute attr;
+	Dwarf_Die die;
+	Dwarf_Op *ops;
+	size_t len;
+
+	if (dwarf_child(cu, &die))
+		return 0;
+	do {
+		struct ks_code_range *range;
+
+		if (dwarf_tag(&die) != DW_TAG_variable ||
+		    dwarf_getlocation(dwarf_attr(&die, DW_AT_location, &attr), &ops, &len) ||
+		    len != 1 || ops[0].atom != DW_OP_addr)
+			continue;
+		range = ks_vec_push(&l->map->ranges);
+		if (!range)
+			return -ENOMEM;
+		*range = (struct ks_code_range){ .lo = ops[0].number,
+						 .hi = ops[0].number + 1,
+						 .path = path,
+						 .unit = dwarf_dieoffset(cu) };
+	} while (!dwarf_siblingof(&die, &die));
+	return 0;
+}
+
 static int add_unit(struct loader *l, Dwarf_Die *cu)
 {
 	Dwarf_Addr base, lo, hi;
@@ -99,7 +128,7 @@ static int add_unit(struct loader *l, Dwarf_Die *cu)
 			.lo = lo, .hi = hi, .path = path, .unit = dwarf_dieoffset(cu)
 		};
 	}
-	return 0;
+	return l->variables ? add_variables(l, cu, path) : 0;
 }
 
 static int add_units(struct loader *l)
@@ -188,9 +217,10 @@ static bool is_header(const char *file)
 
 /* === Public =============================================================================== */
 
-int ks_code_map_load(struct ks_code_map *map, const char *path, struct ks_diag *diag)
+int ks_code_map_load(struct ks_code_map *map, const char *path, bool variables,
+		     struct ks_diag *diag)
 {
-	struct loader l = { .map = map };
+	struct loader l = { .map = map, .variables = variables };
 	int err = 0;
 
 	*map = (struct ks_code_map){ 0 };
@@ -237,12 +267,17 @@ const char *ks_code_map_inlined(const struct ks_code_map *map, u64 addr)
 {
 	const struct ks_code_range *range = find_range(map, addr);
 	const char *found = "";
-	Dwarf_Die unit, *scopes = NULL;
-	int i, count;
+	Dwarf_Die unit, *inner = NULL, *scopes = NULL;
+	int i, count = 0;
 
 	if (!range || !dwarf_offdie(map->dwarf, range->unit, &unit))
 		return "";
-	count = dwarf_getscopes(&unit, addr, &scopes); /* the innermost first */
+	/*
+	 * The first call knows the innermost entry, but goes on from there to where that function was
+	 * written; the second goes on to where its code is.
+	 */
+	if (dwarf_getscopes(&unit, addr, &inner) > 0)
+		count = dwarf_getscopes_die(&inner[0], &scopes);
 	for (i = 0; i < count && !*found; i++) {
 		const char *name;
 
@@ -255,6 +290,7 @@ const char *ks_code_map_inlined(const struct ks_code_map *map, u64 addr)
 		if (name)
 			found = name;
 	}
+	free(inner);
 	free(scopes);
 	return found;
 }

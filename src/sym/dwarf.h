@@ -20,11 +20,12 @@ struct ks_code_map {
 	int fd;
 };
 
-/* A file without DWARF gives an empty map. */
-int ks_code_map_load(struct ks_code_map *map, const char *path, struct ks_diag *diag);
+/* A file without DWARF gives an empty map. @variables: where these begin is in it too. */
+int ks_code_map_load(struct ks_code_map *map, const char *path, bool variables,
+		     struct ks_diag *diag);
 void ks_code_map_deinit(struct ks_code_map *map);
 
-/* NULL = in no compile unit. */
+/* NULL = in no compile unit. Of a variable only the first byte is known. */
 const char *ks_code_map_find(const struct ks_code_map *map, u64 addr);
 
 /*

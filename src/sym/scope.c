@@ -223,7 +223,7 @@ int ks_scope_load_image(struct ks_scope *scope, const char *path, bool with_dwar
 	scope->unit_paths = calloc(scope->image->units.len + 1, sizeof(*scope->unit_paths));
 	if (!scope->unit_paths)
 		return ks_diag_nomem(diag, "loading symbols");
-	return with_dwarf ? ks_code_map_load(&scope->code, path, diag) : 0;
+	return with_dwarf ? ks_code_map_load(&scope->code, path, false, diag) : 0;
 }
 
 int ks_scope_load_objects(struct ks_scope *scope, const struct ks_tree *tree,

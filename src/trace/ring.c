@@ -117,6 +117,8 @@ static int load_chunk(struct ks_ring *ring, struct ks_diag *diag)
 /* Fills the page buffer; it stays empty at the end. */
 static int load_pages(struct ks_ring *ring, struct ks_diag *diag)
 {
+	int err;
+
 	ring->pages_pos = 0;
 	ring->pages_len = 0;
 	if (ring->td->journal) {
@@ -125,7 +127,14 @@ static int load_pages(struct ks_ring *ring, struct ks_diag *diag)
 		if (ring->block == ring->cpu->blocks.len)
 			return 0;
 		block = &ring->cpu->blocks.items[ring->block++];
-		return load_compressed(ring, block->offset, block->stored, block->size, diag);
+		err = load_compressed(ring, block->offset, block->stored, block->size, diag);
+		if (err != KS_EBADINPUT)
+			return err;
+		/* Blocks that a power cut left without content: this CPU ends here. */
+		ring->bad += ring->cpu->blocks.len - ring->block + 1;
+		ring->block = ring->cpu->blocks.len;
+		ring->pages_len = 0;
+		return 0;
 	}
 	if (ring->cpu->compressed)
 		return ring->chunks_left ? load_chunk(ring, diag) : 0;

@@ -113,6 +113,8 @@ check "per-CPU memory and memory of init" equal "$("$KMEMSCOPE" static -k tiny/o
 check "vmlinux, by compile unit" equal \
 	"$("$KMEMSCOPE" static -k tiny/src/vmlinux --by file --csv | awk -F, '$1 == "fs/ext4/inode.c" { print $2 }')" \
 	"$(nm -S tiny/src/fs/ext4/inode.o | awk "$hex"'/ [tT] / { n += hex($2) } END { print n }')"
+check "vmlinux, a global variable" equal \
+	"$("$KMEMSCOPE" static -k tiny/src/vmlinux --by symbol --csv | awk -F, '$1 == "table" { print $9, $11, $12 }')" "400 variable init/main.c"
 "$KMEMSCOPE" static -k tiny/src/vmlinux --json >image.json
 check "vmlinux, all of it" equal "$(total image.json builtin)" "$(echo vmlinux | readelf_sum tiny/src)"
 check "vmlinux without debug information: names of files" says ' inode\.c$' "$KMEMSCOPE" static -k tiny/out/vmlinux --by file

@@ -42,8 +42,12 @@ __attribute__((weak)) long arch_hook(long x) { return x; }
 EOF
 cat >>drivers/base/core.c <<'EOF'
 long arch_hook(long x) { return x + 9; }
-static inline __attribute__((always_inline)) long base_inner(long x) { return helper(x) * 3; }
+#include "../../include/slab.h"
+static inline __attribute__((always_inline)) long base_inner(long x) { return from_header(x) * 3; }
 long base_outer(long x) { return base_inner(x + 2) + 1; }
+EOF
+cat >include/slab.h <<'EOF'
+static inline __attribute__((always_inline)) long from_header(long x) { return helper(x + 1) * 2; }
 EOF
 cat >arch/x86/lib/chew.S <<'EOF'
 	.text

@@ -474,14 +474,14 @@ static void place_by_hand(const struct ks_kmap_census *census, struct ks_kmap_pl
 	}
 }
 
-static const union ks_cell *privilege_row(const struct ks_view *view, const char *cut,
-					  const char *operation)
+static const union ks_view_cell *privilege_row(const struct ks_view *view, const char *cut,
+					       const char *operation)
 {
 	const struct ks_view_table *table = view->tables.items[0];
 	size_t i;
 
 	for (i = 0; i < table->nr_rows; i++) {
-		const union ks_cell *row = table->cells.items + i * table->nr_columns;
+		const union ks_view_cell *row = table->cells.items + i * table->nr_columns;
 
 		if (!strcmp(row[0].text, cut) && !strcmp(row[1].text, operation))
 			return row;
@@ -493,7 +493,7 @@ static const union ks_cell *privilege_row(const struct ks_view *view, const char
 static void check_privilege(const struct ks_view *view, const char *cut, const char *operation,
 			    u64 min, u64 ps, u64 mono, double mediated)
 {
-	const union ks_cell *row = privilege_row(view, cut, operation);
+	const union ks_view_cell *row = privilege_row(view, cut, operation);
 
 	assert_int_equal(row[2].u64, min);
 	assert_int_equal(row[3].u64, ps);

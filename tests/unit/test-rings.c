@@ -308,7 +308,8 @@ static void test_hostile_names(void **state)
 	struct made m;
 	struct ks_strbuf out;
 	struct ks_diag diag;
-	char name[400];
+	char name[400], deep[20001];
+	size_t i;
 
 	memset(name, 'x', sizeof(name));
 	name[sizeof(name) - 1] = '\0';
@@ -317,6 +318,12 @@ static void test_hostile_names(void **state)
 	assert_int_equal(ks_dirtree_add(&m.tree, name, 900), 0);
 	assert_int_equal(ks_dirtree_add(&m.tree, name, 100), 0);
 	assert_int_equal(ks_dirtree_add(&m.tree, "a/b/c/d/e/f/g/h/i/j", 300), 0);
+	memset(deep, '/', sizeof(deep));
+	for (i = 0; i + 1 < sizeof(deep); i += 2)
+		deep[i] = 'd';
+	deep[sizeof(deep) - 1] = '\0';
+	assert_int_equal(ks_dirtree_add(&m.tree, deep, 700), 0);
+	assert_true(m.tree.nodes.len < 100);
 	lay_out(&m, "");
 	check_texts(&m.chart);
 	ks_strbuf_init(&out);

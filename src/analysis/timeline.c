@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: LGPL-2.1-only
+/* The timeline: what it holds, and merging its buckets. Gathering is in timeline-gather.c. */
+#include "analysis/timeline.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* === Data ================================================================================= */
+
+/* The first class ends at 1 us; three classes are a decade. */
+static const u64 life_edges[KS_TL_LIVES - 1] = {
+	1000ull,       2200ull,	      4600ull,	     10000ull,	     22000ull,	     46000ull,
+	100000ull,     220000ull,     460000ull,     1000000ull,     2200000ull,     4600000ull,
+	10000000ull,   22000000ull,   46000000ull,   100000000ull,   220000000ull,   460000000ull,
+	1000000000ull, 2200000000ull, 4600000000ull, 10000000000ull, 22000000000ull,
+};
+
+/* === Internals ============================================================================ */
+
+static size_t halve_track(struct ks_track *track)
+{
+	struct ks_cell *cells = track->cells.items;
+	size_t from, to = 0;
+
+	for (from = 0; from < track->cells.len; from++) {
+		u32 bucket = cells[from].bucket / 2;
+
+		if (to && cells[to - 1].bucket == bucket) {
+			ks_cell_add(&cells[to - 1], &cells[from]);
+			continue;
+		}
+		cells[to] = cells[from];
+		cells[to++].bucket = bucket;
+	}
+	track->cells.len = to;
+	return to;
+}
+
+static void add_ends(struct ks_tl_ends *to, const struct ks_tl_ends *from)
+{
+	struct ks_tl_count *lives = &to->by_life[0][0];
+	const struct ks_tl_count *more_lives = &from->by_life[0][0];
+	u32 *cpus = &to->by_cpus[0][0];
+	const u32 *more_cpus = &from->by_cpus[0][0];
+	size_t i;
+
+	for (i = 0; i < KS_TL_SIZES * KS_TL_LIVES; i++) {
+		lives[i].objects += more_lives[i].objects;
+		lives[i].bytes += more_lives[i].bytes;
+	}
+	for (i = 0; i < KS_TL_CPUS * KS_TL_CPUS; i++)
+		cpus[i] += more_cpus[i];
+}
+
+static void halve_ends(struct ks_timeline *tl)
+{
+	u32 i;
+
+	for (i = 0; i < tl->buckets; i++) {
+		if (i & 1)
+			add_ends(&tl->ends[i / 2], &tl->ends[i]);
+		else if (i)
+			tl->ends[i / 2] = tl->ends[i];
+	}
+	i = (tl->buckets + 1) / 2;
+	memset(&tl->ends[i], 0, (tl->buckets - i) * sizeof(*tl->ends));
+}
+
+static void deinit_track(struct ks_track *track)
+{
+	ks_vec_free(&track->cells);
+}
+
+/* === Public =============================================================================== */
+
+enum ks_by ks_tl_by(enum ks_tl_dim dim)
+{
+	static const enum ks_by bys[KS_TL_DIMS] = {
+		[KS_TL_SITE] = KS_BY_SITE, [KS_TL_CACHE] = KS_BY_CACHE, [KS_TL_SIZE] = KS_BY_SIZE,
+		[KS_TL_COMM] = KS_BY_COMM, [KS_TL_CPU] = KS_BY_CPU,
+	};
+
+	return bys[dim];
+}
+
+void ks_cell_add(struct ks_cell *to, const struct ks_cell *from)
+{
+	to->allocs += from->allocs;
+	to->unpaired += from->unpaired;
+	to->frees += from->frees;
+	to->implied += from->implied;
+	to->temporary += from->temporary;
+	to->cross_cpu += from->cross_cpu;
+	to->kept += from->kept;
+	to->bytes += from->bytes;
+	to->req += from->req;
+	to->ended_bytes += from->ended_bytes;
+	to->ended_req += from->ended_req;
+	to->temporary_bytes += from->temporary_bytes;
+	to->kept_bytes += from->kept_bytes;
+	to->life_sum += from->life_sum;
+	to->peak_bytes = ks_max(to->peak_bytes, from->peak_bytes);
+}
+
+unsigned int ks_tl_size_class(u64 bytes)
+{
+	unsigned int class = 0;
+
+	while (class < KS_TL_SIZES - 1 && bytes > ks_tl_size_edge(class))
+		class ++;
+	return class;
+}
+
+u64 ks_tl_size_edge(unsigned int size_class)
+{
+	return size_class < KS_TL_SIZES - 1 ? 8ull << size_class : UINT64_MAX;
+}
+
+unsigned int ks_tl_life_class(u64 ns)
+{
+	unsigned int class = 0;
+
+	while (class < KS_TL_LIVES - 1 && ns >= life_edges[class])
+		class ++;
+	return class;
+}
+
+u64 ks_tl_life_edge(unsigned int life_class)
+{
+	return life_class < KS_TL_LIVES - 1 ? life_edges[life_class] : UINT64_MAX;
+}
+
+size_t ks_timeline_halve(struct ks_timeline *tl)
+{
+	size_t cells = halve_track(&tl->total), i;
+	int dim;
+
+	for (dim = 0; dim < KS_TL_DIMS; dim++)
+		for (i = 0; i < tl->by[dim].items.len; i++)
+			cells += halve_track(&tl->by[dim].items.items[i]);
+	halve_ends(tl);
+	tl->buckets = (tl->buckets + 1) / 2;
+	tl->width *= 2;
+	return cells;
+}
+
+void ks_timeline_free(struct ks_timeline *tl)
+{
+	size_t i;
+	int dim;
+
+	if (!tl)
+		return;
+	deinit_track(&tl->total);
+	for (dim = 0; dim < KS_TL_DIMS; dim++) {
+		for (i = 0; i < tl->by[dim].items.len; i++)
+			deinit_track(&tl->by[dim].items.items[i]);
+		ks_vec_free(&tl->by[dim].items);
+	}
+	ks_vec_free(&tl->links);
+	free(tl->ends);
+	ks_arena_deinit(&tl->arena);
+	free(tl);
+}

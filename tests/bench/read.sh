@@ -1,0 +1,49 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-only
+# Reading binary captures into the account, beside perf kmem on the same events. Needs root and tracefs.
+. "$(dirname "$0")/lib.sh"
+load=$(cd "$build" && pwd)/bench-load
+if ! "$kmemscope" doctor >/dev/null 2>&1; then
+	echo "skipped: cannot record here"
+	exit 0
+fi
+iterations=${ITERATIONS:-40000}
+
+events_of() {
+	"$kmemscope" info --json "$1" | sed -n 's/.*"events_total": \([0-9]*\).*/\1/p'
+}
+
+# speed NAME FILE AIM: on one CPU, in millions of events a CPU second.
+speed() {
+	local count i
+	count=$(events_of "$2")
+	rm -f "$work/times"
+	for i in $(seq "$runs"); do
+		cpu taskset -c 0 "$kmemscope" report "$2" >>"$work/times"
+	done
+	div "$(div "$count" "$(median <"$work/times")" %.0f)" 1000000 %.1f >"$work/speed"
+	row "$1, million events a CPU second" "$(cat "$work/speed")" "$3"
+}
+
+"$kmemscope" record -q -o "$work/zstd.dat" -- "$load" "$(nproc)" "$iterations" "$work" >/dev/null
+echo "$(events_of "$work/zstd.dat") events, medians of $runs"
+speed "trace.dat with zstd" "$work/zstd.dat" ""
+if command -v trace-cmd >/dev/null && trace-cmd convert --compression none -i "$work/zstd.dat" -o "$work/plain.dat" >/dev/null 2>&1; then
+	speed "trace.dat, not compressed" "$work/plain.dat" "at least 15"
+	cp "$work/speed" "$work/plain"
+	row "memory, MB" "$(div "$(rss "$kmemscope" report "$work/plain.dat")" 1024 %.0f)" "under 64 + 32 B x live objects"
+fi
+if command -v perf >/dev/null; then
+	events="-e kmem:kmalloc -e kmem:kfree -e kmem:kmem_cache_alloc -e kmem:kmem_cache_free"
+	# shellcheck disable=SC2086
+	perf record -a -R -c 1 -m 16M $events -o "$work/perf.data" -- "$load" "$(nproc)" "$iterations" "$work" >/dev/null 2>&1
+	speed "perf.data" "$work/perf.data" "at least 7.5"
+	rm -f "$work/perf"
+	for i in $(seq "$runs"); do
+		cpu perf kmem -i "$work/perf.data" --slab --caller stat >>"$work/perf"
+	done
+	peer=$(div "$(div "$(events_of "$work/perf.data")" "$(median <"$work/perf")" %.0f)" 1000000 %.1f)
+	row "perf kmem --slab --caller stat, the same" "$peer"
+	row "perf.data: ours against perf kmem's" "$(div "$(cat "$work/speed")" "$peer")"
+	[ ! -s "$work/plain" ] || row "trace.dat against perf kmem's perf.data" "$(div "$(cat "$work/plain")" "$peer")" "at least 6"
+fi

@@ -1,0 +1,254 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-only
+# Recording the running kernel, against trace-cmd and perf on the same files. Needs root and tracefs.
+. "$(dirname "$0")/lib.sh"
+ln -s "$KMEMSCOPE" kmemtraced
+ln -s "$KMEMSCOPE" kmemtrace_check
+ln -s "$KMEMSCOPE" kmemtrace-report
+
+"$KMEMSCOPE" doctor >doctor.txt 2>&1
+check "doctor gives a verdict" grep -qE '^kmemscope record will (not )?work$' doctor.txt
+if ! grep -q '^kmemscope record will work$' doctor.txt; then
+	skip "recording" "$(grep MISSING doctor.txt | head -1 | tr -s ' ')"
+	done_testing
+fi
+tracefs=$(awk '$3 == "tracefs" { print $2; exit }' /proc/self/mounts)
+
+cleanup() {
+	mountpoint -q "$scratch/full" && umount "$scratch/full"
+	true
+}
+
+work() {
+	find /usr -maxdepth 4 >/dev/null 2>&1
+	ls -lR /usr/share/doc 2>/dev/null | head -c 2000000 >/dev/null
+}
+
+# What a JSON document of ours says for a key, the first time it has it.
+value() {
+	sed -n "s/^ *\"$1\": \([0-9]*\),\{0,1\}$/\1/p" "$2" | head -1
+}
+
+# Others may be recording too: only an instance without its process is left over.
+no_instance() {
+	local name pid
+	for name in $(ls "$tracefs/instances" | grep -xE 'kmemscope-[0-9]+-[0-9]+'); do
+		pid=${name#kmemscope-}
+		kill -0 "${pid%%-*}" 2>/dev/null || { echo "$name"; return 1; }
+	done
+}
+
+# Without the recorder's own, which we leave out, and without gaps.
+trace_cmd_events() {
+	trace-cmd report -i "$1" 2>/dev/null | grep -v 'EVENTS DROPPED' | tail -n +2 | wc -l
+}
+
+counts_agree() {
+	local ours self theirs
+
+	"$KMEMSCOPE" info --json "$1" >info.json || return 1
+	ours=$(value events_total info.json)
+	self=$(value self_events info.json)
+	theirs=$(trace_cmd_events "$1")
+	[ "$ours" -gt 0 ] && [ $((ours + self)) = "$theirs" ] || {
+		echo "kmemscope $ours + $self of its own, trace-cmd $theirs"
+		return 1
+	}
+}
+
+# === A whole machine ===========================================================================
+
+record_all() {
+	"$KMEMSCOPE" record -o all.dat 2>all.txt &
+	local pid=$! got=0
+	sleep 0.5
+	work
+	kill -INT $pid
+	wait $pid || got=$?
+	[ $got = 130 ]
+}
+check "record the machine until Ctrl-C" record_all
+check "says what it recorded" grep -qE '^all.dat: [0-9]+ events, [0-9]+ lost' all.txt
+check "leaves no instance" no_instance
+check "the capture is whole" "$KMEMSCOPE" check all.dat
+check "mode 0600" test "$(stat -c %a all.dat)" = 600
+told=$(sed -n 's/^all.dat: \([0-9]*\) events.*/\1/p' all.txt)
+all_events() {
+	"$KMEMSCOPE" info --json all.dat >all.json &&
+		[ $(($(value events_total all.json) + $(value self_events all.json))) = "$told" ]
+}
+check "all events that the kernel counted are in it" all_events
+if command -v trace-cmd >/dev/null; then
+	check "trace-cmd report counts the same" counts_agree all.dat
+	check "trace-cmd mem finds records" says '__d_alloc|alloc' trace-cmd mem -i all.dat
+else
+	skip "trace-cmd report counts the same" "no trace-cmd"
+	skip "trace-cmd mem finds records" "no trace-cmd"
+fi
+
+# === A command, a process ======================================================================
+
+check "exits with the command's status" exits_with 7 "$KMEMSCOPE" record -q -o cmd.dat -- sh -c 'ls /; exit 7'
+check "dies of the command's signal" exits_with 137 "$KMEMSCOPE" record -q -o cmd.dat -- sh -c 'kill -9 $$'
+check "records the command" "$KMEMSCOPE" record -q -o cmd.dat -- sh -c 'ls -lR /usr/share/doc >/dev/null; true'
+only_its_tasks() {
+	local odd
+
+	"$KMEMSCOPE" report --by comm --csv cmd.dat >comm.csv || return 1
+	odd=$(tail -n +2 comm.csv | cut -d, -f1 | grep -vxE 'sh|ls|kmemscope|true')
+	[ -z "$odd" ] && grep -q '^ls,' comm.csv || { cat comm.csv; return 1; }
+}
+check "the command's tasks and no others" only_its_tasks
+check "command not found" fails_saying 127 '/no/such: cannot run it' "$KMEMSCOPE" record -o none.dat -- /no/such
+check "leaves no file" test ! -e none.dat
+check "unknown process" fails_saying 1 'there is no process 4194305' "$KMEMSCOPE" record -o none.dat -p 4194305
+sh -c 'for i in 1 2 3 4 5 6; do ls / >/dev/null; sleep 0.1; done' &
+check "a process until it ends" "$KMEMSCOPE" record -q -o pid.dat -p $!
+check "--duration" "$KMEMSCOPE" record -q -o time.dat --duration 200ms --slab
+no_pages() {
+	"$KMEMSCOPE" info --json time.dat >time.json && [ "$(value mm_page_alloc time.json)" = 0 ]
+}
+check "--slab records no pages" no_pages
+limited() {
+	work &
+	local worker=$!
+	"$KMEMSCOPE" record -o max.dat --max-size 1500k --duration 20 2>max.txt || return 1
+	wait $worker
+	grep -q 'stopped at --max-size' max.txt
+}
+check "--max-size" limited
+check "unwritable output" fails_saying 1 'cannot create' "$KMEMSCOPE" record -o no/such/dir.dat
+check "leaves no instance after all that" no_instance
+
+# === Losses ====================================================================================
+
+flood() {
+	"$KMEMSCOPE" record -o flood.dat --buffer-size 4 2>flood.txt &
+	local pid=$! i workers=
+	sleep 0.5
+	for i in 1 2 3 4; do
+		work &
+		workers="$workers $!"
+	done
+	wait $workers
+	kill -INT $pid
+	wait $pid
+	grep -E '^flood.dat: [0-9]+ events, [1-9][0-9]* lost' flood.txt
+}
+check "small buffers lose events, and it says so" flood
+lost=$(sed -n 's/^flood.dat: .* \([0-9]*\) lost.*/\1/p' flood.txt)
+same_loss() {
+	"$KMEMSCOPE" check --json flood.dat >flood.json
+	[ "$(value lost flood.json)" = "$lost" ] || { cat flood.txt flood.json; return 1; }
+}
+check "the file has the losses that tracefs counted" same_loss
+check "--strict exits with 4" exits_with 4 "$KMEMSCOPE" check --strict flood.dat
+if command -v trace-cmd >/dev/null; then
+	check "trace-cmd counts the same events" counts_agree flood.dat
+else
+	skip "trace-cmd counts the same events" "no trace-cmd"
+fi
+
+# === Crashes and full disks ====================================================================
+
+killed() {
+	"$KMEMSCOPE" record -q -o killed.dat &
+	local pid=$!
+	sleep 0.5
+	work
+	sleep 1.5
+	kill -9 $pid
+	wait $pid 2>/dev/null
+	[ -s killed.dat ]
+}
+check "kill -9 leaves a file" killed
+check "which can be read" says '[1-9][0-9]* events \(' "$KMEMSCOPE" info killed.dat
+check "and is known to be unfinished" fails_saying 3 '' "$KMEMSCOPE" check killed.dat
+check "the next start removes the instance" "$KMEMSCOPE" record -q -o next.dat --duration 100ms
+check "so that there is none" no_instance
+before=$("$KMEMSCOPE" info --json killed.dat | sed -n 's/.*"events_total": \([0-9]*\).*/\1/p')
+check "--repair finishes it" "$KMEMSCOPE" check --repair killed.dat
+repaired() {
+	[ "$("$KMEMSCOPE" info --json killed.dat | sed -n 's/.*"events_total": \([0-9]*\).*/\1/p')" = "$before" ]
+}
+check "with the same events" repaired
+if command -v trace-cmd >/dev/null; then
+	check "trace-cmd opens the repaired file" counts_agree killed.dat
+else
+	skip "trace-cmd opens the repaired file" "no trace-cmd"
+fi
+head -c $(($(stat -c %s all.dat) / 2)) all.dat >torn.dat
+check "a torn file is an error that names it" fails_saying 3 'torn.dat' "$KMEMSCOPE" info torn.dat
+
+mkdir full
+if mount -t tmpfs -o size=2m none full 2>/dev/null; then
+	fill() {
+		local got=0 worker
+		work &
+		worker=$!
+		"$KMEMSCOPE" record -o full/f.dat --duration 20 2>full.txt || got=$?
+		wait $worker
+		[ $got = 1 ] && grep -q 'No space left on device' full.txt || { cat full.txt; return 1; }
+	}
+	check "a full disk ends it with a message" fill
+	check "and a file that can be read" says '[1-9][0-9]* events \(' "$KMEMSCOPE" info full/f.dat
+	umount full
+else
+	skip "a full disk ends it with a message" "cannot mount a tmpfs"
+	skip "and a file that can be read" "cannot mount a tmpfs"
+fi
+
+# === perf ======================================================================================
+
+perf_agrees() {
+	local theirs ours
+
+	perf kmem -i perf.data --slab stat >perf.txt 2>/dev/null
+	"$KMEMSCOPE" report --frag --json perf.data >frag.json || return 1
+	theirs=$(sed -n -e 's/^Total bytes requested: *//p' -e 's/^Total bytes allocated: *//p' \
+		-e 's/^Cross CPU allocations: *//p' perf.txt | tr -d ,)
+	ours="$(value requested frag.json)
+$(value allocated frag.json)
+$(value cross_node_requests frag.json)/$(value allocs frag.json)"
+	[ "$theirs" = "$ours" ] || { echo "perf: $theirs"; echo "kmemscope: $ours"; return 1; }
+}
+if command -v perf >/dev/null && perf kmem --slab record -o perf.data -- sh -c 'ls -lR /usr/share/doc >/dev/null' \
+	>/dev/null 2>&1 && [ -s perf.data ]; then
+	check "perf kmem and we agree on bytes, allocations and cross-CPU" perf_agrees
+	check "perf.data is whole" "$KMEMSCOPE" check perf.data
+else
+	skip "perf kmem and we agree on bytes, allocations and cross-CPU" "perf kmem does not record here"
+	skip "perf.data is whole" "perf kmem does not record here"
+fi
+
+# === kmemtrace's quick usage guide =============================================================
+
+guide() {
+	./kmemtraced >guide.txt 2>&1 &
+	local pid=$!
+	sleep 1
+	work
+	kill -INT $pid
+	wait $pid && [ -s cpu0.out ] && [ -s kallsyms ] && grep -q 'Control-C' guide.txt
+}
+check "kmemtraced records into this directory until Ctrl-C" guide
+for file in cpu[0-9]*.out; do
+	check "kmemtrace_check $file" ./kmemtrace_check "$file"
+done
+check "the files together" "$KMEMSCOPE" check .
+check "kmemtrace-report" says 'bytes wasted' ./kmemtrace-report
+same_as_logged() {
+	local logged
+	logged=$(sed -n 's/^\([0-9]*\) events logged.*/\1/p' guide.txt)
+	"$KMEMSCOPE" check --json . >relay.json && [ "$(value events relay.json)" = "$logged" ]
+}
+check "all events are in the files" same_as_logged
+if [ "$(id -u)" = 0 ] && getent passwd nobody >/dev/null; then
+	chmod 755 "$scratch"
+	install -m 755 "$KMEMSCOPE" everyones # the build may lie where others cannot look
+	check "not root: a clear message" says 'needs root' su nobody -s /bin/sh -c "'$scratch/everyones' record -o /tmp/none.dat"
+else
+	skip "not root: a clear message" "not root, or no user nobody"
+fi
+check "no instance is left" no_instance
+done_testing
