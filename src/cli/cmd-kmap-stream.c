@@ -37,6 +37,28 @@ static void *run_pump(void *arg)
 	return NULL;
 }
 
+static void on_wake(int signal)
+{
+	(void)signal;
+}
+
+/* The source may block for ever. A signal may come just before its read: it is sent until it works. */
+static void stop_pump(struct ks_spool *spool, pthread_t thread)
+{
+	struct sigaction action = { .sa_handler = on_wake };
+	struct timespec until;
+
+	sigaction(SIGUSR1, &action, NULL);
+	__atomic_store_n(&spool->stop, true, __ATOMIC_RELAXED);
+	do {
+		pthread_kill(thread, SIGUSR1);
+		clock_gettime(CLOCK_REALTIME, &until);
+		until.tv_nsec += 20000000;
+		until.tv_sec += until.tv_nsec / 1000000000;
+		until.tv_nsec %= 1000000000;
+	} while (pthread_timedjoin_np(thread, NULL, &until));
+}
+
 static void pause_for(unsigned int tenths)
 {
 	struct timespec time = { tenths / 10, (long)(tenths % 10) * 100000000 };
@@ -221,10 +243,10 @@ int ks_kmap_stream(struct ks_kmap_args *args)
 		return ks_cli_error(&args->cli, KS_EXIT_FAILED, "cannot start a thread");
 	}
 	err = address ? deliver_all(args, &spool, address, &diag) : wait_for_end(&spool);
-	/* The source may block for ever; an error of ours does not wait for it. */
 	if (err)
-		pthread_cancel(thread);
-	pthread_join(thread, NULL);
+		stop_pump(&spool, thread);
+	else
+		pthread_join(thread, NULL);
 	if (!err) {
 		err = spool.err;
 		diag = spool.diag;

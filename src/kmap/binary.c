@@ -7,19 +7,23 @@
 #include "base/bytes.h"
 #include "uapi/memorizer.h"
 
+/* === Data ================================================================================= */
+
+static const bool host_is_big_endian = __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__;
+
 /* === Internals ============================================================================ */
 
 /* Whether a header stands here, and of which byte order. */
 static bool is_header(const void *data, size_t len, bool *ret_big_endian)
 {
-	struct ks_bytes bytes;
 	u32 magic;
 
-	ks_bytes_init(&bytes, data, len);
-	magic = ks_bytes_u32(&bytes);
+	if (len < sizeof(magic))
+		return false;
+	memcpy(&magic, data, sizeof(magic));
 	if (magic != MEMORIZER_MAGIC && magic != __builtin_bswap32(MEMORIZER_MAGIC))
 		return false;
-	*ret_big_endian = magic != MEMORIZER_MAGIC;
+	*ret_big_endian = (magic != MEMORIZER_MAGIC) != host_is_big_endian;
 	return true;
 }
 
@@ -60,8 +64,7 @@ static inline u64 swap_bytes(u64 value, size_t size)
 static void parse_record(const struct ks_kmap_binary *binary, const char *at,
 			 struct ks_kmap_object *object)
 {
-	bool swap = binary->big_endian != (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__);
-	const char *name;
+	bool swap = binary->big_endian != host_is_big_endian;
 	u32 flags = FIELD(flags);
 
 	*object = (struct ks_kmap_object){
@@ -77,8 +80,7 @@ static void parse_record(const struct ks_kmap_binary *binary, const char *at,
 			name_of(at + offsetof(struct memorizer_record, cache), MEMORIZER_CACHE_LEN),
 		.new_type = { "", 0 },
 	};
-	name = ks_kmap_type_name(object->type);
-	object->type_name = (struct ks_slice){ name, strlen(name) };
+	object->type_name = ks_kmap_type_slice(object->type);
 	if (flags & (MEMORIZER_FREED | MEMORIZER_IMPLIED)) {
 		object->free_time = FIELD(free_ns);
 		object->free_ip = flags & MEMORIZER_IMPLIED ? KS_KMAP_IP_IMPLIED : FIELD(free_ip);

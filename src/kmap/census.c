@@ -6,7 +6,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "base/num.h"
+
+/* === Data ================================================================================= */
+
+/* Of one object. */
+struct uses {
+	u64 reads, writes, foreign;
+};
 
 /* === Internals ============================================================================ */
 
@@ -40,8 +48,8 @@ static u32 names_of(struct ks_kmap_census *census, const struct ks_kmap_object *
  * Sites are found by their ip and names in two steps, since a key has 64 bits: the number of the
  * ip, then of the pair.
  */
-static struct ks_kmap_site *find_site(struct ks_kmap_census *census,
-				      const struct ks_kmap_object *object)
+static struct ks_kmap_site *look_up_site(struct ks_kmap_census *census,
+					 const struct ks_kmap_object *object)
 {
 	u32 ip = ks_map64_add(&census->codes, object->alloc_ip), type, cache;
 	u32 names = names_of(census, object, &type, &cache);
@@ -58,7 +66,32 @@ static struct ks_kmap_site *find_site(struct ks_kmap_census *census,
 	return site;
 }
 
-static struct ks_kmap_edge *find_edge(struct ks_kmap_census *census, u32 site, u64 ip)
+static bool is_of_site(const struct ks_kmap_census *census, const struct ks_kmap_site *site,
+		       const struct ks_kmap_object *object)
+{
+	const struct ks_str *cache = &census->caches.strs.items[site->cache];
+
+	return site->ip == object->alloc_ip && site->type == object->type &&
+	       cache->len == object->cache.len &&
+	       ks_same_bytes(cache->s, object->cache.s, cache->len);
+}
+
+static struct ks_kmap_site *find_site(struct ks_kmap_census *census,
+				      const struct ks_kmap_object *object)
+{
+	u64 hash = ks_hash_u64(object->alloc_ip, object->cache.len);
+	u32 *memo = &census->site_memo[ks_hash_range(hash, KS_KMAP_SITE_MEMO)];
+	struct ks_kmap_site *site;
+
+	if (*memo && is_of_site(census, &census->sites.items[*memo - 1], object))
+		return &census->sites.items[*memo - 1];
+	site = look_up_site(census, object);
+	if (site)
+		*memo = (u32)(site - census->sites.items) + 1;
+	return site;
+}
+
+static struct ks_kmap_edge *look_up_edge(struct ks_kmap_census *census, u32 site, u64 ip)
 {
 	u32 code = ks_map64_add(&census->codes, ip);
 	struct ks_kmap_edge *edge;
@@ -73,6 +106,22 @@ static struct ks_kmap_edge *find_edge(struct ks_kmap_census *census, u32 site, u
 	return edge;
 }
 
+static struct ks_kmap_edge *find_edge(struct ks_kmap_census *census, u32 site, u64 ip)
+{
+	u32 *memo = &census->edge_memo[ks_hash_range(ks_hash_u64(ip, site), KS_KMAP_EDGE_MEMO)];
+	struct ks_kmap_edge *edge;
+
+	if (*memo) {
+		edge = &census->edges.items[*memo - 1];
+		if (edge->site == site && census->codes.keys.items[edge->code] == ip)
+			return edge;
+	}
+	edge = look_up_edge(census, site, ip);
+	if (edge)
+		*memo = (u32)(edge - census->edges.items) + 1;
+	return edge;
+}
+
 /* What no code allocated, like a global, belongs to no task. */
 static bool is_foreign(const struct ks_kmap_object *object, const struct ks_kmap_access *access)
 {
@@ -80,9 +129,9 @@ static bool is_foreign(const struct ks_kmap_object *object, const struct ks_kmap
 	       access->pid != object->pid;
 }
 
-/* Adds the accesses to the edges; the sums of the object come back. */
+/* Adds the accesses to the edges; their sums come back. */
 static int add_accesses(struct ks_kmap_census *census, u32 site,
-			const struct ks_kmap_object *object, struct ks_kmap_stat *sums)
+			const struct ks_kmap_object *object, struct uses *uses)
 {
 	const struct ks_kmap_access *access = object->accesses;
 	const struct ks_kmap_access *end = access + object->nr_accesses;
@@ -100,48 +149,59 @@ static int add_accesses(struct ks_kmap_census *census, u32 site,
 			edge->last_object = census->nr_objects;
 			edge->objects++;
 		}
-		sums->reads = ks_add_sat(sums->reads, access->reads);
-		sums->writes = ks_add_sat(sums->writes, access->writes);
+		uses->reads = ks_add_sat(uses->reads, access->reads);
+		uses->writes = ks_add_sat(uses->writes, access->writes);
 		if (is_foreign(object, access)) {
 			edge->foreign = ks_add_sat(edge->foreign, both);
-			sums->foreign = ks_add_sat(sums->foreign, both);
+			uses->foreign = ks_add_sat(uses->foreign, both);
 		}
 	}
 	return 0;
 }
 
 /* What the object's counts say of its bytes. */
-static void sort_bytes(struct ks_kmap_stat *stat, u64 size)
+static void add_uses(struct ks_kmap_stat *stat, const struct uses *uses, u64 size)
 {
-	bool read = stat->reads > 0, written = stat->writes > 0;
+	bool read = uses->reads > 0, written = uses->writes > 0;
 
-	stat->cold_objects = !read && !written;
-	stat->cold_bytes = !read && !written ? size : 0;
-	stat->unread_bytes = read ? 0 : size;
-	stat->unwritten_bytes = written ? 0 : size;
-	stat->write_only_bytes = written && !read ? size : 0;
-	stat->read_once_objects = stat->reads == 1;
-	stat->read_once_bytes = stat->reads == 1 ? size : 0;
+	stat->reads = ks_add_sat(stat->reads, uses->reads);
+	stat->writes = ks_add_sat(stat->writes, uses->writes);
+	stat->foreign = ks_add_sat(stat->foreign, uses->foreign);
+	if (!read && !written) {
+		stat->cold_objects++;
+		stat->cold_bytes = ks_add_sat(stat->cold_bytes, size);
+	}
+	if (!read)
+		stat->unread_bytes = ks_add_sat(stat->unread_bytes, size);
+	if (!written)
+		stat->unwritten_bytes = ks_add_sat(stat->unwritten_bytes, size);
+	if (written && !read)
+		stat->write_only_bytes = ks_add_sat(stat->write_only_bytes, size);
+	if (uses->reads == 1) {
+		stat->read_once_objects++;
+		stat->read_once_bytes = ks_add_sat(stat->read_once_bytes, size);
+	}
 }
 
 /* A clock that went backwards, or an end that was not recorded, gives no lifetime. */
 static void add_life(struct ks_kmap_stat *stat, const struct ks_kmap_object *object)
 {
-	u64 life;
+	u64 life = object->free_time - object->alloc_time;
 
 	if (ks_kmap_is_live(object)) {
-		stat->live_objects = 1;
-		stat->live_bytes = object->size;
-		stat->live_begin = (ks_u128)object->size * object->alloc_time;
+		stat->live_objects++;
+		stat->live_bytes = ks_add_sat(stat->live_bytes, object->size);
+		stat->live_begin += (ks_u128)object->size * object->alloc_time;
 		return;
 	}
-	stat->implied = ks_kmap_is_implied(object);
+	stat->implied += ks_kmap_is_implied(object);
 	if (object->free_time < object->alloc_time)
 		return;
-	life = object->free_time - object->alloc_time;
-	stat->ended = 1;
-	stat->lifetime_sum = stat->lifetime_min = stat->lifetime_max = life;
-	stat->area = (ks_u128)object->size * life;
+	stat->lifetime_min = stat->ended ? ks_min(stat->lifetime_min, life) : life;
+	stat->lifetime_max = ks_max(stat->lifetime_max, life);
+	stat->lifetime_sum += life;
+	stat->area += (ks_u128)object->size * life;
+	stat->ended++;
 }
 
 static void note_times(struct ks_kmap_census *census, const struct ks_kmap_object *object)
@@ -162,14 +222,14 @@ static bool is_hotter(const struct ks_kmap_hot *a, const struct ks_kmap_hot *b)
 }
 
 static int add_hot(struct ks_kmap_census *census, u32 site, const struct ks_kmap_object *object,
-		   const struct ks_kmap_stat *sums)
+		   const struct uses *uses)
 {
 	struct ks_kmap_hot hot = {
 		.addr = object->addr,
 		.size = object->size,
 		.alloc_time = object->alloc_time,
-		.reads = sums->reads,
-		.writes = sums->writes,
+		.reads = uses->reads,
+		.writes = uses->writes,
 		.site = site,
 		.pid = object->pid,
 	};
@@ -195,8 +255,8 @@ static int add_hot(struct ks_kmap_census *census, u32 site, const struct ks_kmap
 
 static int add_object(struct ks_kmap_census *census, const struct ks_kmap_object *object)
 {
-	struct ks_kmap_stat sums = { .objects = 1, .bytes = object->size };
 	struct ks_kmap_site *site = find_site(census, object);
+	struct uses uses = { 0 };
 	u64 accesses;
 	u32 number;
 
@@ -204,12 +264,13 @@ static int add_object(struct ks_kmap_census *census, const struct ks_kmap_object
 		return -ENOMEM;
 	number = (u32)(site - census->sites.items);
 	census->nr_objects++;
-	if (add_accesses(census, number, object, &sums))
+	if (add_accesses(census, number, object, &uses))
 		return -ENOMEM;
-	sort_bytes(&sums, object->size);
-	add_life(&sums, object);
+	site->stat.objects++;
+	site->stat.bytes = ks_add_sat(site->stat.bytes, object->size);
+	add_uses(&site->stat, &uses, object->size);
+	add_life(&site->stat, object);
 	note_times(census, object);
-	ks_kmap_stat_add(&site->stat, &sums);
 	if (ks_kmap_is_code(object->free_ip)) {
 		struct ks_kmap_edge *edge = find_edge(census, number, object->free_ip);
 
@@ -217,8 +278,8 @@ static int add_object(struct ks_kmap_census *census, const struct ks_kmap_object
 			return -ENOMEM;
 		edge->frees++;
 	}
-	accesses = ks_add_sat(sums.reads, sums.writes);
-	return accesses && accesses >= census->hot_floor ? add_hot(census, number, object, &sums)
+	accesses = ks_add_sat(uses.reads, uses.writes);
+	return accesses && accesses >= census->hot_floor ? add_hot(census, number, object, &uses)
 							 : 0;
 }
 

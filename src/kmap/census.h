@@ -53,7 +53,9 @@ struct ks_kmap_calls {
 	u64 count;
 };
 
-#define KS_KMAP_HOTTEST 32
+#define KS_KMAP_HOTTEST	  32
+#define KS_KMAP_SITE_MEMO 2048
+#define KS_KMAP_EDGE_MEMO 16384
 
 struct ks_kmap_hot {
 	u64 addr, size, alloc_time, reads, writes;
@@ -76,6 +78,8 @@ struct ks_kmap_census {
 	/* How the above are found while reading. */
 	struct ks_map64 site_index, edge_index, call_index, name_index;
 	u64 nr_objects;
+	/* Numbers + 1 of sites and edges met lately, to be compared before the indices are asked. */
+	u32 site_memo[KS_KMAP_SITE_MEMO], edge_memo[KS_KMAP_EDGE_MEMO];
 	u64 hot_floor; /* accesses that an object needs to be among the hottest */
 };
 

@@ -48,6 +48,11 @@ const char *ks_kmap_type_name(u32 type)
 	return type < KS_KMAP_TYPES ? names[type].s : NULL;
 }
 
+struct ks_slice ks_kmap_type_slice(u32 type)
+{
+	return names[type];
+}
+
 u32 ks_kmap_type_parse(const char *name, size_t len)
 {
 	u32 type;

@@ -5,6 +5,11 @@
 
 #include "base/types.h"
 
+struct ks_slice {
+	const char *s; /* not terminated */
+	size_t len;
+};
+
 /* The allocation types by the numbers of the kernel side; names not among them get later numbers. */
 enum ks_kmap_type {
 	KS_KMAP_STACK_PAGE = 3,
@@ -22,6 +27,9 @@ enum ks_kmap_type {
 /* "KMALLOC", ...; NULL behind the last. */
 const char *ks_kmap_type_name(u32 type);
 
+/* The same of a type that there is. */
+struct ks_slice ks_kmap_type_slice(u32 type);
+
 /* KS_KMAP_TYPES if there is no such type. */
 u32 ks_kmap_type_parse(const char *name, size_t len);
 
@@ -34,11 +42,6 @@ u32 ks_kmap_type_parse(const char *name, size_t len);
 
 /* A pid that the dialect does not have; -1 is "not in a task". */
 #define KS_KMAP_NO_PID INT32_MIN
-
-struct ks_slice {
-	const char *s; /* not terminated */
-	size_t len;
-};
 
 struct ks_kmap_access {
 	u64 ip;

@@ -97,6 +97,11 @@ static void end(struct ks_spool *spool, int err, const struct ks_diag *diag)
 	pthread_mutex_unlock(&spool->lock);
 }
 
+static bool is_stopped(struct ks_spool *spool)
+{
+	return __atomic_load_n(&spool->stop, __ATOMIC_RELAXED);
+}
+
 static int append_or_wait(struct ks_spool *spool, const char *data, size_t len,
 			  struct ks_diag *diag)
 {
@@ -104,23 +109,21 @@ static int append_or_wait(struct ks_spool *spool, const char *data, size_t len,
 	int err;
 
 	while ((err = ks_spool_append(spool, data, len, diag)) == -ENOSPC || err == -EDQUOT) {
-		pthread_setcancelstate(PTHREAD_CANCEL_ENABLE, NULL);
+		if (is_stopped(spool))
+			break;
 		nanosleep(&second, NULL);
-		pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL);
 	}
 	return err;
 }
 
-/* The one place, beside waiting for a disk, where a thread may be cancelled: it holds no lock. */
-static ssize_t read_source(int fd, char *buf, size_t len)
+/* A read that may take for ever; a signal makes it look whether it is still wanted. */
+static ssize_t read_source(struct ks_spool *spool, int fd, char *buf, size_t len)
 {
 	ssize_t n;
 
-	pthread_setcancelstate(PTHREAD_CANCEL_ENABLE, NULL);
 	do
-		n = read(fd, buf, len);
+		n = is_stopped(spool) ? 0 : read(fd, buf, len);
 	while (n < 0 && errno == EINTR);
-	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL);
 	return n;
 }
 
@@ -220,16 +223,16 @@ void ks_spool_pump(struct ks_spool *spool, int source_fd)
 	ssize_t n = 1;
 	int err;
 
-	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL);
 	err = seek_source(spool, source_fd, &cut, &diag);
 	while (!err && n > 0) {
-		n = read_source(source_fd, spool->buf + have, PUMP_SIZE - have);
+		n = read_source(spool, source_fd, spool->buf + have, PUMP_SIZE - have);
 		if (n < 0)
 			err = ks_diag_set(&diag, -errno, "cannot read the source: %s",
 					  strerror(errno));
 		have += n > 0 ? (size_t)n : 0;
 		/* At the end, and when one record fills the buffer, what there is goes on. */
-		whole = n <= 0 ? have : ks_kmap_cut_whole(&cut, spool->buf, have);
+		whole = n <= 0 && !is_stopped(spool) ? have
+						     : ks_kmap_cut_whole(&cut, spool->buf, have);
 		if (!whole && have == PUMP_SIZE)
 			whole = have;
 		if (whole && !err)

@@ -23,6 +23,7 @@ struct ks_spool {
 	u64 len;    /* bytes that count */
 	u64 acked;  /* bytes that the receiver has */
 	bool ended; /* the source has no more */
+	bool stop;  /* to be read and written atomically, without the lock */
 	int err;    /* reading the source failed */
 	struct ks_diag diag;
 };
@@ -37,8 +38,8 @@ void ks_spool_close(struct ks_spool *spool, bool remove);
 int ks_spool_append(struct ks_spool *spool, const void *data, size_t len, struct ks_diag *diag);
 
 /*
- * Copies the source into the spool until it ends; to be run in a thread of its own, which can be
- * cancelled. A regular file is continued where the spool ends. A full disk is waited for: what was
+ * Copies the source into the spool until it ends; to be run in a thread of its own. Once @stop of the
+ * spool is set, it ends at the next signal that interrupts its thread. A regular file is continued where the spool ends. A full disk is waited for: what was
  * read stays in hand.
  */
 void ks_spool_pump(struct ks_spool *spool, int source_fd);
