@@ -160,13 +160,6 @@ static bool is_site(const struct ks_place *place, const char *site)
 		(!place->label[len] || !strncmp(place->label + len, " [", 2)));
 }
 
-static u64 window_end(const struct ks_when *when, u64 first_ts, u64 unset)
-{
-	if (!when->set)
-		return unset;
-	return when->relative ? first_ts + when->ns : when->ns;
-}
-
 /* === Public =============================================================================== */
 
 int ks_account_init(struct ks_account *acc, enum ks_by by, const struct ks_filter *filter,
@@ -228,8 +221,8 @@ struct ks_stat ks_tally_total(const struct ks_tally *tally)
 
 void ks_account_set_start(struct ks_account *acc, u64 first_ts)
 {
-	acc->since = window_end(&acc->filter.since, first_ts, 0);
-	acc->until = window_end(&acc->filter.until, first_ts, UINT64_MAX);
+	acc->since = ks_when_in_trace(&acc->filter.since, first_ts, 0);
+	acc->until = ks_when_in_trace(&acc->filter.until, first_ts, UINT64_MAX);
 }
 
 int ks_account_passes_shape(struct ks_account *acc, const struct ks_group_key *key)

@@ -89,6 +89,45 @@ static int finish_db(struct ks_db_writer *writer, const struct ks_facts *facts,
 	return err;
 }
 
+static int bad_summary(const char *path, int err, struct ks_diag *diag)
+{
+	if (err == -ENOMEM)
+		return ks_diag_nomem(diag, "asking a DB");
+	return ks_diag_set(diag, KS_EBADINPUT,
+			   "%s: the DB is damaged: its summary makes no sense; make it again from "
+			   "the capture",
+			   path);
+}
+
+/* A DB's events do not tell what the capture was: its summary does. */
+static int facts_of_db(const char *path, struct ks_facts *ret_facts, struct ks_diag *diag)
+{
+	struct ks_bytes b;
+	struct ks_db *db;
+	size_t len;
+	const void *summary;
+	int err = ks_db_open(path, &db, diag);
+
+	if (err)
+		return err;
+	summary = ks_db_summary(db, &len);
+	ks_bytes_init(&b, summary, len);
+	err = ks_facts_unpack(ret_facts, &b);
+	ks_db_free(db);
+	return err ? bad_summary(path, err, diag) : 0;
+}
+
+static int facts_of_trace(const char *path, const struct ks_engine *engine,
+			  const struct ks_trace_info *info, struct ks_facts *ret_facts,
+			  struct ks_diag *diag)
+{
+	if (ks_db_is_db(path))
+		return facts_of_db(path, ret_facts, diag);
+	return ks_facts_init(ret_facts, &engine->matcher, info)
+		       ? ks_diag_nomem(diag, "gathering results")
+		       : 0;
+}
+
 static int analyze_trace(const char *path, const char *db_path, const struct ks_analysis_opts *opts,
 			 struct ks_model **ret_model, struct ks_diag *diag)
 {
@@ -114,8 +153,8 @@ static int analyze_trace(const char *path, const char *db_path, const struct ks_
 		err = pump(trace, opts, &engine, diag);
 	if (!err && opts->observer && opts->observer->finish(opts->observer_ctx, &engine))
 		err = ks_account_error(&engine.account, diag);
-	if (!err && ks_facts_init(&facts, &engine.matcher, &trace->info))
-		err = ks_diag_nomem(diag, "gathering results");
+	if (!err)
+		err = facts_of_trace(path, &engine, &trace->info, &facts, diag);
 	if (!err && writer)
 		err = finish_db(writer, &facts, &engine, &trace->names, diag);
 	if (!err)
@@ -157,12 +196,7 @@ static int analyze_db(const char *path, const struct ks_analysis_opts *opts,
 	if (!err && ready)
 		err = ks_tally_unpack(&account, &b);
 	if (err)
-		err = err == -ENOMEM
-			      ? ks_diag_nomem(diag, "asking a DB")
-			      : ks_diag_set(diag, KS_EBADINPUT,
-					    "%s: the DB is damaged: its summary makes no sense; "
-					    "make it again from the capture",
-					    path);
+		err = bad_summary(path, err, diag);
 	if (!err && !ready)
 		err = ks_query_blocks(db, opts, facts.first_ts, !facts.quality[KS_Q_BACKWARDS],
 				      &account, diag);

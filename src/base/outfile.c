@@ -61,6 +61,16 @@ int ks_outfile_open(struct ks_outfile *out, const char *path, struct ks_diag *di
 	return err;
 }
 
+int ks_outfile_open_stdout(struct ks_outfile *out, struct ks_diag *diag)
+{
+	*out = (struct ks_outfile){ .path = strdup("standard output"),
+				    .fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0) };
+	if (out->path && out->fd >= 0)
+		return 0;
+	forget(out);
+	return ks_diag_set(diag, -errno, "standard output: cannot open: %s", strerror(errno));
+}
+
 int ks_outfile_write(struct ks_outfile *out, const void *data, size_t len, struct ks_diag *diag)
 {
 	const char *p = data;

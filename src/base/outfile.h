@@ -13,6 +13,10 @@ struct ks_outfile {
 
 /* Mode 0600: what comes out of a trace holds kernel addresses. */
 int ks_outfile_open(struct ks_outfile *out, const char *path, struct ks_diag *diag);
+
+/* Standard output as such a file, written to as it is. */
+int ks_outfile_open_stdout(struct ks_outfile *out, struct ks_diag *diag);
+
 int ks_outfile_write(struct ks_outfile *out, const void *data, size_t len, struct ks_diag *diag);
 int ks_outfile_write_at(struct ks_outfile *out, u64 offset, const void *data, size_t len,
 			struct ks_diag *diag);

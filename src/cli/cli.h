@@ -4,8 +4,11 @@
 #define KS_CLI_CLI_H
 
 #include <getopt.h>
+#include <time.h>
 
 #include "analysis/analysis.h"
+#include "analysis/objects.h"
+#include "analysis/timeline.h"
 #include "report/report.h"
 
 enum {
@@ -65,8 +68,10 @@ enum {
 
 /* clang-format off */
 #define KS_LONG_COMMON                                            \
-	{ "help", no_argument, NULL, 'h' },                       \
 	{ "json", no_argument, NULL, KS_OPT_JSON },               \
+	KS_LONG_PLAIN
+#define KS_LONG_PLAIN                                             \
+	{ "help", no_argument, NULL, 'h' },                       \
 	{ "no-pager", no_argument, NULL, KS_OPT_NO_PAGER },       \
 	{ "color", required_argument, NULL, KS_OPT_COLOR },       \
 	{ "strict", no_argument, NULL, KS_OPT_STRICT }
@@ -106,6 +111,12 @@ int ks_cli_option(struct ks_cli *cli, int opt);
 int ks_cli_when(const struct ks_cli *cli, const char *option, const char *arg,
 		struct ks_when *when);
 
+/* The argument of --by. -1 or an exit code. */
+int ks_cli_by(const struct ks_cli *cli, const char *arg, enum ks_by *ret_by);
+
+/* The argument of --measure. -1 or an exit code. */
+int ks_cli_measure(const struct ks_cli *cli, const char *arg, enum ks_measure *ret_measure);
+
 /* Takes the one file argument, where no option named it. -1 or an exit code. */
 int ks_cli_input(struct ks_cli *cli, int argc, char **argv);
 
@@ -118,6 +129,19 @@ int ks_cli_fail(const struct ks_cli *cli, int err, const struct ks_diag *diag);
 /* Opens what -k and -b ask for. *ret_resolver may be NULL. 0 or an exit code. */
 int ks_cli_resolver(struct ks_cli *cli, struct ks_resolver **ret_resolver);
 
+/* A long run for a person: a line on standard error where that is a terminal, and Ctrl-C. */
+struct ks_progress {
+	const char *what;
+	bool tty, shown;
+	struct timespec start, last;
+};
+
+void ks_cli_progress_start(struct ks_progress *progress, const char *what);
+
+/* To be called now and then; shown from the second second on. Non-zero: stop, Ctrl-C was hit. */
+int ks_cli_progress(void *progress, u64 done, u64 total);
+void ks_cli_progress_end(const struct ks_progress *progress);
+
 /* Analyses cli->input. 0 or an exit code. */
 int ks_cli_analyze(struct ks_cli *cli, enum ks_by by, struct ks_model **ret_model);
 
@@ -126,8 +150,10 @@ int ks_cli_frag(struct ks_cli *cli, struct ks_frag *ret_frag, struct ks_model **
 int ks_cli_leaks(struct ks_cli *cli, u64 min_age, bool stacks, struct ks_leaks *ret_leaks,
 		 struct ks_model **ret_model);
 
-/* The same with what happened when. */
-struct ks_timeline;
+/* The same, handing out every object. */
+int ks_cli_objects(struct ks_cli *cli, ks_object_fn *fn, void *ctx, struct ks_model **ret_model);
+
+/* The same over time. */
 int ks_cli_timeline(struct ks_cli *cli, struct ks_timeline **ret_timeline,
 		    struct ks_model **ret_model);
 
@@ -178,6 +204,7 @@ struct ks_static_model;
 int ks_cli_static_model(const struct ks_cli *cli, bool symbols, struct ks_static_model **ret_model);
 
 int ks_cmd_static(int argc, char **argv);
+int ks_cmd_kmap(int argc, char **argv);
 int ks_cmd_rings(int argc, char **argv);
 int ks_cmd_account(int argc, char **argv);
 int ks_cmd_report(int argc, char **argv);
@@ -188,6 +215,9 @@ int ks_cmd_check(int argc, char **argv);
 int ks_cmd_doctor(int argc, char **argv);
 int ks_cmd_leaks(int argc, char **argv);
 int ks_cmd_html(int argc, char **argv);
+int ks_cmd_diff(int argc, char **argv);
+int ks_cmd_gate(int argc, char **argv);
+int ks_cmd_export(int argc, char **argv);
 
 /* The ancestors' commands under their own names. */
 int ks_trace_analyze(int argc, char **argv);

@@ -41,22 +41,6 @@ static const char help[] =
 	"      --color WHEN         auto, always, never\n"
 	"  -h, --help               this text\n";
 
-static int parse_by(const struct ks_cli *cli, const char *arg, enum ks_by *ret_by)
-{
-	int by;
-
-	for (by = 0; by < KS_BYS; by++)
-		if (!strcmp(arg, ks_by_name((enum ks_by)by))) {
-			*ret_by = (enum ks_by)by;
-			return -1;
-		}
-	fprintf(stderr, "%s: --by '%s': choose one of", cli->command, arg);
-	for (by = 0; by < KS_BYS; by++)
-		fprintf(stderr, " %s", ks_by_name((enum ks_by)by));
-	fputc('\n', stderr);
-	return KS_EXIT_USAGE;
-}
-
 static int print_report(const struct ks_cli *cli, const struct ks_model *model)
 {
 	struct ks_strbuf text;
@@ -129,7 +113,7 @@ static int own_option(struct ks_cli *cli, int opt, enum ks_by *by, bool *frag)
 
 	switch (opt) {
 	case OPT_BY:
-		return parse_by(cli, optarg, by);
+		return ks_cli_by(cli, optarg, by);
 	case OPT_FRAG:
 		*frag = true;
 		return -1;

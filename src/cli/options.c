@@ -90,6 +90,31 @@ int ks_cli_when(const struct ks_cli *cli, const char *option, const char *arg, s
 	return -1;
 }
 
+int ks_cli_by(const struct ks_cli *cli, const char *arg, enum ks_by *ret_by)
+{
+	int by;
+
+	for (by = 0; by < KS_BYS; by++)
+		if (!strcmp(arg, ks_by_name((enum ks_by)by))) {
+			*ret_by = (enum ks_by)by;
+			return -1;
+		}
+	fprintf(stderr, "%s: --by '%s': choose one of", cli->command, arg);
+	for (by = 0; by < KS_BYS; by++)
+		fprintf(stderr, " %s", ks_by_name((enum ks_by)by));
+	fputc('\n', stderr);
+	return KS_EXIT_USAGE;
+}
+
+int ks_cli_measure(const struct ks_cli *cli, const char *arg, enum ks_measure *ret_measure)
+{
+	if (!ks_measure_parse(arg, ret_measure))
+		return -1;
+	return ks_cli_error(cli, KS_EXIT_USAGE,
+			    "--measure '%s': choose one of live waste objects peak total allocs",
+			    arg);
+}
+
 int ks_cli_option(struct ks_cli *cli, int opt)
 {
 	switch (opt) {

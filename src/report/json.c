@@ -2,6 +2,7 @@
 /* A streaming JSON writer. */
 #include "report/json.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "base/escape.h"
@@ -94,6 +95,21 @@ void ks_json_u64(struct ks_json *json, const char *key, u64 value)
 	ks_strbuf_printf(json->out, "%llu", (unsigned long long)value);
 }
 
+void ks_json_s64(struct ks_json *json, const char *key, s64 value)
+{
+	lead(json, key);
+	ks_strbuf_printf(json->out, "%lld", (long long)value);
+}
+
+void ks_json_double(struct ks_json *json, const char *key, double value)
+{
+	lead(json, key);
+	if (isfinite(value))
+		ks_strbuf_printf(json->out, "%.6g", value);
+	else
+		ks_strbuf_puts(json->out, "null");
+}
+
 void ks_json_bool(struct ks_json *json, const char *key, bool value)
 {
 	lead(json, key);
@@ -118,6 +134,12 @@ void ks_json_ratio(struct ks_json *json, const char *key, u64 part, u64 whole)
 	tenthousandths = (u64)((unsigned __int128)part * 10000 / whole);
 	ks_strbuf_printf(json->out, "%llu.%04llu", (unsigned long long)(tenthousandths / 10000),
 			 (unsigned long long)(tenthousandths % 10000));
+}
+
+void ks_json_raw(struct ks_json *json, const char *key, const struct ks_strbuf *text)
+{
+	lead(json, key);
+	ks_strbuf_add(json->out, ks_strbuf_str(text), text->len);
 }
 
 void ks_json_finish(struct ks_json *json)

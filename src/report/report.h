@@ -3,6 +3,8 @@
 #ifndef KS_REPORT_REPORT_H
 #define KS_REPORT_REPORT_H
 
+#include "analysis/budget.h"
+#include "analysis/diff.h"
 #include "analysis/model.h"
 #include "base/strbuf.h"
 #include "report/json.h"
@@ -63,6 +65,16 @@ void ks_render_leaks(const struct ks_model *model, const struct ks_leaks *leaks,
 		     struct ks_strbuf *out);
 void ks_render_leaks_json(const struct ks_model *model, const struct ks_leaks *leaks,
 			  struct ks_strbuf *out);
+
+/* "kmemscope diff". */
+void ks_render_diff(const struct ks_diff *diff, u64 top, struct ks_strbuf *out);
+void ks_render_diff_json(const struct ks_diff *diff, u64 top, struct ks_strbuf *out);
+void ks_render_diff_csv(const struct ks_diff *diff, u64 top, struct ks_strbuf *out);
+
+/* "kmemscope gate". */
+void ks_render_gate(const struct ks_gate *gate, struct ks_strbuf *out);
+void ks_render_gate_json(const struct ks_model *model, const struct ks_gate *gate,
+			 struct ks_strbuf *out);
 
 /* Capture quality, as every report ends with it; in JSON the members "quality" and "findings". */
 void ks_render_quality(const struct ks_model *model, struct ks_strbuf *out);

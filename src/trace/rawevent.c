@@ -166,12 +166,19 @@ static inline u32 find_gfp(struct ks_rawdec *dec, const struct ks_evformat *fmt,
 	return dec->gfp_cache[at].id;
 }
 
+/* An empty slot answers for the unknown task, which has no name. */
+static void forget_pid(struct ks_rawdec *dec, u32 slot)
+{
+	dec->pid_cache[slot].pid = KS_PID_UNKNOWN;
+	dec->pid_cache[slot].id = KS_NONE;
+}
+
 static void forget_pids(struct ks_rawdec *dec)
 {
 	u32 i;
 
 	for (i = 0; i < KS_PID_CACHE; i++)
-		dec->pid_cache[i].pid = KS_PID_UNKNOWN;
+		forget_pid(dec, i);
 }
 
 /* === Internals: decoding ================================================================== */
@@ -344,7 +351,7 @@ int ks_rawdec_set_comm(struct ks_rawdec *dec, u32 pid, const char *comm, size_t 
 	if (at == dec->pid_comms.len)
 		dec->pid_comms.len++;
 	dec->pid_comms.items[at] = id;
-	dec->pid_cache[pid % KS_PID_CACHE].pid = KS_PID_UNKNOWN;
+	forget_pid(dec, pid % KS_PID_CACHE);
 	return 0;
 }
 

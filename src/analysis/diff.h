@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: LGPL-2.1-only */
+/* Two captures compared, group by group: what is new, gone, grown or shrunk. */
+#ifndef KS_ANALYSIS_DIFF_H
+#define KS_ANALYSIS_DIFF_H
+
+#include "analysis/filter.h"
+#include "analysis/model.h"
+#include "base/diag.h"
+
+/* What is compared. */
+enum ks_measure {
+	KS_MEASURE_LIVE,
+	KS_MEASURE_WASTE,
+	KS_MEASURE_OBJECTS,
+	KS_MEASURE_PEAK,
+	KS_MEASURE_TOTAL,
+	KS_MEASURE_ALLOCS,
+	KS_MEASURES
+};
+
+/* "live", ... and back; -EINVAL. */
+const char *ks_measure_name(enum ks_measure measure);
+int ks_measure_parse(const char *name, enum ks_measure *ret_measure);
+u64 ks_measure_of(const struct ks_stat *stat, enum ks_measure measure);
+
+/*
+ * How the first capture is brought to the length of the second: not at all, or by the time or the
+ * number of allocations and frees that each of them covers.
+ */
+enum ks_normal { KS_NORMAL_NONE, KS_NORMAL_TIME, KS_NORMAL_EVENTS, KS_NORMALS };
+
+const char *ks_normal_name(enum ks_normal normal);
+int ks_normal_parse(const char *name, enum ks_normal *ret_normal);
+
+enum ks_change { KS_GROWN, KS_SHRUNK, KS_NEW, KS_GONE, KS_SAME, KS_CHANGES };
+
+const char *ks_change_name(enum ks_change change);
+
+/* Groups with equal labels are one row: namesakes, as far as two captures can tell. */
+struct ks_diff_row {
+	const char *label;
+	struct ks_stat a, b; /* as they are */
+	bool in_a, in_b;
+	u64 before, after; /* the measure; before is scaled */
+	enum ks_change change;
+};
+
+/* Labels are those of the models, which must outlive it. */
+struct ks_diff {
+	const struct ks_model *a, *b;
+	enum ks_measure measure;
+	enum ks_normal normal;
+	u64 size_a, size_b; /* before is multiplied by size_b / size_a; both 1 for none */
+	struct ks_diff_row total;
+	KS_VEC(struct ks_diff_row) rows; /* largest change first */
+	u64 changes[KS_CHANGES];	 /* how many rows of each kind */
+};
+
+/* The models are by the same key and of the same level, and were made with @filter. */
+int ks_diff_init(struct ks_diff *diff, const struct ks_model *a, const struct ks_model *b,
+		 const struct ks_filter *filter, enum ks_measure measure, enum ks_normal normal,
+		 struct ks_diag *diag);
+void ks_diff_deinit(struct ks_diff *diff);
+
+#endif

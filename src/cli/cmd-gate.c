@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* kmemscope gate: fails when a capture is over its budget, for automatic tests of a kernel. */
+#include "cli/cli.h"
+
+/* === Data ================================================================================= */
+
+static const char help[] =
+	"usage: kmemscope gate --budget FILE [OPTION...] CAPTURE\n"
+	"\n"
+	"Holds a capture against a budget and exits with 5 when it is exceeded. A rule of the\n"
+	"budget is a line such as 'module ext4 live 4M' or 'site * waste 64K'.\n"
+	"\n"
+	"      --budget FILE        the budget\n"
+	"  -f, --file FILE          the capture (or name it as an argument)\n"
+	"      --db-file FILE       the same, for a DB file\n"
+	"  -k, --kernel PATH        kernel tree, vmlinux, System.map or kallsyms for symbols\n"
+	"  -b, --start-branch DIR   only call sites in this directory or file of the tree\n"
+	"      --malloc             only kmalloc\n"
+	"      --cache              only kmem_cache\n"
+	"      --pages              the page allocator instead of the slab allocator\n"
+	"      --skip-helpers       blame kstrdup's allocations on its caller, by stack traces\n"
+	"      --helpers FILE       more functions to treat so, one a line\n"
+	"      --since T, --until T only this window: 415.2 as in the log, or +1.5 from its start\n"
+	"      --json               all numbers, for programs\n"
+	"      --strict             exit 4 when the capture lost events\n"
+	"      --no-pager           never use a pager\n"
+	"      --color WHEN         auto, always, never\n"
+	"  -h, --help               this text\n";
+
+/* === Internals ============================================================================ */
+
+static int judge(const struct ks_cli *cli, const struct ks_budget *budget,
+		 const struct ks_model *model)
+{
+	struct ks_diag diag = { 0 };
+	struct ks_strbuf text;
+	struct ks_gate gate;
+	int code, err = ks_gate_init(&gate, budget, model, &cli->filter, &diag);
+
+	if (err)
+		return ks_cli_fail(cli, err, &diag);
+	ks_strbuf_init(&text);
+	if (cli->json) {
+		ks_render_gate_json(model, &gate, &text);
+	} else {
+		ks_render_gate(&gate, &text);
+		ks_strbuf_puts(&text, "\n");
+		ks_render_quality(model, &text);
+	}
+	code = ks_cli_print(cli, &text);
+	ks_strbuf_deinit(&text);
+	if (!code && gate.exceeded)
+		code = ks_cli_error(cli, KS_EXIT_BUDGET, "%s: over budget in %llu of %zu checks",
+				    cli->input, (unsigned long long)gate.exceeded, gate.checks.len);
+	ks_gate_deinit(&gate);
+	return code;
+}
+
+static int run_gate(struct ks_cli *cli, const char *budget_path)
+{
+	struct ks_model *model = NULL;
+	struct ks_diag diag = { 0 };
+	struct ks_budget budget;
+	int code, err = ks_budget_load(&budget, budget_path, &diag);
+
+	if (err)
+		return ks_cli_fail(cli, err, &diag);
+	code = ks_cli_analyze(cli, KS_BY_SITE, &model);
+	if (!code)
+		code = judge(cli, &budget, model);
+	if (!code)
+		code = ks_cli_verdict(cli, model);
+	ks_model_free(model);
+	ks_budget_deinit(&budget);
+	return code;
+}
+
+/* === Public =============================================================================== */
+
+int ks_cmd_gate(int argc, char **argv)
+{
+	enum { OPT_BUDGET = KS_OPT_OWN };
+	static const struct option options[] = {
+		KS_LONG_COMMON,
+		KS_LONG_INPUT,
+		KS_LONG_FILTER,
+		{ "pages", no_argument, NULL, KS_OPT_PAGES },
+		{ "budget", required_argument, NULL, OPT_BUDGET },
+		{ NULL, 0, NULL, 0 },
+	};
+	struct ks_cli cli = { .command = argv[0], .help = help };
+	const char *budget = NULL;
+	int opt, code;
+
+	while ((opt = getopt_long(argc, argv, KS_SHORT_COMMON KS_SHORT_INPUT KS_SHORT_FILTER,
+				  options, NULL)) != -1) {
+		if (opt == OPT_BUDGET) {
+			budget = optarg;
+			continue;
+		}
+		code = ks_cli_option(&cli, opt);
+		if (code >= 0)
+			return code;
+	}
+	code = ks_cli_input(&cli, argc, argv);
+	if (code >= 0)
+		return code;
+	if (!budget)
+		return ks_cli_error(&cli, KS_EXIT_USAGE, "no budget given; name it with --budget");
+	return run_gate(&cli, budget);
+}

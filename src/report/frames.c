@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: LGPL-2.1-only
+/* The frames of a call site. */
+#include "report/frames.h"
+
+#include <string.h>
+
+/* === Internals ============================================================================ */
+
+/* Function and site are always shown; what is deeper than a sane tree is cut off above them. */
+static void push(struct ks_frames *frames, const char *s, size_t len)
+{
+	if (len && frames->len < KS_FRAMES_MAX)
+		frames->items[frames->len++] = (struct ks_frame){ s, len };
+}
+
+static void push_path(struct ks_frames *frames, const char *path)
+{
+	const char *slash = path;
+
+	while ((slash = strchr(slash, '/')) && frames->len < KS_FRAMES_MAX - 3)
+		push(frames, path, (size_t)(slash++ - path));
+	push(frames, path, strlen(path));
+}
+
+/* === Public =============================================================================== */
+
+struct ks_frames ks_frames_of(const struct ks_group *group)
+{
+	struct ks_frames frames = { .len = 0 };
+
+	if (*group->path)
+		push_path(&frames, group->path);
+	else if (*group->module)
+		push(&frames, group->module, strlen(group->module));
+	else
+		push(&frames, "kernel", strlen("kernel"));
+	push(&frames, group->func, strlen(group->func));
+	push(&frames, group->label, strlen(group->label));
+	return frames;
+}
