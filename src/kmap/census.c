@@ -133,10 +133,10 @@ static bool is_foreign(const struct ks_kmap_object *object, const struct ks_kmap
 static int add_accesses(struct ks_kmap_census *census, u32 site,
 			const struct ks_kmap_object *object, struct uses *uses)
 {
-	const struct ks_kmap_access *access = object->accesses;
-	const struct ks_kmap_access *end = access + object->nr_accesses;
+	size_t i;
 
-	for (; access < end; access++) {
+	for (i = 0; i < object->nr_accesses; i++) {
+		const struct ks_kmap_access *access = &object->accesses[i];
 		struct ks_kmap_edge *edge = find_edge(census, site, access->ip);
 		u64 both = ks_add_sat(access->reads, access->writes);
 
