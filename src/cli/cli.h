@@ -166,6 +166,9 @@ int ks_cli_print(const struct ks_cli *cli, const struct ks_strbuf *text);
 /* Writes a file ("-" = standard output); mode 0600. 0 or an exit code. */
 int ks_cli_write(const struct ks_cli *cli, const char *path, const struct ks_strbuf *text);
 
+/* Prints the capture quality alone, when the report went to a file. 0 or an exit code. */
+int ks_cli_print_quality(const struct ks_cli *cli, const struct ks_model *model);
+
 /* KS_EXIT_LOST if --strict was given and events were lost, else 0. */
 int ks_cli_verdict(const struct ks_cli *cli, const struct ks_model *model);
 
@@ -218,6 +221,8 @@ int ks_cmd_html(int argc, char **argv);
 int ks_cmd_diff(int argc, char **argv);
 int ks_cmd_gate(int argc, char **argv);
 int ks_cmd_export(int argc, char **argv);
+int ks_cmd_flame(int argc, char **argv);
+int ks_cmd_timeline(int argc, char **argv);
 
 /* The ancestors' commands under their own names. */
 int ks_trace_analyze(int argc, char **argv);

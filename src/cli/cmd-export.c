@@ -129,26 +129,13 @@ static void render(const struct wish *wish, const struct ks_model *model,
 	}
 }
 
-/* The quality goes to standard output where that is free; pprof and JSON hold it as well. */
-static int print_quality(const struct ks_cli *cli, const struct wish *wish,
-			 const struct ks_model *model)
-{
-	struct ks_strbuf text;
-	int code;
-
-	if (!strcmp(wish->output, "-"))
-		return 0;
-	ks_strbuf_init(&text);
-	ks_render_quality(model, &text);
-	code = ks_cli_print(cli, &text);
-	ks_strbuf_deinit(&text);
-	return code;
-}
-
-/* What every way ends with, once the file is written: frees the model. */
+/*
+ * What every way ends with, once the file is written: frees the model. The quality goes to standard
+ * output where that is free; pprof and JSON hold it as well.
+ */
 static int conclude(const struct ks_cli *cli, const struct wish *wish, struct ks_model *model)
 {
-	int code = print_quality(cli, wish, model);
+	int code = strcmp(wish->output, "-") ? ks_cli_print_quality(cli, model) : 0;
 
 	if (!code)
 		code = ks_cli_verdict(cli, model);

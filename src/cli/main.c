@@ -21,6 +21,8 @@ const struct ks_command ks_commands[] = {
 	{ "html", ks_cmd_html, "the report in one file, to open in a browser" },
 	{ "diff", ks_cmd_diff, "what changed between two captures" },
 	{ "export", ks_cmd_export, "a capture for pprof, speedscope, flame graphs, spreadsheets" },
+	{ "flame", ks_cmd_flame, "a flame graph of a capture, as SVG" },
+	{ "timeline", ks_cmd_timeline, "memory over time: table, SVG, PNG" },
 	{ "gate", ks_cmd_gate, "fail when a capture is over its budget" },
 	{ "check", ks_cmd_check, "validate captures; finish one whose recorder was killed" },
 	{ "doctor", ks_cmd_doctor, "what can be captured here, and what mends what cannot" },

@@ -116,3 +116,15 @@ int ks_cli_write(const struct ks_cli *cli, const char *path, const struct ks_str
 		err = ks_outfile_commit(&out, &diag);
 	return err ? ks_cli_fail(cli, err, &diag) : 0;
 }
+
+int ks_cli_print_quality(const struct ks_cli *cli, const struct ks_model *model)
+{
+	struct ks_strbuf text;
+	int code;
+
+	ks_strbuf_init(&text);
+	ks_render_quality(model, &text);
+	code = ks_cli_print(cli, &text);
+	ks_strbuf_deinit(&text);
+	return code;
+}

@@ -1,0 +1,73 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-only
+# Flame graphs: what the picture says, in its titles and in the widths of its frames, is the report's.
+. "$(dirname "$0")/lib.sh"
+: "${KMEMGEN:?the path of the generator}"
+
+"$KMEMGEN" --events 20000 --sites 40 --seed 6 --clean >log
+
+# Of an SVG: every frame's numbers against the report, its width against its share, and its place
+# inside its parent.
+judge() { # SVG REPORT.json MEMBER
+	python3 - "$@" <<-'PY'
+		import json, re, sys, xml.etree.ElementTree as tree
+		svg, report = tree.parse(sys.argv[1]).getroot(), json.load(open(sys.argv[2]))
+		member, ns = sys.argv[3], "{http://www.w3.org/2000/svg}"
+		frames = []
+		for g in svg.findall(ns + "g"):
+		    name, value = re.fullmatch(r"(.*): ([\d,]+)(?: bytes)?, .*%", g.find(ns + "title").text).groups()
+		    rect = {k: float(v) for k, v in g.find(ns + "rect").attrib.items() if k != "fill"}
+		    frames.append((name, int(value.replace(",", "")), rect))
+		root = frames[0]
+		assert root[0] == "all" and root[1] == report["total"][member], root
+		want = {r["site"]: r[member] for r in report["rows"] if r[member]}
+		got = {name: value for name, value, _ in frames if "+0x" in name}
+		assert got and all(want[name] == value for name, value in got.items()), "sites"
+		assert len(got) > 0.8 * len(want), (len(got), len(want))
+		scale = root[2]["width"] / root[1]
+		for name, value, rect in frames:
+		    assert abs(rect["width"] - value * scale) < 0.02, name
+		    assert rect["x"] >= root[2]["x"] - 0.01 and rect["x"] + rect["width"] <= root[2]["x"] + root[2]["width"] + 0.01
+		rows = {}
+		for name, _, rect in frames:
+		    rows.setdefault(rect["y"], []).append((rect["x"], rect["x"] + rect["width"], name))
+		for row in rows.values():
+		    row.sort()
+		    assert all(a[1] <= b[0] + 0.02 for a, b in zip(row, row[1:])), "frames overlap"
+	PY
+}
+"$KMEMSCOPE" report --json log >report.json
+for pair in live:live_bytes total:total_bytes waste:waste objects:live_objects allocs:allocs; do
+	"$KMEMSCOPE" flame --measure "${pair%:*}" log >flame.svg
+	check "${pair%:*}: frames are as wide as the report says" judge flame.svg report.json "${pair#*:}"
+done
+
+# Directories and files, in a tree of two files.
+mkdir -p tree/fs/ext4 tree/mm
+printf 'int f(int x) { return x + 1; }\n' >tree/fs/ext4/f.c
+printf 'int g(int x) { return x + 1; }\n' >tree/mm/g.c
+for file in fs/ext4/f mm/g; do cc -c tree/$file.c -o tree/$file.o; done
+cat >small.log <<'LOG'
+ x-1 [000] .... 1.000001: kmalloc: call_site=f+0x10/0x90 ptr=00000000a24afd00 bytes_req=96 bytes_alloc=128 gfp_flags=GFP_KERNEL
+ x-1 [000] .... 1.000002: kmalloc: call_site=g+0x10/0x90 ptr=00000000a24afe00 bytes_req=64 bytes_alloc=64 gfp_flags=GFP_KERNEL
+LOG
+"$KMEMSCOPE" flame -k tree small.log >flame.svg
+for frame in 'all: 192 bytes, 100.0 %' 'fs: 128 bytes, 66.7 %' 'fs/ext4: 128' 'fs/ext4/f.c: 128' 'f: 128' 'f+0x10: 128' 'mm/g.c: 64'; do
+	check "by directory: $frame" grep -qF "<title>$frame" flame.svg
+done
+check "to a file, with the quality on standard output" says '^capture quality' "$KMEMSCOPE" flame -o made.svg small.log
+check "which is the same picture" bash -c '"$0" flame small.log | cmp - made.svg' "$KMEMSCOPE"
+printf ' x-1 [000] .... 1.0: kmalloc: call_site=a<b>&"c"+0x1/0x2 ptr=00000000a24afd00 bytes_req=1 bytes_alloc=8 gfp_flags=GFP_KERNEL\n' >hostile
+check "names are escaped" bash -c '"$0" flame hostile | python3 -c "import sys, xml.dom.minidom; xml.dom.minidom.parse(sys.stdin)"' "$KMEMSCOPE"
+"$KMEMGEN" --events 20000 --sites 9000 --seed 7 >many.log
+check "what is too thin is counted" says '[0-9]+ frames are too thin' "$KMEMSCOPE" flame many.log
+check "losses are in the title" says 'the capture lost events' "$KMEMSCOPE" flame many.log
+check "nothing to draw is no error" says '>0 bytes in all<' "$KMEMSCOPE" flame --until +0 log
+check "an unknown measure" fails_saying 2 "measure 'x': choose one of" "$KMEMSCOPE" flame --measure x log
+if command -v chromium >/dev/null; then
+	timeout 120 chromium --headless --no-sandbox --disable-gpu --disable-dev-shm-usage --user-data-dir="$scratch/browser" --screenshot="$scratch/flame.png" "file://$scratch/made.svg" 2>/dev/null >&2
+	check "a browser draws it" [ -s flame.png ]
+else
+	skip "a browser draws it" "there is no chromium"
+fi
+done_testing
