@@ -84,10 +84,13 @@ echo
 echo "\$ kmemscope info $out/kmem.ksdb"
 "$kmemscope" info --no-pager $out/kmem.ksdb || exit
 
+"$kmemscope" html -o $out/report.html $out/kmem.ksdb || exit
+
 echo
 echo "demo: made in $PWD/$out:"
-(cd $out && du -h ${capture##*/} kmem.ksdb account.txt | sed 's/^/    /')
+(cd $out && du -h ${capture##*/} kmem.ksdb account.txt report.html | sed 's/^/    /')
 cat <<END
+demo: open $out/report.html in a browser: the whole report in one file
 demo: try next
     $kmemscope report --by cache $out/kmem.ksdb
     $kmemscope leaks --min-age 1 --top 10 $capture

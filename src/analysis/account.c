@@ -150,6 +150,16 @@ static bool is_named(const struct ks_intern *names, u32 id, const char *name)
 	return id != KS_NONE && !strcmp(ks_intern_get(names, id).s, name);
 }
 
+/* The function, or "function+0xoffset", with or without the module that follows. */
+static bool is_site(const struct ks_place *place, const char *site)
+{
+	size_t len = strlen(site);
+
+	return !strcmp(place->func, site) ||
+	       (!strncmp(place->label, site, len) &&
+		(!place->label[len] || !strncmp(place->label + len, " [", 2)));
+}
+
 /* === Public =============================================================================== */
 
 int ks_account_init(struct ks_account *acc, enum ks_by by, const struct ks_filter *filter,
@@ -230,7 +240,7 @@ int ks_account_passes_shape(struct ks_account *acc, const struct ks_group_key *k
 	place = ks_places_get(&acc->places, key->site);
 	if (!place)
 		return -ENOMEM;
-	if (filter->site && strcmp(place->func, filter->site) && strcmp(place->label, filter->site))
+	if (filter->site && !is_site(place, filter->site))
 		return 0;
 	return !filter->branch || place->in_branch;
 }

@@ -147,6 +147,8 @@ static int analyze_trace(const char *path, const char *db_path, const struct ks_
 	if (db_path)
 		err = ks_db_writer_new(db_path, &writer, diag);
 	engine.writer = writer;
+	engine.info = &trace->info;
+	trace->want_stacks = opts->want_stacks;
 	if (!err)
 		err = pump(trace, opts, &engine, diag);
 	if (!err && opts->observer && opts->observer->finish(opts->observer_ctx, &engine))

@@ -18,6 +18,7 @@ struct ks_analysis_opts {
 	struct ks_resolver *resolver;	    /* may be NULL */
 	const struct ks_helpers *helpers;   /* sites in these are marked; may be NULL */
 	bool skip_helpers;		    /* and blamed on their callers, by stack traces */
+	bool want_stacks;		    /* events with their stack traces, for an observer */
 	const struct ks_observer *observer; /* see analysis/engine.h; may be NULL */
 	void *observer_ctx;
 	/* Called now and then with how far along it is; total 0 = not known. Not 0: stop, -EINTR. */
@@ -33,7 +34,10 @@ int ks_analyze(const char *path, const struct ks_analysis_opts *opts, struct ks_
 int ks_analyze_frag(const char *path, const struct ks_analysis_opts *opts, struct ks_frag *ret_frag,
 		    struct ks_model **ret_model, struct ks_diag *diag);
 
-/* The same, with what lives at the end and is at least @min_age old. */
+/*
+ * The same, with what lives at the end and is at least @min_age old; by stack trace too where
+ * opts->want_stacks is set and the capture has them.
+ */
 int ks_analyze_leaks(const char *path, const struct ks_analysis_opts *opts, u64 min_age,
 		     struct ks_leaks *ret_leaks, struct ks_model **ret_model, struct ks_diag *diag);
 

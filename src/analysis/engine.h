@@ -27,7 +27,8 @@ struct ks_engine {
 	struct ks_db_writer *writer;	    /* gets every event; may be NULL; not owned */
 	const struct ks_observer *observer; /* may be NULL */
 	void *observer_ctx;
-	bool started; /* the time of the first event is known */
+	const struct ks_trace_info *info; /* of the capture that is being read */
+	bool started;			  /* the time of the first event is known */
 };
 
 int ks_engine_init(struct ks_engine *engine, const struct ks_analysis_opts *opts,

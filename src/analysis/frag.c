@@ -38,17 +38,19 @@ static struct ks_frag_row *size_row(struct gather *g, u64 size)
 	return &g->rows_of_size.items[at];
 }
 
-/*
- * Captures do not tell which node a CPU belongs to. On a machine of one node all are of node 0; on
- * others a request for node 0 may be counted wrongly, and one for any other is.
- */
-static void add_alloc(struct ks_frag_row *row, const struct ks_event *ev)
+/* Where the capture does not tell, all CPUs are taken to be of node 0. */
+static s32 node_of(const struct ks_trace_info *info, u32 cpu)
+{
+	return cpu < info->cpu_nodes.len ? info->cpu_nodes.items[cpu] : 0;
+}
+
+static void add_alloc(struct ks_frag_row *row, const struct ks_event *ev, bool cross)
 {
 	row->allocs++;
 	row->bytes_req += ev->bytes_req;
 	row->bytes_alloc += ev->bytes_alloc;
 	row->node_requests += ev->node >= 0;
-	row->cross_node += ev->node > 0;
+	row->cross_node += cross;
 }
 
 static void add_free(struct ks_frag_row *row, bool cross)
@@ -72,9 +74,10 @@ static int on_event(void *ctx, const struct ks_engine *engine, const struct ks_e
 		size = size_row(g, ev->bytes_alloc);
 		if (!site || !size)
 			return -ENOMEM;
-		add_alloc(site, ev);
-		add_alloc(size, ev);
-		add_alloc(&g->frag->total, ev);
+		cross = ev->node >= 0 && ev->node != node_of(engine->info, ev->cpu);
+		add_alloc(site, ev, cross);
+		add_alloc(size, ev, cross);
+		add_alloc(&g->frag->total, ev, cross);
 	}
 	if (match->op != KS_OP_FREE)
 		return 0;

@@ -133,6 +133,8 @@ struct ks_leak {
 	u64 objects, bytes, bytes_req;
 	u64 oldest, youngest, age_sum; /* ages at the end of the capture, in units of its clock */
 	u64 allocs, frees, implied_frees; /* of the site, in all */
+	const char **frames;		  /* of the stack trace, innermost first */
+	size_t frames_len;		  /* 0: by site alone */
 };
 
 struct ks_leaks {

@@ -10,7 +10,7 @@
 
 /* === Data ================================================================================= */
 
-/* What the groups of an object were: the live table holds the site only. */
+/* What the groups of an object were: the live table holds the site only. KS_NONE: no such group. */
 struct groups {
 	u32 of[KS_TL_DIMS];
 };
@@ -20,17 +20,27 @@ struct last_links {
 	u32 link[KS_TL_DIMS];
 };
 
-enum { FRAME_SHIFT = 12, FIRST_WIDTH = 1000 };
+enum { PAGE_SHIFT = 12, FIRST_WIDTH = 1000 };
+
+/* The groupings that an account numbers for us: all but stacks. */
+enum { KEYED_DIMS = KS_TL_STACK };
+
+static const enum ks_by by_of_dim[KEYED_DIMS] = {
+	[KS_TL_SITE] = KS_BY_SITE, [KS_TL_CACHE] = KS_BY_CACHE, [KS_TL_SIZE] = KS_BY_SIZE,
+	[KS_TL_COMM] = KS_BY_COMM, [KS_TL_CPU] = KS_BY_CPU,
+};
 
 struct gather {
 	struct ks_timeline *tl;
 	enum ks_level level;
-	struct ks_account keys[KS_TL_DIMS]; /* only number and label the groups */
+	struct ks_account keys[KEYED_DIMS]; /* only number and label the groups */
+	struct ks_map64 stacks;		    /* site's track << 32 | stack, numbered as tracks */
 	bool ready;
 	KS_VEC(struct groups) in_slot;
 	struct ks_map64 link_numbers;
 	KS_VEC(struct last_links) last; /* by track of the site */
 	u32 bucket;			/* of the latest event: time does not go back here */
+	size_t cells;			/* of all tracks */
 	u64 live_bytes, peak_bytes;
 	u32 peak; /* number of the latest peak of the whole; from 1 on */
 };
@@ -43,14 +53,30 @@ static int prepare(struct gather *g, const struct ks_engine *engine)
 	const struct ks_account *acc = &engine->account;
 	int dim;
 
-	for (dim = 0; dim < KS_TL_DIMS; dim++)
-		if (ks_account_init(&g->keys[dim], ks_tl_by((enum ks_tl_dim)dim), &everything,
-				    acc->names, NULL))
+	for (dim = 0; dim < KEYED_DIMS; dim++)
+		if (ks_account_init(&g->keys[dim], by_of_dim[dim], &everything, acc->names, NULL))
 			return -ENOMEM;
 	g->tl->first_ts = engine->matcher.first_ts;
 	g->tl->width = FIRST_WIDTH;
 	g->tl->buckets = 1;
 	g->ready = true;
+	return 0;
+}
+
+/* Where no event so far had a stack there are none; later, to have none is a group too. */
+static int stack_of_event(struct gather *g, const struct ks_event *ev, struct groups *groups)
+{
+	u32 *number = &groups->of[KS_TL_STACK];
+
+	*number = KS_NONE;
+	if (ev->stack == KS_NONE && !g->stacks.keys.len)
+		return 0;
+	*number = ks_map64_add(&g->stacks, (u64)groups->of[KS_TL_SITE] << 32 | ev->stack);
+	if (*number == KS_NONE)
+		return -ENOMEM;
+	if (*number == g->tl->by[KS_TL_STACK].items.len &&
+	    !ks_vec_push(&g->tl->by[KS_TL_STACK].items))
+		return -ENOMEM;
 	return 0;
 }
 
@@ -66,7 +92,7 @@ static int groups_of_event(struct gather *g, const struct ks_event *ev, struct g
 	};
 	int dim;
 
-	for (dim = 0; dim < KS_TL_DIMS; dim++) {
+	for (dim = 0; dim < KEYED_DIMS; dim++) {
 		u32 group = ks_account_group(&g->keys[dim], &key);
 
 		if (group == KS_NONE)
@@ -76,7 +102,7 @@ static int groups_of_event(struct gather *g, const struct ks_event *ev, struct g
 				return -ENOMEM;
 		ret->of[dim] = group;
 	}
-	return 0;
+	return stack_of_event(g, ev, ret);
 }
 
 static struct ks_tl_link *find_link(struct gather *g, const struct groups *groups, int dim)
@@ -111,7 +137,7 @@ static int count_links(struct gather *g, const struct groups *groups, u64 bytes)
 {
 	int dim;
 
-	for (dim = KS_TL_SITE + 1; dim < KS_TL_DIMS; dim++) {
+	for (dim = KS_TL_SITE + 1; dim < KEYED_DIMS; dim++) {
 		struct ks_tl_link *link = find_link(g, groups, dim);
 
 		if (!link)
@@ -129,8 +155,9 @@ static void advance(struct gather *g, u64 ts)
 	struct ks_timeline *tl = g->tl;
 	u64 bucket = ts > tl->first_ts ? (ts - tl->first_ts) / tl->width : 0;
 
-	while (bucket >= KS_TL_MAX_BUCKETS) {
-		ks_timeline_halve(tl);
+	while (unlikely(bucket >= KS_TL_MAX_BUCKETS ||
+			(g->cells > KS_TL_MAX_CELLS && tl->buckets > 1))) {
+		g->cells = ks_timeline_halve(tl);
 		bucket /= 2;
 		g->bucket /= 2;
 	}
@@ -150,6 +177,7 @@ static struct ks_cell *cell_now(struct gather *g, struct ks_track *track)
 	cell = ks_vec_push(&track->cells);
 	if (!cell)
 		return NULL;
+	g->cells++;
 	cell->bucket = g->bucket;
 	cell->peak_bytes = track->live_bytes;
 	return cell;
@@ -189,6 +217,14 @@ static int track_alloc(struct gather *g, struct ks_track *track, const struct ks
 	track->live_bytes += ev->bytes_alloc;
 	cell->peak_bytes = ks_max(cell->peak_bytes, track->live_bytes);
 	return 0;
+}
+
+/* The track of an object in a grouping; NULL: it has none there. */
+static struct ks_track *track_of(struct gather *g, const struct groups *groups, int dim)
+{
+	u32 number = groups->of[dim];
+
+	return number == KS_NONE ? NULL : &g->tl->by[dim].items.items[number];
 }
 
 /* The end of an object. */
@@ -231,7 +267,8 @@ static int on_alloc(struct gather *g, const struct ks_event *ev, const struct ks
 	if (!err)
 		err = count_links(g, &groups, ev->bytes_alloc);
 	for (dim = 0; dim < KS_TL_DIMS && !err; dim++)
-		err = track_alloc(g, &g->tl->by[dim].items.items[groups.of[dim]], ev, unpaired);
+		if (track_of(g, &groups, dim))
+			err = track_alloc(g, track_of(g, &groups, dim), ev, unpaired);
 	if (!err)
 		err = track_alloc(g, &g->tl->total, ev, unpaired);
 	if (err || unpaired)
@@ -265,7 +302,8 @@ static int on_end(struct gather *g, const struct ks_event *ev, const struct ks_m
 
 	err = track_end(g, &g->tl->total, &end);
 	for (dim = 0; dim < KS_TL_DIMS && !err; dim++)
-		err = track_end(g, &g->tl->by[dim].items.items[groups->of[dim]], &end);
+		if (track_of(g, groups, dim))
+			err = track_end(g, track_of(g, groups, dim), &end);
 	g->live_bytes -= obj->bytes_alloc;
 	if (!err && !end.implied) {
 		struct ks_tl_count *count = &ends->by_life[ks_tl_size_class(obj->bytes_alloc)]
@@ -329,6 +367,43 @@ static int label_sites(struct gather *g, struct ks_places *places)
 	return 0;
 }
 
+static int label_stack(struct gather *g, const struct ks_engine *engine, struct ks_places *places,
+		       u64 key, struct ks_track *track)
+{
+	const u32 *sites = ks_names_stack(engine->account.names, (u32)key, &track->frames_len);
+	struct ks_arena *arena = &g->tl->arena;
+	size_t i;
+
+	track->site = (u32)(key >> 32);
+	track->label = g->tl->by[KS_TL_SITE].items.items[track->site].label;
+	track->func = track->module = track->path = "";
+	track->frames = ks_arena_alloc(arena, (track->frames_len + 1) * sizeof(*track->frames));
+	if (!track->frames)
+		return -ENOMEM;
+	for (i = 0; i < track->frames_len; i++) {
+		const struct ks_place *place = ks_places_get(places, sites[i]);
+
+		if (place)
+			track->frames[i] =
+				ks_arena_strndup(arena, place->label, strlen(place->label));
+		if (!place || !track->frames[i])
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+static int label_stacks(struct gather *g, struct ks_engine *engine)
+{
+	struct ks_tracks *tracks = &g->tl->by[KS_TL_STACK];
+	size_t i;
+
+	for (i = 0; i < tracks->items.len; i++)
+		if (label_stack(g, engine, &engine->account.places, g->stacks.keys.items[i],
+				&tracks->items.items[i]))
+			return -ENOMEM;
+	return 0;
+}
+
 static int label_tracks(struct gather *g, struct ks_places *places)
 {
 	size_t i;
@@ -336,7 +411,7 @@ static int label_tracks(struct gather *g, struct ks_places *places)
 
 	g->tl->total.label = "all";
 	g->tl->total.func = g->tl->total.module = g->tl->total.path = "";
-	for (dim = KS_TL_SITE + 1; dim < KS_TL_DIMS; dim++) {
+	for (dim = KS_TL_SITE + 1; dim < KEYED_DIMS; dim++) {
 		for (i = 0; i < g->tl->by[dim].items.len; i++) {
 			struct ks_track *track = &g->tl->by[dim].items.items[i];
 
@@ -378,39 +453,40 @@ static void keep_object(struct ks_track *track, const struct ks_obj *obj, u32 bu
 	cell->kept_bytes += obj->bytes_alloc;
 }
 
-/* What lives at the end goes to the cells that it was born in; sizes learn how many frames it holds. */
+/* What lives at the end goes to the cells that it was born in; sizes learn how many pages it holds. */
 static int keep_living(struct gather *g, const struct ks_engine *engine)
 {
 	const struct ks_matcher *m = &engine->matcher;
 	const struct ks_live *live = &m->live[g->level];
 	u64 until = ks_min(m->last_ts, engine->account.until), end;
-	struct ks_map64 frames;
+	struct ks_map64 pages;
 	int dim, err = 0;
 	size_t i;
 
-	if (ks_map64_init(&frames))
+	if (ks_map64_init(&pages))
 		return -ENOMEM;
 	end = until - ks_min(until, m->first_ts);
 	for (i = 0; i < live->objs.len && !err; i++) {
 		const struct ks_obj *obj = &live->objs.items[i];
 		u64 born = ks_obj_ts(obj), age = end > born ? end - born : 0;
 		u32 bucket = (u32)ks_min(born / g->tl->width, (u64)g->tl->buckets - 1);
-		size_t known = frames.keys.len;
+		size_t known = pages.keys.len;
 
 		if (obj->kind == KS_OBJ_DEAD || !obj->counted)
 			continue;
-		if (ks_map64_add(&frames, obj->ptr >> FRAME_SHIFT) == KS_NONE)
+		if (ks_map64_add(&pages, obj->ptr >> PAGE_SHIFT) == KS_NONE)
 			err = -ENOMEM;
 		keep_object(&g->tl->total, obj, bucket, age);
 		for (dim = 0; dim < KS_TL_DIMS; dim++) {
-			struct ks_track *track =
-				&g->tl->by[dim].items.items[g->in_slot.items[i].of[dim]];
+			struct ks_track *track = track_of(g, &g->in_slot.items[i], dim);
 
+			if (!track)
+				continue;
 			keep_object(track, obj, bucket, age);
-			track->frames += dim == KS_TL_SIZE && frames.keys.len > known;
+			track->pages_held += dim == KS_TL_SIZE && pages.keys.len > known;
 		}
 	}
-	ks_map64_deinit(&frames);
+	ks_map64_deinit(&pages);
 	return err;
 }
 
@@ -426,7 +502,7 @@ static int finish(void *ctx, struct ks_engine *engine)
 	for (dim = 0; dim < KS_TL_DIMS; dim++)
 		for (i = 0; i < g->tl->by[dim].items.len; i++)
 			keep_peak(g, &g->tl->by[dim].items.items[i]);
-	if (label_tracks(g, &engine->account.places))
+	if (label_tracks(g, &engine->account.places) || label_stacks(g, engine))
 		return -ENOMEM;
 	return keep_living(g, engine);
 }
@@ -444,13 +520,14 @@ int ks_analyze_timeline(const char *path, const struct ks_analysis_opts *opts,
 	int dim, err = -ENOMEM;
 
 	with.by = KS_BY_SITE;
+	with.want_stacks = true;
 	with.observer = &observer;
 	with.observer_ctx = &g;
 	g.tl = calloc(1, sizeof(*g.tl));
 	if (g.tl) {
 		ks_arena_init(&g.tl->arena);
 		g.tl->ends = calloc(KS_TL_MAX_BUCKETS, sizeof(*g.tl->ends));
-		if (g.tl->ends && !ks_map64_init(&g.link_numbers))
+		if (g.tl->ends && !ks_map64_init(&g.link_numbers) && !ks_map64_init(&g.stacks))
 			err = ks_analyze(path, &with, ret_model, diag);
 		else
 			ks_diag_nomem(diag, "adding up over time");
@@ -461,10 +538,11 @@ int ks_analyze_timeline(const char *path, const struct ks_analysis_opts *opts,
 		g.tl->has_time = strcmp((*ret_model)->clock, "none") != 0;
 		*ret_timeline = g.tl;
 	}
-	for (dim = 0; dim < KS_TL_DIMS; dim++)
+	for (dim = 0; dim < KEYED_DIMS; dim++)
 		if (g.ready)
 			ks_account_deinit(&g.keys[dim]);
 	ks_map64_deinit(&g.link_numbers);
+	ks_map64_deinit(&g.stacks);
 	ks_vec_free(&g.in_slot);
 	ks_vec_free(&g.last);
 	return err;

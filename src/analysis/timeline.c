@@ -17,26 +17,7 @@ static const u64 life_edges[KS_TL_LIVES - 1] = {
 
 /* === Internals ============================================================================ */
 
-static void add_cell(struct ks_cell *to, const struct ks_cell *from)
-{
-	to->allocs += from->allocs;
-	to->unpaired += from->unpaired;
-	to->frees += from->frees;
-	to->implied += from->implied;
-	to->temporary += from->temporary;
-	to->cross_cpu += from->cross_cpu;
-	to->kept += from->kept;
-	to->bytes += from->bytes;
-	to->req += from->req;
-	to->ended_bytes += from->ended_bytes;
-	to->ended_req += from->ended_req;
-	to->temporary_bytes += from->temporary_bytes;
-	to->kept_bytes += from->kept_bytes;
-	to->life_sum += from->life_sum;
-	to->peak_bytes = ks_max(to->peak_bytes, from->peak_bytes);
-}
-
-static void halve_track(struct ks_track *track)
+static size_t halve_track(struct ks_track *track)
 {
 	struct ks_cell *cells = track->cells.items;
 	size_t from, to = 0;
@@ -45,13 +26,14 @@ static void halve_track(struct ks_track *track)
 		u32 bucket = cells[from].bucket / 2;
 
 		if (to && cells[to - 1].bucket == bucket) {
-			add_cell(&cells[to - 1], &cells[from]);
+			ks_cell_add(&cells[to - 1], &cells[from]);
 			continue;
 		}
 		cells[to] = cells[from];
 		cells[to++].bucket = bucket;
 	}
 	track->cells.len = to;
+	return to;
 }
 
 static void add_ends(struct ks_tl_ends *to, const struct ks_tl_ends *from)
@@ -91,14 +73,33 @@ static void deinit_track(struct ks_track *track)
 
 /* === Public =============================================================================== */
 
-enum ks_by ks_tl_by(enum ks_tl_dim dim)
+const char *ks_tl_dim_name(enum ks_tl_dim dim)
 {
-	static const enum ks_by bys[KS_TL_DIMS] = {
-		[KS_TL_SITE] = KS_BY_SITE, [KS_TL_CACHE] = KS_BY_CACHE, [KS_TL_SIZE] = KS_BY_SIZE,
-		[KS_TL_COMM] = KS_BY_COMM, [KS_TL_CPU] = KS_BY_CPU,
+	static const char *const names[KS_TL_DIMS] = {
+		[KS_TL_SITE] = "site", [KS_TL_CACHE] = "cache", [KS_TL_SIZE] = "size",
+		[KS_TL_COMM] = "comm", [KS_TL_CPU] = "cpu",	[KS_TL_STACK] = "stack",
 	};
 
-	return bys[dim];
+	return names[dim];
+}
+
+void ks_cell_add(struct ks_cell *to, const struct ks_cell *from)
+{
+	to->allocs += from->allocs;
+	to->unpaired += from->unpaired;
+	to->frees += from->frees;
+	to->implied += from->implied;
+	to->temporary += from->temporary;
+	to->cross_cpu += from->cross_cpu;
+	to->kept += from->kept;
+	to->bytes += from->bytes;
+	to->req += from->req;
+	to->ended_bytes += from->ended_bytes;
+	to->ended_req += from->ended_req;
+	to->temporary_bytes += from->temporary_bytes;
+	to->kept_bytes += from->kept_bytes;
+	to->life_sum += from->life_sum;
+	to->peak_bytes = ks_max(to->peak_bytes, from->peak_bytes);
 }
 
 unsigned int ks_tl_size_class(u64 bytes)
@@ -129,28 +130,17 @@ u64 ks_tl_life_edge(unsigned int life_class)
 	return life_class < KS_TL_LIVES - 1 ? life_edges[life_class] : UINT64_MAX;
 }
 
-void ks_timeline_halve(struct ks_timeline *tl)
+size_t ks_timeline_halve(struct ks_timeline *tl)
 {
-	size_t i;
+	size_t cells = halve_track(&tl->total), i;
 	int dim;
 
-	halve_track(&tl->total);
 	for (dim = 0; dim < KS_TL_DIMS; dim++)
 		for (i = 0; i < tl->by[dim].items.len; i++)
-			halve_track(&tl->by[dim].items.items[i]);
+			cells += halve_track(&tl->by[dim].items.items[i]);
 	halve_ends(tl);
 	tl->buckets = (tl->buckets + 1) / 2;
 	tl->width *= 2;
-}
-
-size_t ks_timeline_cells(const struct ks_timeline *tl)
-{
-	size_t cells = tl->total.cells.len, i;
-	int dim;
-
-	for (dim = 0; dim < KS_TL_DIMS; dim++)
-		for (i = 0; i < tl->by[dim].items.len; i++)
-			cells += tl->by[dim].items.items[i].cells.len;
 	return cells;
 }
 

@@ -6,7 +6,8 @@
  * a range is the greatest of its cells' peaks and of what lived where it begins.
  *
  * Buckets begin small and are merged in pairs whenever there are too many, so the length of the
- * capture need not be known before. Memory grows with groups x buckets, never with events.
+ * capture need not be known before. Memory grows with groups, never with events: where buckets by groups
+ * would be too many cells, there are fewer buckets.
  */
 #ifndef KS_ANALYSIS_TIMELINE_H
 #define KS_ANALYSIS_TIMELINE_H
@@ -17,8 +18,9 @@
 struct ks_analysis_opts;
 
 enum {
-	KS_TL_MAX_BUCKETS = 240, /* even; a finished timeline has at least half as many */
-	KS_TL_SIZES = 24,	 /* classes of bytes allocated: up to 8, 16, 32, ... */
+	KS_TL_MAX_BUCKETS = 240,  /* even */
+	KS_TL_MAX_CELLS = 250000, /* of all tracks: where there are more, buckets are merged */
+	KS_TL_SIZES = 24,	  /* classes of bytes allocated: up to 8, 16, 32, ... */
 	KS_TL_LIVES = 24, /* classes of lifetime: below 1 us, 2.2, 4.6, 10, ...: 3 a decade */
 	KS_TL_CPUS = 64,  /* the last stands for itself and all above */
 };
@@ -26,10 +28,19 @@ enum {
 /* An object that a free ends sooner than this is temporary. */
 #define KS_TL_TEMPORARY_NS 1000000ull
 
-/* The groupings of a timeline. */
-enum ks_tl_dim { KS_TL_SITE, KS_TL_CACHE, KS_TL_SIZE, KS_TL_COMM, KS_TL_CPU, KS_TL_DIMS };
+/* The groupings of a timeline. Stacks, each of one site, are there where the capture has them. */
+enum ks_tl_dim {
+	KS_TL_SITE,
+	KS_TL_CACHE,
+	KS_TL_SIZE,
+	KS_TL_COMM,
+	KS_TL_CPU,
+	KS_TL_STACK,
+	KS_TL_DIMS
+};
 
-enum ks_by ks_tl_by(enum ks_tl_dim dim);
+/* "site", "cache", ... */
+const char *ks_tl_dim_name(enum ks_tl_dim dim);
 
 /* What happened to the objects of one group in one bucket. */
 struct ks_cell {
@@ -49,23 +60,29 @@ struct ks_cell {
 	u64 peak_bytes; /* the most that lived at once, from the bucket's beginning on */
 };
 
+/* Adds up two cells; of the peaks it takes the greater. */
+void ks_cell_add(struct ks_cell *to, const struct ks_cell *from);
+
 /* One group over time. Buckets without a cell had no event; cells are in order. */
 struct ks_track {
 	const char *label;
 	const char *func, *module, *path; /* sites only, else "" */
+	const char **frames;		  /* stacks only: innermost first */
+	size_t frames_len;
+	u32 site; /* stacks only: the number of the site's track */
 	KS_VEC(struct ks_cell) cells;
 	u64 live_bytes;		       /* at the end */
 	u64 at_peak_bytes;	       /* when the whole was at its peak */
 	u64 oldest, youngest, age_sum; /* of what lives at the end */
-	u64 frames;    /* sizes only: 4 KiB frames that hold what lives at the end */
-	u32 peak_seen; /* while gathering: the peak that at_peak_bytes is of */
+	u64 pages_held;		       /* sizes only: 4 KiB pages that hold what lives at the end */
+	u32 peak_seen;		       /* while gathering: the peak that at_peak_bytes is of */
 };
 
 struct ks_tracks {
 	KS_VEC(struct ks_track) items;
 };
 
-/* How many allocations of a site belong to a group of another grouping. */
+/* How many allocations of a site belong to a group of another grouping, but for stacks. */
 struct ks_tl_link {
 	u32 site, group; /* numbers of tracks */
 	enum ks_tl_dim dim;
@@ -100,11 +117,8 @@ unsigned int ks_tl_life_class(u64 ns);
 u64 ks_tl_size_edge(unsigned int size_class);
 u64 ks_tl_life_edge(unsigned int life_class);
 
-/* Merges buckets in pairs: half as many, twice as wide. */
-void ks_timeline_halve(struct ks_timeline *timeline);
-
-/* Cells of all tracks, for those who must bound what they write. */
-size_t ks_timeline_cells(const struct ks_timeline *timeline);
+/* Merges buckets in pairs: half as many, twice as wide. Returns how many cells are left. */
+size_t ks_timeline_halve(struct ks_timeline *timeline);
 
 /* ks_analyze() by site of opts->level, with the timeline as well. */
 int ks_analyze_timeline(const char *path, const struct ks_analysis_opts *opts,

@@ -3,6 +3,7 @@
 #include "base/num.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* Digits from *@s on; *@s is left at the first other character. -EINVAL when there is no digit. */
@@ -73,4 +74,22 @@ int ks_parse_time(const char *s, u64 *ret_ns)
 		return 0;
 	}
 	return -EINVAL;
+}
+
+bool ks_next_range(const char **list, u32 *ret_first, u32 *ret_last)
+{
+	unsigned long first, last;
+	char *p;
+
+	if (**list < '0' || **list > '9')
+		return false;
+	last = first = strtoul(*list, &p, 10);
+	if (*p == '-' && p[1] >= '0' && p[1] <= '9')
+		last = strtoul(p + 1, &p, 10);
+	if (last < first || last > UINT16_MAX)
+		return false;
+	*ret_first = (u32)first;
+	*ret_last = (u32)last;
+	*list = *p == ',' ? p + 1 : p;
+	return true;
 }

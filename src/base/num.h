@@ -11,6 +11,11 @@ int ks_parse_u64(const char *s, u64 *ret_value);
 /* Seconds with up to nine decimals, or a number with ns, us, ms, s, m, h; into nanoseconds. */
 int ks_parse_time(const char *s, u64 *ret_ns);
 
+/*
+ * The next range of a list as the kernel prints CPUs: "0-3,8". False at its end, or where it is none.
+ */
+bool ks_next_range(const char **list, u32 *ret_first, u32 *ret_last);
+
 static inline u64 ks_add_sat(u64 a, u64 b)
 {
 	u64 sum;

@@ -21,7 +21,7 @@ void ks_strbuf_deinit(struct ks_strbuf *sb)
 
 void ks_strbuf_add(struct ks_strbuf *sb, const void *data, size_t len)
 {
-	if (sb->failed)
+	if (sb->failed || !len) /* nothing may come as NULL */
 		return;
 	if (unlikely(len >= SIZE_MAX - sb->len - 1 ||
 		     (sb->len + len + 1 > sb->cap &&

@@ -10,6 +10,8 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "base/num.h"
+
 /* === Internals ============================================================================ */
 
 static int add_ftrace_formats(const struct ks_tracefs *tfs, struct ks_td_meta *meta)
@@ -63,6 +65,37 @@ static void add_kallsyms(struct ks_td_meta *meta)
 			return;
 	}
 	meta->kallsyms.len = 0;
+}
+
+/* The node of each CPU. Without NUMA there are no files, and the table stays empty. */
+static int add_nodes(struct ks_td_meta *meta)
+{
+	char path[96];
+	u32 node;
+
+	for (node = 0; node < 1024; node++) {
+		struct ks_strbuf text;
+		const char *list;
+		u32 first, last;
+		int err = 0;
+
+		snprintf(path, sizeof(path), "/sys/devices/system/node/node%u/cpulist", node);
+		ks_strbuf_init(&text);
+		if (ks_slurp(path, &text)) {
+			ks_strbuf_deinit(&text);
+			continue;
+		}
+		for (list = ks_strbuf_str(&text); !err && ks_next_range(&list, &first, &last);) {
+			while (meta->nodes.items.len <= last && !err)
+				err = ks_vec_push(&meta->nodes.items) ? 0 : -ENOMEM;
+			for (; first <= last && !err; first++)
+				meta->nodes.items.items[first] = node;
+		}
+		ks_strbuf_deinit(&text);
+		if (err)
+			return err;
+	}
+	return 0;
 }
 
 static int parse_cmdline(struct ks_cmdlines *cmd, const char *line, size_t len)
@@ -155,6 +188,8 @@ int ks_machine_describe(const struct ks_tracefs *tfs, const char *const *events,
 	if (err)
 		return err;
 	add_kallsyms(meta);
+	if (add_nodes(meta))
+		return ks_diag_nomem(diag, "reading the list of nodes");
 	if (ks_tracefs_read(tfs, "printk_formats", &meta->printk, NULL))
 		meta->printk.len = 0;
 	if (!uname(&uts))

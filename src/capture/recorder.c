@@ -461,7 +461,7 @@ static int name_self(struct ks_recorder *rec)
 					      ? &rec->readers[i].tid
 					      : &rec->workers[i - rec->readers_len].tid;
 
-		tid = ks_vec_push(&rec->meta.self);
+		tid = ks_vec_push(&rec->meta.self.items);
 		if (!tid)
 			return -ENOMEM;
 		if (i + 1 == count) {

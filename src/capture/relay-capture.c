@@ -212,10 +212,12 @@ static int convert_events(struct ks_trace *trace, struct sink *sinks, u32 cpus, 
 
 bool ks_relay_available(const char *relay_dir)
 {
-	char path[4096];
+	char cpu0[4096], enabled[4096];
 
-	snprintf(path, sizeof(path), "%s/cpu0", relay_dir);
-	return !access(path, R_OK);
+	/* The files of the processors may be there only once it was enabled. */
+	snprintf(cpu0, sizeof(cpu0), "%s/cpu0", relay_dir);
+	snprintf(enabled, sizeof(enabled), "%s/enabled", relay_dir);
+	return !access(cpu0, R_OK) || !access(enabled, W_OK);
 }
 
 int ks_relay_capture_start(const char *relay_dir, const char *out_dir,
@@ -231,6 +233,9 @@ int ks_relay_capture_start(const char *relay_dir, const char *out_dir,
 	capture->copiers = calloc((size_t)cpus, sizeof(*capture->copiers));
 	if (!capture->relay_dir || !capture->copiers)
 		err = ks_diag_nomem(diag, "recording");
+	/* First, as it makes the files; a kernel without the switch is always on. */
+	if (!err)
+		set_enabled(relay_dir, "1");
 	for (i = 0; i < cpus && !err; i++) {
 		char path[4096];
 
@@ -238,8 +243,6 @@ int ks_relay_capture_start(const char *relay_dir, const char *out_dir,
 		if (!access(path, F_OK))
 			err = open_copier(capture, out_dir, (u32)i, diag);
 	}
-	if (!err)
-		set_enabled(relay_dir, "1"); /* a kernel without the file is always on */
 	for (i = 0; i < (long)capture->len && !err; i++) {
 		struct copier *c = &capture->copiers[i];
 

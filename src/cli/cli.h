@@ -4,6 +4,7 @@
 #define KS_CLI_CLI_H
 
 #include <getopt.h>
+#include <time.h>
 
 #include "analysis/analysis.h"
 #include "analysis/objects.h"
@@ -128,12 +129,25 @@ int ks_cli_fail(const struct ks_cli *cli, int err, const struct ks_diag *diag);
 /* Opens what -k and -b ask for. *ret_resolver may be NULL. 0 or an exit code. */
 int ks_cli_resolver(struct ks_cli *cli, struct ks_resolver **ret_resolver);
 
+/* A long run for a person: a line on standard error where that is a terminal, and Ctrl-C. */
+struct ks_progress {
+	const char *what;
+	bool tty, shown;
+	struct timespec start, last;
+};
+
+void ks_cli_progress_start(struct ks_progress *progress, const char *what);
+
+/* To be called now and then; shown from the second second on. Non-zero: stop, Ctrl-C was hit. */
+int ks_cli_progress(void *progress, u64 done, u64 total);
+void ks_cli_progress_end(const struct ks_progress *progress);
+
 /* Analyses cli->input. 0 or an exit code. */
 int ks_cli_analyze(struct ks_cli *cli, enum ks_by by, struct ks_model **ret_model);
 
 /* The same with the view of fragmentation, or of what lives at the end. */
 int ks_cli_frag(struct ks_cli *cli, struct ks_frag *ret_frag, struct ks_model **ret_model);
-int ks_cli_leaks(struct ks_cli *cli, u64 min_age, struct ks_leaks *ret_leaks,
+int ks_cli_leaks(struct ks_cli *cli, u64 min_age, bool stacks, struct ks_leaks *ret_leaks,
 		 struct ks_model **ret_model);
 
 /* The same, handing out every object. */
@@ -193,6 +207,7 @@ struct ks_static_model;
 int ks_cli_static_model(const struct ks_cli *cli, bool symbols, struct ks_static_model **ret_model);
 
 int ks_cmd_static(int argc, char **argv);
+int ks_cmd_kmap(int argc, char **argv);
 int ks_cmd_rings(int argc, char **argv);
 int ks_cmd_account(int argc, char **argv);
 int ks_cmd_report(int argc, char **argv);
@@ -202,6 +217,7 @@ int ks_cmd_record(int argc, char **argv);
 int ks_cmd_check(int argc, char **argv);
 int ks_cmd_doctor(int argc, char **argv);
 int ks_cmd_leaks(int argc, char **argv);
+int ks_cmd_html(int argc, char **argv);
 int ks_cmd_diff(int argc, char **argv);
 int ks_cmd_gate(int argc, char **argv);
 int ks_cmd_export(int argc, char **argv);

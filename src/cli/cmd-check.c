@@ -96,7 +96,8 @@ static void add_info(struct ks_check *check, const struct ks_trace_info *info)
 	}
 	check->damaged_elsewhere =
 		info->records_bad - ks_min(info->records_bad, placed) + info->lines_unparsed;
-	qsort(check->cpus.items, check->cpus.len, sizeof(*check->cpus.items), compare_cpus);
+	if (check->cpus.len)
+		qsort(check->cpus.items, check->cpus.len, sizeof(*check->cpus.items), compare_cpus);
 	for (i = 0; i < check->cpus.len; i++) {
 		check->events += check->cpus.items[i].events;
 		check->lost += check->cpus.items[i].lost;

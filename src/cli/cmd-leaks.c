@@ -11,6 +11,7 @@ static const char help[] =
 	"site, with ages. Sites whose frees the kernel does not show are told apart.\n"
 	"\n"
 	"      --min-age TIME       only objects at least this old: 1.5, 200ms, 1m\n"
+	"      --stacks             by stack trace, of a capture made with record --stack\n"
 	"  -f, --file FILE          the capture (or name it as an argument)\n"
 	"      --db-file FILE       the same, for a DB file\n"
 	"  -k, --kernel PATH        kernel tree, vmlinux, System.map or kallsyms for symbols\n"
@@ -30,13 +31,14 @@ static const char help[] =
 
 int ks_cmd_leaks(int argc, char **argv)
 {
-	enum { OPT_MIN_AGE = KS_OPT_OWN };
+	enum { OPT_MIN_AGE = KS_OPT_OWN, OPT_STACKS };
 	static const struct option options[] = {
 		KS_LONG_COMMON,
 		KS_LONG_INPUT,
 		KS_LONG_FILTER,
 		{ "top", required_argument, NULL, KS_OPT_TOP },
 		{ "pages", no_argument, NULL, KS_OPT_PAGES },
+		{ "stacks", no_argument, NULL, OPT_STACKS },
 		{ "min-age", required_argument, NULL, OPT_MIN_AGE },
 		{ NULL, 0, NULL, 0 },
 	};
@@ -44,6 +46,7 @@ int ks_cmd_leaks(int argc, char **argv)
 	struct ks_leaks leaks;
 	struct ks_model *model;
 	struct ks_strbuf text;
+	bool stacks = false;
 	u64 min_age = 0;
 	int opt, code;
 
@@ -56,6 +59,10 @@ int ks_cmd_leaks(int argc, char **argv)
 						    optarg);
 			continue;
 		}
+		if (opt == OPT_STACKS) {
+			stacks = true;
+			continue;
+		}
 		code = ks_cli_option(&cli, opt);
 		if (code >= 0)
 			return code;
@@ -63,7 +70,7 @@ int ks_cmd_leaks(int argc, char **argv)
 	code = ks_cli_input(&cli, argc, argv);
 	if (code >= 0)
 		return code;
-	code = ks_cli_leaks(&cli, min_age, &leaks, &model);
+	code = ks_cli_leaks(&cli, min_age, stacks, &leaks, &model);
 	if (code)
 		return code;
 	ks_strbuf_init(&text);

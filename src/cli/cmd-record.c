@@ -337,17 +337,19 @@ static enum why wait_for_end(struct record *r, struct ks_recorder *rec)
 	}
 }
 
-static void tell(const struct record *r, const struct ks_record_stats *stats, enum why why)
+/* After an error the kernel's count is of more than the file holds: say so. */
+static void tell(const struct record *r, const struct ks_record_stats *stats, enum why why, int err)
 {
 	struct stat st;
 	char size[32];
 
-	if (r->quiet)
+	if (r->quiet && !err)
 		return;
 	human(!stat(r->opts.path, &st) ? (u64)st.st_size : stats->file_size, size, sizeof(size));
-	fprintf(stderr, "%s%s: %llu events, %llu lost, %s%s\n",
+	fprintf(stderr, "%s%s: %llu events%s, %llu lost, %s%s\n",
 		isatty(STDERR_FILENO) ? "\r\033[K" : "", r->opts.path,
-		(unsigned long long)stats->events, (unsigned long long)stats->lost, size,
+		(unsigned long long)stats->events, err ? " seen, not all of them written" : "",
+		(unsigned long long)stats->lost, size,
 		why == WHY_FULL ? "; stopped at --max-size" : "");
 	if (stats->lost)
 		fputs("events were lost: give the kernel larger buffers with --buffer-size\n",
@@ -396,7 +398,7 @@ static int record(struct record *r, struct ks_recorder *rec)
 		reap(r, false);
 	else
 		reap(r, true);
-	tell(r, &stats, why);
+	tell(r, &stats, why, err);
 	if (err) {
 		int code = ks_cli_fail(r->cli, err, &diag);
 

@@ -50,7 +50,7 @@ static int parse_dim(const struct ks_cli *cli, const char *arg, enum ks_tl_dim *
 	int dim;
 
 	for (dim = 0; dim < KS_TL_DIMS; dim++)
-		if (!strcmp(arg, ks_by_name(ks_tl_by((enum ks_tl_dim)dim)))) {
+		if (!strcmp(arg, ks_tl_dim_name((enum ks_tl_dim)dim))) {
 			*ret_dim = (enum ks_tl_dim)dim;
 			return -1;
 		}

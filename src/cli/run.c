@@ -8,15 +8,11 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "analysis/timeline.h"
+
 /* === Data ================================================================================= */
 
 static volatile sig_atomic_t interrupted;
-
-struct progress {
-	const char *what;
-	bool tty, shown;
-	struct timespec start, last;
-};
 
 /* === Internals ============================================================================ */
 
@@ -40,40 +36,17 @@ static double seconds_since(const struct timespec *then, const struct timespec *
 	return (double)(now->tv_sec - then->tv_sec) + (double)(now->tv_nsec - then->tv_nsec) * 1e-9;
 }
 
-/* A line on standard error, from the second second on, ten times a second at most. */
-static int show_progress(void *ctx, u64 done, u64 total)
-{
-	struct progress *progress = ctx;
-	struct timespec now;
-
-	if (interrupted)
-		return 1;
-	if (!progress->tty)
-		return 0;
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	if (seconds_since(&progress->start, &now) < 1 || seconds_since(&progress->last, &now) < 0.1)
-		return 0;
-	progress->last = now;
-	progress->shown = true;
-	if (total)
-		fprintf(stderr, "\r\033[K%s: %llu %%", progress->what,
-			(unsigned long long)(done * 100 / total));
-	else
-		fprintf(stderr, "\r\033[K%s: %llu MB", progress->what,
-			(unsigned long long)(done / 1000000));
-	return 0;
-}
-
 /* What to ask the analyser for; one of the views, a DB, or neither. */
 struct wish {
 	enum ks_by by;
 	const char *db_path;
 	struct ks_frag *frag;
 	struct ks_leaks *leaks;
+	struct ks_timeline **timeline;
 	u64 min_age;
+	bool stacks;
 	ks_object_fn *objects;
 	void *objects_ctx;
-	struct ks_timeline **timeline;
 };
 
 static int analyze(const char *input, const struct wish *wish, const struct ks_analysis_opts *opts,
@@ -96,15 +69,15 @@ static int analyze(const char *input, const struct wish *wish, const struct ks_a
 static int run_with(struct ks_cli *cli, const struct wish *wish, const struct ks_helpers *helpers,
 		    struct ks_model **ret_model)
 {
-	struct progress progress = { .what = wish->db_path ? "importing" : "reading",
-				     .tty = isatty(STDERR_FILENO) };
+	struct ks_progress progress;
 	struct ks_analysis_opts opts = {
 		.by = wish->by,
 		.level = cli->pages ? KS_PAGES : KS_SLAB,
 		.filter = cli->filter,
+		.want_stacks = wish->stacks,
 		.helpers = helpers,
 		.skip_helpers = cli->skip_helpers,
-		.progress = show_progress,
+		.progress = ks_cli_progress,
 		.progress_ctx = &progress,
 	};
 	struct ks_diag diag = { 0 };
@@ -112,11 +85,9 @@ static int run_with(struct ks_cli *cli, const struct wish *wish, const struct ks
 
 	if (code)
 		return code;
-	catch_signals();
-	clock_gettime(CLOCK_MONOTONIC, &progress.start);
+	ks_cli_progress_start(&progress, wish->db_path ? "importing" : "reading");
 	err = analyze(cli->input, wish, &opts, ret_model, &diag);
-	if (progress.shown)
-		fputs("\r\033[K", stderr);
+	ks_cli_progress_end(&progress);
 	ks_resolver_free(opts.resolver);
 	return err ? ks_cli_fail(cli, err, &diag) : 0;
 }
@@ -137,6 +108,42 @@ static int run(struct ks_cli *cli, const struct wish *wish, struct ks_model **re
 }
 
 /* === Public =============================================================================== */
+
+void ks_cli_progress_start(struct ks_progress *progress, const char *what)
+{
+	*progress = (struct ks_progress){ .what = what, .tty = isatty(STDERR_FILENO) };
+	catch_signals();
+	clock_gettime(CLOCK_MONOTONIC, &progress->start);
+}
+
+int ks_cli_progress(void *ctx, u64 done, u64 total)
+{
+	struct ks_progress *progress = ctx;
+	struct timespec now;
+
+	if (interrupted)
+		return 1;
+	if (!progress->tty)
+		return 0;
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	if (seconds_since(&progress->start, &now) < 1 || seconds_since(&progress->last, &now) < 0.1)
+		return 0;
+	progress->last = now;
+	progress->shown = true;
+	if (total)
+		fprintf(stderr, "\r\033[K%s: %llu %%", progress->what,
+			(unsigned long long)(done * 100 / total));
+	else
+		fprintf(stderr, "\r\033[K%s: %llu MB", progress->what,
+			(unsigned long long)(done / 1000000));
+	return 0;
+}
+
+void ks_cli_progress_end(const struct ks_progress *progress)
+{
+	if (progress->shown)
+		fputs("\r\033[K", stderr);
+}
 
 int ks_cli_analyze(struct ks_cli *cli, enum ks_by by, struct ks_model **ret_model)
 {
@@ -159,17 +166,12 @@ int ks_cli_frag(struct ks_cli *cli, struct ks_frag *ret_frag, struct ks_model **
 	return run(cli, &wish, ret_model);
 }
 
-int ks_cli_leaks(struct ks_cli *cli, u64 min_age, struct ks_leaks *ret_leaks,
+int ks_cli_leaks(struct ks_cli *cli, u64 min_age, bool stacks, struct ks_leaks *ret_leaks,
 		 struct ks_model **ret_model)
 {
-	struct wish wish = { .by = KS_BY_SITE, .leaks = ret_leaks, .min_age = min_age };
-
-	return run(cli, &wish, ret_model);
-}
-
-int ks_cli_objects(struct ks_cli *cli, ks_object_fn *fn, void *ctx, struct ks_model **ret_model)
-{
-	struct wish wish = { .by = KS_BY_SITE, .objects = fn, .objects_ctx = ctx };
+	struct wish wish = {
+		.by = KS_BY_SITE, .leaks = ret_leaks, .min_age = min_age, .stacks = stacks
+	};
 
 	return run(cli, &wish, ret_model);
 }
@@ -178,6 +180,13 @@ int ks_cli_timeline(struct ks_cli *cli, struct ks_timeline **ret_timeline,
 		    struct ks_model **ret_model)
 {
 	struct wish wish = { .by = KS_BY_SITE, .timeline = ret_timeline };
+
+	return run(cli, &wish, ret_model);
+}
+
+int ks_cli_objects(struct ks_cli *cli, ks_object_fn *fn, void *ctx, struct ks_model **ret_model)
+{
+	struct wish wish = { .by = KS_BY_SITE, .objects = fn, .objects_ctx = ctx };
 
 	return run(cli, &wish, ret_model);
 }

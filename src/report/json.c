@@ -2,6 +2,7 @@
 /* A streaming JSON writer. */
 #include "report/json.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "base/escape.h"
@@ -92,6 +93,21 @@ void ks_json_u64(struct ks_json *json, const char *key, u64 value)
 {
 	lead(json, key);
 	ks_strbuf_printf(json->out, "%llu", (unsigned long long)value);
+}
+
+void ks_json_s64(struct ks_json *json, const char *key, s64 value)
+{
+	lead(json, key);
+	ks_strbuf_printf(json->out, "%lld", (long long)value);
+}
+
+void ks_json_double(struct ks_json *json, const char *key, double value)
+{
+	lead(json, key);
+	if (isfinite(value))
+		ks_strbuf_printf(json->out, "%.6g", value);
+	else
+		ks_strbuf_puts(json->out, "null");
 }
 
 void ks_json_bool(struct ks_json *json, const char *key, bool value)

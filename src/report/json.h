@@ -24,10 +24,14 @@ void ks_json_end_array(struct ks_json *json);
 
 void ks_json_string(struct ks_json *json, const char *key, const char *value);
 void ks_json_u64(struct ks_json *json, const char *key, u64 value);
+void ks_json_s64(struct ks_json *json, const char *key, s64 value);
 void ks_json_bool(struct ks_json *json, const char *key, bool value);
 
 /* An address, as a string: JSON's numbers do not hold 64 bits. */
 void ks_json_hex(struct ks_json *json, const char *key, u64 value);
+
+/* Six significant digits; null if it is not a number. */
+void ks_json_double(struct ks_json *json, const char *key, double value);
 
 /* A ratio in [0, 1] with four decimals, or null. */
 void ks_json_ratio(struct ks_json *json, const char *key, u64 part, u64 whole);

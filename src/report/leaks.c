@@ -18,6 +18,17 @@ static void put_age(const struct ks_model *model, u64 age, struct ks_strbuf *out
 		ks_strbuf_printf(out, " %12llu", (unsigned long long)age);
 }
 
+static void put_frames(const struct ks_leak *leak, struct ks_strbuf *out)
+{
+	size_t i;
+
+	for (i = 0; i < leak->frames_len; i++) {
+		ks_strbuf_printf(out, "%28s", "");
+		ks_escape_tty(out, leak->frames[i], strlen(leak->frames[i]));
+		ks_strbuf_puts(out, "\n");
+	}
+}
+
 static void put_rows(const struct ks_model *model, const struct ks_leak *rows, size_t len, u64 top,
 		     struct ks_strbuf *out)
 {
@@ -37,6 +48,7 @@ static void put_rows(const struct ks_model *model, const struct ks_leak *rows, s
 				 (unsigned long long)leak->frees);
 		ks_escape_tty(out, leak->label, strlen(leak->label));
 		ks_strbuf_puts(out, "\n");
+		put_frames(leak, out);
 	}
 	if (shown < len)
 		ks_strbuf_printf(out, "%12s and %zu more sites\n", "...", len - shown);
@@ -45,12 +57,16 @@ static void put_rows(const struct ks_model *model, const struct ks_leak *rows, s
 static void put_rows_json(struct ks_json *json, const char *key, const struct ks_leak *rows,
 			  size_t len)
 {
-	size_t i;
+	size_t i, j;
 
 	ks_json_array(json, key);
 	for (i = 0; i < len; i++) {
 		ks_json_object(json, NULL);
 		ks_json_string(json, "site", rows[i].label);
+		ks_json_array(json, "stack");
+		for (j = 0; j < rows[i].frames_len; j++)
+			ks_json_string(json, NULL, rows[i].frames[j]);
+		ks_json_end_array(json);
 		ks_json_u64(json, "bytes", rows[i].bytes);
 		ks_json_u64(json, "requested", rows[i].bytes_req);
 		ks_json_u64(json, "objects", rows[i].objects);

@@ -162,7 +162,7 @@ static void put_title(struct layout *l)
 	ks_strbuf_init(&text);
 	ks_strbuf_printf(&text, "Kernel %s: live bytes over time, by %s%s",
 			 l->m->model->level == KS_SLAB ? "slab memory" : "pages",
-			 ks_by_name(ks_tl_by(l->m->dim)),
+			 ks_tl_dim_name(l->m->dim),
 			 ks_model_has_loss(l->m->model) ? " (the capture lost events)" : "");
 	put_text(l, left, 24, KS_ANCHOR_START, 15, &text);
 	ks_strbuf_deinit(&text);

@@ -180,7 +180,7 @@ void ks_render_timeline_json(const struct ks_moments *m, struct ks_strbuf *out)
 	ks_json_object(&json, NULL);
 	ks_json_string(&json, "schema", "kmemscope-timeline-1");
 	ks_json_string(&json, "level", ks_level_name(m->model->level));
-	ks_json_string(&json, "by", ks_by_name(ks_tl_by(m->dim)));
+	ks_json_string(&json, "by", ks_tl_dim_name(m->dim));
 	ks_json_string(&json, "clock", m->model->clock);
 	ks_json_u64(&json, "width", m->width);
 	ks_json_array(&json, "buckets");
@@ -201,7 +201,7 @@ void ks_render_timeline_json(const struct ks_moments *m, struct ks_strbuf *out)
 	ks_json_array(&json, "groups");
 	for (k = 0; k < m->tracks_len; k++) {
 		ks_json_object(&json, NULL);
-		ks_json_string(&json, ks_by_name(ks_tl_by(m->dim)), m->tracks[k]->label);
+		ks_json_string(&json, ks_tl_dim_name(m->dim), m->tracks[k]->label);
 		ks_json_array(&json, "live_bytes");
 		for (i = 0; i < m->len; i++)
 			ks_json_u64(&json, NULL, m->live[k * m->len + i]);

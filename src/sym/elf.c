@@ -60,7 +60,7 @@ int ks_elf_open(struct ks_elf *elf, const char *path, struct ks_diag *diag)
 		return err;
 	}
 	elf->size = (u64)st.st_size;
-	elf->elf = elf_begin(elf->fd, ELF_C_READ_MMAP, NULL);
+	elf->elf = elf_begin(elf->fd, ELF_C_READ, NULL);
 	if (!elf->elf || elf_kind(elf->elf) != ELF_K_ELF)
 		err = ks_diag_set(diag, KS_EBADINPUT, "%s: is not an ELF file", path);
 	else if (!gelf_getehdr(elf->elf, &elf->ehdr) || elf_getshdrnum(elf->elf, &elf->sections) ||

@@ -322,6 +322,7 @@ static int walk_dir(struct walk *w, int parent, const char *name, unsigned int d
 /* The source file of an object: beside it, in the build or in the source directory. */
 static int find_source(struct walk *w, int build, int source, const char *object, u32 *ret_source)
 {
+	bool in_tree = !strcmp(w->tree->build, w->tree->source);
 	size_t len = strlen(object) - 2, i;
 	char path[PATH_MAX];
 
@@ -331,7 +332,8 @@ static int find_source(struct walk *w, int build, int source, const char *object
 	memcpy(path, object, len);
 	for (i = 0; i < ARRAY_SIZE(source_suffixes); i++) {
 		strcpy(path + len, source_suffixes[i]);
-		if (!faccessat(source, path, F_OK, 0) || !faccessat(build, path, F_OK, 0)) {
+		if (!faccessat(source, path, F_OK, 0) ||
+		    (!in_tree && !faccessat(build, path, F_OK, 0))) {
 			*ret_source = ks_intern_add(&w->objects->strings, path, strlen(path));
 			return *ret_source == KS_NONE ? -ENOMEM : 0;
 		}

@@ -53,6 +53,12 @@ void ks_resolver_free(struct ks_resolver *resolver);
 int ks_resolver_add_kallsyms(struct ks_resolver *resolver, const char *path, struct ks_diag *diag);
 
 /*
+ * The same knowledge from one function: where it was in the kernel that was traced. Does nothing if
+ * the image has no such function, or once a kallsyms was added.
+ */
+void ks_resolver_set_anchor(struct ks_resolver *resolver, const char *func, u64 addr);
+
+/*
  * An unknown site is no error: it comes back with what the query said. Errors are those of reading
  * the tree, which happens when the first question needs it.
  */

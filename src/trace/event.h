@@ -31,8 +31,7 @@ const char *ks_kind_name(enum ks_kind kind);
 
 /* What the reader could not know about one event. */
 enum ks_event_flags {
-	KS_EV_NO_PTR = 1 << 0,	/* the kernel printed "(____ptrval____)": no address to pair by */
-	KS_EV_NO_SIZE = 1 << 1, /* an allocation without its sizes */
+	KS_EV_NO_PTR = 1 << 0, /* the kernel printed "(____ptrval____)": no address to pair by */
 };
 
 /*

@@ -21,7 +21,6 @@
 enum {
 	BATCH = 2048,
 	WINDOW = 256 * 1024, /* records are at most 64 KiB */
-	RECORD_HEADER = 8,
 	UNPACKED = 1 << 20,
 	COMM_LEN = 16,
 };
@@ -153,142 +152,6 @@ static int start_unpacking(struct perf_trace *pt, const u8 *data, size_t len, st
 
 /* === Internals: records =================================================================== */
 
-static const struct ks_perf_attr *attr_by_id(const struct perf_trace *pt, u64 id)
-{
-	u32 at = ks_map64_find(&pt->pf.ids, id);
-
-	return &pt->pf.attrs.items[at == KS_NONE ? 0 : pt->pf.id_attrs.items[at]];
-}
-
-/* perf sees to it that the id is at one place in all samples, or in front of all. */
-static const struct ks_perf_attr *attr_of_sample(const struct perf_trace *pt, const u8 *rec,
-						 size_t size)
-{
-	const struct ks_perf_attr *first = pt->pf.attrs.items;
-	u64 type = first->sample_type;
-	size_t at = RECORD_HEADER;
-
-	if (!pt->pf.mixed)
-		return first;
-	if (!(type & KS_PERF_IDENTIFIER)) {
-		if (!(type & KS_PERF_ID))
-			return first;
-		at += 8 * (size_t)__builtin_popcountll(
-				  type & (KS_PERF_IP | KS_PERF_TID | KS_PERF_TIME | KS_PERF_ADDR));
-	}
-	return at + 8 <= size ? attr_by_id(pt, ks_load(rec + at, 8, pt->pf.swap)) : first;
-}
-
-static size_t read_size(u64 format, u64 nr)
-{
-	size_t times = ((format & 1) != 0) + ((format & 2) != 0);
-	size_t each = 1 + ((format & 4) != 0) + ((format & 16) != 0);
-
-	return 8 * (format & 8 ? 1 + times + nr * each : each + times);
-}
-
-struct sample {
-	u64 time;
-	u32 cpu;
-	const u8 *raw;
-	u32 raw_len;
-};
-
-/* Walks a sample in the order of its fields, as far as the raw data. */
-static bool parse_sample(const struct perf_trace *pt, const u8 *rec, size_t size,
-			 struct sample *ret)
-{
-	const struct ks_perf_attr *attr = attr_of_sample(pt, rec, size);
-	u64 type = attr->sample_type;
-	const u8 *p = rec + RECORD_HEADER, *end = rec + size;
-	bool swap = pt->pf.swap;
-
-	*ret = (struct sample){ .cpu = KS_CPU_UNKNOWN };
-#define NEED(n)                              \
-	do {                                 \
-		if ((size_t)(end - p) < (n)) \
-			return false;        \
-	} while (0)
-	/* Up to the period, each field is one word. */
-	NEED(8 * (size_t)__builtin_popcountll(type &
-					      (KS_PERF_IDENTIFIER | KS_PERF_IP | KS_PERF_TID |
-					       KS_PERF_TIME | KS_PERF_ADDR | KS_PERF_ID |
-					       KS_PERF_STREAM_ID | KS_PERF_CPU | KS_PERF_PERIOD)));
-	p += type & KS_PERF_IDENTIFIER ? 8 : 0;
-	p += type & KS_PERF_IP ? 8 : 0;
-	p += type & KS_PERF_TID ? 8 : 0;
-	if (type & KS_PERF_TIME) {
-		ret->time = ks_load(p, 8, swap);
-		p += 8;
-	}
-	p += type & KS_PERF_ADDR ? 8 : 0;
-	p += type & KS_PERF_ID ? 8 : 0;
-	p += type & KS_PERF_STREAM_ID ? 8 : 0;
-	if (type & KS_PERF_CPU) {
-		ret->cpu = (u32)ks_min(ks_load(p, 4, swap), (u64)KS_CPU_UNKNOWN);
-		p += 8;
-	}
-	p += type & KS_PERF_PERIOD ? 8 : 0;
-	if (type & KS_PERF_READ) {
-		u64 nr = 0;
-
-		NEED(8);
-		if (attr->read_format & 8)
-			nr = ks_load(p, 8, swap);
-		if (nr > size)
-			return false;
-		NEED(read_size(attr->read_format, nr));
-		p += read_size(attr->read_format, nr);
-	}
-	if (type & KS_PERF_CALLCHAIN) {
-		u64 nr;
-
-		NEED(8);
-		nr = ks_load(p, 8, swap);
-		p += 8;
-		if (nr > size)
-			return false;
-		NEED(8 * nr);
-		p += 8 * nr;
-	}
-	if (type & KS_PERF_RAW) {
-		NEED(4);
-		ret->raw_len = (u32)ks_load(p, 4, swap);
-		p += 4;
-		NEED(ret->raw_len);
-		ret->raw = p;
-	}
-#undef NEED
-	return true;
-}
-
-/* The time and CPU that follow other records: read from their end. */
-static void parse_trailer(const struct perf_trace *pt, const u8 *rec, size_t size,
-			  struct sample *ret)
-{
-	const struct ks_perf_attr *attr = pt->pf.attrs.items;
-	u64 type = pt->pf.attrs.len ? attr->sample_type : 0;
-	size_t back = 0;
-
-	*ret = (struct sample){ .cpu = KS_CPU_UNKNOWN };
-	if (!pt->pf.attrs.len || !attr->sample_id_all)
-		return;
-	back += type & KS_PERF_IDENTIFIER ? 8 : 0;
-	if (type & KS_PERF_CPU) {
-		back += 8;
-		if (back + RECORD_HEADER <= size)
-			ret->cpu = (u32)ks_min(ks_load(rec + size - back, 4, pt->pf.swap),
-					       (u64)KS_CPU_UNKNOWN);
-	}
-	back += type & KS_PERF_STREAM_ID ? 8 : 0;
-	back += type & KS_PERF_ID ? 8 : 0;
-	if (type & KS_PERF_TIME) {
-		back += 8;
-		if (back + RECORD_HEADER <= size)
-			ret->time = ks_load(rec + size - back, 8, pt->pf.swap);
-	}
-}
-
 static int push(struct perf_trace *pt, struct ks_event *ev)
 {
 	pt->newest = ks_max(pt->newest, ev->ts);
@@ -298,11 +161,11 @@ static int push(struct perf_trace *pt, struct ks_event *ev)
 static int on_sample(struct perf_trace *pt, const u8 *rec, size_t size)
 {
 	struct ks_event *ev = ks_reorder_slot(&pt->order);
-	struct sample sample;
+	struct ks_perf_sample sample;
 
 	if (!ev)
 		return -ENOMEM;
-	if (!pt->pf.attrs.len || !parse_sample(pt, rec, size, &sample)) {
+	if (!pt->pf.attrs.len || !ks_perf_parse_sample(&pt->pf, rec, size, &sample)) {
 		pt->samples_bad++;
 		return 0;
 	}
@@ -324,7 +187,7 @@ static int on_sample(struct perf_trace *pt, const u8 *rec, size_t size)
 	return push(pt, ev);
 }
 
-static struct ks_event *pseudo(struct perf_trace *pt, u8 kind, const struct sample *at)
+static struct ks_event *pseudo(struct perf_trace *pt, u8 kind, const struct ks_perf_sample *at)
 {
 	struct ks_event *ev = ks_reorder_slot(&pt->order);
 
@@ -345,35 +208,35 @@ static struct ks_event *pseudo(struct perf_trace *pt, u8 kind, const struct samp
 static int on_lost(struct perf_trace *pt, const u8 *rec, size_t size)
 {
 	struct ks_event *ev;
-	struct sample at;
+	struct ks_perf_sample at;
 
-	if (size < RECORD_HEADER + 16) {
+	if (size < KS_PERF_RECORD_HEADER + 16) {
 		pt->samples_bad++;
 		return 0;
 	}
-	parse_trailer(pt, rec, size, &at);
+	ks_perf_parse_trailer(&pt->pf, rec, size, &at);
 	ev = pseudo(pt, KS_LOST, &at);
 	if (!ev)
 		return -ENOMEM;
-	ev->bytes_req = ks_load(rec + RECORD_HEADER + 8, 8, pt->pf.swap);
+	ev->bytes_req = ks_load(rec + KS_PERF_RECORD_HEADER + 8, 8, pt->pf.swap);
 	pt->lost_counted += ev->bytes_req;
 	return push(pt, ev);
 }
 
 static int on_comm(struct perf_trace *pt, const u8 *rec, size_t size)
 {
-	size_t at = RECORD_HEADER + 8;
+	size_t at = KS_PERF_RECORD_HEADER + 8;
 	const char *comm = (const char *)rec + at;
 	struct ks_event *ev;
-	struct sample when;
+	struct ks_perf_sample when;
 
 	if (size <= at)
 		return 0;
-	parse_trailer(pt, rec, size, &when);
+	ks_perf_parse_trailer(&pt->pf, rec, size, &when);
 	ev = pseudo(pt, PSEUDO_COMM, &when);
 	if (!ev)
 		return -ENOMEM;
-	ev->pid = (u32)ks_load(rec + RECORD_HEADER + 4, 4, pt->pf.swap);
+	ev->pid = (u32)ks_load(rec + KS_PERF_RECORD_HEADER + 4, 4, pt->pf.swap);
 	ev->comm = ks_intern_add(&pt->base.names.comms, comm,
 				 strnlen(comm, ks_min(size - at, (size_t)COMM_LEN)));
 	return ev->comm == KS_NONE ? -ENOMEM : push(pt, ev);
@@ -382,16 +245,16 @@ static int on_comm(struct perf_trace *pt, const u8 *rec, size_t size)
 static int on_fork(struct perf_trace *pt, const u8 *rec, size_t size)
 {
 	struct ks_event *ev;
-	struct sample when;
+	struct ks_perf_sample when;
 
-	if (size < RECORD_HEADER + 24)
+	if (size < KS_PERF_RECORD_HEADER + 24)
 		return 0;
-	parse_trailer(pt, rec, size, &when);
+	ks_perf_parse_trailer(&pt->pf, rec, size, &when);
 	ev = pseudo(pt, PSEUDO_FORK, &when);
 	if (!ev)
 		return -ENOMEM;
-	ev->pid = (u32)ks_load(rec + RECORD_HEADER + 8, 4, pt->pf.swap);
-	ev->ptr = ks_load(rec + RECORD_HEADER + 12, 4, pt->pf.swap);
+	ev->pid = (u32)ks_load(rec + KS_PERF_RECORD_HEADER + 8, 4, pt->pf.swap);
+	ev->ptr = ks_load(rec + KS_PERF_RECORD_HEADER + 12, 4, pt->pf.swap);
 	return push(pt, ev);
 }
 
@@ -401,7 +264,7 @@ static int on_fork(struct perf_trace *pt, const u8 *rec, size_t size)
  */
 static int on_mmap(struct perf_trace *pt, const u8 *rec, size_t size)
 {
-	const char *name = (const char *)rec + RECORD_HEADER + 32;
+	const char *name = (const char *)rec + KS_PERF_RECORD_HEADER + 32;
 	unsigned long long text = 0;
 	struct ks_strbuf sb;
 	struct utsname uts;
@@ -409,7 +272,7 @@ static int on_mmap(struct perf_trace *pt, const u8 *rec, size_t size)
 	FILE *file;
 	int err = 0;
 
-	if (size < RECORD_HEADER + 32 + 24 || strncmp(name, "[kernel.kallsyms]", 17) ||
+	if (size < KS_PERF_RECORD_HEADER + 32 + 24 || strncmp(name, "[kernel.kallsyms]", 17) ||
 	    pt->dec.ksyms.syms.len || uname(&uts) ||
 	    (pt->pf.release[0] && strcmp(pt->pf.release, uts.release)))
 		return 0;
@@ -421,7 +284,7 @@ static int on_mmap(struct perf_trace *pt, const u8 *rec, size_t size)
 		char symbol[16];
 
 		if (sscanf(line, "%llx %*c %15s", &text, symbol) == 2 && !strcmp(symbol, "_text") &&
-		    text != ks_load(rec + RECORD_HEADER + 24, 8, pt->pf.swap))
+		    text != ks_load(rec + KS_PERF_RECORD_HEADER + 24, 8, pt->pf.swap))
 			break; /* another boot */
 		ks_strbuf_puts(&sb, line);
 	}
@@ -439,14 +302,14 @@ static int on_attr(struct perf_trace *pt, const u8 *rec, size_t size)
 	struct ks_cursor attr, ids;
 	u32 attr_size;
 
-	if (size < RECORD_HEADER + 8)
+	if (size < KS_PERF_RECORD_HEADER + 8)
 		return 0;
-	attr_size = (u32)ks_load(rec + RECORD_HEADER + 4, 4, pt->pf.swap);
-	if (attr_size > size - RECORD_HEADER)
+	attr_size = (u32)ks_load(rec + KS_PERF_RECORD_HEADER + 4, 4, pt->pf.swap);
+	if (attr_size > size - KS_PERF_RECORD_HEADER)
 		return KS_EBADINPUT;
-	ks_cursor_mem(&attr, pt->pf.name, rec + RECORD_HEADER, attr_size);
-	ks_cursor_mem(&ids, pt->pf.name, rec + RECORD_HEADER + attr_size,
-		      size - RECORD_HEADER - attr_size);
+	ks_cursor_mem(&attr, pt->pf.name, rec + KS_PERF_RECORD_HEADER, attr_size);
+	ks_cursor_mem(&ids, pt->pf.name, rec + KS_PERF_RECORD_HEADER + attr_size,
+		      size - KS_PERF_RECORD_HEADER - attr_size);
 	attr.big_endian = ids.big_endian = pt->pf.big_endian;
 	return ks_perf_add_attr(&pt->pf, &attr, attr_size, &ids, ids.end / 8);
 }
@@ -457,9 +320,9 @@ static int on_tracing_data(struct perf_trace *pt, const u8 *rec, size_t size, st
 	struct ks_cursor cur;
 	u64 len;
 
-	if (size < RECORD_HEADER + 4)
+	if (size < KS_PERF_RECORD_HEADER + 4)
 		return damaged(pt, "a short record", diag);
-	len = ks_load(rec + RECORD_HEADER, 4, pt->pf.swap);
+	len = ks_load(rec + KS_PERF_RECORD_HEADER, 4, pt->pf.swap);
 	ks_cursor_file(&cur, pt->pf.name, pt->pf.fd, window_offset(pt),
 		       ks_min(window_offset(pt) + len, pt->pf.data_end));
 	cur.big_endian = pt->pf.big_endian;
@@ -483,8 +346,8 @@ static int on_record(struct perf_trace *pt, u32 type, const u8 *rec, size_t size
 		err = on_lost(pt, rec, size);
 		break;
 	case REC_LOST_SAMPLES:
-		if (size >= RECORD_HEADER + 8)
-			pt->lost_samples += ks_load(rec + RECORD_HEADER, 8, pt->pf.swap);
+		if (size >= KS_PERF_RECORD_HEADER + 8)
+			pt->lost_samples += ks_load(rec + KS_PERF_RECORD_HEADER, 8, pt->pf.swap);
 		break;
 	case REC_COMM:
 		err = on_comm(pt, rec, size);
@@ -504,17 +367,18 @@ static int on_record(struct perf_trace *pt, u32 type, const u8 *rec, size_t size
 		pt->flushing = true;
 		break;
 	case REC_AUXTRACE:
-		if (size >= RECORD_HEADER + 8)
-			skip_file(pt, ks_load(rec + RECORD_HEADER, 8, pt->pf.swap));
+		if (size >= KS_PERF_RECORD_HEADER + 8)
+			skip_file(pt, ks_load(rec + KS_PERF_RECORD_HEADER, 8, pt->pf.swap));
 		break;
 	case REC_COMPRESSED:
-		return start_unpacking(pt, rec + RECORD_HEADER, size - RECORD_HEADER, diag);
+		return start_unpacking(pt, rec + KS_PERF_RECORD_HEADER,
+				       size - KS_PERF_RECORD_HEADER, diag);
 	case REC_COMPRESSED2:
-		if (size < RECORD_HEADER + 8)
+		if (size < KS_PERF_RECORD_HEADER + 8)
 			return damaged(pt, "a short record", diag);
-		return start_unpacking(pt, rec + RECORD_HEADER + 8,
-				       ks_min(ks_load(rec + RECORD_HEADER, 8, pt->pf.swap),
-					      (u64)(size - RECORD_HEADER - 8)),
+		return start_unpacking(pt, rec + KS_PERF_RECORD_HEADER + 8,
+				       ks_min(ks_load(rec + KS_PERF_RECORD_HEADER, 8, pt->pf.swap),
+					      (u64)(size - KS_PERF_RECORD_HEADER - 8)),
 				       diag);
 	}
 	if (err == -ENOMEM)
@@ -528,11 +392,11 @@ static const u8 *unpacked_record(struct perf_trace *pt, u32 *ret_type, size_t *r
 	size_t left = pt->unpacked_len - pt->unpacked_pos;
 	const u8 *rec = pt->unpacked + pt->unpacked_pos;
 
-	if (left < RECORD_HEADER)
+	if (left < KS_PERF_RECORD_HEADER)
 		return NULL;
 	*ret_type = (u32)ks_load(rec, 4, pt->pf.swap);
 	*ret_size = (size_t)ks_load(rec + 6, 2, pt->pf.swap);
-	if (*ret_size < RECORD_HEADER || *ret_size > left)
+	if (*ret_size < KS_PERF_RECORD_HEADER || *ret_size > left)
 		return NULL;
 	pt->unpacked_pos += *ret_size;
 	return rec;
@@ -552,15 +416,15 @@ static int read_record(struct perf_trace *pt, struct ks_diag *diag)
 		if (pt->unpacking)
 			return unpack(pt, diag);
 	}
-	err = fill_window(pt, RECORD_HEADER, diag);
+	err = fill_window(pt, KS_PERF_RECORD_HEADER, diag);
 	if (err)
 		return err;
-	if (pt->window_len - pt->window_pos < RECORD_HEADER) {
+	if (pt->window_len - pt->window_pos < KS_PERF_RECORD_HEADER) {
 		pt->ended = true;
 		return 0;
 	}
 	size = (size_t)ks_load(pt->window + pt->window_pos + 6, 2, pt->pf.swap);
-	if (size < RECORD_HEADER)
+	if (size < KS_PERF_RECORD_HEADER)
 		return damaged(pt, "a record without a size", diag);
 	err = fill_window(pt, size, diag);
 	if (err)
@@ -606,7 +470,7 @@ static int settle(struct perf_trace *pt, size_t *count)
 /* The totals at the end count more than the records on the way did. */
 static size_t finish(struct perf_trace *pt)
 {
-	struct sample at = { .time = pt->newest, .cpu = KS_CPU_UNKNOWN };
+	struct ks_perf_sample at = { .time = pt->newest, .cpu = KS_CPU_UNKNOWN };
 	struct ks_event *ev;
 	u64 missing;
 
@@ -687,6 +551,7 @@ int ks_perfdata_trace_open(struct ks_input *input, struct ks_trace **ret_trace,
 			   struct ks_diag *diag)
 {
 	struct perf_trace *pt = calloc(1, sizeof(*pt));
+	size_t i;
 	u64 size;
 	int fd, err;
 
@@ -711,6 +576,12 @@ int ks_perfdata_trace_open(struct ks_input *input, struct ks_trace **ret_trace,
 		return err;
 	}
 	pt->file_pos = pt->pf.data_pos;
+	for (i = 0; i < pt->pf.cpu_nodes.len; i++) {
+		u16 *node = ks_vec_push(&pt->base.info.cpu_nodes);
+
+		if (node)
+			*node = pt->pf.cpu_nodes.items[i];
+	}
 	if (!pt->pf.pipe && !ks_rawdec_has_events(&pt->dec)) {
 		err = ks_diag_set(diag, KS_EBADINPUT,
 				  "%s: describes no kmem event; record with \"perf record -e "

@@ -140,6 +140,65 @@ static inline bool take(struct tracedat_trace *tt, struct stream *stream, struct
 	return true;
 }
 
+static bool is_passed_over(const struct tracedat_trace *tt, u32 site)
+{
+	const struct ks_frame_filter *blame = tt->base.blame;
+	const char *func = ks_sites_get(&tt->base.names.sites, site)->func;
+
+	return !*func || blame->skip(blame->ctx, func, strlen(func));
+}
+
+/* The site becomes the first frame, further out than itself, that is not to be passed over. */
+static void blame_caller(const struct tracedat_trace *tt, u32 stack, struct ks_event *ev)
+{
+	size_t len, i, at = 0;
+	const u32 *frames = ks_names_stack(&tt->base.names, stack, &len);
+
+	if (ev->site == KS_NONE || !is_passed_over(tt, ev->site))
+		return;
+	for (i = 0; i < len; i++)
+		if (frames[i] == ev->site)
+			at = i + 1;
+	while (at < len && is_passed_over(tt, frames[at]))
+		at++;
+	if (at < len)
+		ev->site = frames[at];
+}
+
+/*
+ * The records behind an event that are stack traces. An interrupt may put its own event and stack in
+ * between, so that a second stack is of the event before.
+ */
+static int take_stacks(struct tracedat_trace *tt, struct stream *stream, size_t count,
+		       struct ks_diag *diag)
+{
+	enum { NESTING = 4 };
+	struct ks_ring *ring = &stream->ring;
+	int err = 0;
+
+	while (!err && ring->data && ks_rawdec_is_stack(&tt->dec, ring->data, ring->len)) {
+		u32 id = ks_rawdec_stack(&tt->dec, ring->data, ring->len);
+		size_t at = count, back;
+
+		tt->base.info.events_stack++;
+		for (back = 0; back < NESTING && at-- > 0;) {
+			struct ks_event *ev = &tt->batch[at];
+
+			if (ev->cpu != stream->cpu || ev->kind == KS_LOST)
+				continue;
+			if (ev->stack == KS_NONE) {
+				ev->stack = id;
+				if (tt->base.blame)
+					blame_caller(tt, id, ev);
+				break;
+			}
+			back++;
+		}
+		err = ks_ring_next(ring, diag);
+	}
+	return err;
+}
+
 /* A stream came to its end: what its statistics count and no page told is one last gap. */
 static bool finish_stream(struct stream *stream, struct ks_event *ev)
 {
@@ -169,6 +228,8 @@ static int drain_top(struct tracedat_trace *tt, size_t *count, struct ks_diag *d
 		}
 		*count += take(tt, top, &tt->batch[*count]);
 		err = ks_ring_next(&top->ring, diag);
+		if (unlikely(tt->base.want_stacks || tt->base.blame) && !err)
+			err = take_stacks(tt, top, *count, diag);
 		if (unlikely(err || !top->ring.data) || (other && !before(top, other)))
 			break;
 	}
@@ -367,8 +428,14 @@ int ks_tracedat_trace_open(struct ks_input *input, struct ks_trace **ret_trace,
 	if (!err && !ks_rawdec_has_events(&tt->dec))
 		err = ks_diag_set(diag, KS_EBADINPUT, "%s: describes no kmem event at all",
 				  ks_input_name(input));
-	if (!err && tt->td.self.len &&
-	    ks_selfless_new(tt->td.self.items, tt->td.self.len, &tt->selfless))
+	for (i = 0; i < tt->td.nodes.items.len; i++) {
+		u16 *node = ks_vec_push(&tt->base.info.cpu_nodes);
+
+		if (node)
+			*node = (u16)tt->td.nodes.items.items[i];
+	}
+	if (!err && tt->td.self.items.len &&
+	    ks_selfless_new(tt->td.self.items.items, tt->td.self.items.len, &tt->selfless))
 		err = ks_diag_nomem(diag, "opening a trace.dat");
 	if (!err)
 		err = open_streams(tt, diag);

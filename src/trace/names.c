@@ -104,7 +104,8 @@ int ks_names_init(struct ks_names *names)
 {
 	memset(names, 0, sizeof(*names));
 	if (ks_intern_init(&names->sites.texts) || ks_intern_init(&names->caches) ||
-	    ks_intern_init(&names->comms) || ks_intern_init(&names->gfps)) {
+	    ks_intern_init(&names->comms) || ks_intern_init(&names->gfps) ||
+	    ks_intern_init(&names->stacks)) {
 		ks_names_deinit(names);
 		return -ENOMEM;
 	}
@@ -118,6 +119,7 @@ void ks_names_deinit(struct ks_names *names)
 	ks_intern_deinit(&names->caches);
 	ks_intern_deinit(&names->comms);
 	ks_intern_deinit(&names->gfps);
+	ks_intern_deinit(&names->stacks);
 	ks_vec_free(&names->gfp_masks);
 }
 

@@ -25,7 +25,8 @@ struct ks_names {
 	struct ks_intern caches;
 	struct ks_intern comms;
 	struct ks_intern gfps;
-	KS_VEC(u64) gfp_masks; /* by id in gfps, where the capture has them as numbers */
+	struct ks_intern stacks; /* each the u32 site ids of its frames, innermost first */
+	KS_VEC(u64) gfp_masks;	 /* by id in gfps, where the capture has them as numbers */
 };
 
 int ks_names_init(struct ks_names *names);
@@ -48,6 +49,15 @@ static inline const struct ks_site *ks_sites_get(const struct ks_sites *sites, u
 	static const struct ks_site unknown = { .text = "", .func = "", .module = "" };
 
 	return id < sites->sites.len ? &sites->sites.items[id] : &unknown;
+}
+
+/* The frames of a stack, innermost first; none where there is no such stack. */
+static inline const u32 *ks_names_stack(const struct ks_names *names, u32 id, size_t *ret_len)
+{
+	struct ks_str bytes = ks_intern_get(&names->stacks, id);
+
+	*ret_len = bytes.len / sizeof(u32);
+	return (const u32 *)(const void *)bytes.s; /* an arena's memory is aligned */
 }
 
 #endif

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/num.h"
+
 /* === Data ================================================================================= */
 
 enum {
@@ -17,6 +19,7 @@ enum {
 
 	FEATURE_TRACING_DATA = 1,
 	FEATURE_OSRELEASE = 4,
+	FEATURE_NUMA = 14,
 	FEATURES = 256,
 
 	FLAG_SAMPLE_ID_ALL = 18, /* the bit's number */
@@ -60,6 +63,37 @@ static void read_attrs(struct ks_perf_file *pf, struct ks_cursor *cur, u64 offse
 	}
 }
 
+/* The CPUs of a node, as a list; a feature that makes no sense is one that is not there. */
+static void add_node(struct ks_perf_file *pf, u32 node, const char *cpus)
+{
+	u32 first, last;
+
+	while (ks_next_range(&cpus, &first, &last)) {
+		while (pf->cpu_nodes.len <= last)
+			if (!ks_vec_push(&pf->cpu_nodes))
+				return;
+		for (; first <= last; first++)
+			pf->cpu_nodes.items[first] = (u16)ks_min(node, (u32)UINT16_MAX);
+	}
+}
+
+static void read_numa(struct ks_perf_file *pf, struct ks_cursor *at)
+{
+	u64 nodes = ks_cursor_uint(at, 4);
+
+	while (nodes-- && !at->err) {
+		u32 node = (u32)ks_cursor_uint(at, 4);
+		char *cpus;
+
+		ks_cursor_skip(at, 16); /* its memory */
+		cpus = ks_cursor_blob(at, ks_cursor_uint(at, 4));
+		if (cpus)
+			add_node(pf, node, cpus);
+		free(cpus);
+	}
+	at->err = 0;
+}
+
 static void read_feature(struct ks_perf_file *pf, struct ks_cursor *at, unsigned int feature,
 			 struct ks_rawdec *dec)
 {
@@ -68,6 +102,9 @@ static void read_feature(struct ks_perf_file *pf, struct ks_cursor *at, unsigned
 	switch (feature) {
 	case FEATURE_TRACING_DATA:
 		ks_perf_tracing_data(at, dec);
+		break;
+	case FEATURE_NUMA:
+		read_numa(pf, at);
 		break;
 	case FEATURE_OSRELEASE:
 		len = (u32)ks_cursor_uint(at, 4);
@@ -242,4 +279,5 @@ void ks_perf_file_deinit(struct ks_perf_file *pf)
 	ks_vec_free(&pf->attrs);
 	ks_map64_deinit(&pf->ids);
 	ks_vec_free(&pf->id_attrs);
+	ks_vec_free(&pf->cpu_nodes);
 }

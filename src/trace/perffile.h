@@ -36,8 +36,9 @@ struct ks_perf_file {
 	u64 data_pos, data_end;
 	char release[128]; /* of the traced kernel; "" = not told */
 	KS_VEC(struct ks_perf_attr) attrs;
-	struct ks_map64 ids;  /* sample ids, numbered as id_attrs */
-	KS_VEC(u32) id_attrs; /* index of the attribute */
+	KS_VEC(u16) cpu_nodes; /* NUMA node by CPU */
+	struct ks_map64 ids;   /* sample ids, numbered as id_attrs */
+	KS_VEC(u32) id_attrs;  /* index of the attribute */
 };
 
 /* Reads the header and the tracing data; @dec is initialised here, the caller's on success. */
@@ -48,6 +49,24 @@ void ks_perf_file_deinit(struct ks_perf_file *pf);
 /* One attribute at the cursor, of @attr_size bytes, and its ids. */
 int ks_perf_add_attr(struct ks_perf_file *pf, struct ks_cursor *attr, u64 attr_size,
 		     struct ks_cursor *ids, u64 ids_len);
+
+enum { KS_PERF_RECORD_HEADER = 8 };
+
+/* What every record says of its place, and a sample of its event. */
+struct ks_perf_sample {
+	u64 time;
+	u32 cpu; /* KS_CPU_UNKNOWN where not told */
+	const u8 *raw;
+	u32 raw_len;
+};
+
+/* Walks a sample in the order of its fields, as far as the raw data; false where it is too short. */
+bool ks_perf_parse_sample(const struct ks_perf_file *pf, const u8 *rec, size_t size,
+			  struct ks_perf_sample *ret_sample);
+
+/* The time and CPU that follow other records: read from their end. */
+void ks_perf_parse_trailer(const struct ks_perf_file *pf, const u8 *rec, size_t size,
+			   struct ks_perf_sample *ret_sample);
 
 /* The same sections as in a trace.dat, one behind the other. */
 void ks_perf_tracing_data(struct ks_cursor *cur, struct ks_rawdec *dec);

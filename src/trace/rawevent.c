@@ -27,7 +27,7 @@ static const struct {
 	{ "mm_pagevec_free", KS_PAGE_FREE },	 /* the same */
 };
 
-enum { MAX_ORDER = 40, MAX_FORMATS = 64 };
+enum { MAX_ORDER = 40, MAX_FORMATS = 64, MAX_FRAMES = 64 };
 
 /* === Internals: layouts =================================================================== */
 
@@ -79,6 +79,14 @@ static void fill_layout(struct ks_rawlayout *l, const struct ks_evformat *fmt)
 	}
 	if (!is_complete(l))
 		l->kind = KS_KINDS;
+}
+
+static void fill_stack_layout(struct ks_rawlayout *l, const struct ks_evformat *fmt)
+{
+	const struct ks_field *caller = ks_evformat_field(fmt, "caller");
+
+	l->frames = slot_of(fmt, "size", &l->min_size);
+	l->stack_offset = caller && caller->offset < UINT16_MAX ? (u16)caller->offset : 0;
 }
 
 static struct ks_rawlayout *layout_of(struct ks_rawdec *dec, u32 id)
@@ -158,12 +166,19 @@ static inline u32 find_gfp(struct ks_rawdec *dec, const struct ks_evformat *fmt,
 	return dec->gfp_cache[at].id;
 }
 
+/* An empty slot answers for the unknown task, which has no name. */
+static void forget_pid(struct ks_rawdec *dec, u32 slot)
+{
+	dec->pid_cache[slot].pid = KS_PID_UNKNOWN;
+	dec->pid_cache[slot].id = KS_NONE;
+}
+
 static void forget_pids(struct ks_rawdec *dec)
 {
 	u32 i;
 
 	for (i = 0; i < KS_PID_CACHE; i++)
-		dec->pid_cache[i].pid = KS_PID_UNKNOWN;
+		forget_pid(dec, i);
 }
 
 /* === Internals: decoding ================================================================== */
@@ -240,6 +255,7 @@ int ks_rawdec_init(struct ks_rawdec *dec, struct ks_names *names, bool big_endia
 	dec->big_endian = big_endian;
 	dec->swap = big_endian != (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__);
 	dec->page_shift = 12;
+	dec->word_size = 8;
 	while (dec->page_shift < 20 && 1u << dec->page_shift < page_size)
 		dec->page_shift++;
 	dec->no_site = (struct ks_site_memo){ KS_NONE, KS_NONE };
@@ -308,8 +324,12 @@ int ks_rawdec_add_format(struct ks_rawdec *dec, const char *text, size_t len)
 		return -ENOMEM;
 	}
 	*layout = (struct ks_rawlayout){ .kind = kind, .stack = stack, .format = fmt };
-	if (!stack)
+	if (stack)
+		fill_stack_layout(layout, fmt);
+	else
 		fill_layout(layout, fmt);
+	if (layout->site.size)
+		dec->word_size = layout->site.size;
 	return 0;
 }
 
@@ -331,7 +351,7 @@ int ks_rawdec_set_comm(struct ks_rawdec *dec, u32 pid, const char *comm, size_t 
 	if (at == dec->pid_comms.len)
 		dec->pid_comms.len++;
 	dec->pid_comms.items[at] = id;
-	dec->pid_cache[pid % KS_PID_CACHE].pid = KS_PID_UNKNOWN;
+	forget_pid(dec, pid % KS_PID_CACHE);
 	return 0;
 }
 
@@ -398,6 +418,36 @@ u32 ks_rawdec_gfp(struct ks_rawdec *dec, const struct ks_evformat *fmt, u64 mask
 u32 ks_rawdec_site(struct ks_rawdec *dec, u64 addr)
 {
 	return find_site(dec, addr)->site;
+}
+
+bool ks_rawdec_is_stack(const struct ks_rawdec *dec, const u8 *data, size_t len)
+{
+	u32 id = len < 2 ? UINT32_MAX : (u32)ks_load(data, 2, dec->swap);
+
+	return id < dec->layouts_len && dec->layouts[id].stack;
+}
+
+u32 ks_rawdec_stack(struct ks_rawdec *dec, const u8 *data, size_t len)
+{
+	const struct ks_rawlayout *l = &dec->layouts[(u32)ks_load(data, 2, dec->swap)];
+	u32 frames[MAX_FRAMES], count = 0, id;
+	u64 want;
+	size_t at = l->stack_offset;
+
+	if (!l->frames.size || !at || len < l->min_size || at > len)
+		return KS_NONE;
+	want = ks_min(get(dec, data, l->frames), (u64)MAX_FRAMES);
+	for (; count < want && len - at >= dec->word_size; at += dec->word_size) {
+		u64 addr = ks_load(data + at, dec->word_size, dec->swap);
+
+		if (addr)
+			frames[count++] = ks_rawdec_site(dec, addr);
+	}
+	if (!count)
+		return KS_NONE;
+	id = ks_intern_add(&dec->names->stacks, (const char *)frames, count * sizeof(u32));
+	dec->nomem |= id == KS_NONE;
+	return id;
 }
 
 bool ks_rawdec_has_events(const struct ks_rawdec *dec)

@@ -26,6 +26,9 @@ struct ks_rawlayout {
 	bool stack;   /* a kernel_stack record */
 	bool by_page; /* a page event of an old kernel: the address of struct page is its identity */
 	u16 min_size; /* a shorter record is damaged */
+	struct ks_slot
+		frames; /* of a kernel_stack record: their number; they begin at stack_offset */
+	u16 stack_offset;
 	struct ks_slot pid, site, ptr, name, req, alloc, gfp, node, order;
 	struct ks_evformat *format; /* for the names of the gfp flags */
 };
@@ -49,6 +52,7 @@ struct ks_rawdec {
 	bool swap; /* the capture's byte order is not ours */
 	bool big_endian;
 	u8 page_shift;
+	u8 word_size;		      /* of the traced kernel */
 	bool nomem;		      /* a table could not grow */
 	struct ks_rawlayout *layouts; /* [event id] */
 	u32 layouts_len;
@@ -92,6 +96,10 @@ u32 ks_rawdec_site(struct ks_rawdec *dec, u64 addr);
 
 /* The id of a gfp mask, by the flag names of @fmt; without one, in hex. */
 u32 ks_rawdec_gfp(struct ks_rawdec *dec, const struct ks_evformat *fmt, u64 mask);
+
+/* The id of the stack in a kernel_stack record; KS_NONE where it is damaged or there is no memory. */
+u32 ks_rawdec_stack(struct ks_rawdec *dec, const u8 *data, size_t len);
+bool ks_rawdec_is_stack(const struct ks_rawdec *dec, const u8 *data, size_t len);
 
 /* True when some event of ours is described. */
 bool ks_rawdec_has_events(const struct ks_rawdec *dec);

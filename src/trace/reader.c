@@ -63,6 +63,7 @@ void ks_trace_deinit(struct ks_trace *trace)
 		free(trace->info.unparsed.items[i]);
 	ks_vec_free(&trace->info.unparsed);
 	ks_vec_free(&trace->info.cpus);
+	ks_vec_free(&trace->info.cpu_nodes);
 	ks_names_deinit(&trace->names);
 }
 
@@ -98,8 +99,12 @@ int ks_trace_open_blaming(const char *path, const struct ks_frame_filter *filter
 		if (len < formats[i].magic_len ||
 		    memcmp(head, formats[i].magic, formats[i].magic_len))
 			continue;
-		if (formats[i].open)
-			return formats[i].open(input, ret_trace, diag);
+		if (formats[i].open) {
+			err = formats[i].open(input, ret_trace, diag);
+			if (!err)
+				(*ret_trace)->blame = filter;
+			return err;
+		}
 		err = ks_diag_set(diag, KS_EBADINPUT, "%s: is %s, which this version cannot read",
 				  ks_input_name(input), formats[i].what);
 		goto fail;

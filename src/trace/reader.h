@@ -38,6 +38,7 @@ struct ks_trace_info {
 	u64 records_bad;       /* records and pages that cannot be right */
 	bool unfinished; /* the recorder was killed: the file ends with the last whole block */
 	KS_VEC(struct ks_cpu_info) cpus; /* binary only */
+	KS_VEC(u16) cpu_nodes;		 /* NUMA node by CPU, where the capture tells; else empty */
 	bool ptrs_hashed;	 /* addresses are the kernel's hashes: they pair, but may collide */
 	KS_VEC(char *) unparsed; /* the first few of them, as they are */
 };
@@ -59,17 +60,23 @@ struct ks_trace_ops {
 	void (*progress)(struct ks_trace *trace, u64 *ret_done, u64 *ret_total);
 };
 
+/* Which frames of a stack trace to pass over; called from any thread. */
+struct ks_frame_filter {
+	bool (*skip)(const void *ctx, const char *func, size_t len);
+	const void *ctx;
+};
+
 /* The part that every format's reader begins with. */
 struct ks_trace {
 	const struct ks_trace_ops *ops;
 	struct ks_names names;
 	struct ks_trace_info info;
-};
-
-/* Which frames of a stack trace to pass over; called from any thread. */
-struct ks_frame_filter {
-	bool (*skip)(const void *ctx, const char *func, size_t len);
-	const void *ctx;
+	/*
+	 * Set before the first batch: events get the stack traces that were recorded with them. So far
+	 * only those of trace.dat files.
+	 */
+	bool want_stacks;
+	const struct ks_frame_filter *blame; /* see ks_trace_open_blaming(); may be NULL */
 };
 
 /*

@@ -58,7 +58,8 @@ static void compact(struct ks_reorder *ro)
 {
 	size_t i, to = 0;
 
-	qsort(ro->runs.items, ro->runs.len, sizeof(struct ks_run), compare_runs);
+	if (ro->runs.len)
+		qsort(ro->runs.items, ro->runs.len, sizeof(struct ks_run), compare_runs);
 	for (i = 0; i < ro->runs.len; i++) {
 		struct ks_run *run = &ro->runs.items[i];
 		size_t len = run->end - run->next;

@@ -375,12 +375,22 @@ static bool scan_event_name(const char **p, const char *end, u8 *ret_kind)
 	return false;
 }
 
-/* "CPU:1 [LOST 12 EVENTS]" of the kernel, "CPU:1 [12 EVENTS DROPPED]" of trace-cmd. */
+/*
+ * "CPU:1 [LOST 12 EVENTS]" of the kernel, "CPU:1 [12 EVENTS DROPPED]" of trace-cmd, which puts
+ * "instance: " in front where there are instances.
+ */
 static bool parse_lost(const char *p, const char *end, struct ks_event *ev)
 {
+	const char *word;
 	u64 cpu, count = 0;
+	size_t len;
 
 	ks_skip_spaces(&p, end);
+	if (!(end - p > 4 && !memcmp(p, "CPU:", 4))) {
+		if (!ks_scan_word(&p, end, &word, &len) || word[len - 1] != ':')
+			return false;
+		ks_skip_spaces(&p, end);
+	}
 	if (!ks_eat(&p, end, "CPU:") || !ks_scan_dec(&p, end, &cpu) || !ks_eat(&p, end, " ["))
 		return false;
 	if (ks_eat(&p, end, "LOST ")) {

@@ -188,8 +188,10 @@ static void add_machine_options(struct sketch *sk, const struct ks_td_meta *meta
 	/* Other readers only show this text; ours finds the recorder's threads in it. */
 	sb.len = 0;
 	ks_strbuf_puts(&sb, "kmemscope " KS_VERSION);
-	for (i = 0; i < meta->self.len; i++)
-		ks_strbuf_printf(&sb, "%s%u", i ? "," : KS_TD_SELF, meta->self.items[i]);
+	for (i = 0; i < meta->self.items.len; i++)
+		ks_strbuf_printf(&sb, "%s%u", i ? "," : KS_TD_SELF, meta->self.items.items[i]);
+	for (i = 0; i < meta->nodes.items.len; i++)
+		ks_strbuf_printf(&sb, "%s%u", i ? "," : KS_TD_NODES, meta->nodes.items.items[i]);
 	put_option(&sk->options, KS_TD_OPT_VERSION, ks_strbuf_str(&sb), sb.len + 1);
 	put_option_u64(&sk->options, KS_TD_OPT_CPUCOUNT, meta->cpus, 4);
 	for (i = 0; i < meta->cpu_stats.len; i++)
@@ -458,7 +460,8 @@ void ks_td_meta_deinit(struct ks_td_meta *meta)
 	ks_vec_free(&meta->ftrace_formats);
 	ks_vec_free(&meta->kmem_formats);
 	ks_vec_free(&meta->cpu_stats);
-	ks_vec_free(&meta->self);
+	ks_vec_free(&meta->self.items);
+	ks_vec_free(&meta->nodes.items);
 	ks_strbuf_deinit(&meta->header_page);
 	ks_strbuf_deinit(&meta->header_event);
 	ks_strbuf_deinit(&meta->kallsyms);
@@ -559,212 +562,31 @@ void ks_td_writer_leave(struct ks_td_writer *w)
 	free_writer(w);
 }
 
-/* === Public: repair ======================================================================= */
-
-/* The metadata of a journal again, as raw sections. */
-static int read_section(const struct ks_tracedat *td, u64 offset, u32 id, struct ks_strbuf *ret,
-			struct ks_diag *diag)
+int ks_td_writer_adopt(const char *path, int fd, struct ks_td_writer **ret_writer,
+		       struct ks_diag *diag)
 {
-	struct ks_cursor cur;
-	u64 stored, len;
-	char *packed, *plain;
+	struct ks_td_writer *w = calloc(1, sizeof(*w));
 
-	ks_cursor_file(&cur, td->name, td->fd, offset, td->size);
-	cur.big_endian = td->start.big_endian;
-	if (ks_cursor_uint(&cur, 2) != id)
-		ks_cursor_fail(&cur, "a section of metadata");
-	ks_cursor_skip(&cur, 14);
-	stored = ks_cursor_uint(&cur, 4);
-	len = ks_cursor_uint(&cur, 4);
-	packed = ks_cursor_blob(&cur, stored);
-	plain = packed ? malloc(len + 1) : NULL;
-	if (plain && !ks_td_decompress(td->codec, plain, len, packed, stored))
-		ks_strbuf_add(ret, plain, len);
-	else
-		ks_cursor_fail(&cur, "whole compressed data");
-	free(packed);
-	free(plain);
-	if (cur.err && diag)
-		*diag = cur.diag;
-	return cur.err ? cur.err : ret->failed ? -ENOMEM : 0;
-}
-
-static int take_text(struct ks_cursor *cur, unsigned int size_bytes, struct ks_strbuf *ret)
-{
-	u64 len = ks_cursor_uint(cur, size_bytes);
-	char *text = ks_cursor_blob(cur, len);
-
-	ks_strbuf_init(ret);
-	if (text)
-		ks_strbuf_add(ret, text, len);
-	free(text);
-	return cur->err;
-}
-
-static int take_formats(struct ks_cursor *cur, u64 count, struct ks_td_meta *meta, bool kmem)
-{
-	while (count-- && !cur->err) {
-		struct ks_strbuf *slot = kmem ? ks_vec_push(&meta->kmem_formats)
-					      : ks_vec_push(&meta->ftrace_formats);
-
-		if (!slot)
-			return -ENOMEM;
-		take_text(cur, 8, slot);
+	if (w) {
+		w->fd = fd;
+		w->path = strdup(path);
 	}
-	return cur->err;
-}
-
-static int read_meta_section(const struct ks_tracedat *td, u32 id, u64 offset,
-			     struct ks_td_meta *meta, struct ks_diag *diag)
-{
-	struct ks_strbuf content;
-	struct ks_cursor cur;
-	char word[16];
-	int err;
-
-	ks_strbuf_init(&content);
-	err = read_section(td, offset, id, &content, diag);
-	if (err)
-		goto done;
-	ks_cursor_mem(&cur, td->name, content.s, content.len);
-	cur.big_endian = td->start.big_endian;
-	switch (id) {
-	case KS_TD_SEC_HEADER:
-		ks_cursor_string(&cur, word, sizeof(word));
-		take_text(&cur, 8, &meta->header_page);
-		ks_cursor_string(&cur, word, sizeof(word));
-		take_text(&cur, 8, &meta->header_event);
-		break;
-	case KS_TD_SEC_FTRACE:
-		take_formats(&cur, ks_cursor_uint(&cur, 4), meta, false);
-		break;
-	case KS_TD_SEC_EVENTS:
-		ks_cursor_skip(&cur, 4);
-		ks_cursor_string(&cur, word, sizeof(word));
-		take_formats(&cur, ks_cursor_uint(&cur, 4), meta, true);
-		break;
-	case KS_TD_SEC_KALLSYMS:
-		take_text(&cur, 4, &meta->kallsyms);
-		break;
-	case KS_TD_SEC_PRINTK:
-		take_text(&cur, 4, &meta->printk);
-		break;
+	if (!w || !w->path) {
+		free(w);
+		close(fd);
+		return ks_diag_nomem(diag, "repairing a capture");
 	}
-	err = cur.err;
-	if (err && diag)
-		*diag = cur.diag;
-done:
-	ks_strbuf_deinit(&content);
-	return err;
-}
-
-/* Walks the journal's options, which this file's own code wrote, for the places of the sections. */
-static int read_meta(const struct ks_tracedat *td, struct ks_td_meta *meta, struct ks_diag *diag)
-{
-	struct ks_cursor cur;
-	char word[32];
-	u64 at, end;
-	int err = 0;
-
-	ks_cursor_file(&cur, td->name, td->fd, 18, td->size);
-	cur.big_endian = td->start.big_endian;
-	ks_cursor_string(&cur, word, sizeof(word));
-	ks_cursor_string(&cur, word, sizeof(word));
-	cur.pos = ks_cursor_uint(&cur, 8);
-	ks_cursor_skip(&cur, 8);
-	at = ks_cursor_uint(&cur, 8);
-	end = cur.pos + at;
-	while (!cur.err && !err && cur.pos < end) {
-		u32 id = (u32)ks_cursor_uint(&cur, 2);
-		u64 size = ks_cursor_uint(&cur, 4), next = cur.pos + size;
-
-		if (id == KS_TD_OPT_DONE)
-			break;
-		if (id >= KS_TD_SEC_HEADER && id <= KS_TD_SEC_PRINTK)
-			err = read_meta_section(td, id, ks_cursor_uint(&cur, 8), meta, diag);
-		else if (id == KS_TD_OPT_UNAME && size < sizeof(meta->uname))
-			ks_cursor_read(&cur, meta->uname, size);
-		cur.pos = next;
-	}
-	if (cur.err && !err && diag)
-		*diag = cur.diag;
-	return err ? err : cur.err;
-}
-
-static int adopt_blocks(struct ks_td_writer *w, const struct ks_td_buffer *buffer)
-{
-	size_t i, j;
-
-	for (i = 0; i < buffer->cpus.len; i++)
-		for (j = 0; j < buffer->cpus.items[i].blocks.len; j++) {
-			const struct ks_td_block *from = &buffer->cpus.items[i].blocks.items[j];
-			struct block *block = ks_vec_push(&w->blocks);
-
-			if (!block)
-				return -ENOMEM;
-			*block = (struct block){ from->offset, buffer->cpus.items[i].cpu, from->seq,
-						 from->stored, from->size };
-		}
+	*ret_writer = w;
 	return 0;
 }
 
-int ks_td_repair(const char *path, bool *ret_done, struct ks_diag *diag)
+int ks_td_writer_adopt_block(struct ks_td_writer *w, u32 cpu, u32 seq, u64 offset, u32 stored_len,
+			     u32 len)
 {
-	struct ks_td_writer *w = calloc(1, sizeof(*w));
-	struct ks_names names = { 0 };
-	struct ks_tracedat td;
-	struct ks_rawdec dec;
-	struct ks_td_meta meta;
-	struct stat st;
-	size_t i;
-	int err;
+	struct block *block = ks_vec_push(&w->blocks);
 
-	ks_td_meta_init(&meta);
-	if (!w || ks_names_init(&names)) {
-		free(w);
-		return ks_diag_nomem(diag, "repairing a capture");
-	}
-	w->path = strdup(path);
-	w->fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (!w->path || w->fd < 0 || fstat(w->fd, &st)) {
-		err = ks_diag_set(diag, -errno, "%s: cannot open: %s", path, strerror(errno));
-		goto done;
-	}
-	err = ks_tracedat_open(&td, path, w->fd, (u64)st.st_size, &names, &dec, diag);
-	if (err)
-		goto done;
-	*ret_done = td.journal;
-	if (td.journal && td.start.big_endian != big_endian)
-		err = ks_diag_set(diag, -EOPNOTSUPP,
-				  "%s: was recorded on a machine of the other byte order; repair "
-				  "it there",
-				  path);
-	if (td.journal && !err) {
-		const struct ks_td_buffer *buffer = &td.buffers.items[td.buffers.len - 1];
-
-		memcpy(meta.clock, buffer->clock, sizeof(meta.clock));
-		meta.page_size = td.start.page_size;
-		meta.ring_page_size = buffer->page_size;
-		meta.cpus = td.cpu_count;
-		err = read_meta(&td, &meta, diag);
-		for (i = 0; i < td.self.len && !err; i++) {
-			u32 *tid = ks_vec_push(&meta.self);
-
-			if (tid)
-				*tid = td.self.items[i];
-			else
-				err = ks_diag_nomem(diag, "repairing a capture");
-		}
-		if (!err && adopt_blocks(w, buffer))
-			err = ks_diag_nomem(diag, "repairing a capture");
-		if (!err)
-			err = write_final(w, &meta, diag);
-	}
-	ks_rawdec_deinit(&dec);
-	ks_tracedat_deinit(&td);
-done:
-	ks_td_meta_deinit(&meta);
-	ks_names_deinit(&names);
-	free_writer(w);
-	return err;
+	if (!block)
+		return -ENOMEM;
+	*block = (struct block){ offset, cpu, seq, stored_len, len };
+	return 0;
 }

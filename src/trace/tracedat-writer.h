@@ -11,6 +11,10 @@
 #include "base/strbuf.h"
 #include "base/vec.h"
 
+struct ks_numbers {
+	KS_VEC(u32) items;
+};
+
 /* What the file says of the traced machine; all strings are the caller's. */
 struct ks_td_meta {
 	struct ks_strbuf header_page, header_event;
@@ -18,7 +22,8 @@ struct ks_td_meta {
 	KS_VEC(struct ks_strbuf) kmem_formats;
 	struct ks_strbuf kallsyms, printk, cmdlines;
 	KS_VEC(struct ks_strbuf) cpu_stats; /* "CPU: n" and the text of its stats file */
-	KS_VEC(u32) self; /* threads of the recorder, whose objects readers leave out */
+	struct ks_numbers self;	 /* threads of the recorder, whose objects readers leave out */
+	struct ks_numbers nodes; /* NUMA node by CPU */
 	char clock[64];
 	char uname[256];
 	u32 page_size;	    /* of the machine */
@@ -54,6 +59,15 @@ void ks_td_writer_abort(struct ks_td_writer *writer);
 
 /* Frees the writer and leaves the journal as it is. */
 void ks_td_writer_leave(struct ks_td_writer *writer);
+
+/*
+ * For a repair: takes over the descriptor of a journal, even on error, and one by one the blocks
+ * that it was found to have.
+ */
+int ks_td_writer_adopt(const char *path, int fd, struct ks_td_writer **ret_writer,
+		       struct ks_diag *diag);
+int ks_td_writer_adopt_block(struct ks_td_writer *writer, u32 cpu, u32 seq, u64 offset,
+			     u32 stored_len, u32 len);
 
 /*
  * Finishes the journal at @path that another process left behind. 0 also where it was finished

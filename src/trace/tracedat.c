@@ -165,21 +165,33 @@ static void read_text_option(struct ks_cursor *cur, u64 size, char *buf, size_t 
 		buf[n] = '\0';
 }
 
-/* "kmemscope 1.0 self=12,13": who recorded it. */
-static void read_self(struct ks_tracedat *td, struct ks_cursor *cur, u64 size)
+/* The numbers behind a key of the version text. */
+static void read_numbers(struct ks_cursor *cur, const char *text, const char *key,
+			 struct ks_numbers *ret)
 {
-	char *text = ks_cursor_blob(cur, size), *p = text ? strstr(text, KS_TD_SELF) : NULL;
+	const char *p = strstr(text, key);
+	char *end;
 
-	if (p && !strncmp(text, "kmemscope ", 10))
-		for (p += strlen(KS_TD_SELF); *p >= '0' && *p <= '9'; p += *p == ',') {
-			u32 *tid = ks_vec_push(&td->self);
+	for (p = p ? p + strlen(key) : ""; *p >= '0' && *p <= '9'; p = end + (*end == ',')) {
+		u32 *number = ks_vec_push(&ret->items);
 
-			if (!tid) {
-				nomem(cur);
-				break;
-			}
-			*tid = (u32)strtoul(p, &p, 10);
+		if (!number) {
+			nomem(cur);
+			return;
 		}
+		*number = (u32)strtoul(p, &end, 10);
+	}
+}
+
+/* "kmemscope 1.0 self=12,13 nodes=0,0": who recorded it, and on what machine. */
+static void read_recorder(struct ks_tracedat *td, struct ks_cursor *cur, u64 size)
+{
+	char *text = ks_cursor_blob(cur, size);
+
+	if (text && !strncmp(text, "kmemscope ", 10)) {
+		read_numbers(cur, text, KS_TD_SELF, &td->self);
+		read_numbers(cur, text, KS_TD_NODES, &td->nodes);
+	}
 	free(text);
 }
 
@@ -212,7 +224,7 @@ static void read_option(struct ks_tracedat *td, struct ks_cursor *cur, u32 id, u
 		td->ts_offset = strtoll(text, NULL, 0);
 		break;
 	case KS_TD_OPT_VERSION:
-		read_self(td, cur, size);
+		read_recorder(td, cur, size);
 		break;
 	case KS_TD_OPT_CPUCOUNT:
 		td->cpu_count = (u32)ks_cursor_uint(cur, 4);
@@ -661,5 +673,6 @@ void ks_tracedat_deinit(struct ks_tracedat *td)
 	}
 	ks_vec_free(&td->buffers);
 	ks_vec_free(&td->stats);
-	ks_vec_free(&td->self);
+	ks_vec_free(&td->self.items);
+	ks_vec_free(&td->nodes.items);
 }

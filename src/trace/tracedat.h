@@ -7,6 +7,7 @@
 #ifndef KS_TRACE_TRACEDAT_H
 #define KS_TRACE_TRACEDAT_H
 
+#include "trace/tracedat-writer.h"
 #include "trace/tracemeta.h"
 
 enum ks_td_codec { KS_TD_NONE, KS_TD_ZSTD, KS_TD_ZLIB };
@@ -38,6 +39,8 @@ enum { KS_TD_FL_COMPRESSED = 1 };
 
 /* In the text of KS_TD_OPT_VERSION: the recorder's own threads, with commas in between. */
 #define KS_TD_SELF " self="
+/* In the same text: the NUMA node of each CPU, with commas in between. */
+#define KS_TD_NODES " nodes="
 
 /* A piece of one CPU's pages inside an unfinished file. */
 struct ks_td_block {
@@ -86,7 +89,8 @@ struct ks_tracedat {
 	u64 journal_start, journal_end; /* whole blocks lie in between */
 	KS_VEC(struct ks_td_buffer) buffers;
 	KS_VEC(struct ks_td_stat) stats;
-	KS_VEC(u32) self; /* threads of the recorder, whose objects are left out */
+	struct ks_numbers self;	 /* threads of the recorder, whose objects are left out */
+	struct ks_numbers nodes; /* NUMA node by CPU; empty = not told */
 };
 
 /*

@@ -5,7 +5,12 @@ Nothing here knows of kmemscope: the layouts follow the manual pages of the form
 read back can be compared with what was put in.
 """
 import struct
+import subprocess
 import zlib
+
+
+def zstd(data):
+    return subprocess.run(['zstd', '-q', '-c', '--check'], input=data, capture_output=True, check=True).stdout
 
 # The way a kernel's preprocessor leaves them: casts, shifts and many parentheses.
 FLAGS = ('{( unsigned long)((( gfp_t)(((((1UL))) << (10))|((((1UL))) << (11)))) | '
@@ -14,13 +19,13 @@ FLAGS = ('{( unsigned long)((( gfp_t)(((((1UL))) << (10))|((((1UL))) << (11)))) 
 GFP_KERNEL = 0xcc0
 
 KALLSYMS = ("{0:x} T _text\n{1:x} t first_function\n{2:x} T second_function\n"
-            "{3:x} t mod_function\t[testmod]\n{4:x} b some_data\n{3:x} T mod_alias\t[testmod]\n")
+            "{5:x} T kstrdup\n{3:x} t mod_function\t[testmod]\n{4:x} b some_data\n{3:x} T mod_alias\t[testmod]\n")
 
 
 class Machine:
     """Byte order and word size, and how this machine's kernel would lay out its events."""
 
-    def __init__(self, big=False, word=8):
+    def __init__(self, big=False, word=8, old=False):
         self.big, self.word = big, word
         self.order = '>' if big else '<'
         self.text = 0xffffffff81000000 if word == 8 else 0xc1000000
@@ -42,6 +47,13 @@ class Machine:
         self._event('mm_page_alloc', 104, [('unsigned long', 'pfn', long_), ('unsigned int', 'order', 4),
                                            ('unsigned long', 'gfp_flags', long_), ('int', 'migratetype', 4)])
         self._event('mm_page_free', 105, [('unsigned long', 'pfn', long_), ('unsigned int', 'order', 4)])
+        if old:  # as before 4.2 and 6.1: pages by address, events of their own for a node, no names
+            self._event('kmalloc_node', 106, [('unsigned long', 'call_site', long_), ('const void *', 'ptr', long_),
+                                              ('size_t', 'bytes_req', long_), ('size_t', 'bytes_alloc', long_),
+                                              ('gfp_t', 'gfp_flags', 4), ('int', 'node', 4)])
+            self._event('kmem_cache_free', 103, [('unsigned long', 'call_site', long_), ('const void *', 'ptr', long_)])
+            self._event('mm_page_alloc', 104, [('struct page *', 'page', long_), ('unsigned int', 'order', 4),
+                                               ('gfp_t', 'gfp_flags', 4), ('int', 'migratetype', 4)])
         self._event('sched_switch', 300, [('int', 'prev_pid', 4)])
 
     def pack(self, fmt, *values):
@@ -82,6 +94,7 @@ class Machine:
                 tail += text
             else:
                 value = {'call_site': event.get('site', 0), 'ptr': event['ptr'], 'pfn': event['ptr'],
+                         'page': event['ptr'],
                          'bytes_req': event.get('req', 0), 'bytes_alloc': event.get('alloc', 0),
                          'gfp_flags': event.get('gfp', 0), 'node': event.get('node', -1),
                          'order': event.get('order', 0)}.get(field, 0)
@@ -89,9 +102,22 @@ class Machine:
                                                     value & (2 ** (8 * width) - 1))
         return bytes(data) + tail + b'\0' * (-len(tail) % 4)
 
+    def stack_format(self):
+        at = 8 + self.word  # behind "size", aligned
+        return ('name: kernel_stack\nID: 4\nformat:\n'
+                '\tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;\n'
+                '\tfield:int common_pid;\toffset:4;\tsize:4;\tsigned:1;\n\n'
+                '\tfield:int size;\toffset:8;\tsize:4;\tsigned:1;\n'
+                '\tfield:unsigned long caller[8];\toffset:%d;\tsize:%d;\tsigned:0;\n\n'
+                'print fmt: "x", REC->size\n' % (at, 8 * self.word)).encode()
+
+    def stack(self, pid, frames):
+        head = self.pack('HBBiI', 4, 0, 0, pid, len(frames)).ljust(8 + self.word, b'\0')
+        return head + b''.join(self.long(f) for f in frames)
+
     def kallsyms(self):
         t = self.text
-        return KALLSYMS.format(t, t + 0x100, t + 0x300, t + 0x1000, t + 0x2000).encode()
+        return KALLSYMS.format(t, t + 0x100, t + 0x300, t + 0x1000, t + 0x2000, t + 0x800).encode()
 
 
 class Ring:
@@ -108,6 +134,8 @@ class Ring:
     def flush(self):
         if not self.data and self.lost is None:
             return
+        if len(self.pages) % 2 and len(self.data) + 16 < self.size - self.head - 8:
+            self.data += self._word(29, 0) + b'\xff' * 12  # the rest of the page was not used
         commit, tail = len(self.data), b''
         if self.lost is not None:
             commit |= 1 << 31
@@ -166,7 +194,8 @@ def sections(m, page, comms):
     """The five sections that trace.dat and perf.data share, in their order."""
     head = header_page(m, page)
     info = (b'header_page\0' + m.pack('Q', len(head)) + head + b'header_event\0' + m.pack('Q', 4) + b'none')
-    ftrace = m.pack('I', 0)
+    stack = m.stack_format()
+    ftrace = m.pack('IQ', 1, len(stack)) + stack
     events = m.pack('I', 2)
     for system in ('sched', 'kmem'):
         mine = [f for n, f in m.formats.items() if (n == 'sched_switch') == (system == 'sched')]
@@ -218,7 +247,7 @@ def trace_dat_v6(m, buffers, comms, clock='local', page=4096, stats=()):
 
 
 def trace_dat_v7(m, buffers, comms, clock='local', page=4096, codec='none', chunk=3, extra=b''):
-    pack = {'none': None, 'zlib': zlib.compress}[codec]
+    pack = {'none': None, 'zlib': zlib.compress, 'zstd': zstd}[codec]
     out = start(m, '7', page) + codec.encode() + b'\0' + b'1.0\0'
     pointer = len(out)
     out += m.pack('Q', 0)
@@ -254,6 +283,36 @@ def trace_dat_v7(m, buffers, comms, clock='local', page=4096, codec='none', chun
     options += option(m, 0, m.pack('Q', 0))
     out += m.pack('HHIQ', 0, 0, 0, len(options)) + options
     return out[:pointer] + m.pack('Q', split) + out[pointer + 8:]
+
+
+def journal(m, rings, comms, clock='local', page=4096, chunk=2):
+    """What a killed recorder leaves: the blocks of all CPUs, not even in order. Also their places."""
+    out = start(m, '7', page) + b'zstd\0' + b'1.0\0'
+    pointer = len(out)
+    out += m.pack('Q', 0)
+    options = b''
+    for number, data in sections(m, page, comms).items():
+        options += option(m, number, m.pack('Q', len(out)))
+        small = zstd(data)
+        out += m.pack('HHIQ', number, 1, 0, len(small) + 8) + m.pack('II', len(small), len(data)) + small
+    options_at = len(out)
+    tail = m.pack('I', page) + clock.encode() + b'\0' + b'\0'
+    length = len(options) + 6 + 8 + len(tail) + 14
+    options += option(m, 0x4b53, m.pack('Q', options_at + 16 + length) + tail) + option(m, 0, m.pack('Q', 0))
+    out += m.pack('HHIQ', 0, 0, 0, len(options)) + options
+    blocks = []
+    for cpu, pages in rings.items():
+        for seq, i in enumerate(range(0, len(pages), chunk * page)):
+            piece = pages[i:i + chunk * page]
+            small = zstd(piece)
+            blocks.append((seq ^ 1, cpu, m.pack('HHIQ', 0x4b53, 1, cpu, len(small) + 12) +
+                           m.pack('III', seq, len(small), len(piece)) + small))
+    blocks.sort()  # seq 1 in front of seq 0, and so on
+    places = []
+    for _, _, block in blocks:
+        places.append((len(out), len(block)))
+        out += block
+    return out[:pointer] + m.pack('Q', options_at) + out[pointer + 8:], places
 
 
 # === perf.data =================================================================================

@@ -60,7 +60,7 @@ def site_text(m, addr):
     at = addr - m.text
     if at >= 0x1000:
         return 'mod_function+%#x' % (at - 0x1000) + ' [testmod]'
-    base, name, size = (0x300, 'second_function', 0xd00) if at >= 0x300 else (0x100, 'first_function', 0x200)
+    base, name, size = (0x300, 'second_function', 0x500) if at >= 0x300 else (0x100, 'first_function', 0x200)
     return '%s+%#x/%#x' % (name, at - base, size)
 
 
@@ -132,7 +132,8 @@ def test_trace_dat(tmp):
             for version, data in (
                     ('v6', b.trace_dat_v6(m, [('', pages)], COMMS)),
                     ('v7 plain', b.trace_dat_v7(m, [('', pages)], COMMS)),
-                    ('v7 zlib', b.trace_dat_v7(m, [('', pages)], COMMS, codec='zlib'))):
+                    ('v7 zlib', b.trace_dat_v7(m, [('', pages)], COMMS, codec='zlib')),
+                    ('v7 zstd', b.trace_dat_v7(m, [('', pages)], COMMS, codec='zstd'))):
                 path.write_bytes(data)
                 end = compare('trace.dat %s, %s' % (version, label), path, want)
                 check('its counters', 'events=600 other=6 stack=0 bad=0 unfinished=0' in end, end)
@@ -181,6 +182,66 @@ def test_large_pages(tmp):
              if e['kind'] == 'mm_page_alloc' else e) for e in events)])
 
 
+def test_old_kernels(tmp):
+    m = b.Machine(old=True)
+    site, ring, want = m.text + 0x123, b.Ring(m), []
+    for i, (kind, more) in enumerate([
+            ('kmalloc_node', {'ptr': 0xffff880000001000, 'site': site, 'req': 5, 'alloc': 8, 'node': 1, 'gfp': 0xcc0}),
+            ('kmem_cache_free', {'ptr': 0xffff880000002000, 'site': site}),
+            ('mm_page_alloc', {'ptr': 0xffffea0000001000, 'order': 1, 'req': 8192, 'alloc': 8192, 'gfp': 0, 'node': -1}),
+            ('mm_page_alloc', {'ptr': 0, 'order': 0, 'req': 4096, 'alloc': 4096, 'gfp': 0, 'node': -1})]):
+        ev = dict({'kind': kind, 'ts': 100 + i, 'cpu': 0, 'pid': 99}, **more)
+        ring.add(ev['ts'], m.payload(ev))
+        # The events of their own are allocations like all others; no page is no frame.
+        want.append(line(m, dict(ev, kind='kmalloc' if 'node' in kind else kind,
+                                 ptr=ev['ptr'] or 2 ** 64 - 1)))
+    path = tmp / 'old.dat'
+    path.write_bytes(b.trace_dat_v6(m, [('', {0: ring.done()})], COMMS))
+    compare('events of old kernels', path, want)
+
+
+def test_journal(tmp):
+    """Files of a recorder that was killed."""
+    for big in (False, True):
+        m = b.Machine(big)
+        label = 'journal, %s-endian: ' % ('big' if big else 'little')
+        pages, want = rings(m, make_events(m, 1500), gaps={700: 5})
+        data, places = b.journal(m, pages, COMMS)
+        path = tmp / 'journal.dat'
+        path.write_bytes(data)
+        end = compare(label + 'blocks in any order', path, want)
+        check(label + 'is known to be unfinished', 'unfinished=1' in end, end)
+        path.write_bytes(data[:places[-1][0] + places[-1][1] // 2])
+        code, got, err = dump(path)
+        check(label + 'a torn block is its end', code == 0 and set(got[:-1]) < set(want), err)
+        at, size = places[-1]
+        path.write_bytes(data[:at + 28] + b'\0' * (size - 28))
+        code, got, err = dump(path)
+        check(label + 'a block without content is counted', code == 0 and 'bad=1' in got[-1], got[-1:] + [err])
+        path.write_bytes(data[:places[0][0]])
+        code, got, err = dump(path)
+        check(label + 'no block at all', code == 0 and len(got) == 1, err)
+
+
+def test_self(tmp):
+    """What the recorder's threads allocate is left out, with the frees of just these objects."""
+    m = b.Machine()
+    base = {'site': m.text + 0x123, 'cpu': 0, 'node': -1, 'req': 8, 'alloc': 8, 'gfp': 0}
+    steps = [('kmalloc', 99, 0x1000, False), ('kfree', 1234, 0x1000, False),   # ours, freed by another
+             ('kmalloc', 1234, 0x1000, True), ('kfree', 99, 0x1000, True),     # another's, freed by us
+             ('kmalloc', 99, 0x2000, False), ('kmalloc', 1234, 0x2000, True),  # ours, ended unseen
+             ('kfree', 1234, 0x2000, True), ('kfree', 1234, 0x3000, True)]
+    ring, want = b.Ring(m), []
+    for i, (kind, pid, ptr, stays) in enumerate(steps):
+        ev = dict(base, kind=kind, pid=pid, ptr=ptr + 0xffff888000000000, ts=1000 + i)
+        ring.add(ev['ts'], m.payload(ev))
+        want += [line(m, ev)] if stays else []
+    path = tmp / 'self.dat'
+    who = b.option(m, 9, b'kmemscope 1 self=99,7\0')
+    path.write_bytes(b.trace_dat_v7(m, [('', {0: ring.done()})], COMMS, extra=who))
+    compare("the recorder's own objects", path, want)
+
+
 def test_perf(tmp):
     for big in (False, True):
         for word in (8, 4):
@@ -209,6 +270,14 @@ def test_perf(tmp):
                     text = text.replace('comm= ', 'comm=late name ')
                 want.append(text)
             path = tmp / 'perf.data'
+            path.write_bytes(b.perf_data(m, records, comm, word == 4))
+            if not big:  # equal times: as they come in the file
+                twins = [dict(events[0], cpu=cpu, ptr=cpu + 0x1000) for cpu in (1, 0, 2)]
+                path.write_bytes(b.perf_data(m, [b.perf_sample(m, e, False) for e in
+                                                 [twins[0], dict(events[1], ts=events[0]['ts'] + 9)] + twins[1:]],
+                                             comm))
+                compare('perf.data with equal times, %d-bit' % (word * 8), path, [
+                    line(m, e) for e in twins + [dict(events[1], ts=events[0]['ts'] + 9)]])
             path.write_bytes(b.perf_data(m, records, comm, word == 4))
             compare('perf.data, %s-endian %d-bit' % ('big' if big else 'little', word * 8), path, want)
 
@@ -291,7 +360,7 @@ def test_damage(tmp):
 def main():
     with tempfile.TemporaryDirectory() as name:
         tmp = pathlib.Path(name)
-        for test in (test_trace_dat, test_buffers, test_clocks, test_large_pages, test_perf, test_relay,
+        for test in (test_trace_dat, test_buffers, test_clocks, test_large_pages, test_old_kernels, test_journal, test_self, test_perf, test_relay,
                      test_compressed, test_damage):
             test(tmp)
     print('1..%d' % len(results))

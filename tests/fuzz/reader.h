@@ -17,6 +17,7 @@ static inline void fuzz_reader(const uint8_t *data, size_t size)
 	size_t i;
 
 	if (!err) {
+		trace->want_stacks = size & 1;
 		while (!(err = ks_trace_next(trace, &batch, &diag)) && batch.count)
 			for (i = 0; i < batch.count; i++) {
 				const struct ks_event *ev = &batch.events[i];
@@ -29,6 +30,8 @@ static inline void fuzz_reader(const uint8_t *data, size_t size)
 					    ev->comm < names->comms.strs.len);
 				FUZZ_ASSERT(ev->cache == KS_NONE ||
 					    ev->cache < names->caches.strs.len);
+				FUZZ_ASSERT(ev->stack == KS_NONE ||
+					    ev->stack < names->stacks.strs.len);
 				FUZZ_ASSERT(ev->gfp == KS_NONE || ev->gfp < names->gfps.strs.len);
 			}
 		ks_trace_close(trace);

@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR LGPL-2.1-only */
+/*
+ * What the kernel side and user space share: the record layouts of memorizer/kmap_stream_bin and of
+ * kmemtrace/cpuN, with their versions. All fields are in the byte order of the traced machine; a
+ * reader tells it from the magic number.
+ */
+#ifndef _UAPI_MEMORIZER_H
+#define _UAPI_MEMORIZER_H
+
+#include <linux/types.h>
+
+/* === memorizer: one header at the start of what a file descriptor reads, then records === */
+
+#define MEMORIZER_MAGIC	      0x4d5a4b31 /* "MZK1" */
+#define MEMORIZER_ABI_VERSION 1
+
+#define MEMORIZER_COMM_LEN    16
+#define MEMORIZER_CACHE_LEN   32
+
+/* free_ip of an object whose address was allocated again before any free of it was seen. */
+#define MEMORIZER_IP_IMPLIED 0xdeadbeefULL
+
+/* Which allocator the object came from. */
+enum memorizer_kind {
+	MEMORIZER_KMALLOC = 1,
+	MEMORIZER_CACHE = 2, /* kmem_cache_alloc(), one by one or in bulk */
+	MEMORIZER_PAGES = 3, /* the page allocator; slab memory is seen here a second time */
+};
+
+/* What the allocation ran in; pid and tgid are 0 outside MEMORIZER_IN_TASK. */
+enum memorizer_context {
+	MEMORIZER_IN_TASK = 0,
+	MEMORIZER_IN_SOFTIRQ = 1,
+	MEMORIZER_IN_HARDIRQ = 2,
+};
+
+#define MEMORIZER_FREED	  (1U << 0) /* free_ip and free_ns are set */
+#define MEMORIZER_IMPLIED (1U << 1) /* the free was not seen, only that the address was reused */
+
+/**
+ * struct memorizer_header - the first bytes that each open of kmap_stream_bin delivers
+ * @magic: MEMORIZER_MAGIC
+ * @version: MEMORIZER_ABI_VERSION; a reader refuses what it does not know
+ * @header_size: bytes of this header; records start behind it
+ * @record_size: bytes of each record; later versions add fields at the end only
+ * @tick_ns: length of a jiffy in nanoseconds
+ * @base_ns: a moment in the clock of alloc_ns and free_ns, ftrace's "local" clock ...
+ * @base_jiffies: ... and the same moment in jiffies
+ * @anchor: address of the function @anchor_name in the running kernel. The difference to its
+ *          address in System.map is the displacement of the kernel image (KASLR).
+ * @anchor_name: name of an exported function, zero-terminated
+ */
+struct memorizer_header {
+	__u32 magic;
+	__u16 version;
+	__u16 header_size;
+	__u32 record_size;
+	__u32 tick_ns;
+	__u64 base_ns;
+	__u64 base_jiffies;
+	__u64 anchor;
+	char anchor_name[24];
+};
+
+/**
+ * struct memorizer_record - one object
+ * @addr: address of the object; of page memory, its address in the direct map
+ * @alloc_ip: the caller outside the allocator; 0 if it could not be had
+ * @free_ip: likewise; 0 while the object lives, MEMORIZER_IP_IMPLIED where no free was seen
+ * @alloc_ns: nanoseconds in the clock that ftrace calls "local"
+ * @free_ns: likewise; 0 while the object lives
+ * @bytes_req: as the caller asked
+ * @bytes_alloc: as the allocator gave
+ * @gfp: allocation flags, with the bit numbers of the running kernel
+ * @pid: thread that allocated
+ * @tgid: process that allocated
+ * @cpu: processor that allocated
+ * @kind: enum memorizer_kind
+ * @context: enum memorizer_context
+ * @flags: MEMORIZER_FREED and so on
+ * @comm: name of the thread, or "hardirq" or "softirq"; zero-padded
+ * @cache: name of the slab cache, empty if unknown; zero-padded, cut to fit
+ */
+struct memorizer_record {
+	__u64 addr;
+	__u64 alloc_ip;
+	__u64 free_ip;
+	__u64 alloc_ns;
+	__u64 free_ns;
+	__u64 bytes_req;
+	__u64 bytes_alloc;
+	__u32 gfp;
+	__s32 pid;
+	__s32 tgid;
+	__u16 cpu;
+	__u8 kind;
+	__u8 context;
+	__u32 flags;
+	__u32 reserved;
+	char comm[MEMORIZER_COMM_LEN];
+	char cache[MEMORIZER_CACHE_LEN];
+};
+
+/* === kmemtrace: per-processor streams of records, no header === */
+
+#define KMEMTRACE_ABI_VERSION 1
+
+enum kmemtrace_event_id {
+	KMEMTRACE_EVENT_ALLOC = 0,
+	KMEMTRACE_EVENT_FREE = 1,
+};
+
+enum kmemtrace_type_id {
+	KMEMTRACE_TYPE_KMALLOC = 0,
+	KMEMTRACE_TYPE_CACHE = 1,
+	KMEMTRACE_TYPE_PAGES = 2, /* reserved: never written in version 1 */
+};
+
+/**
+ * struct kmemtrace_event - what every record starts with
+ * @event_id: enum kmemtrace_event_id
+ * @type_id: enum kmemtrace_type_id
+ * @event_size: bytes of the whole record; a reader skips a tail that it does not know
+ * @sequence: over all processors, from 1, wrapping. It is taken before room is looked for: a number
+ *            that is in none of the streams is a record that was dropped.
+ * @call_site: the caller outside the allocator
+ * @ptr: the object; 0 for kfree(NULL) and failed allocations
+ */
+struct kmemtrace_event {
+	__u8 event_id;
+	__u8 type_id;
+	__u16 event_size;
+	__s32 sequence;
+	__u64 call_site;
+	__u64 ptr;
+} __attribute__((packed));
+
+/**
+ * struct kmemtrace_alloc - a record with KMEMTRACE_EVENT_ALLOC
+ * @event: common part
+ * @bytes_req: as the caller asked
+ * @bytes_alloc: as the allocator gave
+ * @gfp_flags: with the bit numbers of the running kernel
+ * @node: NUMA node that the caller asked for, -1 for any
+ */
+struct kmemtrace_alloc {
+	struct kmemtrace_event event;
+	__u64 bytes_req;
+	__u64 bytes_alloc;
+	__u32 gfp_flags;
+	__s32 node;
+} __attribute__((packed));
+
+#endif /* _UAPI_MEMORIZER_H */

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Allocations and frees in bulk, which raise no tracepoint. */
+#ifndef MEMORIZER_BULK_H
+#define MEMORIZER_BULK_H
+
+struct seq_file;
+
+/* The kernel must be able to probe functions and to tell their arguments. */
+#if defined(CONFIG_KRETPROBES) && defined(CONFIG_HAVE_FUNCTION_ARG_ACCESS_API)
+void mz_bulk_attach(void);
+void mz_bulk_detach(void);
+void mz_bulk_show(struct seq_file *m);
+#else
+static inline void mz_bulk_attach(void)
+{
+}
+
+static inline void mz_bulk_detach(void)
+{
+}
+
+static inline void mz_bulk_show(struct seq_file *m)
+{
+	seq_puts(m, "event bulk_alloc: not available\nevent bulk_free: not available\n");
+}
+#endif
+
+#endif /* MEMORIZER_BULK_H */

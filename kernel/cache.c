@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * What a slab cache is called and how large its slots are. The tracepoints hand out the cache, but
+ * modules do not see its structure; where its name is in there is found out on a cache of our own.
+ */
+#include <linux/kernel.h>
+#include <linux/slab.h>
+
+#include "memorizer.h"
+
+/* === Data ================================================================================= */
+
+/* Offset of the name in struct kmem_cache; negative if it was not found. */
+static int name_offset = -1;
+
+/* === Internals ============================================================================ */
+
+/* A cache with a constructor is never merged with another one, which would have another name. */
+static void sample_constructor(void *object)
+{
+}
+
+static const char *name_of(struct kmem_cache *cache)
+{
+	return name_offset < 0 ? NULL : *(const char **)((char *)cache + name_offset);
+}
+
+/*
+ * The kernel keeps the pointer to a name that is part of its own image, as hex_asc is. So the name
+ * is where that pointer is.
+ */
+static int find_name(const struct kmem_cache *cache)
+{
+	const char *const *words = (const char *const *)cache;
+	unsigned int i, nr = ksize(cache) / sizeof(*words);
+
+	for (i = 0; i < nr; i++) {
+		if (words[i] == hex_asc)
+			return i * sizeof(*words);
+	}
+	return -1;
+}
+
+/* === Public =============================================================================== */
+
+/* Without a name all works but the names of the caches. */
+void mz_cache_init(void)
+{
+	struct kmem_cache *cache;
+
+	cache = kmem_cache_create(hex_asc, 64, 0, 0, sample_constructor);
+	if (!cache)
+		return;
+	name_offset = find_name(cache);
+	kmem_cache_destroy(cache);
+}
+
+/* What a cache decides for all its objects, of which @object is one. */
+void mz_cache_describe(struct kmem_cache *cache, const void *object, struct mz_site *site)
+{
+	const char *name = name_of(cache);
+
+	if (name)
+		strscpy_pad(site->cache, name, sizeof(site->cache));
+	site->bytes_req = kmem_cache_size(cache);
+	site->bytes_alloc = max_t(size_t, ksize(object), site->bytes_req);
+}

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Who allocates or frees pages: the page tracepoints do not say, so it is read off the stack. The
+ * first return address outside the allocators is the caller.
+ */
+#include <linux/module.h>
+#include <linux/stacktrace.h>
+
+#include "memorizer.h"
+
+/* === Data ================================================================================= */
+
+#define FRAMES_MAX 24
+
+/* Walking the stack costs more than all else together, so it is on demand. */
+static bool page_callers;
+module_param(page_callers, bool, 0644);
+MODULE_PARM_DESC(page_callers, "find out who allocates and frees pages, by walking the stack");
+
+/*
+ * Functions between the tracepoint and the caller begin with one of these. Slab functions are among
+ * them: pages that a slab grows by belong to who asked it for an object.
+ */
+/* clang-format off */
+static const char *const allocator_prefixes[] = {
+	"___slab_alloc", "__alloc_", "__do_kmalloc", "__folio_alloc", "__folio_batch_release",
+	"__folio_put", "__free_", "__get_free_page", "__kasan_", "__kmalloc", "__kmem_cache_",
+	"__pagevec_release", "__put_page", "__slab_", "__traceiter_", "__unfreeze_partials",
+	"alloc_frozen_pages", "alloc_page", "alloc_slab_page", "allocate_slab", "discard_slab",
+	"do_slab_free", "folio_alloc", "folios_put", "free_frozen_page", "free_large_kmalloc",
+	"free_page", "free_pcp", "free_slab", "free_the_page", "free_to_partial_list",
+	"free_unref_", "get_free_pages", "get_zeroed_page", "kasan_", "kfree", "kmalloc_",
+	"kmem_cache_", "kvfree", "mz_", "new_slab", "probe_page_", "put_partials", "rcu_free_slab",
+	"release_pages", "slab_", "trace_mm_page_", "vma_alloc_folio",
+};
+/* clang-format on */
+
+/* What is known of a return address. Asking kallsyms is slow, so it is asked once for each. */
+struct frame {
+	u64 ip;
+	u64 is_allocator;
+};
+
+#define FRAMES_KNOWN 8192
+
+static struct mz_table frames;
+
+/* === Internals ============================================================================ */
+
+static bool has_allocator_name(unsigned long ip)
+{
+	char name[64];
+	unsigned int i;
+
+	/* One back: a call that is the last instruction returns to the next function. */
+	scnprintf(name, sizeof(name), "%ps", (void *)(ip - 1));
+	for (i = 0; i < ARRAY_SIZE(allocator_prefixes); i++) {
+		if (!strncmp(name, allocator_prefixes[i], strlen(allocator_prefixes[i])))
+			return true;
+	}
+	return false;
+}
+
+static bool is_allocator(unsigned long ip)
+{
+	struct frame frame = { .ip = ip };
+	u32 id;
+
+	if (mz_table_find(&frames, &frame, &id))
+		return ((const struct frame *)mz_table_entry(&frames, id))->is_allocator;
+	frame.is_allocator = has_allocator_name(ip);
+	/* A full table costs time, not truth. */
+	mz_table_add(&frames, &frame, &id);
+	return frame.is_allocator;
+}
+
+/* === Public =============================================================================== */
+
+int mz_caller_init(void)
+{
+	return mz_table_init(&frames, FRAMES_KNOWN, sizeof(u64), sizeof(struct frame));
+}
+
+void mz_caller_exit(void)
+{
+	mz_table_deinit(&frames);
+}
+
+/* The return address of who asked for the pages; 0 if it is not wanted or can't be told. */
+unsigned long mz_page_caller(void)
+{
+	unsigned long stack[FRAMES_MAX];
+	unsigned int i = 0, nr, depth;
+
+	if (!READ_ONCE(page_callers))
+		return 0;
+
+	/* Walking costs by the frame, and most callers are near. */
+	for (depth = FRAMES_MAX / 3; depth <= FRAMES_MAX; depth *= 3) {
+		nr = stack_trace_save(stack, depth, 0);
+		for (; i < nr; i++) {
+			if (!is_allocator(stack[i]))
+				return stack[i];
+		}
+	}
+	return 0;
+}

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The only place that tests the version of the kernel. */
+#ifndef MEMORIZER_COMPAT_H
+#define MEMORIZER_COMPAT_H
+
+#include <linux/fs.h>
+#include <linux/splice.h>
+#include <linux/version.h>
+
+/* Since 6.1 the kmem tracepoints have the prototypes that the probes are written for. */
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 1, 0)
+#error "memorizer needs Linux 6.1 or later"
+#endif
+
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 5, 0)
+#define copy_splice_read generic_file_splice_read
+#endif
+
+#endif /* MEMORIZER_COMPAT_H */

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The files of debugfs memorizer/, and their other names. */
+#include <linux/debugfs.h>
+#include <linux/seq_file.h>
+#include <linux/uaccess.h>
+
+#include "memorizer.h"
+
+/* === Data ================================================================================= */
+
+static struct dentry *directory;
+static struct dentry *root_links[4];
+
+/* === Files ================================================================================ */
+
+static ssize_t enabled_read(struct file *file, char __user *ubuf, size_t count, loff_t *ppos)
+{
+	char buf[96];
+
+	return simple_read_from_buffer(ubuf, count, ppos, buf, mz_mode_show(buf, sizeof(buf)));
+}
+
+static ssize_t enabled_write(struct file *file, const char __user *ubuf, size_t count, loff_t *ppos)
+{
+	int value, err;
+
+	if (kstrtoint_from_user(ubuf, count, 10, &value))
+		return -EINVAL;
+	err = mz_mode_set(value);
+	return err ?: count;
+}
+
+static const struct file_operations enabled_fops = {
+	.owner = THIS_MODULE,
+	.open = simple_open,
+	.read = enabled_read,
+	.write = enabled_write,
+	.llseek = default_llseek,
+};
+
+/* Like debugfs_create_bool(), but a write that means nothing fails. */
+static ssize_t flag_read(struct file *file, char __user *ubuf, size_t count, loff_t *ppos)
+{
+	const bool *flag = file->private_data;
+
+	return simple_read_from_buffer(ubuf, count, ppos, READ_ONCE(*flag) ? "Y\n" : "N\n", 2);
+}
+
+static ssize_t flag_write(struct file *file, const char __user *ubuf, size_t count, loff_t *ppos)
+{
+	bool *flag = file->private_data;
+	bool value;
+
+	if (kstrtobool_from_user(ubuf, count, &value))
+		return -EINVAL;
+	WRITE_ONCE(*flag, value);
+	return count;
+}
+
+static const struct file_operations flag_fops = {
+	.owner = THIS_MODULE,
+	.open = simple_open,
+	.read = flag_read,
+	.write = flag_write,
+	.llseek = default_llseek,
+};
+
+/* Any write does it, whatever is written. */
+typedef int (*action)(void);
+
+static ssize_t action_write(struct file *file, const char __user *ubuf, size_t count, loff_t *ppos)
+{
+	action *act = file->private_data;
+	int err = (*act)();
+
+	return err ?: count;
+}
+
+static const struct file_operations action_fops = {
+	.owner = THIS_MODULE,
+	.open = simple_open,
+	.write = action_write,
+	.llseek = default_llseek,
+};
+
+static action clear_dead = mz_clear_dead;
+static action clear_printed = mz_clear_printed;
+static action clear_live = mz_clear_live;
+
+DEFINE_SHOW_ATTRIBUTE(mz_stats);
+
+static const struct {
+	const char *name;
+	umode_t mode;
+	void *data;
+	const struct file_operations *fops;
+} files[] = {
+	{ "memorizer_enabled", 0600, NULL, &enabled_fops },
+	{ "memorizer_log_access", 0600, &mz.log_access, &flag_fops },
+	{ "print_live_obj", 0600, &mz.print_live, &flag_fops },
+	{ "show_stats", 0400, NULL, &mz_stats_fops },
+	{ "kmap", 0400, NULL, &mz_kmap_fops },
+	{ "clear_dead_objects", 0200, &clear_dead, &action_fops },
+	{ "clear_printed_list", 0200, &clear_printed, &action_fops },
+	{ "clear_live_objects", 0200, &clear_live, &action_fops },
+};
+
+/* Names that the ancestor gave the same files in other years. */
+static const struct {
+	const char *name;
+	const char *target;
+} aliases[] = {
+	{ "clear_object_list", "clear_dead_objects" },
+	{ "clear_dead_objs", "clear_dead_objects" },
+	{ "log_accesses_enabled", "memorizer_log_access" },
+	{ "log_live_enabled", "print_live_obj" },
+	{ "stats", "show_stats" },
+};
+
+/* Its documentation also spells these without the directory. */
+static const char *const in_root[] = {
+	"memorizer_enabled",
+	"memorizer_log_access",
+	"clear_object_list",
+	"clear_dead_objects",
+};
+static_assert(ARRAY_SIZE(in_root) == ARRAY_SIZE(root_links));
+
+/* === Public =============================================================================== */
+
+void mz_control_init(void)
+{
+	char target[64];
+	unsigned int i;
+
+	directory = debugfs_create_dir("memorizer", NULL);
+	for (i = 0; i < ARRAY_SIZE(files); i++)
+		debugfs_create_file(files[i].name, files[i].mode, directory, files[i].data,
+				    files[i].fops);
+	/*
+	 * The proxy of debugfs hides splice. It guards against removal under an open file, which
+	 * can't happen here: an open file holds the module, and the files go with the module.
+	 */
+	debugfs_create_file_unsafe("kmap_stream", 0400, directory, NULL, &mz_stream_text_fops);
+	debugfs_create_file_unsafe("kmap_stream_bin", 0400, directory, NULL, &mz_stream_bin_fops);
+
+	for (i = 0; i < ARRAY_SIZE(aliases); i++)
+		debugfs_create_symlink(aliases[i].name, directory, aliases[i].target);
+	for (i = 0; i < ARRAY_SIZE(in_root); i++) {
+		scnprintf(target, sizeof(target), "memorizer/%s", in_root[i]);
+		root_links[i] = debugfs_create_symlink(in_root[i], NULL, target);
+	}
+}
+
+void mz_control_exit(void)
+{
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(root_links); i++)
+		debugfs_remove(root_links[i]);
+	debugfs_remove_recursive(directory);
+}

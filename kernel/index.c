@@ -1,0 +1,783 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The object index: a hash table by address, split into shards with a lock each.
+ *
+ * Each shard is a linear hash table: it grows by one bucket at a time, so that no insertion ever
+ * pays for a rehash with interrupts off. Objects are carved from single pages that belong to one
+ * shard; a page whose last object is released goes back to the system. All memory comes from one
+ * budget, mz_index::max_pages.
+ */
+#include "index.h"
+
+/* === Data ================================================================================= */
+
+#define HEADS_PER_PAGE	   (PAGE_SIZE / sizeof(struct mz_object *))
+#define SEGMENTS_PER_SHARD (PAGE_SIZE / sizeof(struct mz_object **))
+#define OBJECTS_PER_BUCKET 2
+
+/* A chain as long as this is a cycle: with a seeded hash it can't come from bad luck. */
+#define CHAIN_LIMIT 65536
+
+/* The key of an object that is not in use: no address has all bits set. */
+#define KEY_UNUSED (~0ULL)
+
+/* In front of the objects of a page. */
+struct object_page {
+	struct mz_shard *shard;
+	struct list_head node; /* in mz_shard::pages while there is room */
+	struct mz_object *free;
+	u32 nr_used;
+};
+
+#define OBJECTS_PER_PAGE ((PAGE_SIZE - sizeof(struct object_page)) / sizeof(struct mz_object))
+
+/* === Internals: hashing =================================================================== */
+
+static u64 hash_key(const struct mz_index *idx, u64 key)
+{
+	u64 h = (key ^ idx->seed) * 0x9e3779b97f4a7c15ULL;
+
+	h = (h ^ h >> 32) * 0xd6e8feb86659fd93ULL;
+	return h ^ h >> 32;
+}
+
+static struct mz_shard *shard_of(const struct mz_index *idx, u64 hash)
+{
+	return &idx->shards[hash >> (64 - idx->shard_bits)];
+}
+
+/* Buckets from nr_buckets on do not exist yet: their objects are still in the one half as far. */
+static u32 bucket_of(const struct mz_shard *shard, u64 hash)
+{
+	u32 bucket = (u32)hash & shard->mask;
+
+	return bucket < shard->nr_buckets ? bucket : bucket & (shard->mask >> 1);
+}
+
+static struct mz_object **bucket_head(const struct mz_shard *shard, u32 bucket)
+{
+	return &shard->segments[bucket / HEADS_PER_PAGE][bucket % HEADS_PER_PAGE];
+}
+
+static struct mz_object **find(struct mz_index *idx, struct mz_shard *shard, u64 hash, u64 key)
+{
+	struct mz_object **link;
+	unsigned int steps = 0;
+
+	if (!shard->nr_live)
+		return NULL;
+	for (link = bucket_head(shard, bucket_of(shard, hash)); *link; link = &(*link)->next) {
+		if ((*link)->key == key)
+			return link;
+		if (unlikely((*link)->key == KEY_UNUSED || ++steps > CHAIN_LIMIT)) {
+			WRITE_ONCE(idx->broken, "bucket in disorder");
+			return NULL;
+		}
+	}
+	return NULL;
+}
+
+/* === Internals: memory ==================================================================== */
+
+static struct object_page *page_of(const struct mz_object *obj)
+{
+	return (struct object_page *)((unsigned long)obj & ~(PAGE_SIZE - 1));
+}
+
+static void *take_page(struct mz_index *idx, gfp_t gfp)
+{
+	unsigned long page;
+
+	if (atomic_long_inc_return(&idx->nr_pages) > idx->max_pages)
+		goto refuse;
+	page = __get_free_page(gfp);
+	if (!page)
+		goto refuse;
+	return (void *)page;
+refuse:
+	atomic_long_dec(&idx->nr_pages);
+	return NULL;
+}
+
+static void give_page(struct mz_index *idx, void *page)
+{
+	free_page((unsigned long)page);
+	atomic_long_dec(&idx->nr_pages);
+}
+
+static void push_spare(struct mz_shard *shard, void *page)
+{
+	*(void **)page = shard->spares;
+	shard->spares = page;
+	shard->nr_spares++;
+}
+
+static void *pop_spare(struct mz_shard *shard)
+{
+	void *page = shard->spares;
+
+	if (page) {
+		shard->spares = *(void **)page;
+		shard->nr_spares--;
+	}
+	return page;
+}
+
+/* Makes a blank page a page of free objects. Bounded: 72 steps. */
+static void format_page(struct mz_shard *shard, struct object_page *page)
+{
+	struct mz_object *obj = (struct mz_object *)(page + 1);
+	unsigned int i;
+
+	page->shard = shard;
+	page->free = NULL;
+	page->nr_used = 0;
+	for (i = 0; i < OBJECTS_PER_PAGE; i++, obj++) {
+		obj->key = KEY_UNUSED;
+		obj->next = page->free;
+		page->free = obj;
+	}
+	list_add(&page->node, &shard->pages);
+}
+
+static struct mz_object *take_object(struct mz_shard *shard)
+{
+	struct object_page *page;
+	struct mz_object *obj;
+
+	if (list_empty(&shard->pages)) {
+		page = pop_spare(shard);
+		if (!page)
+			return NULL;
+		format_page(shard, page);
+	}
+	page = list_first_entry(&shard->pages, struct object_page, node);
+	obj = page->free;
+	page->free = obj->next;
+	page->nr_used++;
+	if (!page->free)
+		list_del(&page->node);
+	return obj;
+}
+
+/* === Internals: growing and shrinking ===================================================== */
+
+/* How many blank pages the next insertion needs, the growth of the table included. */
+static unsigned int pages_wanted(const struct mz_shard *shard)
+{
+	unsigned int nr = list_empty(&shard->pages);
+
+	if (!shard->segments)
+		return nr + 2;
+	if (shard->nr_live >= (unsigned long)shard->nr_buckets * OBJECTS_PER_BUCKET &&
+	    shard->nr_buckets % HEADS_PER_PAGE == 0 &&
+	    shard->nr_buckets / HEADS_PER_PAGE < SEGMENTS_PER_SHARD)
+		nr++;
+	return nr;
+}
+
+/* Whether the bucket numbered @bucket has memory for its head. */
+static bool have_segment(struct mz_shard *shard, u32 bucket)
+{
+	u32 i = bucket / HEADS_PER_PAGE;
+	void *page;
+
+	if (i >= SEGMENTS_PER_SHARD)
+		return false;
+	if (!shard->segments[i]) {
+		page = pop_spare(shard);
+		if (!page)
+			return false;
+		memset(page, 0, PAGE_SIZE);
+		shard->segments[i] = page;
+	}
+	return true;
+}
+
+static bool have_buckets(struct mz_shard *shard)
+{
+	void *page;
+
+	if (shard->segments)
+		return true;
+	page = pop_spare(shard);
+	if (!page)
+		return false;
+	memset(page, 0, PAGE_SIZE);
+	shard->segments = page;
+	if (!have_segment(shard, 0)) {
+		shard->segments = NULL;
+		push_spare(shard, page);
+		return false;
+	}
+	shard->nr_buckets = 1;
+	shard->mask = 0;
+	return true;
+}
+
+/* Adds one bucket and moves to it what now belongs there. */
+static void grow(struct mz_index *idx, struct mz_shard *shard)
+{
+	u32 added = shard->nr_buckets;
+	struct mz_object **from, **to;
+
+	if (shard->nr_live <= (unsigned long)added * OBJECTS_PER_BUCKET ||
+	    !have_segment(shard, added))
+		return;
+	if (added > shard->mask)
+		shard->mask = shard->mask << 1 | 1;
+	shard->nr_buckets++;
+
+	from = bucket_head(shard, added & (shard->mask >> 1));
+	to = bucket_head(shard, added);
+	while (*from) {
+		struct mz_object *obj = *from;
+
+		if (((u32)hash_key(idx, obj->key) & shard->mask) == added) {
+			*from = obj->next;
+			obj->next = *to;
+			*to = obj;
+		} else {
+			from = &obj->next;
+		}
+	}
+}
+
+/*
+ * The reverse of grow(): empties the last bucket into the one it was split from. Returns a page
+ * that nothing needs any more, or NULL.
+ */
+static void *shrink_once(struct mz_shard *shard)
+{
+	struct mz_object **from, **to;
+	u32 last;
+	void *page;
+
+	if (!shard->segments)
+		return pop_spare(shard);
+	if (!shard->nr_live && shard->nr_buckets == 1) {
+		push_spare(shard, shard->segments[0]);
+		push_spare(shard, shard->segments);
+		shard->segments = NULL;
+		shard->nr_buckets = 0;
+		return pop_spare(shard);
+	}
+	last = --shard->nr_buckets;
+	from = bucket_head(shard, last);
+	to = bucket_head(shard, last & (shard->mask >> 1));
+	while (*to)
+		to = &(*to)->next;
+	*to = *from;
+	*from = NULL;
+	if (last == (shard->mask >> 1) + 1)
+		shard->mask >>= 1;
+	if (last % HEADS_PER_PAGE)
+		return pop_spare(shard);
+	page = shard->segments[last / HEADS_PER_PAGE];
+	shard->segments[last / HEADS_PER_PAGE] = NULL;
+	return page;
+}
+
+/* Half of what makes the table grow: it does not swing between the two. */
+static bool can_shrink(const struct mz_shard *shard)
+{
+	return shard->spares || (shard->segments && !shard->nr_live) ||
+	       (shard->nr_buckets > 1 &&
+		shard->nr_live < (unsigned long)shard->nr_buckets * OBJECTS_PER_BUCKET / 2);
+}
+
+/* === Internals: the end of an object ====================================================== */
+
+static void end_object(struct mz_shard *shard, struct mz_object **link, u64 now, u32 free_site,
+		       bool implied)
+{
+	struct mz_object *obj = *link;
+
+	*link = obj->next;
+	shard->nr_live--;
+	/* A free is never older than the allocation, whatever the clocks of two processors say. */
+	obj->free_ns = now < obj->alloc_ns ? obj->alloc_ns : now;
+	if (shard->freed.last && obj->free_ns < shard->freed.last->free_ns)
+		obj->free_ns = shard->freed.last->free_ns;
+	obj->free_site = free_site;
+	obj->implied = implied;
+	mz_chain_push(&shard->freed, obj);
+}
+
+/* === Internals: sorting =================================================================== */
+
+static u64 by_free(const struct mz_object *obj)
+{
+	return obj->free_ns;
+}
+
+static u64 by_alloc(const struct mz_object *obj)
+{
+	return obj->alloc_ns;
+}
+
+static bool before(const struct mz_object *a, const struct mz_object *b,
+		   u64 (*time)(const struct mz_object *))
+{
+	if (time(a) != time(b))
+		return time(a) < time(b);
+	return a->key <= b->key;
+}
+
+static struct mz_object *merge(struct mz_object *a, struct mz_object *b,
+			       u64 (*time)(const struct mz_object *))
+{
+	struct mz_object *merged = NULL, **end = &merged;
+
+	while (a && b) {
+		struct mz_object **least = before(a, b, time) ? &a : &b;
+
+		*end = *least;
+		end = &(*end)->next;
+		*least = *end;
+	}
+	*end = a ? a : b;
+	return merged;
+}
+
+/*
+ * Merges sorted runs as a binary counter adds: bin i holds 2^i runs, so each object is merged
+ * only log2(runs) times.
+ */
+struct sorter {
+	struct mz_object *bins[BITS_PER_LONG];
+	u64 (*time)(const struct mz_object *obj);
+};
+
+static void sorter_add(struct sorter *sorter, struct mz_object *run)
+{
+	unsigned int i;
+
+	for (i = 0; sorter->bins[i]; i++) {
+		run = merge(sorter->bins[i], run, sorter->time);
+		sorter->bins[i] = NULL;
+	}
+	sorter->bins[i] = run;
+	cond_resched();
+}
+
+static void sorter_finish(struct sorter *sorter, struct mz_chain *ret_chain)
+{
+	struct mz_object *all = NULL;
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(sorter->bins); i++)
+		all = merge(sorter->bins[i], all, sorter->time);
+	*ret_chain = (struct mz_chain){ .first = all };
+	for (; all; all = all->next) {
+		ret_chain->last = all;
+		ret_chain->nr++;
+	}
+}
+
+/* === Public: chains ======================================================================= */
+
+void mz_chain_push(struct mz_chain *chain, struct mz_object *obj)
+{
+	obj->next = NULL;
+	if (chain->last)
+		chain->last->next = obj;
+	else
+		chain->first = obj;
+	chain->last = obj;
+	chain->nr++;
+}
+
+void mz_chain_push_front(struct mz_chain *chain, struct mz_object *obj)
+{
+	obj->next = chain->first;
+	chain->first = obj;
+	if (!chain->last)
+		chain->last = obj;
+	chain->nr++;
+}
+
+struct mz_object *mz_chain_pop(struct mz_chain *chain)
+{
+	struct mz_object *obj = chain->first;
+
+	if (obj) {
+		chain->first = obj->next;
+		if (!chain->first)
+			chain->last = NULL;
+		chain->nr--;
+	}
+	return obj;
+}
+
+/* Moves all of @from to the end of @to. */
+void mz_chain_append(struct mz_chain *to, struct mz_chain *from)
+{
+	if (!from->first)
+		return;
+	if (to->last)
+		to->last->next = from->first;
+	else
+		to->first = from->first;
+	to->last = from->last;
+	to->nr += from->nr;
+	*from = (struct mz_chain){ 0 };
+}
+
+void mz_chain_sort_by_alloc(struct mz_chain *chain)
+{
+	struct sorter sorter = { .time = by_alloc };
+	struct mz_object *obj;
+
+	while ((obj = mz_chain_pop(chain))) {
+		obj->next = NULL;
+		sorter_add(&sorter, obj);
+	}
+	sorter_finish(&sorter, chain);
+}
+
+/* === Public: the index ==================================================================== */
+
+/**
+ * mz_index_init() - an empty index; takes no page before the first object
+ * @idx: the index
+ * @shard_bits: log2 of the number of shards, at least 1
+ * @max_pages: bound of the memory for objects and buckets
+ * @seed: random, so that nobody can aim at one bucket
+ */
+int mz_index_init(struct mz_index *idx, unsigned int shard_bits, long max_pages, u64 seed)
+{
+	unsigned long i;
+
+	BUILD_BUG_ON(sizeof(void *) == 8 && sizeof(struct mz_object) != 56);
+	*idx = (struct mz_index){ .shard_bits = shard_bits, .max_pages = max_pages, .seed = seed };
+	idx->shards = vzalloc(sizeof(*idx->shards) << shard_bits);
+	if (!idx->shards)
+		return -ENOMEM;
+	for (i = 0; i < 1UL << shard_bits; i++) {
+		raw_spin_lock_init(&idx->shards[i].lock);
+		INIT_LIST_HEAD(&idx->shards[i].pages);
+	}
+	return 0;
+}
+
+/* Nobody may use the index any more; chains that were collected from it must be empty. */
+void mz_index_deinit(struct mz_index *idx)
+{
+	struct mz_chain freed = { 0 };
+	struct mz_object *obj;
+
+	if (!idx->shards)
+		return;
+	mz_index_drop_live(idx, 0, 0);
+	mz_index_collect(idx, &freed);
+	while ((obj = mz_chain_pop(&freed)))
+		mz_index_release(idx, obj);
+	mz_index_shrink(idx);
+	vfree(idx->shards);
+	idx->shards = NULL;
+}
+
+/**
+ * mz_index_add() - a new live object
+ * @idx: the index
+ * @values: what to store
+ * @implied_site: free_site for an object still live at the same address, whose free was missed
+ * @gfp: how pages may be had
+ * @ret_implied: whether there was such an object
+ *
+ * Return: 0, or -ENOMEM if the object had to be dropped. The one before it has ended all the same.
+ */
+int mz_index_add(struct mz_index *idx, const struct mz_object *values, u32 implied_site, gfp_t gfp,
+		 bool *ret_implied)
+{
+	u64 hash = hash_key(idx, values->key);
+	struct mz_shard *shard = shard_of(idx, hash);
+	struct mz_object **link, *obj;
+	unsigned long flags;
+	unsigned int tries;
+
+	*ret_implied = false;
+	raw_spin_lock_irqsave(&shard->lock, flags);
+	/* Pages are taken without the lock; three is the most that a first insertion needs. */
+	for (tries = 0; tries < 4 && pages_wanted(shard) > shard->nr_spares; tries++) {
+		void *page;
+
+		raw_spin_unlock_irqrestore(&shard->lock, flags);
+		page = take_page(idx, gfp);
+		raw_spin_lock_irqsave(&shard->lock, flags);
+		if (!page)
+			break;
+		push_spare(shard, page);
+	}
+
+	link = find(idx, shard, hash, values->key);
+	if (link) {
+		end_object(shard, link, values->alloc_ns, implied_site, true);
+		*ret_implied = true;
+	}
+	obj = have_buckets(shard) ? take_object(shard) : NULL;
+	if (obj) {
+		*obj = *values;
+		link = bucket_head(shard, bucket_of(shard, hash));
+		obj->next = *link;
+		*link = obj;
+		shard->nr_live++;
+		grow(idx, shard);
+	}
+	raw_spin_unlock_irqrestore(&shard->lock, flags);
+	return obj ? 0 : -ENOMEM;
+}
+
+/**
+ * mz_index_end() - the end of the object at an address
+ * @idx: the index
+ * @key: mz_key() of the object
+ * @now: the time
+ * @free_site: who frees
+ * @implied: no free was seen, only that the address is in use again
+ *
+ * Return: whether the address was that of a live object.
+ */
+bool mz_index_end(struct mz_index *idx, u64 key, u64 now, u32 free_site, bool implied)
+{
+	u64 hash = hash_key(idx, key);
+	struct mz_shard *shard = shard_of(idx, hash);
+	struct mz_object **link;
+	unsigned long flags;
+
+	raw_spin_lock_irqsave(&shard->lock, flags);
+	link = find(idx, shard, hash, key);
+	if (link)
+		end_object(shard, link, now, free_site, implied);
+	raw_spin_unlock_irqrestore(&shard->lock, flags);
+	return link;
+}
+
+/* Whether there is a live object at an address. */
+bool mz_index_has(struct mz_index *idx, u64 key)
+{
+	u64 hash = hash_key(idx, key);
+	struct mz_shard *shard = shard_of(idx, hash);
+	unsigned long flags;
+	bool has;
+
+	raw_spin_lock_irqsave(&shard->lock, flags);
+	has = find(idx, shard, hash, key);
+	raw_spin_unlock_irqrestore(&shard->lock, flags);
+	return has;
+}
+
+/* Gives the live object at an address, if there is one, another allocation site. */
+bool mz_index_reassign(struct mz_index *idx, u64 key, u32 alloc_site)
+{
+	u64 hash = hash_key(idx, key);
+	struct mz_shard *shard = shard_of(idx, hash);
+	struct mz_object **link;
+	unsigned long flags;
+
+	raw_spin_lock_irqsave(&shard->lock, flags);
+	link = find(idx, shard, hash, key);
+	if (link)
+		(*link)->alloc_site = alloc_site;
+	raw_spin_unlock_irqrestore(&shard->lock, flags);
+	return link;
+}
+
+/*
+ * Whether there is anything to collect. Takes each lock, so that a caller who has announced before
+ * that it is about to sleep either sees an object here or is seen by the one who ends it.
+ */
+bool mz_index_has_freed(struct mz_index *idx)
+{
+	return mz_index_nr_freed(idx) > 0;
+}
+
+/**
+ * mz_index_collect() - appends all freed objects to a chain
+ * @idx: the index
+ * @to: the chain; the objects now belong to its owner
+ */
+void mz_index_collect(struct mz_index *idx, struct mz_chain *to)
+{
+	struct sorter sorter = { .time = by_free };
+	struct mz_chain all;
+	unsigned long i;
+
+	for (i = 0; i < 1UL << idx->shard_bits; i++) {
+		struct mz_shard *shard = &idx->shards[i];
+		struct mz_object *run;
+		unsigned long flags;
+
+		raw_spin_lock_irqsave(&shard->lock, flags);
+		run = shard->freed.first;
+		shard->freed = (struct mz_chain){ 0 };
+		raw_spin_unlock_irqrestore(&shard->lock, flags);
+		if (run)
+			sorter_add(&sorter, run);
+	}
+	sorter_finish(&sorter, &all);
+	mz_chain_append(to, &all);
+}
+
+/* Gives back the memory of an object that was collected. */
+void mz_index_release(struct mz_index *idx, struct mz_object *obj)
+{
+	struct object_page *page = page_of(obj);
+	struct mz_shard *shard = page->shard;
+	unsigned long flags;
+	bool empty = false;
+
+	raw_spin_lock_irqsave(&shard->lock, flags);
+	if (unlikely(obj->key == KEY_UNUSED)) {
+		WRITE_ONCE(idx->broken, "object released twice");
+	} else {
+		if (!page->free)
+			list_add(&page->node, &shard->pages);
+		obj->key = KEY_UNUSED;
+		obj->next = page->free;
+		page->free = obj;
+		empty = --page->nr_used == 0;
+		if (empty)
+			list_del(&page->node);
+	}
+	raw_spin_unlock_irqrestore(&shard->lock, flags);
+	if (empty)
+		give_page(idx, page);
+}
+
+/* Gives back the pages that the live objects do not need. */
+void mz_index_shrink(struct mz_index *idx)
+{
+	unsigned long i, flags;
+	bool more;
+	void *page;
+
+	for (i = 0; i < 1UL << idx->shard_bits; i++) {
+		struct mz_shard *shard = &idx->shards[i];
+
+		do {
+			raw_spin_lock_irqsave(&shard->lock, flags);
+			more = can_shrink(shard);
+			page = more ? shrink_once(shard) : NULL;
+			raw_spin_unlock_irqrestore(&shard->lock, flags);
+			if (page)
+				give_page(idx, page);
+		} while (more);
+		cond_resched();
+	}
+}
+
+static unsigned int bucket_length(const struct mz_shard *shard, u32 bucket)
+{
+	const struct mz_object *obj;
+	unsigned int nr = 0;
+
+	for (obj = *bucket_head(shard, bucket); obj; obj = obj->next)
+		nr++;
+	return nr;
+}
+
+static int walk_shard(struct mz_shard *shard, struct mz_visitor *visitor)
+{
+	unsigned long flags;
+	int err = 0;
+	u32 bucket;
+
+	raw_spin_lock_irqsave(&shard->lock, flags);
+	for (bucket = 0; bucket < shard->nr_buckets; bucket++) {
+		struct mz_object *obj;
+		unsigned int nr;
+
+		while ((nr = bucket_length(shard, bucket)) > visitor->room) {
+			raw_spin_unlock_irqrestore(&shard->lock, flags);
+			err = visitor->make_room(visitor, nr);
+			if (err)
+				return err;
+			raw_spin_lock_irqsave(&shard->lock, flags);
+		}
+		for (obj = *bucket_head(shard, bucket); obj; obj = obj->next)
+			visitor->visit(visitor, obj);
+		/* Let interrupts in after each bucket. */
+		raw_spin_unlock_irqrestore(&shard->lock, flags);
+		cond_resched();
+		raw_spin_lock_irqsave(&shard->lock, flags);
+	}
+	raw_spin_unlock_irqrestore(&shard->lock, flags);
+	return 0;
+}
+
+/**
+ * mz_index_walk() - visits every object that is live during the whole walk
+ * @idx: the index
+ * @visitor: what to call
+ *
+ * Objects move only to buckets with a higher number meanwhile, so none is missed, but one may be
+ * seen twice. Return: 0, or what @visitor->make_room returned.
+ */
+int mz_index_walk(struct mz_index *idx, struct mz_visitor *visitor)
+{
+	unsigned long i;
+	int err = 0;
+
+	for (i = 0; i < 1UL << idx->shard_bits && !err; i++)
+		err = walk_shard(&idx->shards[i], visitor);
+	return err;
+}
+
+/* Ends all live objects. */
+void mz_index_drop_live(struct mz_index *idx, u64 now, u32 free_site)
+{
+	unsigned long i, flags;
+	u32 bucket;
+
+	for (i = 0; i < 1UL << idx->shard_bits; i++) {
+		struct mz_shard *shard = &idx->shards[i];
+
+		raw_spin_lock_irqsave(&shard->lock, flags);
+		for (bucket = 0; bucket < shard->nr_buckets; bucket++) {
+			struct mz_object **link = bucket_head(shard, bucket);
+
+			while (*link)
+				end_object(shard, link, now, free_site, false);
+			raw_spin_unlock_irqrestore(&shard->lock, flags);
+			cond_resched();
+			raw_spin_lock_irqsave(&shard->lock, flags);
+		}
+		raw_spin_unlock_irqrestore(&shard->lock, flags);
+	}
+}
+
+static unsigned long sum_shards(struct mz_index *idx, unsigned long (*value)(struct mz_shard *))
+{
+	unsigned long i, flags, sum = 0;
+
+	for (i = 0; i < 1UL << idx->shard_bits; i++) {
+		struct mz_shard *shard = &idx->shards[i];
+
+		raw_spin_lock_irqsave(&shard->lock, flags);
+		sum += value(shard);
+		raw_spin_unlock_irqrestore(&shard->lock, flags);
+	}
+	return sum;
+}
+
+static unsigned long shard_nr_live(struct mz_shard *shard)
+{
+	return shard->nr_live;
+}
+
+static unsigned long shard_nr_freed(struct mz_shard *shard)
+{
+	return shard->freed.nr;
+}
+
+unsigned long mz_index_nr_live(struct mz_index *idx)
+{
+	return sum_shards(idx, shard_nr_live);
+}
+
+unsigned long mz_index_nr_freed(struct mz_index *idx)
+{
+	return sum_shards(idx, shard_nr_freed);
+}

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The object index: every tracked object, from its allocation until someone has read it.
+ *
+ * An object is first *live*: found by its address. Its end moves it to the *freed* list of its
+ * shard; mz_index_collect() gathers those lists in the order of their frees. The owner of a
+ * collected object gives its memory back with mz_index_release().
+ */
+#ifndef MEMORIZER_INDEX_H
+#define MEMORIZER_INDEX_H
+
+#include "port.h"
+
+/*
+ * One tracked object: 56 bytes, so that with its share of the buckets and of the page header it
+ * stays below 64. What repeats is a number into a table (see table.h).
+ */
+struct mz_object {
+	struct mz_object *next; /* in its bucket, then in a chain of freed objects */
+	u64 key;		/* address, bit 0 set for page memory: see mz_key() */
+	u64 alloc_ns;
+	u64 free_ns;	/* 0 while live */
+	u32 alloc_site; /* of the table of sites, as free_site */
+	u32 free_site;
+	u32 size;	 /* as requested */
+	u32 pid : 22;	 /* the kernel's limit is 2^22 */
+	u32 gen : 8;	 /* last snapshot that has seen the object live */
+	u32 context : 2; /* enum memorizer_context */
+	u32 tgid : 22;
+	u32 implied : 1; /* ended by a new object at its address */
+	u16 comm;	 /* of the table of comms */
+	u16 cpu;
+};
+
+/* Freed objects in the order of their frees. */
+struct mz_chain {
+	struct mz_object *first, *last;
+	unsigned long nr;
+};
+
+struct mz_shard {
+	raw_spinlock_t lock; /* guards all below, and the objects in the buckets and in freed */
+	u32 mask;	     /* buckets are numbered modulo mask + 1, see bucket_of() */
+	u32 nr_buckets;
+	u32 nr_spares;
+	unsigned long nr_live;
+	struct mz_object ***segments; /* pages of pages of bucket heads */
+	struct mz_chain freed;
+	struct list_head pages; /* pages with room for an object */
+	void *spares;		/* blank pages, linked through their first word */
+} ____cacheline_aligned_in_smp;
+
+struct mz_index {
+	struct mz_shard *shards;
+	unsigned int shard_bits;
+	u64 seed;
+	atomic_long_t nr_pages;
+	long max_pages;
+	const char *broken; /* what is inconsistent; the owner must stop using the index */
+};
+
+/**
+ * mz_key() - the name of an object in the index
+ * @addr: its address
+ * @is_page: whether it came from the page allocator
+ *
+ * A slab page and the first object in it have the same address, and both are tracked.
+ */
+static inline u64 mz_key(u64 addr, bool is_page)
+{
+	return addr | is_page;
+}
+
+static inline u64 mz_object_addr(const struct mz_object *obj)
+{
+	return obj->key & ~1ULL;
+}
+
+int mz_index_init(struct mz_index *idx, unsigned int shard_bits, long max_pages, u64 seed);
+void mz_index_deinit(struct mz_index *idx);
+
+/* Any context but NMI. */
+int mz_index_add(struct mz_index *idx, const struct mz_object *values, u32 implied_site, gfp_t gfp,
+		 bool *ret_implied);
+bool mz_index_end(struct mz_index *idx, u64 key, u64 now, u32 free_site, bool implied);
+bool mz_index_has(struct mz_index *idx, u64 key);
+bool mz_index_reassign(struct mz_index *idx, u64 key, u32 alloc_site);
+bool mz_index_has_freed(struct mz_index *idx);
+
+/* Only in process context, and by one caller at a time. */
+void mz_index_collect(struct mz_index *idx, struct mz_chain *to);
+void mz_index_release(struct mz_index *idx, struct mz_object *obj);
+void mz_index_shrink(struct mz_index *idx);
+void mz_index_drop_live(struct mz_index *idx, u64 now, u32 free_site);
+
+/* Someone who wants to see all live objects. */
+struct mz_visitor {
+	unsigned int room; /* objects that visit() can take before make_room() is called again */
+	/* Without a lock: raise room to @nr. A failure ends the walk. */
+	int (*make_room)(struct mz_visitor *visitor, unsigned int nr);
+	/* With the lock of the shard held and interrupts off. */
+	void (*visit)(struct mz_visitor *visitor, struct mz_object *obj);
+};
+
+int mz_index_walk(struct mz_index *idx, struct mz_visitor *visitor);
+
+unsigned long mz_index_nr_live(struct mz_index *idx);
+unsigned long mz_index_nr_freed(struct mz_index *idx);
+
+/* Chains: FIFO of objects that belong to the caller. */
+void mz_chain_append(struct mz_chain *to, struct mz_chain *from);
+void mz_chain_push(struct mz_chain *chain, struct mz_object *obj);
+void mz_chain_push_front(struct mz_chain *chain, struct mz_object *obj);
+struct mz_object *mz_chain_pop(struct mz_chain *chain);
+void mz_chain_sort_by_alloc(struct mz_chain *chain);
+
+#endif /* MEMORIZER_INDEX_H */

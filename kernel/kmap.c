@@ -1,0 +1,289 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * memorizer/kmap: all objects as of the moment the file was opened, live ones first, each kind
+ * oldest first. The snapshot is a copy; nothing waits for its reader.
+ */
+#include <linux/seq_file.h>
+
+#include "memorizer.h"
+
+/* === Data ================================================================================= */
+
+struct snap_page {
+	struct snap_page *next;
+	unsigned int nr;
+	struct mz_object objects[];
+};
+
+#define OBJECTS_PER_PAGE ((PAGE_SIZE - sizeof(struct snap_page)) / sizeof(struct mz_object))
+
+struct snapshot {
+	struct mz_visitor visitor;
+	struct snap_page *pages;  /* in use, the one being filled first */
+	struct snap_page *blanks; /* reserved by make_room() */
+	struct mz_chain live, dead;
+	u64 dead_position; /* of the first dead object, see dead.c */
+	struct mz_clock clock;
+	u64 now;
+	u8 gen;
+	bool anchor; /* the first line is the anchor */
+	/* Where the last line was, so that reading on does not search from the start. */
+	loff_t at;
+	struct mz_object *at_object;
+};
+
+/* === Internals: taking the snapshot ======================================================= */
+
+static int make_room(struct mz_visitor *visitor, unsigned int nr)
+{
+	struct snapshot *snap = container_of(visitor, struct snapshot, visitor);
+
+	while (visitor->room < nr) {
+		struct snap_page *page;
+
+		/* Rather fail to open than push the machine into reclaim. */
+		page = (void *)__get_free_page(GFP_KERNEL | __GFP_NORETRY | __GFP_NOWARN);
+		if (!page)
+			return -ENOMEM;
+		page->nr = 0;
+		page->next = snap->blanks;
+		snap->blanks = page;
+		visitor->room += OBJECTS_PER_PAGE;
+	}
+	return 0;
+}
+
+static struct mz_object *copy_object(struct snapshot *snap, const struct mz_object *obj)
+{
+	struct snap_page *page = snap->pages;
+	struct mz_object *copy;
+
+	if (!page || page->nr == OBJECTS_PER_PAGE) {
+		page = snap->blanks;
+		snap->blanks = page->next;
+		page->next = snap->pages;
+		snap->pages = page;
+	}
+	copy = &page->objects[page->nr++];
+	*copy = *obj;
+	snap->visitor.room--;
+	return copy;
+}
+
+/* What was live at the moment of the snapshot is shown live, even if it has ended since. */
+static void copy_live(struct snapshot *snap, const struct mz_object *obj)
+{
+	struct mz_object *copy = copy_object(snap, obj);
+
+	copy->free_ns = 0;
+	copy->free_site = MZ_ID_NONE;
+	copy->implied = 0;
+	mz_chain_push(&snap->live, copy);
+}
+
+static void visit_live(struct mz_visitor *visitor, struct mz_object *obj)
+{
+	struct snapshot *snap = container_of(visitor, struct snapshot, visitor);
+
+	/* An object may be met twice, and newer ones do not belong here. */
+	if (obj->gen == snap->gen || obj->alloc_ns > snap->now)
+		return;
+	obj->gen = snap->gen;
+	copy_live(snap, obj);
+}
+
+static int copy_dead(struct snapshot *snap)
+{
+	const struct mz_object *obj;
+	int err;
+
+	snap->dead_position = mz.dead.taken;
+	for (obj = mz.dead.chain.first; obj; obj = obj->next) {
+		err = make_room(&snap->visitor, 1);
+		if (err)
+			return err;
+		mz_chain_push(&snap->dead, copy_object(snap, obj));
+		cond_resched();
+	}
+	return 0;
+}
+
+/* Objects that ended after the snapshot's moment, before the walk came to them. */
+static int copy_late(struct snapshot *snap, const struct mz_chain *late)
+{
+	const struct mz_object *obj;
+	int err;
+
+	for (obj = late->first; obj; obj = obj->next) {
+		if (obj->gen == snap->gen || obj->alloc_ns > snap->now)
+			continue;
+		err = make_room(&snap->visitor, 1);
+		if (err)
+			return err;
+		copy_live(snap, obj);
+	}
+	return 0;
+}
+
+/*
+ * The lock keeps the stream and the clear files from taking objects away meanwhile; allocations and
+ * frees go on. What is not in the queue of dead objects after the first collection was live.
+ */
+static int take_snapshot(struct snapshot *snap)
+{
+	struct mz_chain late = { 0 };
+	int err;
+
+	mutex_lock(&mz.dead.lock);
+	mz_index_collect(&mz.index, &mz.dead.chain);
+	snap->clock = mz_clock_sample();
+	snap->now = snap->clock.base_ns;
+	/* 0 is the generation of objects that no snapshot has seen. */
+	mz.dead.gen = mz.dead.gen == U8_MAX ? 1 : mz.dead.gen + 1;
+	snap->gen = mz.dead.gen;
+
+	err = copy_dead(snap);
+	if (!err && READ_ONCE(mz.print_live)) {
+		snap->anchor = true;
+		err = mz_index_walk(&mz.index, &snap->visitor);
+		mz_index_collect(&mz.index, &late);
+		if (!err)
+			err = copy_late(snap, &late);
+		mz_chain_append(&mz.dead.chain, &late);
+	}
+	mutex_unlock(&mz.dead.lock);
+	mz_chain_sort_by_alloc(&snap->live);
+	return err;
+}
+
+static void free_pages_of(struct snap_page *page)
+{
+	struct snap_page *next;
+
+	for (; page; page = next) {
+		next = page->next;
+		free_page((unsigned long)page);
+		cond_resched();
+	}
+}
+
+static void free_snapshot(struct snapshot *snap)
+{
+	free_pages_of(snap->pages);
+	free_pages_of(snap->blanks);
+	kfree(snap);
+}
+
+/* === Internals: lines ===================================================================== */
+
+/*
+ * A line of the usual form, for an object of no size at the address of a well-known function:
+ * from it a reader of the file learns where the kernel image was.
+ */
+static void show_anchor(struct seq_file *m)
+{
+	seq_printf(m, "%016x,0,%016llx,0,0,0,%016x,%s\n", 0, mz_anchor(), 0, MZ_ANCHOR_NAME);
+}
+
+static struct mz_object *object_at(struct snapshot *snap, loff_t pos)
+{
+	struct mz_object *obj;
+
+	if (pos == snap->at)
+		return snap->at_object;
+	obj = snap->live.first ? snap->live.first : snap->dead.first;
+	for (; obj && pos > 0; pos--)
+		obj = obj == snap->live.last ? snap->dead.first : obj->next;
+	return obj;
+}
+
+static void *kmap_start(struct seq_file *m, loff_t *pos)
+{
+	struct snapshot *snap = m->private;
+
+	if (snap->anchor && *pos == 0)
+		return SEQ_START_TOKEN;
+	return object_at(snap, *pos - snap->anchor);
+}
+
+static void *kmap_next(struct seq_file *m, void *v, loff_t *pos)
+{
+	struct snapshot *snap = m->private;
+	struct mz_object *obj = v;
+
+	++*pos;
+	if (v == SEQ_START_TOKEN)
+		obj = snap->live.first ? snap->live.first : snap->dead.first;
+	else
+		obj = obj == snap->live.last ? snap->dead.first : obj->next;
+	snap->at = *pos - snap->anchor;
+	snap->at_object = obj;
+	return obj;
+}
+
+static void kmap_stop(struct seq_file *m, void *v)
+{
+}
+
+static int kmap_show(struct seq_file *m, void *v)
+{
+	struct snapshot *snap = m->private;
+	const struct mz_object *obj = v;
+	struct memorizer_record record;
+	char line[MZ_LINE_MAX];
+
+	if (v == SEQ_START_TOKEN) {
+		show_anchor(m);
+		return 0;
+	}
+	mz_record_fill(&mz.names, obj, &record);
+	seq_write(m, line, mz_record_text(&record, &snap->clock, line, sizeof(line)));
+	if (obj->free_ns)
+		mz_dead_printed(snap->dead_position + m->index - snap->anchor - snap->live.nr);
+	return 0;
+}
+
+static const struct seq_operations kmap_ops = {
+	.start = kmap_start,
+	.next = kmap_next,
+	.stop = kmap_stop,
+	.show = kmap_show,
+};
+
+/* === File ================================================================================= */
+
+static int kmap_open(struct inode *inode, struct file *file)
+{
+	struct snapshot *snap;
+	int err;
+
+	snap = kzalloc(sizeof(*snap), GFP_KERNEL);
+	if (!snap)
+		return -ENOMEM;
+	snap->visitor.make_room = make_room;
+	snap->visitor.visit = visit_live;
+	snap->at = -1;
+	err = take_snapshot(snap);
+	if (!err)
+		err = seq_open(file, &kmap_ops);
+	if (err) {
+		free_snapshot(snap);
+		return err;
+	}
+	((struct seq_file *)file->private_data)->private = snap;
+	return 0;
+}
+
+static int kmap_release(struct inode *inode, struct file *file)
+{
+	free_snapshot(((struct seq_file *)file->private_data)->private);
+	return seq_release(inode, file);
+}
+
+const struct file_operations mz_kmap_fops = {
+	.owner = THIS_MODULE,
+	.open = kmap_open,
+	.read = seq_read,
+	.llseek = seq_lseek,
+	.release = kmap_release,
+};

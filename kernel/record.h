@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* From the packed object to what readers get: the binary record, and the text line made of it. */
+#ifndef MEMORIZER_RECORD_H
+#define MEMORIZER_RECORD_H
+
+#include "../include/uapi/memorizer.h"
+#include "index.h"
+#include "table.h"
+
+/* All that an allocation site decides. Free sites use @ip alone. */
+struct mz_site {
+	/* The key. */
+	u64 ip;
+	u64 what; /* bytes that were given, or the address of the cache */
+	u32 gfp;
+	u32 kind; /* enum memorizer_kind, 0 for a free site */
+	/* What follows from it. */
+	u32 bytes_req; /* of a cache; otherwise each object has its own */
+	u32 bytes_alloc;
+	char cache[MEMORIZER_CACHE_LEN];
+};
+
+#define MZ_SITE_KEY_SIZE offsetof(struct mz_site, bytes_req)
+
+struct mz_comm {
+	char name[MEMORIZER_COMM_LEN];
+};
+
+struct mz_names {
+	struct mz_table sites, comms;
+};
+
+/* Ties nanoseconds to jiffies. */
+struct mz_clock {
+	u64 base_ns;
+	u64 base_jiffies;
+	u32 tick_ns;
+};
+
+/* Longest line: three addresses, five numbers, a comm of escapes. */
+#define MZ_LINE_MAX 208
+
+int mz_names_init(struct mz_names *names);
+void mz_names_deinit(struct mz_names *names);
+void mz_record_fill(const struct mz_names *names, const struct mz_object *obj,
+		    struct memorizer_record *ret_record);
+u64 mz_clock_jiffies(const struct mz_clock *clock, u64 ns);
+int mz_record_text(const struct memorizer_record *record, const struct mz_clock *clock, char *buf,
+		   size_t size);
+
+#endif /* MEMORIZER_RECORD_H */

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* kmemscope kmap convert: a map in another form, and what that form could not hold. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/outfile.h"
+#include "cli/kmap.h"
+#include "kmap/convert.h"
+#include "trace/input.h"
+
+/* === Data ================================================================================= */
+
+struct output {
+	struct ks_outfile files[2]; /* the second for the accesses of a CSV pair */
+	int nr_files;		    /* 0 = standard output */
+	struct ks_progress progress;
+	struct ks_input *input;
+};
+
+/* === Internals ============================================================================ */
+
+static int write_stdout(const char *data, size_t len, struct ks_diag *diag)
+{
+	while (len) {
+		ssize_t n = write(STDOUT_FILENO, data, len);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return ks_diag_set(diag, -errno, "standard output: cannot write: %s",
+					   strerror(errno));
+		data += n;
+		len -= (size_t)n;
+	}
+	return 0;
+}
+
+static int write_part(void *ctx, bool second, const void *data, size_t len, struct ks_diag *diag)
+{
+	struct output *output = ctx;
+
+	if (!output->nr_files)
+		return write_stdout(data, len, diag);
+	return ks_outfile_write(&output->files[second], data, len, diag);
+}
+
+static int show(void *ctx)
+{
+	struct output *output = ctx;
+	u64 done, total;
+
+	ks_input_progress(output->input, &done, &total);
+	return ks_cli_progress(&output->progress, done, total);
+}
+
+/* A CSV pair is NAME-allocations.csv and NAME-accesses.csv. */
+static int open_files(const char *path, bool pair, struct output *output, struct ks_diag *diag)
+{
+	static const char *const ends[] = { "-allocations.csv", "-accesses.csv" };
+	int i, err = 0;
+
+	if (!pair) {
+		err = ks_outfile_open(&output->files[0], path, diag);
+		output->nr_files = !err;
+		return err;
+	}
+	for (i = 0; i < 2 && !err; i++) {
+		char *name;
+
+		if (asprintf(&name, "%s%s", path, ends[i]) < 0)
+			return ks_diag_nomem(diag, "opening files");
+		err = ks_outfile_open(&output->files[i], name, diag);
+		free(name);
+		output->nr_files += !err;
+	}
+	return err;
+}
+
+static int close_files(struct output *output, int err, struct ks_diag *diag)
+{
+	int i;
+
+	for (i = 0; i < output->nr_files; i++)
+		if (err)
+			ks_outfile_abort(&output->files[i]);
+		else
+			err = ks_outfile_commit(&output->files[i], diag);
+	return err;
+}
+
+/* On standard error: standard output may be the map. */
+static void say_what_was_lost(const struct ks_kmap_args *args, const struct ks_kmap_converted *done,
+			      const struct ks_kmap_quality *quality)
+{
+	const struct {
+		u64 count;
+		const char *what;
+	} losses[] = {
+		{ done->dropped_accesses, "access lines dropped: the target has none" },
+		{ done->dropped_calls, "call lines dropped: the target has none" },
+		{ done->dropped_types, "types dropped: the target has no place for them" },
+		{ done->changed_types, "types written as the nearest that the target knows" },
+		{ done->dropped_caches, "cache names dropped: the target has none" },
+		{ done->dropped_sizes, "requested sizes dropped: the target has one size" },
+		{ done->dropped_callers, "callers of accesses dropped: the target has none" },
+		{ done->dropped_pids, "pids of accesses dropped: the target has none" },
+		{ done->dropped_new_types, "types of successors dropped: the target has none" },
+		{ done->changed_names, "names had commas or line ends, now _" },
+		{ done->cut_names, "names cut to the length of their field" },
+		{ quality->bad_lines, "lines not understood, left out" },
+		{ quality->orphan_accesses, "accesses of no object, left out" },
+	};
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(losses); i++)
+		if (losses[i].count)
+			fprintf(stderr, "%s: %llu %s\n", args->cli.command,
+				(unsigned long long)losses[i].count, losses[i].what);
+}
+
+static int parse_target(struct ks_kmap_args *args, enum ks_kmap_target *ret_target)
+{
+	size_t i;
+
+	if (args->to && !ks_kmap_target_parse(args->to, ret_target))
+		return 0;
+	fprintf(stderr, "%s: --to: choose one of", args->cli.command);
+	for (i = 0; i < KS_KMAP_TARGETS; i++)
+		fprintf(stderr, " %s", ks_kmap_target_name((enum ks_kmap_target)i));
+	fputc('\n', stderr);
+	return KS_EXIT_USAGE;
+}
+
+/* === Public =============================================================================== */
+
+int ks_kmap_convert_command(struct ks_kmap_args *args)
+{
+	struct output output = { 0 };
+	struct ks_kmap_sink sink = { write_part, &output };
+	struct ks_kmap_converted done;
+	enum ks_kmap_target target;
+	struct ks_kmap_file file;
+	struct ks_diag diag = { 0 };
+	bool to_file = args->output && strcmp(args->output, "-");
+	int err = 0, code = parse_target(args, &target);
+
+	if (code)
+		return code;
+	if (target == KS_KMAP_TO_CSV && !to_file)
+		return ks_cli_error(&args->cli, KS_EXIT_USAGE,
+				    "CSV is two files: give the beginning of their names with -o");
+	code = ks_kmap_file_open(args, args->operands[0], &file);
+	if (code)
+		return code;
+	output.input = file.input;
+	ks_cli_progress_start(&output.progress, "converting");
+	if (to_file)
+		err = open_files(args->output, target == KS_KMAP_TO_CSV, &output, &diag);
+	if (!err)
+		err = ks_kmap_convert(file.reader, target, &sink, show, &output, &done, &diag);
+	err = close_files(&output, err, &diag);
+	ks_cli_progress_end(&output.progress);
+	if (!err)
+		say_what_was_lost(args, &done, ks_kmap_reader_quality(file.reader));
+	ks_kmap_file_close(&file);
+	return err ? ks_cli_fail(&args->cli, err, &diag) : 0;
+}

@@ -1,0 +1,282 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* kmemscope kmap stream: a live map into a file, or through a spool to a listener. */
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cli/kmap.h"
+#include "kmap/wire.h"
+
+/* === Data ================================================================================= */
+
+static const char default_source[] = "/sys/kernel/debug/memorizer/kmap_stream";
+static const char default_spool[] = "kmap-stream.spool";
+static const char default_bind[] = "127.0.0.1:9999";
+
+struct pump {
+	struct ks_spool *spool;
+	int source_fd;
+};
+
+/* === Internals: the sender ================================================================ */
+
+static void *run_pump(void *arg)
+{
+	struct pump *pump = arg;
+
+	ks_spool_pump(pump->spool, pump->source_fd);
+	return NULL;
+}
+
+static void on_wake(int signal)
+{
+	(void)signal;
+}
+
+/* The source may block for ever. A signal may come just before its read: it is sent until it works. */
+static void stop_pump(struct ks_spool *spool, pthread_t thread)
+{
+	struct sigaction action = { .sa_handler = on_wake };
+	struct timespec until;
+
+	sigaction(SIGUSR1, &action, NULL);
+	__atomic_store_n(&spool->stop, true, __ATOMIC_RELAXED);
+	do {
+		pthread_kill(thread, SIGUSR1);
+		clock_gettime(CLOCK_REALTIME, &until);
+		until.tv_nsec += 20000000;
+		until.tv_sec += until.tv_nsec / 1000000000;
+		until.tv_nsec %= 1000000000;
+	} while (pthread_timedjoin_np(thread, NULL, &until));
+}
+
+static void pause_for(unsigned int tenths)
+{
+	struct timespec time = { tenths / 10, (long)(tenths % 10) * 100000000 };
+
+	nanosleep(&time, NULL);
+}
+
+/* What was acknowledged must still be there, and nothing that was never sent. */
+static int check_receiver(const struct ks_spool *spool, u64 have, struct ks_diag *diag)
+{
+	if (have >= spool->acked && have <= spool->len)
+		return 0;
+	return ks_diag_set(diag, KS_EBADINPUT,
+			   "the receiver has %llu bytes of this stream, but acknowledged %llu of "
+			   "the %llu that there are; its file was changed",
+			   (unsigned long long)have, (unsigned long long)spool->acked,
+			   (unsigned long long)spool->len);
+}
+
+static int read_spool(struct ks_spool *spool, char *buf, u32 len, u64 offset, struct ks_diag *diag)
+{
+	u32 done = 0;
+
+	while (done < len) {
+		ssize_t n = pread(spool->fd, buf + done, len - done, (off_t)(offset + done));
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return ks_diag_set(diag, n ? -errno : KS_EBADINPUT, "%s: cannot read: %s",
+					   spool->path, n ? strerror(errno) : "it was cut off");
+		done += (u32)n;
+	}
+	return 0;
+}
+
+/* One connection. 0: all is delivered; -EAGAIN: connect again; else an error of our own. */
+static int deliver(struct ks_spool *spool, int fd, char *buf, struct ks_diag *diag)
+{
+	u64 have, there;
+	bool ended = false;
+	int err;
+
+	if (ks_wire_hello(fd, spool->id, &have))
+		return -EAGAIN;
+	err = check_receiver(spool, have, diag);
+	if (!err)
+		err = ks_spool_ack(spool, have, diag);
+	while (!err) {
+		u32 len;
+
+		there = ks_spool_wait(spool, have, &ended);
+		if (!there && ended)
+			return 0;
+		if (!there)
+			continue;
+		len = (u32)ks_min(there, (u64)KS_WIRE_FRAME);
+		err = read_spool(spool, buf, len, have, diag);
+		if (!err && ks_wire_send(fd, have, buf, len, &have))
+			return -EAGAIN;
+		if (!err)
+			err = ks_spool_ack(spool, have, diag);
+	}
+	return err;
+}
+
+/* Tries until all is delivered; the first failure of a row is told. */
+static int deliver_all(struct ks_kmap_args *args, struct ks_spool *spool, const char *address,
+		       struct ks_diag *diag)
+{
+	char *buf = malloc(KS_WIRE_FRAME);
+	unsigned int wait = 1;
+	bool told = false;
+	int err = buf ? -EAGAIN : ks_diag_nomem(diag, "sending");
+
+	while (err == -EAGAIN) {
+		struct ks_diag why = { 0 };
+		int fd = ks_wire_connect(address, &why);
+
+		if (fd == -EINVAL) {
+			*diag = why;
+			err = fd;
+			break;
+		}
+		if (fd >= 0) {
+			u64 before = spool->acked;
+
+			err = deliver(spool, fd, buf, diag);
+			close(fd);
+			if (err == -EAGAIN && spool->acked > before) {
+				wait = 1;
+				told = false;
+			}
+		}
+		if (err != -EAGAIN)
+			break;
+		if (!told)
+			ks_cli_error(&args->cli, 0, "%s; trying again, nothing is lost",
+				     why.err ? why.text : "the connection broke");
+		told = true;
+		pause_for(wait);
+		wait = ks_min(wait * 2, 50u);
+	}
+	free(buf);
+	return err;
+}
+
+static int wait_for_end(struct ks_spool *spool)
+{
+	bool ended = false;
+
+	while (!ended)
+		ks_spool_wait(spool, UINT64_MAX, &ended);
+	return 0;
+}
+
+/* === Internals: the receiver ============================================================== */
+
+/* A process a sender: one that hangs or dies hurts nobody else. */
+static void serve(const struct ks_kmap_args *args, int fd, int dir_fd)
+{
+	struct ks_diag diag = { 0 };
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	signal(SIGINT, SIG_DFL);
+	signal(SIGTERM, SIG_DFL);
+	if (ks_wire_serve(fd, dir_fd, &diag))
+		ks_cli_error(&args->cli, 0, "%s", diag.text);
+	_exit(0);
+}
+
+static int accept_all(const struct ks_kmap_args *args, int listener, int dir_fd)
+{
+	for (;;) {
+		int fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
+		pid_t pid;
+
+		while (waitpid(-1, NULL, WNOHANG) > 0)
+			;
+		if (fd < 0 && (errno == EINTR || errno == ECONNABORTED))
+			continue;
+		if (fd < 0)
+			return ks_cli_error(&args->cli, KS_EXIT_FAILED, "cannot accept: %s",
+					    strerror(errno));
+		pid = fork();
+		if (!pid) {
+			close(listener);
+			serve(args, fd, dir_fd);
+		}
+		if (pid < 0)
+			ks_cli_error(&args->cli, 0, "cannot serve a sender: %s", strerror(errno));
+		close(fd);
+	}
+}
+
+/* === Public =============================================================================== */
+
+int ks_kmap_stream(struct ks_kmap_args *args)
+{
+	const char *source = args->nr_operands ? args->operands[0] : default_source;
+	const char *address = args->to && !strncmp(args->to, "tcp:", 4) ? args->to + 4 : NULL;
+	const char *path = address ? (args->spool ? args->spool : default_spool) : args->to;
+	struct ks_diag diag = { 0 };
+	struct ks_spool spool;
+	struct pump pump = { &spool, STDIN_FILENO };
+	pthread_t thread;
+	int err;
+
+	if (!args->to)
+		return ks_cli_error(&args->cli, KS_EXIT_USAGE,
+				    "--to: give a FILE or tcp:HOST:PORT");
+	if (strcmp(source, "-"))
+		pump.source_fd = open(source, O_RDONLY | O_CLOEXEC);
+	if (pump.source_fd < 0)
+		return ks_cli_error(&args->cli, KS_EXIT_FAILED, "%s: cannot open: %s", source,
+				    strerror(errno));
+	err = ks_spool_open(&spool, path, &diag);
+	if (err)
+		return ks_cli_fail(&args->cli, err, &diag);
+	if (pthread_create(&thread, NULL, run_pump, &pump)) {
+		ks_spool_close(&spool, false);
+		return ks_cli_error(&args->cli, KS_EXIT_FAILED, "cannot start a thread");
+	}
+	err = address ? deliver_all(args, &spool, address, &diag) : wait_for_end(&spool);
+	if (err)
+		stop_pump(&spool, thread);
+	else
+		pthread_join(thread, NULL);
+	if (!err) {
+		err = spool.err;
+		diag = spool.diag;
+	}
+	if (!address && !err)
+		unlink(spool.state_path);
+	ks_spool_close(&spool, address && !err);
+	close(pump.source_fd);
+	return err ? ks_cli_fail(&args->cli, err, &diag) : 0;
+}
+
+int ks_kmap_listen(struct ks_kmap_args *args)
+{
+	const char *address = args->bind ? args->bind : default_bind;
+	struct ks_diag diag = { 0 };
+	unsigned int port;
+	int dir_fd, listener;
+
+	if (!args->output)
+		return ks_cli_error(&args->cli, KS_EXIT_USAGE,
+				    "name the directory for what arrives with -o");
+	dir_fd = open(args->output, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (dir_fd < 0)
+		return ks_cli_error(&args->cli, KS_EXIT_FAILED, "%s: cannot open: %s", args->output,
+				    strerror(errno));
+	listener = ks_wire_listen(address, &port, &diag);
+	if (listener < 0) {
+		close(dir_fd);
+		return ks_cli_fail(&args->cli, listener, &diag);
+	}
+	fprintf(stderr, "%s: port %u\n", args->cli.command, port);
+	return accept_all(args, listener, dir_fd);
+}

@@ -1,0 +1,323 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The questions of "kmemscope kmap" that have a table for an answer. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/kmap.h"
+#include "report/heatmap.h"
+#include "report/kmap.h"
+#include "trace/input.h"
+
+/* === Data ================================================================================= */
+
+/* A map that was read, and the names of its code. */
+struct map {
+	struct ks_kmap_census *census;
+	struct ks_kmap_places *places;
+};
+
+struct reading {
+	struct ks_progress progress;
+	struct ks_input *input;
+};
+
+/* === Internals: reading =================================================================== */
+
+static int show(void *ctx)
+{
+	struct reading *reading = ctx;
+	u64 done, total;
+
+	ks_input_progress(reading->input, &done, &total);
+	return ks_cli_progress(&reading->progress, done, total);
+}
+
+static void map_free(struct map *map)
+{
+	ks_kmap_places_free(map->places);
+	ks_kmap_census_free(map->census);
+	*map = (struct map){ 0 };
+}
+
+static int read_census(struct ks_kmap_args *args, const char *path,
+		       struct ks_kmap_census **ret_census)
+{
+	struct reading reading;
+	struct ks_kmap_file file;
+	struct ks_diag diag = { 0 };
+	int err, code = ks_kmap_file_open(args, path, &file);
+
+	if (code)
+		return code;
+	reading.input = file.input;
+	ks_cli_progress_start(&reading.progress, "reading");
+	err = ks_kmap_census_read(file.reader, show, &reading, ret_census, &diag);
+	ks_cli_progress_end(&reading.progress);
+	ks_kmap_file_close(&file);
+	return err ? ks_cli_fail(&args->cli, err, &diag) : 0;
+}
+
+/* A binary stream says where a function was: so much has KASLR moved the kernel. */
+static void set_anchor(struct ks_resolver *resolver, const struct ks_kmap_info *info)
+{
+	if (resolver && info->anchor_name[0])
+		ks_resolver_set_anchor(resolver, info->anchor_name, info->anchor);
+}
+
+static int map_read(struct ks_kmap_args *args, const char *path, struct map *ret_map)
+{
+	struct ks_resolver *resolver = NULL;
+	struct ks_diag diag = { 0 };
+	int err, code;
+
+	*ret_map = (struct map){ 0 };
+	code = ks_cli_resolver(&args->cli, &resolver);
+	if (!code)
+		code = read_census(args, path, &ret_map->census);
+	if (!code) {
+		set_anchor(resolver, &ret_map->census->info);
+		err = ks_kmap_places_new(ret_map->census, resolver, &ret_map->places, &diag);
+		code = err ? ks_cli_fail(&args->cli, err, &diag) : 0;
+	}
+	ks_resolver_free(resolver);
+	if (code)
+		map_free(ret_map);
+	return code;
+}
+
+static int parse_level(struct ks_kmap_args *args, enum ks_kmap_level *level)
+{
+	if (!args->by_name || !ks_kmap_level_parse(args->by_name, level))
+		return 0;
+	return ks_cli_error(&args->cli, KS_EXIT_USAGE,
+			    "--by '%s': choose one of site function file dir topdir module",
+			    args->by_name);
+}
+
+/* === Internals: answering ================================================================= */
+
+static int verdict(struct ks_kmap_args *args, const struct ks_kmap_census *census)
+{
+	const struct ks_kmap_quality *q = &census->quality;
+
+	if (!args->cli.strict || !(q->bad_lines || q->orphan_accesses || q->shared_indices))
+		return 0;
+	return ks_cli_error(&args->cli, KS_EXIT_LOST,
+			    "parts of the map were not understood (--strict)");
+}
+
+/* Prints the view and frees it. */
+static int answer(struct ks_kmap_args *args, struct ks_view *view,
+		  const struct ks_kmap_census *census)
+{
+	struct ks_strbuf text;
+	int code;
+
+	if (!view)
+		return ks_cli_error(&args->cli, KS_EXIT_FAILED, "out of memory");
+	ks_strbuf_init(&text);
+	if (args->cli.json)
+		ks_render_view_json(view, &text);
+	else if (args->cli.csv)
+		ks_render_view_csv(view, &text);
+	else
+		ks_render_view(view, &text);
+	code = ks_cli_print(&args->cli, &text);
+	ks_strbuf_deinit(&text);
+	ks_view_free(view);
+	return code ? code : verdict(args, census);
+}
+
+static int parse_report(struct ks_kmap_args *args, struct ks_kmap_report_opts *opts)
+{
+	size_t i;
+
+	if (args->order_name && ks_kmap_order_parse(args->order_name, &opts->order)) {
+		fprintf(stderr, "%s: --order-by '%s': choose one of", args->cli.command,
+			args->order_name);
+		for (i = 0; i < KS_KMAP_ORDERS; i++)
+			fprintf(stderr, " %s", ks_kmap_order_name((enum ks_kmap_order)i));
+		fputc('\n', stderr);
+		return KS_EXIT_USAGE;
+	}
+	if (args->by_name && !strcmp(args->by_name, "cache"))
+		opts->by = KS_KMAP_BY_CACHE;
+	else if (args->by_name && !strcmp(args->by_name, "type"))
+		opts->by = KS_KMAP_BY_TYPE;
+	else
+		return parse_level(args, &opts->level);
+	return 0;
+}
+
+/* The sites of an allocation capture, by the names that a map has for them. */
+static int read_waste(struct ks_kmap_args *args, const char *path, struct ks_kmap_report_opts *opts,
+		      struct ks_model **ret_model)
+{
+	struct ks_kmap_waste *waste;
+	struct ks_model *model;
+	size_t i;
+	int code;
+
+	if (opts->by != KS_KMAP_BY_LEVEL || opts->level != KS_KMAP_SITE)
+		return ks_cli_error(&args->cli, KS_EXIT_USAGE, "--with goes with --by site");
+	args->cli.input = path;
+	code = ks_cli_analyze(&args->cli, KS_BY_SITE, &model);
+	if (code)
+		return code;
+	waste = calloc(model->groups.len + 1, sizeof(*waste));
+	for (i = 0; waste && i < model->groups.len; i++) {
+		const struct ks_group *group = &model->groups.items[i];
+
+		waste[i] = (struct ks_kmap_waste){ group->label, group->stat.total_bytes,
+						   ks_stat_waste(&group->stat),
+						   group->stat.allocs };
+	}
+	if (!waste) {
+		ks_model_free(model);
+		return ks_cli_error(&args->cli, KS_EXIT_FAILED, "out of memory");
+	}
+	opts->waste = waste;
+	opts->nr_waste = model->groups.len;
+	*ret_model = model;
+	return 0;
+}
+
+/* === Public =============================================================================== */
+
+int ks_kmap_report(struct ks_kmap_args *args)
+{
+	struct ks_kmap_report_opts opts = { .top = args->cli.top };
+	struct ks_model *model = NULL;
+	struct map map;
+	int code = parse_report(args, &opts);
+
+	if (!code && args->with)
+		code = read_waste(args, args->with, &opts, &model);
+	if (code)
+		return code;
+	code = map_read(args, args->operands[0], &map);
+	if (!code)
+		code = answer(args, ks_kmap_view_report(map.census, map.places, &opts), map.census);
+	map_free(&map);
+	free((void *)opts.waste);
+	ks_model_free(model);
+	return code;
+}
+
+static int one_row(struct ks_kmap_args *args, bool is_site)
+{
+	enum ks_kmap_level level = is_site ? KS_KMAP_FUNCTION : KS_KMAP_SITE;
+	const char *name = args->operands[0];
+	struct ks_view *view;
+	bool found = true;
+	struct map map;
+	int code = parse_level(args, &level);
+
+	if (!code)
+		code = map_read(args, args->operands[1], &map);
+	if (code)
+		return code;
+	view = (is_site ? ks_kmap_view_accesses : ks_kmap_view_touches)(
+		map.census, map.places, name, level, args->cli.top, &found);
+	if (found) {
+		code = answer(args, view, map.census);
+	} else {
+		ks_view_free(view);
+		code = ks_cli_error(&args->cli, KS_EXIT_FAILED,
+				    is_site ? "the map has no objects of '%s'"
+					    : "the map has no accesses by '%s'",
+				    name);
+	}
+	map_free(&map);
+	return code;
+}
+
+int ks_kmap_accesses(struct ks_kmap_args *args)
+{
+	return one_row(args, true);
+}
+
+int ks_kmap_touches(struct ks_kmap_args *args)
+{
+	return one_row(args, false);
+}
+
+static int draw(struct ks_kmap_args *args, const struct ks_kmap_matrix *matrix)
+{
+	size_t len = strlen(args->output);
+	bool png = len > 4 && !strcmp(args->output + len - 4, ".png");
+	struct ks_diag diag = { 0 };
+	struct ks_strbuf text;
+	int code, err;
+
+	if (!png && !(len > 4 && !strcmp(args->output + len - 4, ".svg")))
+		return ks_cli_error(&args->cli, KS_EXIT_USAGE,
+				    "'%s': the name of a heat map ends in .png or .svg",
+				    args->output);
+	ks_strbuf_init(&text);
+	err = ks_render_heatmap(matrix, png, &text, &diag);
+	code = err ? ks_cli_fail(&args->cli, err, &diag)
+		   : ks_cli_write(&args->cli, args->output, &text);
+	ks_strbuf_deinit(&text);
+	return code;
+}
+
+int ks_kmap_matrix(struct ks_kmap_args *args)
+{
+	enum ks_kmap_level level = args->cli.kernel ? KS_KMAP_DIR : KS_KMAP_FUNCTION;
+	struct ks_kmap_matrix matrix;
+	struct map map;
+	int code = parse_level(args, &level);
+
+	if (!code)
+		code = map_read(args, args->operands[0], &map);
+	if (code)
+		return code;
+	if (ks_kmap_matrix_init(&matrix, map.census, map.places, level)) {
+		map_free(&map);
+		return ks_cli_error(&args->cli, KS_EXIT_FAILED, "out of memory");
+	}
+	if (args->output)
+		code = draw(args, &matrix);
+	if (!code)
+		code = answer(args, ks_kmap_view_matrix(map.census, &matrix, args->cli.top),
+			      map.census);
+	ks_kmap_matrix_deinit(&matrix);
+	map_free(&map);
+	return code;
+}
+
+int ks_kmap_privilege(struct ks_kmap_args *args)
+{
+	struct map map;
+	int code = map_read(args, args->operands[0], &map);
+
+	if (code)
+		return code;
+	code = answer(args, ks_kmap_view_privilege(map.census, map.places), map.census);
+	map_free(&map);
+	return code;
+}
+
+int ks_kmap_diff(struct ks_kmap_args *args)
+{
+	enum ks_kmap_level level = KS_KMAP_FUNCTION;
+	struct map old = { 0 }, new = { 0 };
+	int code = parse_level(args, &level);
+
+	if (!code)
+		code = map_read(args, args->operands[0], &old);
+	if (!code)
+		code = map_read(args, args->operands[1], &new);
+	if (!code) {
+		const struct ks_kmap_census *censuses[] = { old.census, new.census };
+		const struct ks_kmap_places *places[] = { old.places, new.places };
+
+		code = answer(args, ks_kmap_view_diff(censuses, places, level, args->cli.top),
+			      new.census);
+	}
+	map_free(&old);
+	map_free(&new);
+	return code;
+}

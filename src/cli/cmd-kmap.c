@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* kmemscope kmap: finds the question, reads the options, opens maps. */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/num.h"
+#include "cli/kmap.h"
+#include "trace/input.h"
+
+/* === Data ================================================================================= */
+
+static const char help[] =
+	"usage: kmemscope kmap QUESTION [OPTION...] FILE\n"
+	"\n"
+	"Access maps: which code read and wrote which objects, and how often.\n"
+	"\n"
+	"  kmap report FILE             objects by site, cache or type; the hottest\n"
+	"  kmap accesses SITE FILE      who reads and writes the objects of a site\n"
+	"  kmap touches CODE FILE       whose objects a function reads and writes\n"
+	"  kmap matrix FILE             who touches whose objects, as table or heat map\n"
+	"  kmap privilege FILE          least-privilege measures\n"
+	"  kmap diff OLD NEW            what appeared, vanished or changed\n"
+	"  kmap convert --to FORM FILE  the map in another form\n"
+	"  kmap stream --to WHERE [FILE]   a live map, to a file or a listener\n"
+	"  kmap listen -o DIR           receive live maps\n"
+	"\n"
+	"  -k, --kernel PATH    kernel tree, vmlinux, System.map or kallsyms for symbols\n"
+	"      --by WHAT        site, function, file, dir, topdir, module; report: cache, type\n"
+	"      --order-by WHAT  bytes, objects, live, mean, cold, accesses, foreign\n"
+	"      --top N          so many rows a table (default 20; 0 = all)\n"
+	"      --accesses FILE  the second file of a CSV pair\n"
+	"      --dialect N      8, 9, 10 or 11 fields in an object's line\n"
+	"      --with FILE      an allocation capture of the same run: waste beside access\n"
+	"      --to WHERE       convert: seed, uscope, iti, csv, json, binary;\n"
+	"                       stream: FILE or tcp:HOST:PORT\n"
+	"      --spool FILE     stream: what was not acknowledged (kmap-stream.spool)\n"
+	"      --bind ADDRESS   listen: where (127.0.0.1:9999)\n"
+	"  -o, --output FILE    the heat map (.png, .svg), the converted map, or where\n"
+	"                       to put what arrives\n"
+	"      --json           one JSON document\n"
+	"      --csv            the first table as CSV\n"
+	"      --strict         exit 4 when lines of the map were not understood\n"
+	"      --no-pager       never use a pager\n"
+	"      --color WHEN     auto, always, never\n"
+	"  -h, --help           this text\n";
+
+enum {
+	OPT_BY = KS_OPT_OWN,
+	OPT_ORDER,
+	OPT_ACCESSES,
+	OPT_DIALECT,
+	OPT_WITH,
+	OPT_TO,
+	OPT_SPOOL,
+	OPT_BIND
+};
+
+static const struct question {
+	const char *name;
+	int (*run)(struct ks_kmap_args *args);
+	int operands; /* -1 = one or none */
+	const char *usage;
+	const char *options; /* that it has beside the common ones: letters of own_options */
+} questions[] = {
+	{ "report", ks_kmap_report, 1, "FILE", "bocdwkt" },
+	{ "accesses", ks_kmap_accesses, 2, "SITE FILE", "bcdkt" },
+	{ "touches", ks_kmap_touches, 2, "CODE FILE", "bcdkt" },
+	{ "matrix", ks_kmap_matrix, 1, "FILE", "bcdOkt" },
+	{ "privilege", ks_kmap_privilege, 1, "FILE", "cdk" },
+	{ "diff", ks_kmap_diff, 2, "OLD NEW", "bdkt" },
+	{ "convert", ks_kmap_convert_command, 1, "--to FORM FILE", "cdOT" },
+	{ "stream", ks_kmap_stream, -1, "--to WHERE [FILE]", "TS" },
+	{ "listen", ks_kmap_listen, 0, "-o DIR", "OB" },
+};
+
+/* === Internals ============================================================================ */
+
+static char letter_of(int opt)
+{
+	switch (opt) {
+	case OPT_BY:
+		return 'b';
+	case OPT_ORDER:
+		return 'o';
+	case OPT_ACCESSES:
+		return 'c';
+	case OPT_DIALECT:
+		return 'd';
+	case OPT_WITH:
+		return 'w';
+	case OPT_TO:
+		return 'T';
+	case OPT_SPOOL:
+		return 'S';
+	case OPT_BIND:
+		return 'B';
+	case 'o':
+		return 'O';
+	case 'k':
+		return 'k';
+	case KS_OPT_TOP:
+		return 't';
+	default:
+		return 0; /* common */
+	}
+}
+
+static int parse_dialect(struct ks_kmap_args *args, const char *arg)
+{
+	u64 fields;
+
+	if (ks_parse_u64(arg, &fields) || fields < 8 || fields > 11)
+		return ks_cli_error(&args->cli, KS_EXIT_USAGE,
+				    "--dialect '%s': give the number of fields, 8 to 11", arg);
+	args->fields = (unsigned int)fields;
+	return -1;
+}
+
+static int take_option(struct ks_kmap_args *args, const struct question *question, int opt)
+{
+	char letter = letter_of(opt);
+
+	if (letter && !strchr(question->options, letter))
+		return ks_cli_error(&args->cli, KS_EXIT_USAGE,
+				    "'%s' has no such option; see 'kmemscope kmap --help'",
+				    question->name);
+	switch (opt) {
+	case OPT_BY:
+		args->by_name = optarg;
+		return -1;
+	case OPT_ORDER:
+		args->order_name = optarg;
+		return -1;
+	case OPT_ACCESSES:
+		args->accesses = optarg;
+		return -1;
+	case OPT_DIALECT:
+		return parse_dialect(args, optarg);
+	case OPT_WITH:
+		args->with = optarg;
+		return -1;
+	case OPT_TO:
+		args->to = optarg;
+		return -1;
+	case OPT_SPOOL:
+		args->spool = optarg;
+		return -1;
+	case OPT_BIND:
+		args->bind = optarg;
+		return -1;
+	case 'o':
+		args->output = optarg;
+		return -1;
+	default:
+		return ks_cli_option(&args->cli, opt);
+	}
+}
+
+static int ask(const struct question *question, int argc, char **argv)
+{
+	static const struct option options[] = {
+		KS_LONG_COMMON,
+		{ "kernel", required_argument, NULL, 'k' },
+		{ "by", required_argument, NULL, OPT_BY },
+		{ "order-by", required_argument, NULL, OPT_ORDER },
+		{ "top", required_argument, NULL, KS_OPT_TOP },
+		{ "csv", no_argument, NULL, KS_OPT_CSV },
+		{ "accesses", required_argument, NULL, OPT_ACCESSES },
+		{ "dialect", required_argument, NULL, OPT_DIALECT },
+		{ "with", required_argument, NULL, OPT_WITH },
+		{ "to", required_argument, NULL, OPT_TO },
+		{ "spool", required_argument, NULL, OPT_SPOOL },
+		{ "bind", required_argument, NULL, OPT_BIND },
+		{ "output", required_argument, NULL, 'o' },
+		{ NULL, 0, NULL, 0 },
+	};
+	struct ks_kmap_args args = { .cli = { .command = argv[0], .help = help, .top = 20 } };
+	int opt, code;
+
+	while ((opt = getopt_long(argc, argv, KS_SHORT_COMMON "k:o:", options, NULL)) != -1) {
+		code = take_option(&args, question, opt);
+		if (code >= 0)
+			return code;
+	}
+	args.operands = argv + optind;
+	args.nr_operands = argc - optind;
+	if (question->operands < 0 ? args.nr_operands > 1 : args.nr_operands != question->operands)
+		return ks_cli_error(&args.cli, KS_EXIT_USAGE, "usage: kmemscope kmap %s %s",
+				    question->name, question->usage);
+	if (args.cli.json && args.cli.csv)
+		return ks_cli_error(&args.cli, KS_EXIT_USAGE, "--json and --csv: choose one");
+	return question->run(&args);
+}
+
+static int read_input(void *ctx, void *buf, size_t len, size_t *ret_got, struct ks_diag *diag)
+{
+	return ks_input_read(ctx, buf, len, ret_got, diag);
+}
+
+/* === Public =============================================================================== */
+
+int ks_kmap_file_open(struct ks_kmap_args *args, const char *path, struct ks_kmap_file *ret_file)
+{
+	struct ks_diag diag = { 0 };
+	int err;
+
+	*ret_file = (struct ks_kmap_file){ 0 };
+	err = ks_input_open(path, &ret_file->input, &diag);
+	if (!err && args->accesses)
+		err = ks_input_open(args->accesses, &ret_file->accesses, &diag);
+	if (!err) {
+		ret_file->source = (struct ks_kmap_source){ read_input, ret_file->input,
+							    ks_input_name(ret_file->input) };
+		ret_file->second =
+			(struct ks_kmap_source){ read_input, ret_file->accesses, args->accesses };
+		err = ks_kmap_reader_new(&ret_file->source,
+					 args->accesses ? &ret_file->second : NULL, args->fields,
+					 &ret_file->reader, &diag);
+	}
+	if (!err)
+		return 0;
+	ks_kmap_file_close(ret_file);
+	return ks_cli_fail(&args->cli, err, &diag);
+}
+
+void ks_kmap_file_close(struct ks_kmap_file *file)
+{
+	ks_kmap_reader_free(file->reader);
+	if (file->accesses)
+		ks_input_close(file->accesses);
+	if (file->input)
+		ks_input_close(file->input);
+	*file = (struct ks_kmap_file){ 0 };
+}
+
+int ks_cmd_kmap(int argc, char **argv)
+{
+	char name[64];
+	size_t i;
+
+	if (argc > 1 && (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h"))) {
+		fputs(help, stdout);
+		return KS_EXIT_OK;
+	}
+	for (i = 0; argc > 1 && i < ARRAY_SIZE(questions); i++) {
+		if (strcmp(argv[1], questions[i].name))
+			continue;
+		snprintf(name, sizeof(name), "kmemscope kmap %s", questions[i].name);
+		argv[1] = name;
+		return ask(&questions[i], argc - 1, argv + 1);
+	}
+	if (argc > 1)
+		fprintf(stderr, "kmemscope kmap: there is no question '%s'\n", argv[1]);
+	fprintf(stderr, "Try 'kmemscope kmap --help'.\n");
+	return KS_EXIT_USAGE;
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What the parts of "kmemscope kmap" share. */
+#ifndef KS_CLI_KMAP_H
+#define KS_CLI_KMAP_H
+
+#include "cli/cli.h"
+#include "kmap/views.h"
+
+struct ks_input;
+
+/* What the options said. */
+struct ks_kmap_args {
+	struct ks_cli cli;
+	unsigned int fields;  /* --dialect */
+	const char *accesses; /* the second file of a CSV pair */
+	const char *with;     /* an allocation capture of the same run */
+	const char *output;   /* -o */
+	const char *to;	      /* --to */
+	const char *bind;     /* --bind */
+	const char *spool;    /* --spool */
+	const char *by_name, *order_name;
+	char **operands;
+	int nr_operands;
+};
+
+/* An open map: files, reader. */
+struct ks_kmap_file {
+	struct ks_input *input, *accesses;
+	struct ks_kmap_source source, second;
+	struct ks_kmap_reader *reader;
+};
+
+/* 0 or an exit code; close accepts what open left. */
+int ks_kmap_file_open(struct ks_kmap_args *args, const char *path, struct ks_kmap_file *ret_file);
+void ks_kmap_file_close(struct ks_kmap_file *file);
+
+/* The commands: each returns the exit code. */
+int ks_kmap_report(struct ks_kmap_args *args);
+int ks_kmap_accesses(struct ks_kmap_args *args);
+int ks_kmap_touches(struct ks_kmap_args *args);
+int ks_kmap_matrix(struct ks_kmap_args *args);
+int ks_kmap_privilege(struct ks_kmap_args *args);
+int ks_kmap_diff(struct ks_kmap_args *args);
+int ks_kmap_convert_command(struct ks_kmap_args *args);
+int ks_kmap_stream(struct ks_kmap_args *args);
+int ks_kmap_listen(struct ks_kmap_args *args);
+
+#endif

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: LGPL-2.1-only
+/* The binary stream of the kernel side. */
+#include "kmap/binary.h"
+
+#include <string.h>
+
+#include "base/bytes.h"
+#include "uapi/memorizer.h"
+
+/* === Data ================================================================================= */
+
+static const bool host_is_big_endian = __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__;
+
+/* === Internals ============================================================================ */
+
+/* Whether a header stands here, and of which byte order. */
+static bool is_header(const void *data, size_t len, bool *ret_big_endian)
+{
+	u32 magic;
+
+	if (len < sizeof(magic))
+		return false;
+	memcpy(&magic, data, sizeof(magic));
+	if (magic != MEMORIZER_MAGIC && magic != __builtin_bswap32(MEMORIZER_MAGIC))
+		return false;
+	*ret_big_endian = (magic != MEMORIZER_MAGIC) != host_is_big_endian;
+	return true;
+}
+
+static struct ks_slice name_of(const char *s, size_t size)
+{
+	const char *end = memchr(s, 0, size);
+
+	return (struct ks_slice){ s, end ? (size_t)(end - s) : size };
+}
+
+static u32 type_of(u8 kind)
+{
+	switch (kind) {
+	case MEMORIZER_KMALLOC:
+		return KS_KMAP_KMALLOC;
+	case MEMORIZER_CACHE:
+		return KS_KMAP_KMEM_CACHE;
+	case MEMORIZER_PAGES:
+		return KS_KMAP_ALLOC_PAGES;
+	default:
+		return KS_KMAP_NONE;
+	}
+}
+
+#define FIELD(member)                                                                            \
+	({                                                                                       \
+		typeof(((struct memorizer_record *)0)->member) field_;                           \
+		memcpy(&field_, at + offsetof(struct memorizer_record, member), sizeof(field_)); \
+		swap ? (typeof(field_))swap_bytes((u64)field_, sizeof(field_)) : field_;         \
+	})
+
+static inline u64 swap_bytes(u64 value, size_t size)
+{
+	return __builtin_bswap64(value) >> (64 - 8 * size);
+}
+
+/* @at has room for a whole struct memorizer_record: record_size is checked in start. */
+static void parse_record(const struct ks_kmap_binary *binary, const char *at,
+			 struct ks_kmap_object *object)
+{
+	bool swap = binary->big_endian != host_is_big_endian;
+	u32 flags = FIELD(flags);
+
+	*object = (struct ks_kmap_object){
+		.alloc_ip = FIELD(alloc_ip),
+		.addr = FIELD(addr),
+		.size = FIELD(bytes_alloc),
+		.requested = FIELD(bytes_req),
+		.alloc_time = FIELD(alloc_ns),
+		.pid = FIELD(context) == MEMORIZER_IN_TASK ? FIELD(pid) : -1,
+		.type = type_of(FIELD(kind)),
+		.comm = name_of(at + offsetof(struct memorizer_record, comm), MEMORIZER_COMM_LEN),
+		.cache =
+			name_of(at + offsetof(struct memorizer_record, cache), MEMORIZER_CACHE_LEN),
+		.new_type = { "", 0 },
+	};
+	object->type_name = ks_kmap_type_slice(object->type);
+	if (flags & (MEMORIZER_FREED | MEMORIZER_IMPLIED)) {
+		object->free_time = FIELD(free_ns);
+		object->free_ip = flags & MEMORIZER_IMPLIED ? KS_KMAP_IP_IMPLIED : FIELD(free_ip);
+	}
+}
+
+/* === Public =============================================================================== */
+
+bool ks_kmap_binary_detect(const void *data, size_t len)
+{
+	bool big_endian;
+
+	return is_header(data, len, &big_endian);
+}
+
+int ks_kmap_binary_start(struct ks_kmap_binary *binary, struct ks_window *window,
+			 struct ks_kmap_info *info, struct ks_diag *diag)
+{
+	const char *name = window->source->name;
+	u64 offset = window->offset + window->pos;
+	u16 version, header_size;
+	struct ks_bytes bytes;
+	const char *anchor_name;
+	size_t record_size;
+
+	ks_bytes_init(&bytes, window->buf + window->pos, window->len - window->pos);
+	is_header(bytes.data, bytes.len, &bytes.big_endian);
+	ks_bytes_u32(&bytes);
+	version = ks_bytes_u16(&bytes);
+	header_size = ks_bytes_u16(&bytes);
+	record_size = ks_bytes_u32(&bytes);
+	ks_bytes_take(&bytes, offsetof(struct memorizer_header, anchor) - bytes.pos);
+	info->anchor = ks_bytes_u64(&bytes);
+	anchor_name = ks_bytes_take(&bytes, sizeof(((struct memorizer_header *)0)->anchor_name));
+	if (bytes.overrun)
+		return ks_diag_set(diag, KS_EBADINPUT, "%s: ends within the header at byte %llu",
+				   name, (unsigned long long)offset);
+	if (version != MEMORIZER_ABI_VERSION)
+		return ks_diag_set(diag, KS_EBADINPUT,
+				   "%s: the header at byte %llu has version %u; known is %u", name,
+				   (unsigned long long)offset, version, MEMORIZER_ABI_VERSION);
+	if (header_size < sizeof(struct memorizer_header) ||
+	    header_size > window->len - window->pos ||
+	    record_size < sizeof(struct memorizer_record) || record_size > KS_WINDOW_SIZE)
+		return ks_diag_set(diag, KS_EBADINPUT,
+				   "%s: the header at byte %llu has impossible sizes: header %u, "
+				   "records %zu",
+				   name, (unsigned long long)offset, header_size, record_size);
+	binary->record_size = record_size;
+	binary->big_endian = bytes.big_endian;
+	memcpy(info->anchor_name, anchor_name, sizeof(((struct memorizer_header *)0)->anchor_name));
+	window->pos += header_size;
+	return 0;
+}
+
+int ks_kmap_binary_next(struct ks_kmap_binary *binary, struct ks_window *window,
+			struct ks_kmap_quality *quality, enum ks_kmap_item *ret_item,
+			struct ks_kmap_object *ret_object, struct ks_diag *diag)
+{
+	struct ks_kmap_info again = { 0 };
+	bool big_endian;
+	int err;
+
+	if (window->len - window->pos < binary->record_size) {
+		err = ks_window_fill(window, diag);
+		if (err)
+			return err;
+	}
+	/* Each open of the kernel's file begins with a header; streams may be put end to end. */
+	while (is_header(window->buf + window->pos, window->len - window->pos, &big_endian)) {
+		err = ks_kmap_binary_start(binary, window, &again, diag);
+		if (!err && window->len - window->pos < binary->record_size)
+			err = ks_window_fill(window, diag);
+		if (err)
+			return err;
+	}
+	*ret_item = KS_KMAP_END;
+	if (window->len - window->pos < binary->record_size) {
+		if (window->pos < window->len && !quality->bad_lines++)
+			quality->first_bad_offset = window->offset + window->pos;
+		window->pos = window->len;
+		return 0;
+	}
+	parse_record(binary, window->buf + window->pos, ret_object);
+	window->pos += binary->record_size;
+	*ret_item = KS_KMAP_OBJECT;
+	return 0;
+}

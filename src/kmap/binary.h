@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: LGPL-2.1-only */
+/* The binary stream of the kernel side (include/uapi/memorizer.h), from a machine of any byte order. */
+#ifndef KS_KMAP_BINARY_H
+#define KS_KMAP_BINARY_H
+
+#include "kmap/window.h"
+
+struct ks_kmap_binary {
+	size_t record_size;
+	bool big_endian;
+};
+
+bool ks_kmap_binary_detect(const void *data, size_t len);
+
+/* Reads the header that the window begins with. */
+int ks_kmap_binary_start(struct ks_kmap_binary *binary, struct ks_window *window,
+			 struct ks_kmap_info *info, struct ks_diag *diag);
+
+int ks_kmap_binary_next(struct ks_kmap_binary *binary, struct ks_window *window,
+			struct ks_kmap_quality *quality, enum ks_kmap_item *ret_item,
+			struct ks_kmap_object *ret_object, struct ks_diag *diag);
+
+#endif

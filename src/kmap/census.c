@@ -1,0 +1,429 @@
+// SPDX-License-Identifier: LGPL-2.1-only
+/* An access map added up as its objects pass. */
+#include "kmap/census.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/hash.h"
+#include "base/num.h"
+
+/* === Data ================================================================================= */
+
+/* Of one object. */
+struct uses {
+	u64 reads, writes, foreign;
+};
+
+/* === Internals ============================================================================ */
+
+/* The number of an index entry; its element is made when the number is new. NULL = no memory. */
+#define find_or_push(index, vec, key)                                            \
+	({                                                                       \
+		u32 number_ = ks_map64_add((index), (key));                      \
+		number_ == KS_NONE     ? NULL                                    \
+		: number_ < (vec)->len ? &(vec)->items[number_]                  \
+				       : (typeof((vec)->items))ks_vec_push(vec); \
+	})
+
+/* The pair of type and cache as one number, so that a site has a key of two. */
+static u32 names_of(struct ks_kmap_census *census, const struct ks_kmap_object *object,
+		    u32 *ret_type, u32 *ret_cache)
+{
+	u32 type = object->type, cache;
+
+	/* Known types have their own numbers: they were interned first, in order. */
+	if (type == KS_KMAP_TYPES)
+		type = ks_intern_add(&census->types, object->type_name.s, object->type_name.len);
+	cache = ks_intern_add(&census->caches, object->cache.s, object->cache.len);
+	if (type == KS_NONE || cache == KS_NONE)
+		return KS_NONE;
+	*ret_type = type;
+	*ret_cache = cache;
+	return ks_map64_add(&census->name_index, (u64)type << 32 | cache);
+}
+
+/*
+ * Sites are found by their ip and names in two steps, since a key has 64 bits: the number of the
+ * ip, then of the pair.
+ */
+static struct ks_kmap_site *look_up_site(struct ks_kmap_census *census,
+					 const struct ks_kmap_object *object)
+{
+	u32 ip = ks_map64_add(&census->codes, object->alloc_ip), type, cache;
+	u32 names = names_of(census, object, &type, &cache);
+	struct ks_kmap_site *site;
+
+	if (ip == KS_NONE || names == KS_NONE)
+		return NULL;
+	site = find_or_push(&census->site_index, &census->sites, (u64)ip << 32 | names);
+	if (site && !site->stat.objects) {
+		site->ip = object->alloc_ip;
+		site->type = type;
+		site->cache = cache;
+	}
+	return site;
+}
+
+static bool is_of_site(const struct ks_kmap_census *census, const struct ks_kmap_site *site,
+		       const struct ks_kmap_object *object)
+{
+	const struct ks_str *cache = &census->caches.strs.items[site->cache];
+
+	return site->ip == object->alloc_ip && site->type == object->type &&
+	       cache->len == object->cache.len &&
+	       ks_same_bytes(cache->s, object->cache.s, cache->len);
+}
+
+static struct ks_kmap_site *find_site(struct ks_kmap_census *census,
+				      const struct ks_kmap_object *object)
+{
+	u64 hash = ks_hash_u64(object->alloc_ip, object->cache.len);
+	u32 *memo = &census->site_memo[ks_hash_range(hash, KS_KMAP_SITE_MEMO)];
+	struct ks_kmap_site *site;
+
+	if (*memo && is_of_site(census, &census->sites.items[*memo - 1], object))
+		return &census->sites.items[*memo - 1];
+	site = look_up_site(census, object);
+	if (site)
+		*memo = (u32)(site - census->sites.items) + 1;
+	return site;
+}
+
+static struct ks_kmap_edge *look_up_edge(struct ks_kmap_census *census, u32 site, u64 ip)
+{
+	u32 code = ks_map64_add(&census->codes, ip);
+	struct ks_kmap_edge *edge;
+
+	if (code == KS_NONE)
+		return NULL;
+	edge = find_or_push(&census->edge_index, &census->edges, (u64)site << 32 | code);
+	if (edge) {
+		edge->site = site;
+		edge->code = code;
+	}
+	return edge;
+}
+
+static struct ks_kmap_edge *find_edge(struct ks_kmap_census *census, u32 site, u64 ip)
+{
+	u32 *memo = &census->edge_memo[ks_hash_range(ks_hash_u64(ip, site), KS_KMAP_EDGE_MEMO)];
+	struct ks_kmap_edge *edge;
+
+	if (*memo) {
+		edge = &census->edges.items[*memo - 1];
+		if (edge->site == site && census->codes.keys.items[edge->code] == ip)
+			return edge;
+	}
+	edge = look_up_edge(census, site, ip);
+	if (edge)
+		*memo = (u32)(edge - census->edges.items) + 1;
+	return edge;
+}
+
+/* What no code allocated, like a global, belongs to no task. */
+static bool is_foreign(const struct ks_kmap_object *object, const struct ks_kmap_access *access)
+{
+	return ks_kmap_is_code(object->alloc_ip) && access->pid != KS_KMAP_NO_PID &&
+	       access->pid != object->pid;
+}
+
+/* Adds the accesses to the edges; their sums come back. */
+static int add_accesses(struct ks_kmap_census *census, u32 site,
+			const struct ks_kmap_object *object, struct uses *uses)
+{
+	size_t i;
+
+	for (i = 0; i < object->nr_accesses; i++) {
+		const struct ks_kmap_access *access = &object->accesses[i];
+		struct ks_kmap_edge *edge = find_edge(census, site, access->ip);
+		u64 both = ks_add_sat(access->reads, access->writes);
+
+		if (!edge)
+			return -ENOMEM;
+		edge->reads = ks_add_sat(edge->reads, access->reads);
+		edge->writes = ks_add_sat(edge->writes, access->writes);
+		/* One instruction may have several lines in an object, one for each pid. */
+		if (both && edge->last_object != census->nr_objects) {
+			edge->last_object = census->nr_objects;
+			edge->objects++;
+		}
+		uses->reads = ks_add_sat(uses->reads, access->reads);
+		uses->writes = ks_add_sat(uses->writes, access->writes);
+		if (is_foreign(object, access)) {
+			edge->foreign = ks_add_sat(edge->foreign, both);
+			uses->foreign = ks_add_sat(uses->foreign, both);
+		}
+	}
+	return 0;
+}
+
+/* What the object's counts say of its bytes. */
+static void add_uses(struct ks_kmap_stat *stat, const struct uses *uses, u64 size)
+{
+	bool read = uses->reads > 0, written = uses->writes > 0;
+
+	stat->reads = ks_add_sat(stat->reads, uses->reads);
+	stat->writes = ks_add_sat(stat->writes, uses->writes);
+	stat->foreign = ks_add_sat(stat->foreign, uses->foreign);
+	if (!read && !written) {
+		stat->cold_objects++;
+		stat->cold_bytes = ks_add_sat(stat->cold_bytes, size);
+	}
+	if (!read)
+		stat->unread_bytes = ks_add_sat(stat->unread_bytes, size);
+	if (!written)
+		stat->unwritten_bytes = ks_add_sat(stat->unwritten_bytes, size);
+	if (written && !read)
+		stat->write_only_bytes = ks_add_sat(stat->write_only_bytes, size);
+	if (uses->reads == 1) {
+		stat->read_once_objects++;
+		stat->read_once_bytes = ks_add_sat(stat->read_once_bytes, size);
+	}
+}
+
+/* A clock that went backwards, or an end that was not recorded, gives no lifetime. */
+static void add_life(struct ks_kmap_stat *stat, const struct ks_kmap_object *object)
+{
+	u64 life = object->free_time - object->alloc_time;
+
+	if (ks_kmap_is_live(object)) {
+		stat->live_objects++;
+		stat->live_bytes = ks_add_sat(stat->live_bytes, object->size);
+		stat->live_begin += (ks_u128)object->size * object->alloc_time;
+		return;
+	}
+	stat->implied += ks_kmap_is_implied(object);
+	if (object->free_time < object->alloc_time)
+		return;
+	stat->lifetime_min = stat->ended ? ks_min(stat->lifetime_min, life) : life;
+	stat->lifetime_max = ks_max(stat->lifetime_max, life);
+	stat->lifetime_sum += life;
+	stat->area += (ks_u128)object->size * life;
+	stat->ended++;
+}
+
+static void note_times(struct ks_kmap_census *census, const struct ks_kmap_object *object)
+{
+	census->first_time = ks_min(census->first_time, object->alloc_time);
+	census->last_time = ks_max(census->last_time, object->alloc_time);
+	census->last_time = ks_max(census->last_time, object->free_time);
+}
+
+/* More accesses first; then by address and time, so that ties do not depend on the file's order. */
+static bool is_hotter(const struct ks_kmap_hot *a, const struct ks_kmap_hot *b)
+{
+	u64 x = ks_add_sat(a->reads, a->writes), y = ks_add_sat(b->reads, b->writes);
+
+	if (x != y)
+		return x > y;
+	return a->addr != b->addr ? a->addr < b->addr : a->alloc_time < b->alloc_time;
+}
+
+static int add_hot(struct ks_kmap_census *census, u32 site, const struct ks_kmap_object *object,
+		   const struct uses *uses)
+{
+	struct ks_kmap_hot hot = {
+		.addr = object->addr,
+		.size = object->size,
+		.alloc_time = object->alloc_time,
+		.reads = uses->reads,
+		.writes = uses->writes,
+		.site = site,
+		.pid = object->pid,
+	};
+	size_t i = census->nr_hot;
+
+	if (i == KS_KMAP_HOTTEST && !is_hotter(&hot, &census->hot[i - 1]))
+		return 0;
+	hot.comm = ks_intern_add(&census->comms, object->comm.s, object->comm.len);
+	if (hot.comm == KS_NONE)
+		return -ENOMEM;
+	if (i < KS_KMAP_HOTTEST)
+		census->nr_hot++;
+	else
+		i--;
+	for (; i && is_hotter(&hot, &census->hot[i - 1]); i--)
+		census->hot[i] = census->hot[i - 1];
+	census->hot[i] = hot;
+	if (census->nr_hot == KS_KMAP_HOTTEST)
+		census->hot_floor = ks_add_sat(census->hot[KS_KMAP_HOTTEST - 1].reads,
+					       census->hot[KS_KMAP_HOTTEST - 1].writes);
+	return 0;
+}
+
+static int add_object(struct ks_kmap_census *census, const struct ks_kmap_object *object)
+{
+	struct ks_kmap_site *site = find_site(census, object);
+	struct uses uses = { 0 };
+	u64 accesses;
+	u32 number;
+
+	if (!site)
+		return -ENOMEM;
+	number = (u32)(site - census->sites.items);
+	census->nr_objects++;
+	if (add_accesses(census, number, object, &uses))
+		return -ENOMEM;
+	site->stat.objects++;
+	site->stat.bytes = ks_add_sat(site->stat.bytes, object->size);
+	add_uses(&site->stat, &uses, object->size);
+	add_life(&site->stat, object);
+	note_times(census, object);
+	if (ks_kmap_is_code(object->free_ip)) {
+		struct ks_kmap_edge *edge = find_edge(census, number, object->free_ip);
+
+		if (!edge)
+			return -ENOMEM;
+		edge->frees++;
+	}
+	accesses = ks_add_sat(uses.reads, uses.writes);
+	return accesses && accesses >= census->hot_floor ? add_hot(census, number, object, &uses)
+							 : 0;
+}
+
+static int init_tables(struct ks_kmap_census *census)
+{
+	u32 type;
+
+	if (ks_map64_init(&census->codes) || ks_map64_init(&census->site_index) ||
+	    ks_map64_init(&census->edge_index) || ks_map64_init(&census->call_index) ||
+	    ks_map64_init(&census->name_index) || ks_intern_init(&census->types) ||
+	    ks_intern_init(&census->caches) || ks_intern_init(&census->comms))
+		return -ENOMEM;
+	for (type = 0; type < KS_KMAP_TYPES; type++) {
+		const char *name = ks_kmap_type_name(type);
+
+		if (ks_intern_add(&census->types, name, strlen(name)) == KS_NONE)
+			return -ENOMEM;
+	}
+	census->first_time = UINT64_MAX;
+	return 0;
+}
+
+/* === Public =============================================================================== */
+
+int ks_kmap_census_new(struct ks_kmap_census **ret_census, struct ks_diag *diag)
+{
+	struct ks_kmap_census *census = calloc(1, sizeof(*census));
+
+	if (!census || init_tables(census)) {
+		ks_kmap_census_free(census);
+		return ks_diag_nomem(diag, "adding up an access map");
+	}
+	*ret_census = census;
+	return 0;
+}
+
+void ks_kmap_census_free(struct ks_kmap_census *census)
+{
+	if (!census)
+		return;
+	ks_map64_deinit(&census->codes);
+	ks_map64_deinit(&census->site_index);
+	ks_map64_deinit(&census->edge_index);
+	ks_map64_deinit(&census->call_index);
+	ks_map64_deinit(&census->name_index);
+	ks_intern_deinit(&census->types);
+	ks_intern_deinit(&census->caches);
+	ks_intern_deinit(&census->comms);
+	ks_vec_free(&census->sites);
+	ks_vec_free(&census->edges);
+	ks_vec_free(&census->calls);
+	free(census);
+}
+
+int ks_kmap_census_add(struct ks_kmap_census *census, const struct ks_kmap_object *object,
+		       struct ks_diag *diag)
+{
+	return add_object(census, object) ? ks_diag_nomem(diag, "adding up an access map") : 0;
+}
+
+int ks_kmap_census_add_call(struct ks_kmap_census *census, const struct ks_kmap_call *call,
+			    struct ks_diag *diag)
+{
+	u32 from = ks_map64_add(&census->codes, call->from);
+	u32 to = ks_map64_add(&census->codes, call->to);
+	struct ks_kmap_calls *calls = NULL;
+
+	if (from != KS_NONE && to != KS_NONE)
+		calls = find_or_push(&census->call_index, &census->calls, (u64)from << 32 | to);
+	if (!calls)
+		return ks_diag_nomem(diag, "adding up calls");
+	calls->from = from;
+	calls->to = to;
+	calls->count = ks_add_sat(calls->count, call->count);
+	return 0;
+}
+
+int ks_kmap_census_read(struct ks_kmap_reader *reader, int (*progress)(void *ctx), void *ctx,
+			struct ks_kmap_census **ret_census, struct ks_diag *diag)
+{
+	struct ks_kmap_census *census;
+	struct ks_kmap_object object;
+	struct ks_kmap_call call;
+	enum ks_kmap_item item = KS_KMAP_OBJECT;
+	u64 items = 0;
+	int err = ks_kmap_census_new(&census, diag);
+
+	if (err)
+		return err;
+	while (!err && item != KS_KMAP_END) {
+		err = ks_kmap_next(reader, &item, &object, &call, diag);
+		if (!err && item == KS_KMAP_OBJECT)
+			err = ks_kmap_census_add(census, &object, diag);
+		else if (!err && item == KS_KMAP_CALL)
+			err = ks_kmap_census_add_call(census, &call, diag);
+		if (!err && progress && !(++items & 0xffff) && progress(ctx))
+			err = ks_diag_set(diag, -EINTR, "interrupted");
+	}
+	if (err) {
+		ks_kmap_census_free(census);
+		return err;
+	}
+	census->quality = *ks_kmap_reader_quality(reader);
+	census->info = *ks_kmap_reader_info(reader);
+	*ret_census = census;
+	return 0;
+}
+
+u64 ks_kmap_mean_bytes(const struct ks_kmap_census *census, const struct ks_kmap_stat *stat)
+{
+	u64 span = census->last_time > census->first_time ? census->last_time - census->first_time
+							  : 0;
+	ks_u128 live = (ks_u128)stat->live_bytes * census->last_time;
+
+	if (!span)
+		return stat->live_bytes;
+	live = live > stat->live_begin ? live - stat->live_begin : 0;
+	return (u64)((stat->area + live + span / 2) / span);
+}
+
+void ks_kmap_stat_add(struct ks_kmap_stat *to, const struct ks_kmap_stat *from)
+{
+	if (from->ended) {
+		to->lifetime_min = to->ended ? ks_min(to->lifetime_min, from->lifetime_min)
+					     : from->lifetime_min;
+		to->lifetime_max = ks_max(to->lifetime_max, from->lifetime_max);
+	}
+	to->objects += from->objects;
+	to->bytes = ks_add_sat(to->bytes, from->bytes);
+	to->live_objects += from->live_objects;
+	to->live_bytes = ks_add_sat(to->live_bytes, from->live_bytes);
+	to->implied += from->implied;
+	to->ended += from->ended;
+	to->lifetime_sum += from->lifetime_sum;
+	to->reads = ks_add_sat(to->reads, from->reads);
+	to->writes = ks_add_sat(to->writes, from->writes);
+	to->foreign = ks_add_sat(to->foreign, from->foreign);
+	to->cold_objects += from->cold_objects;
+	to->cold_bytes = ks_add_sat(to->cold_bytes, from->cold_bytes);
+	to->unread_bytes = ks_add_sat(to->unread_bytes, from->unread_bytes);
+	to->unwritten_bytes = ks_add_sat(to->unwritten_bytes, from->unwritten_bytes);
+	to->write_only_bytes = ks_add_sat(to->write_only_bytes, from->write_only_bytes);
+	to->read_once_objects += from->read_once_objects;
+	to->read_once_bytes = ks_add_sat(to->read_once_bytes, from->read_once_bytes);
+	to->area += from->area;
+	to->live_begin += from->live_begin;
+}

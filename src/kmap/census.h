@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: LGPL-2.1-only */
+/*
+ * An access map added up as its objects pass: by site, and by which code touched which site. Memory
+ * grows with these, never with objects.
+ */
+#ifndef KS_KMAP_CENSUS_H
+#define KS_KMAP_CENSUS_H
+
+#include "base/intern.h"
+#include "base/map64.h"
+#include "kmap/reader.h"
+
+typedef unsigned __int128 ks_u128;
+
+/* "Bytes" are those of whole objects: a map does not say which bytes of an object were touched. */
+struct ks_kmap_stat {
+	u64 objects, bytes;
+	u64 live_objects, live_bytes;
+	u64 implied;			/* ended without their free being seen */
+	u64 ended;			/* that have a lifetime */
+	u64 lifetime_min, lifetime_max; /* of those */
+	ks_u128 lifetime_sum;
+	u64 reads, writes;
+	u64 foreign;			   /* accesses by another task than the allocating one */
+	u64 cold_objects, cold_bytes;	   /* neither read nor written */
+	u64 unread_bytes, unwritten_bytes; /* never read; never written; both count cold ones */
+	u64 write_only_bytes;		   /* written, never read */
+	u64 read_once_objects, read_once_bytes;
+	/*
+	 * Bytes times time: of ended objects; and for live ones, whose end is the end of the map,
+	 * bytes times the time at which they began.
+	 */
+	ks_u128 area, live_begin;
+};
+
+/* Objects of one allocation site, type and cache. */
+struct ks_kmap_site {
+	u64 ip;
+	u32 type, cache; /* numbers in the tables of the census */
+	struct ks_kmap_stat stat;
+};
+
+/* What one instruction did to the objects of one site. */
+struct ks_kmap_edge {
+	u32 site, code; /* code: number in the table of instructions */
+	u64 reads, writes, foreign, frees;
+	u64 objects;	 /* that it read or wrote */
+	u64 last_object; /* the latest of them, by its place in the map, from 1 */
+};
+
+struct ks_kmap_calls {
+	u32 from, to; /* numbers in the table of instructions */
+	u64 count;
+};
+
+#define KS_KMAP_HOTTEST	  32
+#define KS_KMAP_SITE_MEMO 2048
+#define KS_KMAP_EDGE_MEMO 16384
+
+struct ks_kmap_hot {
+	u64 addr, size, alloc_time, reads, writes;
+	u32 site, comm;
+	s32 pid;
+};
+
+struct ks_kmap_census {
+	struct ks_map64 codes;		       /* instructions */
+	struct ks_intern types, caches, comms; /* comms of the hottest alone */
+	KS_VEC(struct ks_kmap_site) sites;
+	KS_VEC(struct ks_kmap_edge) edges;
+	KS_VEC(struct ks_kmap_calls) calls;
+	struct ks_kmap_hot hot[KS_KMAP_HOTTEST]; /* most accesses first */
+	size_t nr_hot;
+	u64 first_time, last_time; /* of any object's begin or end */
+	struct ks_kmap_quality quality;
+	struct ks_kmap_info info;
+
+	/* How the above are found while reading. */
+	struct ks_map64 site_index, edge_index, call_index, name_index;
+	u64 nr_objects;
+	/* Numbers + 1 of sites and edges met lately, to be compared before the indices are asked. */
+	u32 site_memo[KS_KMAP_SITE_MEMO], edge_memo[KS_KMAP_EDGE_MEMO];
+	u64 hot_floor; /* accesses that an object needs to be among the hottest */
+};
+
+int ks_kmap_census_new(struct ks_kmap_census **ret_census, struct ks_diag *diag);
+void ks_kmap_census_free(struct ks_kmap_census *census);
+
+int ks_kmap_census_add(struct ks_kmap_census *census, const struct ks_kmap_object *object,
+		       struct ks_diag *diag);
+int ks_kmap_census_add_call(struct ks_kmap_census *census, const struct ks_kmap_call *call,
+			    struct ks_diag *diag);
+
+/* All of a reader. @progress may be NULL; it returns non-zero to stop with -EINTR. */
+int ks_kmap_census_read(struct ks_kmap_reader *reader, int (*progress)(void *ctx), void *ctx,
+			struct ks_kmap_census **ret_census, struct ks_diag *diag);
+
+/* Time-weighted mean of the live bytes over the span of the map. */
+u64 ks_kmap_mean_bytes(const struct ks_kmap_census *census, const struct ks_kmap_stat *stat);
+
+/* Adds one to the other, which may be zeroed. */
+void ks_kmap_stat_add(struct ks_kmap_stat *to, const struct ks_kmap_stat *from);
+
+#endif

@@ -1,0 +1,461 @@
+// SPDX-License-Identifier: LGPL-2.1-only
+/* Access maps in the forms that other programs read. */
+#include "kmap/convert.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/escape.h"
+#include "base/num.h"
+#include "base/vec.h"
+#include "uapi/memorizer.h"
+
+/* === Data ================================================================================= */
+
+#define FLUSH_AT (256u << 10)
+
+struct writer {
+	enum ks_kmap_target target;
+	const struct ks_kmap_sink *sink;
+	struct ks_strbuf first, second;
+	struct ks_kmap_converted done;
+	KS_VEC(struct ks_kmap_access) merged;
+};
+
+static const char *const target_names[KS_KMAP_TARGETS] = { "seed", "uscope", "iti",
+							   "csv",  "json",   "binary" };
+
+/* What CAPMAP readers, which refuse types they do not know, have instead. */
+static const struct {
+	const char *name, *becomes;
+} uscope_types[] = {
+	{ "KMEM_CACHE_BULK", "KMEM_CACHE" },
+	{ "ALLOC_PAGES_EXACT", "ALLOC_PAGES" },
+	{ "ALLOC_PAGES_GETFREEPAGES", "ALLOC_PAGES" },
+	{ "ALLOC_PAGES_FOLIO", "ALLOC_PAGES" },
+	{ "STACK_FRAME", "STACK" },
+	{ "STACK_ARGS", "STACK" },
+};
+
+/* === Internals: fields ==================================================================== */
+
+/* A name that cannot shift fields or end the line. */
+static void put_name(struct writer *writer, struct ks_slice name)
+{
+	size_t i, plain = 0;
+
+	for (i = 0; i < name.len; i++) {
+		if (name.s[i] != ',' && name.s[i] != '\n' && name.s[i] != '\r')
+			continue;
+		ks_strbuf_add(&writer->first, name.s + plain, i - plain);
+		ks_strbuf_puts(&writer->first, "_");
+		plain = i + 1;
+	}
+	writer->done.changed_names += plain > 0;
+	ks_strbuf_add(&writer->first, name.s + plain, name.len - plain);
+}
+
+static struct ks_slice type_for(struct writer *writer, const struct ks_kmap_object *object)
+{
+	struct ks_slice type = object->type_name;
+	size_t i;
+
+	if (!type.len)
+		return (struct ks_slice){ "NONE", 4 };
+	if (writer->target != KS_KMAP_TO_USCOPE)
+		return type;
+	for (i = 0; i < ARRAY_SIZE(uscope_types); i++)
+		if (strlen(uscope_types[i].name) == type.len &&
+		    !memcmp(uscope_types[i].name, type.s, type.len)) {
+			writer->done.changed_types++;
+			return (struct ks_slice){ uscope_types[i].becomes,
+						  strlen(uscope_types[i].becomes) };
+		}
+	if (object->type < KS_KMAP_TYPES)
+		return type;
+	writer->done.changed_types++;
+	return (struct ks_slice){ "NONE", 4 };
+}
+
+static s32 pid_of(s32 pid)
+{
+	return pid == KS_KMAP_NO_PID ? -1 : pid;
+}
+
+static void put_numbers(struct writer *writer, const struct ks_kmap_object *object)
+{
+	ks_strbuf_printf(&writer->first, "%-16llx,%d,%016llx,%llu,%llu,%llu,%016llx,",
+			 (unsigned long long)object->alloc_ip, pid_of(object->pid),
+			 (unsigned long long)object->addr, (unsigned long long)object->size,
+			 (unsigned long long)object->alloc_time,
+			 (unsigned long long)object->free_time,
+			 (unsigned long long)object->free_ip);
+}
+
+/* === Internals: lines ===================================================================== */
+
+static void put_seed(struct writer *writer, const struct ks_kmap_object *object)
+{
+	size_t i;
+
+	put_numbers(writer, object);
+	put_name(writer, object->comm);
+	ks_strbuf_puts(&writer->first, "\n");
+	writer->done.dropped_types += object->type_name.len > 0;
+	writer->done.dropped_caches += object->cache.len > 0;
+	for (i = 0; i < object->nr_accesses; i++) {
+		const struct ks_kmap_access *access = &object->accesses[i];
+
+		ks_strbuf_printf(&writer->first, "  %016llx,%d,%llu,%llu\n",
+				 (unsigned long long)access->ip, pid_of(access->pid),
+				 (unsigned long long)access->writes,
+				 (unsigned long long)access->reads);
+	}
+}
+
+/* From the type on, for 10 and 11 fields. */
+static void put_names(struct writer *writer, const struct ks_kmap_object *object)
+{
+	put_name(writer, type_for(writer, object));
+	ks_strbuf_puts(&writer->first, ",");
+	put_name(writer, object->comm);
+	ks_strbuf_puts(&writer->first, ",");
+	put_name(writer, object->cache.len ? object->cache : (struct ks_slice){ "no-slab", 7 });
+}
+
+/* An instruction's lines as one, its pids forgotten: the target takes a fourth field for frees. */
+static int merge_pids(struct writer *writer, const struct ks_kmap_object *object)
+{
+	size_t i, j;
+
+	writer->merged.len = 0;
+	for (i = 0; i < object->nr_accesses; i++) {
+		const struct ks_kmap_access *access = &object->accesses[i];
+		struct ks_kmap_access *slot = NULL;
+
+		writer->done.dropped_pids += access->pid != KS_KMAP_NO_PID;
+		for (j = writer->merged.len; j-- && !slot;)
+			if (writer->merged.items[j].ip == access->ip)
+				slot = &writer->merged.items[j];
+		if (slot) {
+			slot->reads = ks_add_sat(slot->reads, access->reads);
+			slot->writes = ks_add_sat(slot->writes, access->writes);
+			continue;
+		}
+		slot = ks_vec_push(&writer->merged);
+		if (!slot)
+			return -ENOMEM;
+		*slot = *access;
+	}
+	return 0;
+}
+
+static int put_uscope(struct writer *writer, const struct ks_kmap_object *object)
+{
+	size_t i;
+
+	put_numbers(writer, object);
+	put_names(writer, object);
+	ks_strbuf_puts(&writer->first, "\n");
+	if (merge_pids(writer, object))
+		return -ENOMEM;
+	for (i = 0; i < writer->merged.len; i++) {
+		const struct ks_kmap_access *access = &writer->merged.items[i];
+
+		ks_strbuf_printf(&writer->first, "  %016llx,%llu,%llu\n",
+				 (unsigned long long)access->ip, (unsigned long long)access->writes,
+				 (unsigned long long)access->reads);
+	}
+	return 0;
+}
+
+static void put_iti_line(struct writer *writer, const struct ks_kmap_object *object)
+{
+	put_numbers(writer, object);
+	put_names(writer, object);
+	ks_strbuf_puts(&writer->first, ",");
+	put_name(writer, object->new_type);
+	ks_strbuf_puts(&writer->first, "\n");
+}
+
+static void put_iti(struct writer *writer, const struct ks_kmap_object *object)
+{
+	size_t i;
+
+	put_iti_line(writer, object);
+	for (i = 0; i < object->nr_accesses; i++) {
+		const struct ks_kmap_access *access = &object->accesses[i];
+
+		ks_strbuf_printf(&writer->first, "  %016llx,%llu,%llu,%d\n",
+				 (unsigned long long)access->ip, (unsigned long long)access->writes,
+				 (unsigned long long)access->reads, pid_of(access->pid));
+	}
+}
+
+static void put_csv(struct writer *writer, const struct ks_kmap_object *object)
+{
+	size_t i;
+
+	put_iti_line(writer, object);
+	for (i = 0; i < object->nr_accesses; i++) {
+		const struct ks_kmap_access *access = &object->accesses[i];
+
+		ks_strbuf_printf(&writer->second, "%llu,%016llx,%d,%llu,%llu\n",
+				 (unsigned long long)object->alloc_time,
+				 (unsigned long long)access->ip, pid_of(access->pid),
+				 (unsigned long long)access->writes,
+				 (unsigned long long)access->reads);
+	}
+}
+
+static void put_json_string(struct ks_strbuf *out, const char *key, struct ks_slice value)
+{
+	ks_strbuf_printf(out, ",\"%s\":\"", key);
+	ks_escape_json(out, value.s, value.len);
+	ks_strbuf_puts(out, "\"");
+}
+
+static void put_json(struct writer *writer, const struct ks_kmap_object *object)
+{
+	struct ks_strbuf *out = &writer->first;
+	size_t i;
+
+	ks_strbuf_printf(out,
+			 "{\"alloc_ip\":\"0x%llx\",\"pid\":%d,\"address\":\"0x%llx\",\"size\":%llu",
+			 (unsigned long long)object->alloc_ip, pid_of(object->pid),
+			 (unsigned long long)object->addr, (unsigned long long)object->size);
+	if (object->requested)
+		ks_strbuf_printf(out, ",\"requested\":%llu", (unsigned long long)object->requested);
+	ks_strbuf_printf(out, ",\"alloc_time\":%llu,\"free_time\":%llu,\"free_ip\":\"0x%llx\"",
+			 (unsigned long long)object->alloc_time,
+			 (unsigned long long)object->free_time,
+			 (unsigned long long)object->free_ip);
+	put_json_string(out, "type", object->type_name);
+	put_json_string(out, "comm", object->comm);
+	put_json_string(out, "cache", object->cache);
+	put_json_string(out, "new_type", object->new_type);
+	ks_strbuf_puts(out, ",\"accesses\":[");
+	for (i = 0; i < object->nr_accesses; i++) {
+		const struct ks_kmap_access *access = &object->accesses[i];
+
+		ks_strbuf_printf(out, "%s{\"ip\":\"0x%llx\",\"writes\":%llu,\"reads\":%llu",
+				 i ? "," : "", (unsigned long long)access->ip,
+				 (unsigned long long)access->writes,
+				 (unsigned long long)access->reads);
+		if (access->pid != KS_KMAP_NO_PID)
+			ks_strbuf_printf(out, ",\"pid\":%d", access->pid);
+		if (access->caller)
+			ks_strbuf_printf(out, ",\"caller\":\"0x%llx\"",
+					 (unsigned long long)access->caller);
+		ks_strbuf_puts(out, "}");
+	}
+	ks_strbuf_puts(out, "]}\n");
+}
+
+/* === Internals: binary ==================================================================== */
+
+static void copy_name(struct writer *writer, char *to, size_t size, struct ks_slice from)
+{
+	writer->done.cut_names += from.len > size;
+	memcpy(to, from.s, ks_min(from.len, size));
+}
+
+static u8 kind_for(struct writer *writer, const struct ks_kmap_object *object)
+{
+	switch (object->type) {
+	case KS_KMAP_KMALLOC:
+		return MEMORIZER_KMALLOC;
+	case KS_KMAP_KMEM_CACHE:
+		return MEMORIZER_CACHE;
+	case KS_KMAP_ALLOC_PAGES:
+		return MEMORIZER_PAGES;
+	default:
+		writer->done.dropped_types += object->type_name.len > 0;
+		return 0;
+	}
+}
+
+static void put_binary(struct writer *writer, const struct ks_kmap_object *object)
+{
+	struct memorizer_record record = {
+		.addr = object->addr,
+		.alloc_ip = object->alloc_ip,
+		.free_ip = object->free_ip,
+		.alloc_ns = object->alloc_time,
+		.free_ns = object->free_time,
+		.bytes_req = object->requested,
+		.bytes_alloc = object->size,
+		.kind = kind_for(writer, object),
+		.context = object->pid < 0 ? MEMORIZER_IN_SOFTIRQ : MEMORIZER_IN_TASK,
+		.pid = object->pid < 0 ? 0 : object->pid,
+		.tgid = object->pid < 0 ? 0 : object->pid,
+	};
+
+	if (!ks_kmap_is_live(object))
+		record.flags = MEMORIZER_FREED;
+	if (ks_kmap_is_implied(object))
+		record.flags |= MEMORIZER_IMPLIED;
+	copy_name(writer, record.comm, sizeof(record.comm), object->comm);
+	copy_name(writer, record.cache, sizeof(record.cache), object->cache);
+	ks_strbuf_add(&writer->first, &record, sizeof(record));
+	writer->done.dropped_accesses += object->nr_accesses;
+}
+
+static void put_head(struct writer *writer, const struct ks_kmap_info *info)
+{
+	struct memorizer_header header = {
+		.magic = MEMORIZER_MAGIC,
+		.version = MEMORIZER_ABI_VERSION,
+		.header_size = sizeof(header),
+		.record_size = sizeof(struct memorizer_record),
+		.anchor = info->anchor,
+	};
+
+	if (writer->target == KS_KMAP_TO_BINARY) {
+		memcpy(header.anchor_name, info->anchor_name, sizeof(header.anchor_name));
+		ks_strbuf_add(&writer->first, &header, sizeof(header));
+	} else if (writer->target == KS_KMAP_TO_CSV) {
+		ks_strbuf_puts(&writer->first, "alloc_ip,pid,ptr,size,alloc_serial,free_serial,"
+					       "free_ip,type,command,slab,new_type\n");
+		ks_strbuf_puts(&writer->second, "alloc_index,access_ip,pid,writes,reads\n");
+	}
+}
+
+/* === Internals: the run =================================================================== */
+
+static int put_object(struct writer *writer, const struct ks_kmap_object *object)
+{
+	struct ks_kmap_converted *done = &writer->done;
+	bool keeps_all = writer->target == KS_KMAP_TO_JSON;
+	size_t i;
+	int err = 0;
+
+	done->objects++;
+	if (writer->target != KS_KMAP_TO_JSON && writer->target != KS_KMAP_TO_ITI &&
+	    writer->target != KS_KMAP_TO_CSV)
+		done->dropped_new_types += object->new_type.len > 0;
+	done->accesses += writer->target == KS_KMAP_TO_BINARY ? 0 : object->nr_accesses;
+	done->dropped_sizes += !keeps_all && writer->target != KS_KMAP_TO_BINARY &&
+			       object->requested;
+	for (i = 0; i < object->nr_accesses && !keeps_all; i++)
+		done->dropped_callers += object->accesses[i].caller != 0;
+	switch (writer->target) {
+	case KS_KMAP_TO_SEED:
+		put_seed(writer, object);
+		break;
+	case KS_KMAP_TO_USCOPE:
+		err = put_uscope(writer, object);
+		break;
+	case KS_KMAP_TO_ITI:
+		put_iti(writer, object);
+		break;
+	case KS_KMAP_TO_CSV:
+		put_csv(writer, object);
+		break;
+	case KS_KMAP_TO_JSON:
+		put_json(writer, object);
+		break;
+	default:
+		put_binary(writer, object);
+		break;
+	}
+	return err;
+}
+
+static void put_call(struct writer *writer, const struct ks_kmap_call *call)
+{
+	unsigned long long from = call->from, to = call->to, count = call->count;
+
+	switch (writer->target) {
+	case KS_KMAP_TO_USCOPE:
+		ks_strbuf_printf(&writer->first, "%016llx %016llx %llu\n", from, to, count);
+		writer->done.calls++;
+		break;
+	case KS_KMAP_TO_JSON:
+		ks_strbuf_printf(&writer->first,
+				 "{\"from\":\"0x%llx\",\"to\":\"0x%llx\",\"calls\":%llu}\n", from,
+				 to, count);
+		writer->done.calls++;
+		break;
+	default:
+		writer->done.dropped_calls++;
+		break;
+	}
+}
+
+static int flush(struct writer *writer, struct ks_diag *diag)
+{
+	int err;
+
+	if (writer->first.failed || writer->second.failed)
+		return ks_diag_nomem(diag, "converting an access map");
+	err = writer->sink->write(writer->sink->ctx, false, ks_strbuf_str(&writer->first),
+				  writer->first.len, diag);
+	if (!err && writer->second.len)
+		err = writer->sink->write(writer->sink->ctx, true, writer->second.s,
+					  writer->second.len, diag);
+	writer->first.len = writer->second.len = 0;
+	return err;
+}
+
+static int convert_all(struct writer *writer, struct ks_kmap_reader *reader,
+		       int (*progress)(void *ctx), void *ctx, struct ks_diag *diag)
+{
+	enum ks_kmap_item item = KS_KMAP_OBJECT;
+	struct ks_kmap_object object;
+	struct ks_kmap_call call;
+	int err = 0;
+
+	put_head(writer, ks_kmap_reader_info(reader));
+	while (!err && item != KS_KMAP_END) {
+		err = ks_kmap_next(reader, &item, &object, &call, diag);
+		if (!err && item == KS_KMAP_OBJECT && put_object(writer, &object))
+			err = ks_diag_nomem(diag, "converting an access map");
+		if (!err && item == KS_KMAP_CALL)
+			put_call(writer, &call);
+		if (!err && (item == KS_KMAP_END || writer->first.len > FLUSH_AT ||
+			     writer->second.len > FLUSH_AT)) {
+			err = flush(writer, diag);
+			if (!err && progress && progress(ctx))
+				err = ks_diag_set(diag, -EINTR, "interrupted");
+		}
+	}
+	return err;
+}
+
+/* === Public =============================================================================== */
+
+const char *ks_kmap_target_name(enum ks_kmap_target target)
+{
+	return target_names[target];
+}
+
+int ks_kmap_target_parse(const char *name, enum ks_kmap_target *ret_target)
+{
+	size_t i;
+
+	for (i = 0; i < KS_KMAP_TARGETS; i++)
+		if (!strcmp(name, target_names[i])) {
+			*ret_target = (enum ks_kmap_target)i;
+			return 0;
+		}
+	return -EINVAL;
+}
+
+int ks_kmap_convert(struct ks_kmap_reader *reader, enum ks_kmap_target target,
+		    const struct ks_kmap_sink *sink, int (*progress)(void *ctx), void *ctx,
+		    struct ks_kmap_converted *ret_converted, struct ks_diag *diag)
+{
+	struct writer writer = { .target = target, .sink = sink };
+	int err;
+
+	ks_strbuf_init(&writer.first);
+	ks_strbuf_init(&writer.second);
+	err = convert_all(&writer, reader, progress, ctx, diag);
+	ks_strbuf_deinit(&writer.first);
+	ks_strbuf_deinit(&writer.second);
+	ks_vec_free(&writer.merged);
+	if (!err)
+		*ret_converted = writer.done;
+	return err;
+}

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: LGPL-2.1-only */
+/* One kernel object of an access map, with everything that touched it; the same for all dialects. */
+#ifndef KS_KMAP_OBJECT_H
+#define KS_KMAP_OBJECT_H
+
+#include "base/types.h"
+
+struct ks_slice {
+	const char *s; /* not terminated */
+	size_t len;
+};
+
+/* The allocation types by the numbers of the kernel side; names not among them get later numbers. */
+enum ks_kmap_type {
+	KS_KMAP_STACK_PAGE = 3,
+	KS_KMAP_GLOBAL = 6,
+	KS_KMAP_KMALLOC = 7,
+	KS_KMAP_KMEM_CACHE = 9,
+	KS_KMAP_ALLOC_PAGES = 13,
+	KS_KMAP_MEMBLOCK = 19,
+	KS_KMAP_UFO_MEMBLOCK = 20,
+	KS_KMAP_UFO_GLOBAL = 24,
+	KS_KMAP_NONE = 26,
+	KS_KMAP_TYPES /* how many there are; also "the dialect does not say" */
+};
+
+/* "KMALLOC", ...; NULL behind the last. */
+const char *ks_kmap_type_name(u32 type);
+
+/* The same of a type that there is. */
+struct ks_slice ks_kmap_type_slice(u32 type);
+
+/* KS_KMAP_TYPES if there is no such type. */
+u32 ks_kmap_type_parse(const char *name, size_t len);
+
+/* Addresses that are no addresses. */
+#define KS_KMAP_IP_IMPLIED \
+	0xdeadbeefull /* free_ip: the address was allocated again, no free seen */
+#define KS_KMAP_IP_NESTED    0xfedbeefull /* free_ip: the same, by an allocator inside an allocator */
+#define KS_KMAP_IP_UNUSED    0xfeedbeefull /* alloc_ip: a slot of a slab that was never handed out */
+#define KS_KMAP_IP_TYPES_END 0x400ull /* alloc_ip below: a type, of a record made up at an access */
+
+/* A pid that the dialect does not have; -1 is "not in a task". */
+#define KS_KMAP_NO_PID INT32_MIN
+
+struct ks_kmap_access {
+	u64 ip;
+	u64 caller; /* 0 = not recorded */
+	u64 writes, reads;
+	s32 pid;
+};
+
+/* A count of calls; from the same stream, but of no object. */
+struct ks_kmap_call {
+	u64 from, to, count;
+};
+
+struct ks_kmap_object {
+	u64 alloc_ip, addr, size;
+	u64 requested; /* 0 = not recorded */
+	u64 alloc_time, free_time, free_ip;
+	s32 pid;
+	u32 type;	       /* KS_KMAP_TYPES = see type_name */
+	unsigned int fields;   /* of the text line: 8 to 11; 0 = binary */
+	struct ks_slice comm;  /* or "hardirq", "softirq" */
+	struct ks_slice cache; /* "" = not recorded; "no-slab" = in none */
+	struct ks_slice type_name, new_type;
+	const struct ks_kmap_access *accesses;
+	size_t nr_accesses;
+};
+
+/* Whether the object lives at the end of the map. */
+static inline bool ks_kmap_is_live(const struct ks_kmap_object *object)
+{
+	return !object->free_time && !object->free_ip;
+}
+
+/* Whether it ended without its free being seen. */
+static inline bool ks_kmap_is_implied(const struct ks_kmap_object *object)
+{
+	return object->free_ip == KS_KMAP_IP_IMPLIED || object->free_ip == KS_KMAP_IP_NESTED;
+}
+
+/* Whether alloc_ip is the address of code. */
+static inline bool ks_kmap_is_code(u64 ip)
+{
+	return ip >= KS_KMAP_IP_TYPES_END && ip != KS_KMAP_IP_UNUSED && ip != KS_KMAP_IP_IMPLIED &&
+	       ip != KS_KMAP_IP_NESTED;
+}
+
+#endif

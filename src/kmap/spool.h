@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: LGPL-2.1-only */
+/*
+ * A file between a source that cannot be read twice and a receiver that may be away. It holds whole
+ * records only. Its state file names the stream and says how much of the file counts: what a killed
+ * writer left behind that mark is cut off.
+ */
+#ifndef KS_KMAP_SPOOL_H
+#define KS_KMAP_SPOOL_H
+
+#include <pthread.h>
+
+#include "base/diag.h"
+
+#define KS_SPOOL_ID_LEN 32
+
+struct ks_spool {
+	int fd, state_fd;
+	char *path, *state_path;
+	char *buf;		      /* what was read and is not yet whole */
+	char id[KS_SPOOL_ID_LEN + 1]; /* hexadecimal, random */
+	pthread_mutex_t lock;	      /* guards the rest */
+	pthread_cond_t changed;
+	u64 len;    /* bytes that count */
+	u64 acked;  /* bytes that the receiver has */
+	bool ended; /* the source has no more */
+	bool stop;  /* to be read and written atomically, without the lock */
+	int err;    /* reading the source failed */
+	struct ks_diag diag;
+};
+
+/* Opens or continues one. A second process on the same spool gets -EBUSY. */
+int ks_spool_open(struct ks_spool *spool, const char *path, struct ks_diag *diag);
+
+/* @remove: all was delivered. */
+void ks_spool_close(struct ks_spool *spool, bool remove);
+
+/* Appends whole records and makes them count. */
+int ks_spool_append(struct ks_spool *spool, const void *data, size_t len, struct ks_diag *diag);
+
+/*
+ * Copies the source into the spool until it ends; to be run in a thread of its own. Once @stop of the
+ * spool is set, it ends at the next signal that interrupts its thread. A regular file is continued where the spool ends. A full disk is waited for: what was
+ * read stays in hand.
+ */
+void ks_spool_pump(struct ks_spool *spool, int source_fd);
+
+/* Waits up to a second for bytes behind @offset. Returns how many there are, 0 = none yet. */
+u64 ks_spool_wait(struct ks_spool *spool, u64 offset, bool *ret_ended);
+
+/* Notes what the receiver has, and frees its disk space. */
+int ks_spool_ack(struct ks_spool *spool, u64 acked, struct ks_diag *diag);
+
+#endif

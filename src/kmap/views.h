@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: LGPL-2.1-only */
+/* The views of an access map: one function for each question. */
+#ifndef KS_KMAP_VIEWS_H
+#define KS_KMAP_VIEWS_H
+
+#include "kmap/places.h"
+#include "kmap/view.h"
+
+/* How objects are grouped: by where they were allocated, or by what they are. */
+enum ks_kmap_by {
+	KS_KMAP_BY_LEVEL, /* one of enum ks_kmap_level */
+	KS_KMAP_BY_CACHE,
+	KS_KMAP_BY_TYPE,
+};
+
+enum ks_kmap_order {
+	KS_KMAP_ORDER_BYTES,
+	KS_KMAP_ORDER_OBJECTS,
+	KS_KMAP_ORDER_LIVE,
+	KS_KMAP_ORDER_MEAN,
+	KS_KMAP_ORDER_COLD,
+	KS_KMAP_ORDER_ACCESSES,
+	KS_KMAP_ORDER_FOREIGN,
+	KS_KMAP_ORDERS
+};
+
+const char *ks_kmap_order_name(enum ks_kmap_order order);
+int ks_kmap_order_parse(const char *name, enum ks_kmap_order *ret_order);
+
+/* What an allocation capture of the same run says of a site, to stand beside it. */
+struct ks_kmap_waste {
+	const char *site; /* as the places have it: "vfs_read+0x1c" */
+	u64 total_bytes, waste, allocs;
+};
+
+struct ks_kmap_report_opts {
+	enum ks_kmap_by by;
+	enum ks_kmap_level level;
+	enum ks_kmap_order order;
+	u64 top;			   /* rows of each table; 0 = all */
+	const struct ks_kmap_waste *waste; /* with by level site; NULL = no capture */
+	size_t nr_waste;
+};
+
+struct ks_view *ks_kmap_view_report(const struct ks_kmap_census *census,
+				    const struct ks_kmap_places *places,
+				    const struct ks_kmap_report_opts *opts);
+
+/* Who touched the objects of the site called so; NULL with ret_found false if there is none. */
+struct ks_view *ks_kmap_view_accesses(const struct ks_kmap_census *census,
+				      const struct ks_kmap_places *places, const char *site,
+				      enum ks_kmap_level by, u64 top, bool *ret_found);
+
+/* Whose objects the code called so touched. */
+struct ks_view *ks_kmap_view_touches(const struct ks_kmap_census *census,
+				     const struct ks_kmap_places *places, const char *code,
+				     enum ks_kmap_level by, u64 top, bool *ret_found);
+
+/* A cell of the matrix: what code did to objects, both by label. */
+struct ks_kmap_cell {
+	u32 code, owner;
+	u64 reads, writes;
+};
+
+struct ks_kmap_matrix {
+	const struct ks_kmap_places *places;
+	KS_VEC(struct ks_kmap_cell) cells; /* by code, then owner, in the order of the names */
+};
+
+int ks_kmap_matrix_init(struct ks_kmap_matrix *matrix, const struct ks_kmap_census *census,
+			const struct ks_kmap_places *places, enum ks_kmap_level level);
+void ks_kmap_matrix_deinit(struct ks_kmap_matrix *matrix);
+
+struct ks_view *ks_kmap_view_matrix(const struct ks_kmap_census *census,
+				    const struct ks_kmap_matrix *matrix, u64 top);
+
+struct ks_view *ks_kmap_view_diff(const struct ks_kmap_census *const *censuses,
+				  const struct ks_kmap_places *const *places,
+				  enum ks_kmap_level level, u64 top);
+
+struct ks_view *ks_kmap_view_privilege(const struct ks_kmap_census *census,
+				       const struct ks_kmap_places *places);
+
+/* Adds the counters that every view ends with. */
+void ks_kmap_view_quality(struct ks_view *view, const struct ks_kmap_census *census,
+			  const struct ks_kmap_places *places);
+
+#endif

@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: LGPL-2.1-only
+// Charts over time: areas, bars, axes, and the brush that chooses a range. The x axis is in buckets.
+
+const HEIGHT = 1000; // of a chart's own coordinates; the page scales it
+
+const seriesColor = i => `var(--c${Math.min(i, 7)})`;
+
+// The outline of a series, as steps: a bucket's value holds for all of its width.
+function stepPath(values, scale, base) {
+	let path = "";
+	values.forEach((value, i) => {
+		const y = (HEIGHT - value * scale).toFixed(1);
+		path += `${i ? "L" : "M"}${i} ${y}L${i + 1} ${y}`;
+	});
+	if (!base)
+		return path;
+	for (let i = values.length - 1; i >= 0; i--) {
+		const y = (HEIGHT - base[i] * scale).toFixed(1);
+		path += `L${i + 1} ${y}L${i} ${y}`;
+	}
+	return path + "Z";
+}
+
+function canvas(...children) {
+	return svg("svg", { viewBox: `0 0 ${data.buckets} ${HEIGHT}`, preserveAspectRatio: "none", "aria-hidden": "true" }, children);
+}
+
+function areaChart(values, top) {
+	const scale = HEIGHT * 0.94 / (top || 1);
+	const nothing = new Float64Array(values.length);
+	return canvas(svg("path", { class: "fill", d: stepPath(values, scale, nothing) }),
+		svg("path", { class: "stroke", d: stepPath(values, scale) }));
+}
+
+const SPARK_POINTS = 60;
+
+// The highest of each few buckets, since there is no room for all.
+function thin(values) {
+	const step = Math.ceil(values.length / SPARK_POINTS);
+	const few = new Float64Array(Math.ceil(values.length / step));
+	values.forEach((value, i) => few[Math.floor(i / step)] = Math.max(few[Math.floor(i / step)], value));
+	return few;
+}
+
+function sparkline(all, bars) {
+	const values = thin(all);
+	const element = areaChart(values, Math.max(1, ...values));
+	element.setAttribute("viewBox", `0 0 ${values.length} ${HEIGHT}`);
+	if (bars)
+		element.querySelector(".stroke").remove();
+	element.setAttribute("class", bars ? "spark bars" : "spark");
+	return element;
+}
+
+// Round numbers up to the top, for the labels of an axis.
+function ticks(top, step1024) {
+	if (!(top > 0))
+		return [0];
+	const unit = step1024 ? 1024 ** Math.floor(Math.log(top) / Math.log(1024)) : 1;
+	let step = 10 ** Math.floor(Math.log10(top / unit)) * unit;
+	for (const factor of [2, 2.5, 2])
+		if (top / step < 3)
+			step /= factor;
+	while (top / step > 6)
+		step *= 2;
+	const list = [];
+	for (let value = 0; value <= top * 1.0001; value += step)
+		list.push(value);
+	return list;
+}
+
+// --- The brush -------------------------------------------------------------------------------
+
+const bucketUnder = (element, event) => {
+	const box = element.getBoundingClientRect();
+	return Math.max(0, Math.min(data.buckets - 1, Math.floor((event.clientX - box.left) / box.width * data.buckets)));
+};
+
+function shade(element) {
+	element.querySelectorAll(".range, .outside").forEach(old => old.remove());
+	if (state.from === 0 && state.to === data.buckets)
+		return;
+	const at = bucket => bucket / data.buckets * 100 + "%";
+	element.append(
+		h("div", { class: "outside", style: { left: 0, width: at(state.from) } }),
+		h("div", { class: "outside", style: { left: at(state.to), right: 0 } }),
+		h("div", { class: "range", style: { left: at(state.from), width: at(state.to - state.from) } }));
+}
+
+// Dragging chooses a range, a click takes it away.
+function brush(element, tipText) {
+	let start = null, moved = false;
+	element.addEventListener("pointerdown", event => {
+		start = bucketUnder(element, event);
+		moved = false;
+		element.setPointerCapture(event.pointerId);
+	});
+	element.addEventListener("pointermove", event => {
+		const bucket = bucketUnder(element, event);
+		if (start !== null && (moved || bucket !== start)) {
+			moved = true;
+			go({ from: Math.min(start, bucket), to: Math.max(start, bucket) + 1 }, true);
+		}
+		let cursor = element.querySelector(".cursor");
+		if (!cursor)
+			element.append(cursor = h("div", { class: "cursor" }));
+		cursor.style.left = (bucket + 0.5) / data.buckets * 100 + "%";
+		showTip(event, tipText(bucket));
+	});
+	element.addEventListener("pointerup", () => {
+		if (start !== null)
+			go(moved ? {} : { from: 0, to: data.buckets });
+		start = null;
+	});
+	element.addEventListener("pointercancel", () => { start = null; });
+	element.addEventListener("pointerleave", event => {
+		showTip(event, "");
+		element.querySelector(".cursor")?.remove();
+	});
+}
+
+// --- Plots with axes -------------------------------------------------------------------------
+
+// A chart with a y axis in front: { height, top, ticks, format, content, tip, label }.
+function plot(options) {
+	const scale = HEIGHT * 0.94 / (options.top || 1);
+	const lines = options.ticks.map(value => svg("line", { class: "grid", x1: 0, x2: data.buckets,
+		y1: HEIGHT - value * scale, y2: HEIGHT - value * scale }));
+	const chart = h("div", { class: "chart", style: { height: options.height + "px" }, role: "img", "aria-label": options.label },
+		canvas(lines, options.content(scale)));
+	brush(chart, options.tip);
+	const axis = h("div", { class: "axis" }, options.ticks.map(value =>
+		h("span", { style: { top: 100 - value / (options.top || 1) * 94 + "%" } }, round(options.format(value)))));
+	const element = h("div", { class: "plot" }, axis, chart);
+	element.chart = chart;
+	return element;
+}
+
+function timeAxis() {
+	const list = [0, 0.25, 0.5, 0.75, 1].map(part => h("span", { style: { left: part * 100 + "%" } },
+		moment(part * data.buckets * data.width)));
+	return h("div", { class: "plot" }, h("div", { class: "times" }, list));
+}
+
+// Areas one on another: layers are { label, color, values }.
+function stackedPlot(layers, options) {
+	const sums = [new Float64Array(data.buckets)];
+	for (const layer of layers) {
+		const below = sums[sums.length - 1];
+		sums.push(layer.values.map((value, i) => value + below[i]));
+	}
+	const top = Math.max(1, ...sums[sums.length - 1]);
+	return plot({
+		...options, top, ticks: ticks(top, options.binary),
+		content: scale => layers.map((layer, i) => svg("path", { d: stepPath(sums[i + 1], scale, sums[i]), fill: layer.color,
+			"fill-opacity": 0.78 })),
+		tip: bucket => moment(bucketTime(bucket)) + " to " + moment(bucketTime(bucket + 1)) + "\n" +
+			[...layers].reverse().filter(layer => layer.values[bucket]).slice(0, 10)
+				.map(layer => options.format(layer.values[bucket]) + "  " + layer.label).join("\n") +
+			"\n" + options.format(sums[sums.length - 1][bucket]) + "  in all",
+	});
+}
+
+// --- The overview at the head of every view --------------------------------------------------
+
+function makeStrip() {
+	const live = liveSeries(data.total);
+	const chart = h("div", { class: "chart", tabindex: 0, role: "slider", "aria-label": "Range of time",
+		"aria-valuemin": 0, "aria-valuemax": data.buckets, "aria-valuenow": 0 }, areaChart(live, Math.max(1, ...live)));
+	brush(chart, bucket => moment(bucketTime(bucket)) + "\n" + bytes(live[bucket]) + " live");
+	chart.addEventListener("keydown", event => {
+		const step = event.key === "ArrowLeft" ? -1 : event.key === "ArrowRight" ? 1 : 0;
+		if (!step)
+			return;
+		event.preventDefault();
+		event.stopPropagation();
+		moveRange(step * Math.max(1, Math.round(data.buckets / 40)), event.shiftKey);
+	});
+	const said = h("div", { class: "said" });
+	replace(byId("strip"), chart, said);
+	return () => {
+		shade(chart);
+		const whole = state.from === 0 && state.to === data.buckets;
+		chart.setAttribute("aria-valuenow", state.from);
+		chart.setAttribute("aria-valuetext", rangeText());
+		replace(said, rangeText(), h("br"), whole ? "drag over the curve to look at a range" :
+			h("button", { type: "button", class: "link", onclick: () => go({ from: 0, to: data.buckets }) }, "show all of it (Esc)"));
+	};
+}
+
+function rangeText() {
+	if (state.from === 0 && state.to === data.buckets)
+		return "the whole capture, " + duration(data.span);
+	return moment(bucketTime(state.from)) + " to " + moment(bucketTime(state.to)) + ", " +
+		duration(bucketTime(state.to) - bucketTime(state.from));
+}
+
+// With shift, the end of the range moves alone. From the whole, the first tenth is the start.
+function moveRange(step, endOnly) {
+	let { from, to } = state;
+	if (from === 0 && to === data.buckets)
+		to = Math.max(1, Math.round(data.buckets / 10));
+	else if (endOnly)
+		to = Math.max(from + 1, Math.min(data.buckets, to + step));
+	else {
+		step = Math.max(-from, Math.min(data.buckets - to, step));
+		from += step;
+		to += step;
+	}
+	go({ from, to });
+}
+
+// --- Heat maps -------------------------------------------------------------------------------
+
+// From dark blue to yellow, as cividis: lightness alone tells the order.
+const HEAT = [[0, 32, 76], [54, 73, 107], [102, 109, 119], [150, 143, 117], [201, 180, 97], [255, 233, 69]];
+
+function heatColor(part) {
+	const at = Math.min(0.9999, Math.max(0, part)) * (HEAT.length - 1);
+	const low = HEAT[Math.floor(at)], high = HEAT[Math.floor(at) + 1], rest = at % 1;
+	return `rgb(${low.map((value, i) => Math.round(value + (high[i] - value) * rest)).join(" ")})`;
+}
+
+// rows and columns are labels; value(row, column) is a number; the table is the picture.
+function heatTable(caption, corner, rows, columns, value, tip) {
+	const top = Math.max(1, ...rows.flatMap((_, r) => columns.map((_, c) => value(r, c))));
+	const cell = (r, c) => {
+		const n = value(r, c);
+		if (!n)
+			return h("td", { class: "soft" }, "·");
+		const part = Math.log(n + 1) / Math.log(top + 1);
+		return h("td", { style: { background: heatColor(part), color: part > 0.55 ? "#10151b" : "#ffffff" },
+			"data-value": n, ...tipOn(() => tip(r, c, n)) }, short(n));
+	};
+	return h("div", { class: "scroll" }, h("table", { class: "heat", "aria-label": caption },
+		h("thead", {}, h("tr", {}, h("th", {}, corner), columns.map(label => h("th", { scope: "col" }, label)))),
+		h("tbody", {}, rows.map((label, r) => h("tr", {}, h("th", { scope: "row" }, label), columns.map((_, c) => cell(r, c)))))));
+}

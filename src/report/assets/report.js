@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: LGPL-2.1-only
+// The state of the page, which lives in its address; tabs and keys.
+
+const TABS = [
+	["summary", "Summary", summaryView], ["sites", "Sites", sitesView], ["flame", "Flame", flameView], ["rings", "Rings", ringsView],
+	["timeline", "Timeline", timelineView], ["leaks", "Leaks", leaksView], ["fragmentation", "Fragmentation", fragmentationView],
+	["lifetimes", "Lifetimes", lifetimesView], ["cpu", "CPU", cpuView], ["quality", "Capture quality", qualityView],
+];
+
+unpack();
+
+const DEFAULTS = { tab: "summary", from: 0, to: data.buckets, q: "", sort: {}, site: null, metric: "at_peak", by: "site", unit: "objects", tree: "stack", zoom: "", invert: false };
+
+let state = { ...DEFAULTS };
+let currentSums = null;
+let update = null; // of the view that is shown
+let shownTab = null;
+let updateStrip = null;
+
+// --- State and address -----------------------------------------------------------------------
+
+function readHash() {
+	const [tab, query] = location.hash.slice(1).split("?");
+	const read = new URLSearchParams(query || "");
+	const next = { ...DEFAULTS, tab: TABS.some(([id]) => id === tab) ? tab : "summary" };
+	for (const key of ["q", "metric", "by", "unit", "tree", "zoom"])
+		if (read.has(key))
+			next[key] = read.get(key);
+	const number = (key, low, high, otherwise) => {
+		const value = parseInt(read.get(key), 10);
+		return value >= low && value <= high ? value : otherwise;
+	};
+	next.from = number("from", 0, data.buckets - 1, 0);
+	next.to = number("to", next.from + 1, data.buckets, data.buckets);
+	next.site = number("site", 0, data.by.site.length - 1, null);
+	next.invert = read.get("invert") === "1";
+	next.sort = {};
+	for (const text of read.getAll("sort")) {
+		const [id, key, direction] = text.split(":");
+		if (id && key)
+			next.sort[id] = { key, descending: direction !== "up" };
+	}
+	return next;
+}
+
+function writeHash(keep) {
+	const query = new URLSearchParams();
+	for (const key of ["from", "to", "q", "metric", "by", "unit", "tree", "zoom", "site"])
+		if (state[key] !== DEFAULTS[key] && state[key] !== null)
+			query.set(key, state[key]);
+	if (state.invert)
+		query.set("invert", "1");
+	for (const [id, sort] of Object.entries(state.sort))
+		query.append("sort", `${id}:${sort.key}:${sort.descending ? "down" : "up"}`);
+	const text = query.toString();
+	const hash = "#" + state.tab + (text ? "?" + text : "");
+	if (hash !== location.hash)
+		history[keep ? "pushState" : "replaceState"](null, "", hash);
+}
+
+// While something is dragged, changes are drawn once a frame, and not kept in the history.
+let waiting = false;
+let dragging = false;
+
+function go(changes, inDrag) {
+	const tabChanges = changes.tab && changes.tab !== state.tab;
+	Object.assign(state, changes);
+	dragging = Boolean(inDrag);
+	if (!inDrag) {
+		writeHash(tabChanges);
+		render();
+	} else if (!waiting) {
+		waiting = true;
+		requestAnimationFrame(() => {
+			waiting = false;
+			writeHash(false);
+			render();
+		});
+	}
+}
+
+// --- Drawing ---------------------------------------------------------------------------------
+
+function render() {
+	const view = byId("view");
+	if (!currentSums || currentSums.from !== state.from || currentSums.to !== state.to)
+		currentSums = sumRange(state.from, state.to);
+	if (shownTab !== state.tab) {
+		shownTab = state.tab;
+		view.replaceChildren();
+		update = TABS.find(([id]) => id === state.tab)[2](view);
+		view.setAttribute("aria-labelledby", "tab-" + state.tab);
+		scrollTo(0, 0);
+		for (const button of byId("tabs").children) {
+			const selected = button.id === "tab-" + state.tab;
+			button.setAttribute("aria-selected", String(selected));
+			button.tabIndex = selected ? 0 : -1;
+		}
+	}
+	if (byId("search").value !== state.q)
+		byId("search").value = state.q;
+	updateStrip();
+	update(currentSums);
+	showSite(byId("panel"), currentSums);
+}
+
+// --- Theme -----------------------------------------------------------------------------------
+
+const darkWanted = matchMedia("(prefers-color-scheme: dark)");
+
+function setTheme(theme) {
+	document.documentElement.dataset.theme = theme;
+}
+
+function toggleTheme() {
+	setTheme(document.documentElement.dataset.theme === "dark" ? "light" : "dark");
+}
+
+// --- Keys ------------------------------------------------------------------------------------
+
+const KEYS = [["1 … 9, 0", "the views, in order"], ["/", "search"], ["[  ]", "move the range"], ["{  }", "move its end"], ["Esc", "close, zoom out, or show the whole capture"],
+	["i", "invert the flame graph"], ["t", "light or dark"], ["Enter", "open the row or frame that has the focus"], ["?", "these keys"]];
+
+function showKeys() {
+	const dialog = byId("keys");
+	replace(dialog, h("h2", {}, "Keys"), h("table", {}, h("tbody", {}, KEYS.map(([key, text]) => h("tr", {}, h("td", {}, h("kbd", {}, key)), h("td", {}, text))))),
+		h("p", { class: "more" }, h("button", { type: "button", onclick: () => dialog.close() }, "Close")));
+	dialog.showModal();
+}
+
+function escape() {
+	if (state.site !== null)
+		go({ site: null });
+	else if (state.q)
+		go({ q: "" });
+	else if (state.zoom && (state.tab === "flame" || state.tab === "rings"))
+		go({ zoom: "" });
+	else
+		go({ from: 0, to: data.buckets });
+}
+
+function onKey(event) {
+	if (event.ctrlKey || event.metaKey || event.altKey || byId("keys").open)
+		return;
+	const typing = /^(INPUT|SELECT|TEXTAREA)$/.test(event.target.tagName);
+	if (event.key === "Escape") {
+		event.target.blur?.();
+		escape();
+		return;
+	}
+	if (typing)
+		return;
+	const step = Math.max(1, Math.round(data.buckets / 40));
+	const actions = {
+		"/": () => byId("search").select(), "t": toggleTheme, "?": showKeys, "i": () => go({ invert: !state.invert, zoom: "" }),
+		"[": () => moveRange(-step, false), "]": () => moveRange(step, false), "{": () => moveRange(-step, true), "}": () => moveRange(step, true),
+	};
+	if (/^[0-9]$/.test(event.key))
+		go({ tab: TABS[(Number(event.key) + 9) % 10][0] });
+	else if (actions[event.key])
+		actions[event.key]();
+	else
+		return;
+	event.preventDefault();
+}
+
+function onTabKey(event) {
+	const step = event.key === "ArrowLeft" ? -1 : event.key === "ArrowRight" ? 1 : 0;
+	if (!step)
+		return;
+	const at = (TABS.findIndex(([id]) => id === state.tab) + step + TABS.length) % TABS.length;
+	go({ tab: TABS[at][0] });
+	byId("tab-" + state.tab).focus();
+}
+
+// --- Start -----------------------------------------------------------------------------------
+
+function start() {
+	const [level, text] = verdict();
+	document.title = data.name + " – kmemscope";
+	byId("name").textContent = data.name;
+	byId("badge").textContent = level === "bad" ? text : "capture " + text;
+	byId("badge").className = level;
+	setTheme(darkWanted.matches ? "dark" : "light");
+	darkWanted.addEventListener("change", () => setTheme(darkWanted.matches ? "dark" : "light"));
+	byId("theme").addEventListener("click", toggleTheme);
+	byId("help").addEventListener("click", showKeys);
+	byId("tabs").append(...TABS.map(([id, name]) => h("button", { type: "button", id: "tab-" + id, role: "tab", onclick: () => go({ tab: id, zoom: "" }) }, name)));
+	byId("tabs").addEventListener("keydown", onTabKey);
+	byId("search").addEventListener("input", () => go({ q: byId("search").value }));
+	document.addEventListener("keydown", onKey);
+	addEventListener("hashchange", () => {
+		state = readHash();
+		render();
+	});
+	addEventListener("popstate", () => {
+		state = readHash();
+		render();
+	});
+	updateStrip = makeStrip();
+	state = readHash();
+	render();
+	document.documentElement.dataset.ready = "yes";
+}
+
+start();

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: LGPL-2.1-only
+// The summary: how good the capture is, what stands out in words, and the sites that matter most.
+
+const quality = name => data.quality.find(q => q.name === name)?.value || 0;
+
+const siteLink = track => h("button", { type: "button", class: "link mono", onclick: () => go({ site: track.number }) }, track.label);
+
+// --- Quality ---------------------------------------------------------------------------------
+
+// "good", "fair" or "bad", and why.
+function verdict() {
+	if (data.quality.some(q => q.loss && q.value))
+		return ["bad", "events were lost"];
+	if (quality("unparsed") || quality("impossible") || quality("backwards") || quality("unpairable") || data.hashed)
+		return ["fair", "complete, with reservations"];
+	return ["good", "complete"];
+}
+
+function qualityFindings() {
+	const list = [];
+	const [level] = verdict();
+	const lost = quality("lost_events") + quality("overwritten");
+	if (level === "bad")
+		list.push(["!", [`The capture lost ${lost ? count(lost) + " events" : "events"}: all sums are too low, and live bytes may be of objects whose free was lost. `,
+			"Record with larger buffers or fewer events."]]);
+	else
+		list.push(["✓", [`No event was lost: ${count(data.events_total)} events in ${duration(data.span)}.`]]);
+	if (quality("unparsed"))
+		list.push(["?", [`${count(quality("unparsed"))} lines or records were not understood and are left out.`]]);
+	if (data.hashed)
+		list.push(["?", ["Addresses are hashed by the kernel; a few objects may be mixed up with others."]]);
+	if (quality("frees_before"))
+		list.push(["·", [`${count(quality("frees_before"))} frees were of objects from before the capture; they change no number here.`]]);
+	return list;
+}
+
+// --- What stands out -------------------------------------------------------------------------
+
+// Objects that stay, born all through the range, of a site that frees less than half of them.
+function growingSites(sums) {
+	return sums.site.filter(row => !row.unseen && !row.track.folded && row.kept >= 8 && row.kept > row.allocs / 2)
+		.map(row => ({ row, tenths: tenthsKept(row.track, sums.from, sums.to) }))
+		.filter(({ row, tenths }) => tenths >= 6 && share(row.keptBytes, sums.total.keptBytes) >= 0.02)
+		.sort((a, b) => b.row.keptBytes - a.row.keptBytes).slice(0, 4);
+}
+
+function leakFindings(growing, sums) {
+	const total = sums.total.keptBytes;
+	return growing.map(({ row, tenths }) => ["!", [siteLink(row.track),
+			` keeps growing: ${bytes(row.keptBytes)} in ${count(row.kept)} objects that it allocated still live, ` +
+			`${percent(share(row.keptBytes, total))} of all that stays. ` +
+			(row.frees ? `Of ${count(row.allocs)} allocations, ${count(row.frees)} were freed` : "None was freed") +
+			` in ${duration(rangeTime(sums))}, and it grew in ${tenths} of 10 tenths of that time.`]]);
+}
+
+function holderFinding(sums, growing) {
+	const row = [...sums.site].filter(r => !r.track.folded).sort((a, b) => b.live - a.live)[0];
+	if (!row || share(row.live, sums.total.live) < 0.1 || growing.some(other => other.row === row))
+		return [];
+	return [["·", [siteLink(row.track), ` holds ${percent(share(row.live, sums.total.live))} of the live bytes, ${bytes(row.live)} in ${count(row.objects)} objects` +
+		(row.unseen ? "; but most of its frees raise no event, so that is an upper limit." :
+			row.frees ? `; ${count(row.frees)} of ${count(row.allocs)} were freed.` : `, none freed in ${duration(rangeTime(sums))}.`)]]];
+}
+
+function peakFinding(sums) {
+	if (!sums.whole || !data.peak_bytes)
+		return [];
+	const makers = [...data.by.site].sort((a, b) => b.at_peak - a.at_peak).filter(track => !track.folded).slice(0, 3);
+	const parts = [`The peak of ${bytes(data.peak_bytes)} came at ${moment(data.peak_at)}. Then `];
+	makers.forEach((track, i) => parts.push(i ? i === makers.length - 1 ? " and " : ", " : "", siteLink(track),
+		` had ${percent(share(track.at_peak, data.peak_bytes))}`));
+	return [["·", [...parts, "."]]];
+}
+
+function wasteFinding(sums) {
+	const row = [...sums.site].sort((a, b) => b.waste - a.waste)[0];
+	if (!row || !(row.waste > 0))
+		return [];
+	return [["·", [`${percent(share(sums.total.waste, sums.total.bytes))} of all bytes allocated were not asked for. Most of that is from `, siteLink(row.track),
+		`: ${bytes(row.waste)}, ${percent(share(row.waste, row.bytes))} of what it got.`]]];
+}
+
+function temporaryFinding(sums) {
+	const row = [...sums.site].sort((a, b) => b.temporary - a.temporary)[0];
+	if (!row || !sums.total.temporary || data.clock !== "seconds")
+		return [];
+	return [["·", [`${percent(share(sums.total.temporary, sums.total.frees))} of the frees came within ${duration(data.temporary_below)} of the allocation; `,
+		siteLink(row.track), ` made ${percent(share(row.temporary, sums.total.temporary))} of these temporary objects.`]]];
+}
+
+function crossFinding(sums) {
+	const row = [...sums.site].sort((a, b) => b.cross - a.cross)[0];
+	if (!row || share(sums.total.cross, sums.total.frees) < 0.01)
+		return [];
+	return [["·", [`${percent(share(sums.total.cross, sums.total.frees))} of the frees were on another CPU than the allocation, most often of objects of `, siteLink(row.track), "."]]];
+}
+
+function unseenFinding(sums) {
+	const rows = sums.site.filter(row => row.unseen && row.live);
+	if (!rows.length)
+		return [];
+	const live = rows.reduce((sum, row) => sum + row.live, 0);
+	return [["?", [`${count(rows.length)} ${rows.length === 1 ? "site frees" : "sites free"} most objects without an event (in bulk, or behind RCU). Their ${bytes(live)} of live bytes are an upper limit; they are kept out of the leaks.`]]];
+}
+
+// A second free is more often an allocation that raised no event: that is one line, with a question mark.
+function misuseFindings() {
+	const sure = data.findings.filter(f => f.what === "cache_free_of_kmalloc" || f.what === "short_allocs").slice(0, 5).map(f => ["!", [
+		`${count(f.count)} × ${data.quality.find(q => q.name === f.what).text}: allocated in `, h("span", { class: "mono" }, f.alloc_site || "unknown"),
+		", freed in ", h("span", { class: "mono" }, f.free_site || "unknown"), ` (first at ${moment(f.first)}).`]]);
+	const twice = quality("second_frees");
+	return twice ? [...sure, ["?", [`${count(twice)} times an address was freed that had been freed last: double frees, or allocations that raised no event. `,
+		h("a", { href: "#quality" }, "Capture quality"), " lists both sites."]]] : sure;
+}
+
+const findingList = list => h("ul", { class: "findings" }, list.map(([mark, content]) => h("li", { "data-mark": mark }, content)));
+
+// --- The view --------------------------------------------------------------------------------
+
+function numberCard(name, value, text, below) {
+	return h("div", { class: "card" }, h("div", { class: "name" }, name),
+		h("div", { class: "big", "data-number": name, "data-value": value, title: count(value) }, text), h("div", { class: "soft" }, below));
+}
+
+function topSites(sums, title, value, text) {
+	const rows = sums.site.filter(row => value(row) > 0).sort((a, b) => value(b) - value(a) || a.track.number - b.track.number).slice(0, 8);
+	const top = rows.length ? value(rows[0]) : 1;
+	return h("div", { class: "card" }, h("h2", {}, title), makeTable({
+		columns: [
+			{ key: "label", label: "site", kind: "text", class: "label", value: row => row.track.label, show: row => labelCell(row.track) },
+			{ key: "value", label: text, value, show: row => bytes(value(row)), exact: "bytes" },
+			{ key: "bar", label: "", kind: "bar", show: row => h("span", { class: "meter", style: { width: value(row) / top * 100 + "%" } }) },
+		],
+		rows, onrow: row => go({ site: row.track.number }),
+	}));
+}
+
+function captureFacts() {
+	const events = Object.entries(data.events).filter(([, n]) => n).map(([name, n]) => `${count(n)} ${name}`).join(", ");
+	return h("p", { class: "note" }, `${data.name}: ${data.format}, ${duration(data.span)}, ${count(data.events_total)} events (${events}), ` +
+		`${count(data.by.site.length)} call sites, ${count(data.by.cache.length)} caches. ` +
+		(data.level === "pages" ? "This report is of the page allocator." : "This report is of the slab allocator."));
+}
+
+function summaryView(view) {
+	return sums => {
+		const total = sums.total, growing = growingSites(sums);
+		replace(view,
+			h("div", { class: "card" }, h("h2", {}, "Capture quality"), findingList(qualityFindings())),
+			h("div", { class: "cards" },
+				numberCard("Live at the end", total.live, bytes(total.live), count(total.objects) + " objects"),
+				numberCard("Peak", total.peak, bytes(total.peak), sums.whole ? "at " + moment(data.peak_at) : "in this range"),
+				numberCard("Allocated", total.bytes, bytes(total.bytes), bytes(total.bytes / rangeTime(sums) * rateUnit) + rateName),
+				numberCard("Allocations", total.allocs, short(total.allocs), short(total.allocs / rangeTime(sums) * rateUnit) + rateName),
+				numberCard("Frees seen", total.frees, short(total.frees), count(total.implied) + " more implied"),
+				numberCard("Wasted, live", total.liveWaste, bytes(total.liveWaste), percent(share(total.liveWaste, total.live)) + " of live bytes")),
+			h("div", { class: "card" }, h("h2", {}, "What stands out"), findingList([...leakFindings(growing, sums), ...holderFinding(sums, growing), ...peakFinding(sums), ...misuseFindings(),
+				 ...unseenFinding(sums), ...wasteFinding(sums), ...temporaryFinding(sums), ...crossFinding(sums)])),
+			h("div", { class: "two" }, topSites(sums, "Most live bytes", row => row.live, "live"), topSites(sums, "Most bytes allocated", row => row.bytes, "allocated")),
+			captureFacts());
+	};
+}

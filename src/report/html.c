@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: LGPL-2.1-only
+/* The HTML report: the page of assets/ around its data. */
+#include "report/html.h"
+
+#include <string.h>
+
+#include "report/html-assets.h"
+
+/*
+ * JSON has '<' in strings only, and there it can be written as an escape: so nothing in the data can
+ * end the script element that holds it.
+ */
+static void put_escaped(const struct ks_strbuf *json, struct ks_strbuf *out)
+{
+	const char *at = ks_strbuf_str(json), *next;
+
+	while ((next = strchr(at, '<'))) {
+		ks_strbuf_add(out, at, (size_t)(next - at));
+		ks_strbuf_puts(out, "\\u003c");
+		at = next + 1;
+	}
+	ks_strbuf_puts(out, at);
+}
+
+void ks_render_html(const struct ks_model *model, const struct ks_timeline *timeline,
+		    const char *name, struct ks_strbuf *out)
+{
+	struct ks_strbuf json;
+
+	ks_strbuf_init(&json);
+	ks_render_html_data(model, timeline, name, &json);
+	ks_strbuf_add(out, ks_html_before, ks_html_before_len);
+	put_escaped(&json, out);
+	ks_strbuf_add(out, ks_html_after, ks_html_after_len);
+	out->failed |= json.failed;
+	ks_strbuf_deinit(&json);
+}

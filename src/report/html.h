@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: LGPL-2.1-only */
+/* The report in one HTML file: the page is in assets/, and carries its data with it. */
+#ifndef KS_REPORT_HTML_H
+#define KS_REPORT_HTML_H
+
+#include "analysis/timeline.h"
+#include "report/report.h"
+
+/* @name is what the capture is called in the page. */
+void ks_render_html(const struct ks_model *model, const struct ks_timeline *timeline,
+		    const char *name, struct ks_strbuf *out);
+
+/* The data alone, as JSON; its schema is kmemscope-html-1. */
+void ks_render_html_data(const struct ks_model *model, const struct ks_timeline *timeline,
+			 const char *name, struct ks_strbuf *out);
+
+#endif

@@ -1,0 +1,202 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only
+"""Fragmentation, leaks and filters against sums that are done here over the same list of events.
+
+Speaks TAP. Also asks a DB made from the capture, which must say the same.
+"""
+import collections
+import json
+import os
+import pathlib
+import random
+import subprocess
+import sys
+import tempfile
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(pathlib.Path(__file__).parent))
+import build as b  # noqa: E402
+
+KMEMSCOPE = os.environ['KMEMSCOPE']
+COMMS = {10: 'alpha', 20: 'beta'}
+results = []
+
+
+def check(name, ok, note=''):
+    results.append(bool(ok))
+    print('%s %d - %s' % ('ok' if ok else 'not ok', len(results), name), flush=True)
+    if not ok:
+        print('\n'.join('# ' + line for line in str(note).splitlines()[:20]))
+
+
+def ask(*args):
+    run = subprocess.run([KMEMSCOPE, *map(str, args)], capture_output=True, text=True, timeout=60)
+    return json.loads(run.stdout) if run.returncode == 0 else {'error': run.stderr}
+
+
+def make_events(m):
+    """Objects of a few sites that are freed here and there, and some that are not."""
+    rng, events, live, ts = random.Random(9), [], [], 5_000_000_000
+    sites = [m.text + 0x123, m.text + 0x124, m.text + 0x345, m.text + 0x1020]
+    for i in range(4000):
+        ts += rng.randrange(1000, 9000)
+        base = {'ts': ts, 'cpu': rng.randrange(2), 'pid': rng.choice([10, 20])}
+        if live and rng.random() < 0.45:
+            victim = live.pop(rng.randrange(len(live)))
+            kind = 'kfree' if victim['kind'] == 'kmalloc' else 'kmem_cache_free'
+            events.append(dict(base, kind=kind, ptr=victim['ptr'], site=m.text + 0x400, cache='cachex', of=victim))
+            continue
+        kind = rng.choice(['kmalloc', 'kmem_cache_alloc'])
+        req = rng.randrange(1, 300)
+        ev = dict(base, kind=kind, ptr=0xffff888000000000 + 4096 * (i + 1), site=rng.choice(sites), req=req,
+                  alloc=(req + 31) // 32 * 32, gfp=0xcc0, node=rng.choice([-1, -1, 0, 1]),
+                  cache=rng.choice(['cachea', 'cacheb']))
+        events.append(ev)
+        live.append(ev)
+    return events
+
+
+def label(m, site):
+    at = site - m.text
+    if at >= 0x1000:
+        return 'mod_function+%#x [testmod]' % (at - 0x1000)
+    return 'second_function+%#x' % (at - 0x300) if at >= 0x300 else 'first_function+%#x' % (at - 0x100)
+
+
+def sums(events, key, passes=lambda ev: True, since=0, until=2 ** 63, nodes=False):
+    """By key: what a report says of the allocations that pass."""
+    rows = collections.defaultdict(lambda: collections.Counter())
+    for ev in events:
+        alloc = ev.get('of', ev)
+        if not passes(alloc) or not since <= ev['ts'] < until or not since <= alloc['ts'] < until:
+            continue
+        for row in (rows[key(alloc)], rows[None]):
+            if 'of' in ev:
+                row['frees'] += 1
+                row['live_bytes'] -= alloc['alloc']
+                row['cross_cpu_frees'] += ev['cpu'] != alloc['cpu']
+            else:
+                row['allocs'] += 1
+                row['live_bytes'] += ev['alloc']
+                row['requested'] += ev['req']
+                row['allocated'] += ev['alloc']
+                row['node_requests'] += ev['node'] >= 0
+                row['cross_node_requests'] += ev['node'] >= 0 and ev['node'] != (ev['cpu'] if nodes else 0)
+    return rows
+
+
+def matches(row, want, keys):
+    return all(row.get(k) == want[k] for k in keys)
+
+
+def test_frag(m, events, path, what):
+    doc = ask('report', '--frag', '--json', path)
+    keys = ('requested', 'allocated', 'allocs', 'frees', 'cross_cpu_frees', 'node_requests', 'cross_node_requests')
+    nodes = what == 'trace.dat'  # a DB does not keep which CPU is of which node
+    by_site = sums(events, lambda e: label(m, e['site']), nodes=nodes)
+    by_size = sums(events, lambda e: str(e['alloc']), nodes=nodes)
+    check('fragmentation in all, %s' % what, matches(doc.get('total', {}), by_site[None], keys), doc.get('error', doc.get('total')))
+    for name, member, want in (('site', 'sites', by_site), ('size', 'sizes', by_size)):
+        rows = {r[name]: r for r in doc.get(member, [])}
+        check('fragmentation by %s, %s' % (name, what), len(rows) == len(want) - 1 and
+              all(matches(rows.get(k, {}), v, keys) for k, v in want.items() if k), rows)
+        waste = [r['wasted'] for r in doc.get(member, [])]
+        check('the most wasteful first', waste and waste == sorted(waste, reverse=True), waste)
+
+
+def test_leaks(m, events, path, what):
+    end = max(e['ts'] for e in events)
+    freed = {id(e['of']) for e in events if 'of' in e}
+    for min_age in (0, 5_000_000):
+        alive = [e for e in events if 'of' not in e and id(e) not in freed and end - e['ts'] >= min_age]
+        doc = ask('leaks', '--json', '--min-age', '%dns' % min_age, path)
+        check('leaks at least %d ns old, %s' % (min_age, what), (doc.get('objects'), doc.get('bytes')) ==
+              (len(alive), sum(e['alloc'] for e in alive)), doc)
+        rows = {r['site']: r for r in doc.get('sites', [])}
+        ok = True
+        for site in {e['site'] for e in alive}:
+            ages = [end - e['ts'] for e in alive if e['site'] == site]
+            row = rows.get(label(m, site), {})
+            ok &= (row.get('objects'), row.get('oldest'), row.get('youngest'), row.get('mean_age')) == \
+                (len(ages), max(ages), min(ages), sum(ages) // len(ages))
+        check('their ages, %s' % what, ok, rows)
+
+
+def test_filters(m, events, path, what):
+    middle = events[len(events) // 2]['ts']
+    cases = [(['--cpu', 1], lambda e: e['cpu'] == 1, 0, 2 ** 63), (['--pid', 20], lambda e: e['pid'] == 20, 0, 2 ** 63),
+             (['--comm', 'alpha'], lambda e: e['pid'] == 10, 0, 2 ** 63),
+             (['--comm', 'nobody'], lambda e: False, 0, 2 ** 63),
+             (['--site', 'first_function'], lambda e: e['site'] - m.text in (0x123, 0x124), 0, 2 ** 63),
+             (['--site', 'first_function+0x24'], lambda e: e['site'] - m.text == 0x124, 0, 2 ** 63),
+             (['--site', 'mod_function+0x20'], lambda e: e['site'] - m.text == 0x1020, 0, 2 ** 63),
+             (['--cache=cacheb'], lambda e: e['kind'] != 'kmalloc' and e['cache'] == 'cacheb', 0, 2 ** 63),
+             (['--cache'], lambda e: e['kind'] != 'kmalloc', 0, 2 ** 63),
+             (['--time', '%d.%09d,' % divmod(middle, 10 ** 9)], lambda e: True, middle, 2 ** 63),
+             (['--time', ',%d.%09d' % divmod(middle, 10 ** 9), '--cpu', 0, '--pid', 10],
+              lambda e: e['cpu'] == 0 and e['pid'] == 10, 0, middle)]
+    for args, passes, since, until in cases:
+        want = sums(events, lambda e: label(m, e['site']), passes, since, until)
+        doc = ask('report', '--json', *args, path)
+        rows = {r['site']: r for r in doc.get('rows', [])}
+        ok = all(matches(rows.get(k, {}), v, ('allocs', 'frees', 'live_bytes')) for k, v in want.items() if k)
+        check('%s, %s' % (' '.join(map(str, args)), what), ok and len(rows) == len([k for k in want if k]),
+              doc.get('error') or {k: (v['allocs'], v['frees'], v['live_bytes']) for k, v in rows.items()})
+
+
+def test_stacks(tmp):
+    """Leaks by stack; an interrupt's event and stack come between an event and its own."""
+    for big, word in ((False, 8), (True, 4)):
+        m = b.Machine(big, word)
+        rng, ring, want, names = random.Random(3), b.Ring(m), collections.Counter(), {}
+        for i in range(300):
+            evs = []
+            for k in range(rng.choice([1, 1, 2])):
+                frames = [m.text + 0x123] + rng.choice([[m.text + 0x345], [m.text + 0x346, m.text + 0x1020], []])
+                evs.append((dict(kind='kmalloc', pid=10, ptr=0x80000000 + 64 * (2 * i + k), site=m.text + 0x123,
+                                 req=10, alloc=16, gfp=0, node=-1), frames))
+                want[tuple(label(m, f) for f in frames)] += 16
+            for ev, _ in evs:
+                ring.add(1000 + i, m.payload(ev))
+            for ev, frames in reversed(evs):
+                ring.add(1000 + i, m.stack(10, frames))
+        path = tmp / 'stacks.dat'
+        path.write_bytes(b.trace_dat_v7(m, [('', {0: ring.done()})], COMMS))
+        doc = ask('leaks', '--stacks', '--json', path)
+        got = {tuple(r['stack']): r['bytes'] for r in doc.get('sites', [])}
+        check('leaks by stack, %d-bit' % (word * 8), got == dict(want), (got, dict(want)))
+        helpers = tmp / 'helpers'
+        helpers.write_text('first_function\n')
+        doc = ask('report', '--json', '--skip-helpers', '--helpers', helpers, path)
+        blamed = collections.Counter()
+        for frames, size in want.items():
+            blamed[frames[1] if len(frames) > 1 else frames[0]] += size
+        got = {r['site']: r['live_bytes'] for r in doc.get('rows', [])}
+        check('helpers passed over by stack, %d-bit' % (word * 8), got == dict(blamed), (got, dict(blamed), doc.get('error')))
+        doc = ask('leaks', '--json', path)
+        check('without --stacks by site alone', [r['stack'] for r in doc.get('sites', [])] == [[]], doc)
+
+
+def main():
+    m = b.Machine()
+    events = make_events(m)
+    rings = {0: b.Ring(m), 1: b.Ring(m)}
+    for ev in events:
+        rings[ev['cpu']].add(ev['ts'], m.payload(ev))
+    with tempfile.TemporaryDirectory() as name:
+        path, db = pathlib.Path(name, 'trace.dat'), pathlib.Path(name, 'trace.ksdb')
+        path.write_bytes(b.trace_dat_v7(m, [('', {c: r.done() for c, r in rings.items()})], COMMS,
+                                        extra=b.option(m, 9, b'kmemscope 1 nodes=0,1\0')))
+        made = subprocess.run([KMEMSCOPE, 'import', '-o', db, path], capture_output=True, text=True)
+        check('import', made.returncode == 0, made.stderr)
+        for file, what in ((path, 'trace.dat'), (db, 'DB')):
+            test_frag(m, events, file, what)
+            test_leaks(m, events, file, what)
+            test_filters(m, events, file, what)
+        test_stacks(pathlib.Path(name))
+    print('1..%d' % len(results))
+    return 0 if all(results) else 1
+
+
+if __name__ == '__main__':
+    sys.exit(main())

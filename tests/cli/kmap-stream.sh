@@ -1,0 +1,171 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-only
+# kmap stream and kmap listen: every byte arrives once, whoever is killed meanwhile.
+. "$(dirname "$0")/lib.sh"
+
+# Started and ended by number; nothing is left running.
+listener='' sender=''
+cleanup() {
+	[ -z "$listener" ] || kill -9 "$listener" 2>/dev/null
+	[ -z "$sender" ] || kill -9 "$sender" 2>/dev/null
+	umount "$scratch.small" 2>/dev/null
+	rm -rf "$scratch.small"
+}
+
+# listen DIR [PORT]: waits until it listens; $port is where. It must not hold the pipe (3) open.
+listen() {
+	"$KMEMSCOPE" kmap listen --bind "127.0.0.1:${2:-0}" -o "$1" 2>listen.err 3>&- &
+	listener=$!
+	until port=$(sed -n 's/.*: port //p' listen.err) && [ -n "$port" ]; do
+		kill -0 $listener 2>/dev/null || { cat listen.err; return 1; }
+		sleep 0.02
+	done
+}
+
+# kill9 PID: and waits until it is gone.
+kill9() {
+	kill -9 "$1"
+	wait "$1" 2>/dev/null
+	return 0
+}
+
+# received DIR BYTES: waits until that much is there.
+received() {
+	until [ "$(cat "$1"/*.kmap 2>/dev/null | wc -c)" = "$2" ]; do
+		sleep 0.02
+	done
+}
+
+awk 'BEGIN {
+	for (i = 0; i < 60000; i++) {
+		printf "ffffffff81%06x,42,ffff8880%08x,64,%d,%d,ffffffff81000900,ls\n", i % 300, i * 64, i, i + 9
+		for (j = 0; j < 4; j++)
+			printf "  ffffffff8100%04x,42,%d,%d\n", j, i % 3, j
+	}
+}' >map
+half=$(head -120000 map | wc -c) whole=$(wc -c <map)
+mkdir in
+
+# Into a file.
+check "to a file" "$KMEMSCOPE" kmap stream --to copy map
+check "it is the same" cmp map copy
+
+# To a listener, undisturbed.
+listen in
+check "to a listener" timeout 120 "$KMEMSCOPE" kmap stream --to "tcp:127.0.0.1:$port" --spool s0 map
+check "arrived whole" cmp map in/*.kmap
+check "the spool is gone" test ! -e s0
+check "what arrived can be read" says '^  60000 objects' "$KMEMSCOPE" kmap report in/*.kmap
+
+# The listener is killed half way, and comes back.
+rm in/* && mkfifo live
+"$KMEMSCOPE" kmap stream --to "tcp:127.0.0.1:$port" --spool s1 - <live 2>stream.err &
+sender=$!
+exec 3>live
+head -c "$half" map >&3
+received in "$half"
+kill9 $listener
+tail -c +$((half + 1)) map | head -c 1000000 >&3
+until grep -q 'nothing is lost' stream.err; do sleep 0.02; done
+listen in "$port"
+tail -c +$((half + 1000001)) map >&3
+exec 3>&-
+status=0
+wait $sender || status=$?
+sender=''
+check "the sender ends well though the listener was killed" test $status = 0
+check "each byte once: listener killed" cmp map in/*.kmap
+check "in one file" test "$(ls in | wc -l)" = 1
+
+# The sender is killed with all of the first half delivered, and comes back to the same spool.
+rm in/*
+"$KMEMSCOPE" kmap stream --to "tcp:127.0.0.1:$port" --spool s2 - <live 2>/dev/null &
+sender=$!
+exec 3>live
+head -c "$half" map >&3
+received in "$half"
+kill9 $sender
+exec 3>&-
+tail -c +$((half + 1)) map | timeout 120 "$KMEMSCOPE" kmap stream --to "tcp:127.0.0.1:$port" --spool s2 - 2>/dev/null
+sender=''
+check "each byte once: sender killed" cmp map in/*.kmap
+
+# Both are killed at any moment, again and again, while a file is sent.
+rm in/*
+for delay in 0.01 0.02 0.03 0.05 0.08 0.13; do
+	"$KMEMSCOPE" kmap stream --to "tcp:127.0.0.1:$port" --spool s3 map 2>/dev/null &
+	sender=$!
+	sleep $delay
+	[ $delay = 0.03 ] && kill9 $listener && listen in "$port"
+	if [ ! -e s3 ]; then # it was done before it could be killed
+		wait $sender
+		break
+	fi
+	kill9 $sender
+done
+sender=''
+[ ! -e s3 ] || timeout 120 "$KMEMSCOPE" kmap stream --to "tcp:127.0.0.1:$port" --spool s3 map 2>/dev/null
+check "each byte once: killed at any moment" bash -c 'cmp map in/*.kmap'
+
+# A record that a killed writer left half written does not count.
+rm -f in/*
+"$KMEMSCOPE" kmap stream --to "tcp:127.0.0.1:1" --spool s4 map 2>/dev/null &
+sender=$!
+until [ "$(stat -c %s s4 2>/dev/null)" = "$whole" ]; do sleep 0.02; done
+kill9 $sender
+sender=''
+head -c 3333 /dev/zero >>s4
+timeout 120 "$KMEMSCOPE" kmap stream --to "tcp:127.0.0.1:$port" --spool s4 map 2>/dev/null
+check "a torn spool is mended" cmp map in/*.kmap
+
+# Many at once.
+rm in/*
+for i in 1 2 3 4; do
+	head -c $((whole / i)) map >"part$i"
+	timeout 120 "$KMEMSCOPE" kmap stream --to "tcp:127.0.0.1:$port" --spool "m$i" "part$i" 2>/dev/null &
+	senders[i]=$!
+done
+wait "${senders[@]}"
+check "four senders at once" diff <(md5sum <part1; md5sum <part2; md5sum <part3; md5sum <part4) \
+	<(for f in $(ls -S in); do md5sum <"in/$f"; done)
+
+# A receiver that lost what it acknowledged is told from one that is behind.
+rm in/*
+"$KMEMSCOPE" kmap stream --to "tcp:127.0.0.1:$port" --spool s5 - <live 2>/dev/null &
+sender=$!
+exec 3>live
+head -c "$half" map >&3
+received in "$half"
+kill9 $sender
+sender=''
+exec 3>&-
+rm in/*
+check "a receiver that lost data" fails_saying 3 'its file was changed' timeout 60 "$KMEMSCOPE" kmap stream --to "tcp:127.0.0.1:$port" --spool s5 map
+
+# Strangers at the door.
+rm in/*
+printf 'GET / HTTP/1.0\r\n\r\n%040d' 0 >"/dev/tcp/127.0.0.1/$port"
+check "a stranger is turned away, and the rest is served" timeout 60 "$KMEMSCOPE" kmap stream --to "tcp:127.0.0.1:$port" --spool s6 part4
+check "no file came of the stranger" test "$(ls in | wc -l)" = 1
+kill9 $listener
+listener=''
+
+# A full disk loses nothing.
+mkdir "$scratch.small"
+if mount -t tmpfs -o size=2m none "$scratch.small" 2>/dev/null; then
+	listen "$scratch.small"
+	"$KMEMSCOPE" kmap stream --to "tcp:127.0.0.1:$port" --spool s7 map 2>/dev/null &
+	sender=$!
+	until grep -q 'No space left' listen.err; do sleep 0.02; done
+	mount -o remount,size=64m "$scratch.small"
+	wait $sender
+	sender=''
+	check "a disk that was full" cmp map "$scratch.small"/*.kmap
+	kill9 $listener
+	listener=''
+else
+	skip "a disk that was full" "cannot mount here"
+fi
+check "a bad address" fails_saying 1 'HOST:PORT' "$KMEMSCOPE" kmap stream --to tcp:nowhere --spool s8 map
+check "a directory that is not there" fails_saying 1 'gone: cannot open' "$KMEMSCOPE" kmap listen -o gone
+done_testing

@@ -1,0 +1,191 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-only
+# kmemscope kmap: the views against awk and against values worked out by hand; conversions; symbols.
+. "$(dirname "$0")/lib.sh"
+: "${MAKE_TREE:?the script that makes a tiny kernel}"
+
+"$MAKE_TREE" "$PWD/tree" >/dev/null 2>&1
+image=tree/src/vmlinux
+
+# at FUNCTION OFFSET [SLIDE]: its address, as a map prints it.
+at() {
+	printf '%016x' $((0x$(nm "$image" | awk -v f="$1" '$3 == f { print $1; exit }') + $2 + ${3:-0}))
+}
+
+# make_map SLIDE: two sites, in fs/ext4 and in mm, one global; who touches them is below.
+make_map() {
+	cat <<MAP
+$(at ext4_alloc 4 "$1"),10,ffff888000000000,100,0,100,$(at base_alloc 8 "$1"),KMALLOC,ls,kmalloc-128,
+  $(at ext4_alloc 8 "$1"),2,3,10
+  $(at slub_alloc 4 "$1"),0,7,11
+$(at ext4_alloc 4 "$1"),10,ffff888000000080,100,0,50,$(at base_alloc 8 "$1"),KMALLOC,l,s,kmalloc-128,
+$(at slub_alloc 6 "$1"),10,ffff888000001000,60,0,0,0000000000000000,KMEM_CACHE,ls,dentry,
+  $(at inode_alloc 4 "$1"),5,0,10
+0               ,0,ffffffff82000000,16,0,0,0000000000000000,GLOBAL,swapper,no-slab,
+  $(at inode_alloc 4 "$1"),0,1,10
+MAP
+}
+make_map 0 >map
+kmap() { "$KMEMSCOPE" kmap "$@"; }
+field() { python3 -c 'import csv,sys; rows=list(csv.DictReader(sys.stdin))
+for r in rows: print(*[r[c] for c in sys.argv[1:]])' "$@"; }
+# prints EXPECTED COMMAND...: the rows, as they are.
+prints() {
+	local want=$1
+	shift
+	diff <(printf '%s\n' "$want") <("$@")
+}
+
+rows() { kmap "$@" --csv | field "${columns[@]}"; }
+columns=(group objects bytes live_bytes mean_bytes reads writes own_accesses foreign_accesses cold_bytes write_only_bytes)
+check "report by site, with a tree" prints 'ext4_alloc+0x4 2 200 0 150 10 2 5 7 100 0
+slub_alloc+0x6 1 60 60 60 0 5 0 0 0 60
+[GLOBAL] 1 16 16 16 1 0 0 0 0 0' rows report -k tree/src map
+columns=(group objects reads writes)
+check "by directory" prints 'fs/ext4 2 10 2
+mm 1 0 5
+[GLOBAL] 1 1 0' rows report -k tree/src --by dir map
+check "by cache, most accessed first" prints 'kmalloc-128 2 10 2
+dentry 1 0 5
+no-slab 1 1 0' rows report --by cache --order-by accesses map
+check "by type" prints 'KMALLOC 2 10 2
+KMEM_CACHE 1 0 5
+GLOBAL 1 1 0' rows report --by type map
+columns=(code reads writes frees)
+check "who touches a site" prints 'slub_alloc 7 0 0
+ext4_alloc 3 2 0
+base_alloc 0 0 2' rows accesses -k tree/src ext4_alloc map
+columns=(site reads writes)
+check "what a function touches" prints 'slub_alloc+0x6 0 5
+[GLOBAL] 1 0' rows touches -k tree/src inode_alloc map
+columns=(code owner reads writes)
+check "the matrix" prints 'mm fs/ext4 7 0
+fs mm 0 5
+fs/ext4 fs/ext4 3 2
+fs [GLOBAL] 1 0' rows matrix -k tree/src --by dir map
+check "an unknown site is said" fails_saying 1 "no objects of 'nobody'" "$KMEMSCOPE" kmap accesses -k tree/src nobody map
+
+# KASLR: addresses moved; a kallsyms of that boot tells how far, and so does the head of a binary stream.
+make_map 0x1200000 >moved
+nm "$image" | while read -r address kind name; do
+	printf '%016x %s %s\n' $((0x$address + 0x1200000)) "$kind" "$name"
+done >kallsyms
+check "moved by KASLR, with kallsyms" diff <(kmap report --csv -k tree/src map) <(kmap report --csv -k tree/src -k kallsyms moved)
+python3 - "$(at ext4_alloc 4 0x1200000)" "$(at slub_alloc 0 0x1200000)" >moved.bin <<'PY'
+import struct, sys
+ip, anchor = (int(a, 16) for a in sys.argv[1:])
+sys.stdout.buffer.write(struct.pack("<IHHIIQQQ24s", 0x4d5a4b31, 1, 64, 128, 4000000, 0, 0, anchor, b"slub_alloc"))
+sys.stdout.buffer.write(struct.pack("<QQQQQQQIiiHBBII16s32s", 1 << 40, ip, 0, 5, 0, 60, 64, 0, 1, 1, 0, 1, 0, 0, 0, b"ls", b"x"))
+PY
+columns=(group objects bytes)
+check "moved by KASLR, a binary stream" prints 'ext4_alloc+0x4 1 64' rows report -k tree/src moved.bin
+
+# A larger map: every view adds up to what awk counts.
+awk 'BEGIN {
+	srand(7); n = 20000
+	for (i = 0; i < n; i++) {
+		site = int(rand() * 200)
+		printf "%-16x,%d,%016x,%d,%d,%d,%016x,KMALLOC,cmd%d,cache%d,\n", 4278190080 + site * 64, i % 50, 1099511627776 + i * 64, 8 * (1 + site % 9), i, rand() < .1 ? 0 : i + int(rand() * 500) + 1, 4278290080, i % 7, site % 5
+		for (j = int(rand() * 6); j > 0; j--)
+			printf "  %016x,%d,%d,%d\n", 4278490080 + int(rand() * 900), int(rand() * 4), int(rand() * 9), int(rand() * 50)
+	}
+}' >big
+counted=$(awk -F, '/^ / { w += $2; r += $3; next } { o++; b += $4 } END { print o, b, r, w }' big)
+sums() { python3 -c 'import csv,sys
+rows=list(csv.DictReader(sys.stdin)); print(*[sum(int(r[c]) for r in rows) for c in sys.argv[1:]])' "$@"; }
+for by in site function cache type module; do
+	check "report --by $by adds up" prints "$counted" eval "kmap report --by $by --top 0 --csv big | sums objects bytes reads writes"
+done
+check "the matrix adds up" prints "${counted#* * }" eval 'kmap matrix --by function --top 0 --csv big | sums reads writes'
+check "JSON has the same sums" prints "$counted" eval 'kmap report --json --top 1 big | python3 -c "import json,sys; m=json.load(sys.stdin)[\"map\"]; print(m[\"objects\"],m[\"bytes\"],m[\"reads\"],m[\"writes\"])"'
+gzip -k big && zstd -q big && xz -k -0 big
+for end in gz zst xz; do
+	check "compressed, .$end" diff <(kmap report big) <(kmap report big.$end)
+done
+check "a map from a pipe" diff <(kmap report big) <(kmap report - <big)
+
+# Conversions: a reader of ten fields, to the published rules.
+cat >capmap.py <<'PY'
+import sys
+known = "STACK STACK_PAGE GEN_HEAP UFO_HEAP GLOBAL KMALLOC KMALLOC_ND KMEM_CACHE KMEM_CACHE_ND VMALLOC ALLOC_PAGES INDUCED_ALLOC BOOTMEM MEMBLOCK UFO_MEMBLOCK MEMORIZER USER BUG UFO_GLOBAL UFO_NONE NONE".split()
+objects = size = reads = writes = 0
+for line in open(sys.argv[1]):
+    if line.startswith("#"):
+        continue
+    if line.startswith(" "):
+        ip, w, r = line.strip().split(",")
+        int(ip, 16); writes += int(w); reads += int(r)
+    elif "," in line:
+        fields = line.rstrip("\n").split(",")
+        assert len(fields) == 10, line
+        assert fields[7] in known, line
+        for i in (0, 2, 6):
+            int(fields[i], 16)
+        objects += 1; size += int(fields[3])
+    else:
+        caller, callee, count = line.split(); int(caller, 16); int(callee, 16); int(count)
+print(objects, size, reads, writes)
+PY
+sed -i '1s/KMALLOC,cmd/ALLOC_PAGES_FOLIO,a,b,cmd/' big
+echo 'ffffffff81000000 ffffffff81000100 3' >>big
+for to in seed uscope iti json binary; do
+	kmap convert --to $to -o big.$to big 2>big.$to.said
+done
+kmap convert --to csv -o big big 2>big.csv.said
+check "a 10-field reader takes it" prints "$counted" python3 capmap.py big.uscope
+for to in seed uscope iti; do
+	check "back from $to" prints "$counted" eval "kmap report --by type --top 0 --csv big.$to | sums objects bytes reads writes"
+done
+check "back from the CSV pair" prints "$counted" eval "kmap report --by type --top 0 --csv --accesses big-accesses.csv big-allocations.csv | sums objects bytes reads writes"
+check "back from binary, without accesses" prints "${counted% * *}" eval "kmap report --by type --top 0 --csv big.binary | sums objects bytes"
+check "an object a line in JSON" prints "$counted" python3 -c 'import json
+o=[json.loads(l) for l in open("big.json")]; o=[x for x in o if "size" in x]
+a=[y for x in o for y in x["accesses"]]
+print(len(o),sum(x["size"] for x in o),sum(y["reads"] for y in a),sum(y["writes"] for y in a))'
+check "a second round changes nothing" same big.iti <(kmap convert --to iti big.iti 2>/dev/null)
+check "what was dropped is said" says '1 call lines dropped' cat big.iti.said
+check "and the types that became others" says '1 types written as the nearest' cat big.uscope.said
+check "binary says how many accesses" says "^kmemscope kmap convert: $(grep -c '^ ' big) access lines dropped" cat big.binary.said
+
+# Heat maps.
+kmap matrix -k tree/src -o heat.svg map >/dev/null
+kmap matrix -k tree/src -o heat.png map >/dev/null
+check "the SVG is XML, with the names" python3 -c 'import xml.etree.ElementTree as e
+t="".join(e.parse("heat.svg").getroot().itertext())
+assert all(n in t for n in ("fs/ext4", "mm", "[GLOBAL]", "7 accesses")), t'
+check "the PNG is one" python3 -c 'import struct
+d=open("heat.png","rb").read(); assert d[:8]==b"\x89PNG\r\n\x1a\n"; assert min(struct.unpack(">II",d[16:24]))>100'
+check "other names are refused" fails_saying 2 'ends in .png or .svg' "$KMEMSCOPE" kmap matrix -o heat.gif map
+
+# Two maps.
+sed -e '/dentry/,+1d' -e "s/,0,7,11\$/,0,9,11/" map >later
+columns=(change site objects_old objects_new reads_old reads_new)
+check "diff: what vanished and changed" prints 'vanished slub_alloc 1 0 0 0
+changed ext4_alloc 2 2 10 12' rows diff -k tree/src map later
+check "diff of a map with itself is empty" test "$(kmap diff --csv map map | wc -l)" = 1
+
+# Waste beside access.
+cat >kmem.log <<LOG
+ ls-10 [000] ..... 1.000000: kmalloc: call_site=ext4_alloc+0x4/0x20 ptr=00000000a24afd00 bytes_req=70 bytes_alloc=100 gfp_flags=GFP_KERNEL
+ ls-10 [000] ..... 1.000001: kmalloc: call_site=ext4_alloc+0x4/0x20 ptr=00000000a24afe00 bytes_req=90 bytes_alloc=100 gfp_flags=GFP_KERNEL
+LOG
+columns=(group bytes capture_allocs capture_bytes capture_waste)
+check "joined with a capture" prints 'ext4_alloc+0x4 200 2 200 40
+slub_alloc+0x6 60 0 0 0
+[GLOBAL] 16 0 0 0' rows report -k tree/src --with kmem.log map
+
+# Errors.
+check "no question" fails_saying 2 "Try 'kmemscope kmap --help'" "$KMEMSCOPE" kmap
+check "an unknown one" fails_saying 2 "no question 'rport'" "$KMEMSCOPE" kmap rport map
+check "no file" fails_saying 2 'usage: kmemscope kmap report FILE' "$KMEMSCOPE" kmap report
+check "an option of another question" fails_saying 2 "has no such option" "$KMEMSCOPE" kmap report --to json map
+check "a bad --by" fails_saying 2 "by 'colour'" "$KMEMSCOPE" kmap report --by colour map
+check "a bad --dialect" fails_saying 2 '8 to 11' "$KMEMSCOPE" kmap report --dialect 7 map
+check "a bad --to" fails_saying 2 'seed uscope iti csv json binary' "$KMEMSCOPE" kmap convert --to xml map
+check "not a map" fails_saying 3 'no line of an access map' "$KMEMSCOPE" kmap report kmem.log
+check "--strict, all well" exits_with 0 "$KMEMSCOPE" kmap report --strict map
+echo junk >>map
+check "--strict, a bad line" fails_saying 4 'not understood' "$KMEMSCOPE" kmap report --strict map
+printf 'ffffffff81000010,1,0,8,1,2,ffffffff81000020,\033[31mred\n  ffffffff81000020,1,1,1\n' >hostile
+check "escape sequences are made harmless" exits_with 1 bash -c '"$0" kmap report hostile | grep -q "$(printf "\033")"' "$KMEMSCOPE"
+done_testing

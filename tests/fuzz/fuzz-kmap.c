@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Any bytes as an access map; and, where a line "--" splits them, as a CSV pair. */
+#include "fuzz.h"
+
+#include "kmap/census.h"
+
+struct memory {
+	const uint8_t *data;
+	size_t len;
+};
+
+static int read_memory(void *ctx, void *buf, size_t len, size_t *ret_got, struct ks_diag *diag)
+{
+	struct memory *memory = ctx;
+
+	if (len > memory->len)
+		len = memory->len;
+	if (len)
+		memcpy(buf, memory->data, len);
+	memory->data += len;
+	memory->len -= len;
+	*ret_got = len;
+	return 0;
+}
+
+static void check(const struct ks_kmap_census *census)
+{
+	uint64_t objects = 0;
+	size_t i;
+
+	for (i = 0; i < census->sites.len; i++) {
+		const struct ks_kmap_stat *stat = &census->sites.items[i].stat;
+
+		objects += stat->objects;
+		FUZZ_ASSERT(stat->live_objects + stat->ended <= stat->objects);
+		FUZZ_ASSERT(stat->cold_objects <= stat->objects);
+		FUZZ_ASSERT(stat->cold_bytes <= stat->unread_bytes);
+		ks_kmap_mean_bytes(census, stat);
+	}
+	FUZZ_ASSERT(objects == census->nr_objects);
+	for (i = 0; i < census->edges.len; i++) {
+		FUZZ_ASSERT(census->edges.items[i].site < census->sites.len);
+		FUZZ_ASSERT(census->edges.items[i].code < census->codes.keys.len);
+	}
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	const uint8_t *split = memmem(data, size, "\n--\n", 4);
+	struct memory first = { data, split ? (size_t)(split - data) : size };
+	struct memory second = { split ? split + 4 : data, split ? size - first.len - 4 : 0 };
+	struct ks_kmap_source source = { read_memory, &first, "fuzz" };
+	struct ks_kmap_source accesses = { read_memory, &second, "fuzz" };
+	struct ks_kmap_census *census;
+	struct ks_kmap_reader *reader;
+	struct ks_diag diag = { 0 };
+
+	if (ks_kmap_reader_new(&source, split ? &accesses : NULL, 0, &reader, &diag)) {
+		FUZZ_ASSERT(diag.err);
+		return 0;
+	}
+	if (!ks_kmap_census_read(reader, NULL, NULL, &census, &diag)) {
+		check(census);
+		ks_kmap_census_free(census);
+	}
+	ks_kmap_reader_free(reader);
+	return 0;
+}

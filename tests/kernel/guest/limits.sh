@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# Bounds: what is dropped is counted, and the rest goes on. Loaded with bulk=0 max_mb=1 subbufs=2.
+
+reset
+put 1 $M/memorizer_enabled
+put reuse $T/run
+put 0 $M/memorizer_enabled
+cat $M/kmap >/tmp/kmap
+check "a missed free is implied by the next allocation" mzcheck kmap /tmp/kmap
+check "... and counted" test "$(stat_of frees_implied)" -ge 8
+
+reset
+sh -c "echo 3 >$M/memorizer_enabled; echo live >$T/run"
+put 1 $M/memorizer_enabled
+i=0
+while [ $i -lt 400 ] && [ "$(stat_of dropped_full)" = 0 ]; do
+	ls -lR /proc/self /sys/kernel >/dev/null 2>&1
+	i=$((i + 1))
+done
+check "beyond max_mb objects are dropped and counted" test "$(stat_of dropped_full)" -gt 0
+check "... and not one page more is taken" test "$(stat_of memory_kb)" -le 1024
+check "... with the memorizer on" is "$(mode)" 1
+put end_live $T/run
+put 0 $M/memorizer_enabled
+cat $M/kmap >/tmp/kmap
+check "... and what was known is followed to its end" mzcheck kmap /tmp/kmap
+check "no more than 64 bytes an object" test \
+	"$((($(stat_of live) + $(stat_of freed_waiting)) * 64))" -ge \
+	"$((($(stat_of memory_kb) - 192) * 1024))"
+reset
+check "memory goes back on clear" is "$(stat_of memory_kb)" 0
+
+put 1 $D/kmemtrace/enabled
+put task $T/run
+while [ "$(cat $D/kmemtrace/total_overruns)" = 0 ]; do
+	ls -lR /proc/self /sys/kernel >/dev/null 2>&1
+done
+# What comes after the drop shows the gap: make room, and log a little more.
+for f in $D/kmemtrace/cpu*; do cat $f >/tmp/$(basename $f).out; done
+put task $T/run
+ls -lR /proc/self >/dev/null 2>&1
+put 0 $D/kmemtrace/enabled
+for f in $D/kmemtrace/cpu*; do cat $f >>/tmp/$(basename $f).out; done
+check "a drop leaves a gap in the sequence" env EXPECT_OVERRUNS=1 mzcheck relay /tmp/cpu*.out
+rm -f /tmp/cpu*.out

@@ -1,0 +1,214 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# For the kernel tests on the host: kernels from a cache, modules against them, guests to run them.
+#
+# The cache is outside the tree and keyed by content, so that a kernel is built once: in
+# $KMEMSCOPE_CACHE, by default ~/.cache/kmemscope. Whoever comes second waits for the first.
+
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+tree=$(cd "$here/../.." && pwd)
+cache=${KMEMSCOPE_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/kmemscope}
+source_package=linux-source-6.12
+work=$(mktemp -d)
+qemu_options=
+trap 'rm -rf "$work"' EXIT
+
+skip_all() { # REASON
+	echo "1..1"
+	echo "ok 1 # SKIP $1"
+	exit 0
+}
+
+bail() { # REASON
+	echo "1..1"
+	echo "not ok 1 - $1"
+	[ -z "${2:-}" ] || tail -n 30 "$2" | sed 's/^/# /'
+	exit 1
+}
+
+# Runs a function that fills a directory of the cache, unless an earlier run has done so. Older
+# directories of the same kind are removed. Prints nothing; the directory is $cache/KIND-KEY.
+cached() { # KIND KEY FUNCTION ARGS...
+	local kind=$1 dir=$cache/$1-$2 function=$3 old
+	shift 3
+	mkdir -p "$cache"
+	(
+		flock 9
+		[ ! -e "$dir/.complete" ] || exit 0
+		for old in "$cache/$kind"-*; do rm -rf "$old"; done
+		mkdir -p "$dir"
+		"$function" "$dir" "$@" >"$cache/$kind.log" 2>&1 || exit 1
+		touch "$dir/.complete"
+	) 9>"$cache/$kind.lock" || bail "$kind could not be made" "$cache/$kind.log"
+}
+
+# By content, and by place: a kernel's build directory remembers where it is.
+key_of() { { cat; echo "$cache"; } | sha256sum | cut -c1-16; }
+
+# --- Kernels of our own configuration, from Debian's source package --------------------------
+
+unpack_source() { nice tar -xf "/usr/src/$source_package.tar.xz" -C "$1" --strip-components=1; }
+
+need_source() { # sets $source
+	local version
+	version=$(dpkg-query -W -f='${Version}' $source_package 2>/dev/null) ||
+		skip_all "no package $source_package"
+	source_key=$(key_of <<<"$version")
+	cached source "$source_key" unpack_source
+	source=$cache/source-$source_key
+}
+
+build_kernel() { # DIR ARCH
+	KCONFIG_ALLCONFIG="$work/config" make -C "$source" ARCH="$2" O="$1" allnoconfig &&
+		nice make -C "$source" ARCH="$2" O="$1" -j"$(nproc)"
+}
+
+need_kernel() { # ARCH; sets $kernel, a build directory
+	need_source
+	cat "$here/configs/common.config" "$here/configs/$1.config" >"$work/config"
+	local key
+	key=$({ echo "$source_key"; gcc --version; cat "$work/config"; } | key_of)
+	cached "linux-$1" "$key" build_kernel "$1"
+	kernel=$cache/linux-$1-$key
+}
+
+# --- Debian's own kernels ----------------------------------------------------------------------
+
+depends_of() { # PACKAGE PATTERN
+	apt-cache depends --no-recommends --no-suggests "$1" 2>/dev/null |
+		sed -n "s/^ *Depends: //p" | grep -E -m 1 -e "$2"
+}
+
+# Unpacked, not installed: the system stays as it is. Only one line names an absolute path.
+fetch_debian() { # DIR PACKAGE...
+	local dir=$1
+	shift
+	mkdir "$dir/debs"
+	(cd "$dir/debs" && apt-get download "$@") || return
+	for deb in "$dir"/debs/*.deb; do dpkg-deb -x "$deb" "$dir" || return; done
+	rm -r "$dir/debs"
+	sed -i "s,^include /usr/src/,include $dir/usr/src/," "$dir"/usr/src/linux-headers-*/Makefile
+	# Without it Kbuild does not look for pahole to make type information for modules.
+	rm -f "$dir"/usr/src/linux-headers-*/vmlinux
+}
+
+need_debian_kernel() { # 6.1|6.12; sets $image and $headers
+	local meta=linux-image-6.12-cloud-amd64 package release common kbuild dir
+	[ "$1" != 6.1 ] || meta=linux-image-cloud-amd64
+	[ "$(dpkg --print-architecture 2>/dev/null)" = amd64 ] || skip_all "not Debian on amd64"
+	package=$(depends_of $meta "^linux-image-$1[0-9.]*[-+]")
+	if [ -n "$package" ]; then
+		release=${package#linux-image-}
+		common=$(depends_of "linux-headers-$release" -common)
+		kbuild=$(depends_of "linux-headers-$release" ^linux-kbuild)
+		cached "debian-$1" "$(apt-cache policy "$package" | grep Candidate | key_of)" \
+			fetch_debian "$package" "linux-headers-$release" "$common" "$kbuild"
+	fi
+	dir=$(ls -d "$cache/debian-$1"-* 2>/dev/null | head -n 1)
+	[ -e "$dir/.complete" ] || skip_all "the archive has no kernel $1"
+	image=$(ls "$dir"/boot/vmlinuz-*)
+	headers=$(ls -d "$dir"/usr/src/linux-headers-*-amd64)
+}
+
+# --- Modules and guests ------------------------------------------------------------------------
+
+# To $work/build, as DKMS lays them out: the tree may be read-only, and is not ours to litter.
+copy_sources() {
+	"$tree/packaging/dkms/install.sh" test "$work"
+	mv "$work/usr/src/kmemscope-memorizer-test" "$work/build"
+	cp -r "$here/module" "$work/build"
+}
+
+# Compiles both modules.
+build_modules() { # KDIR [MAKE-ARGUMENTS...]; the .ko files are then in $work/modules
+	local kdir=$1 make
+	shift
+	mkdir -p "$work/modules"
+	copy_sources
+	make="make -C $kdir CONFIG_MEMORIZER=m $*"
+	$make M="$work/build/kernel" modules >"$work/log" 2>&1 ||
+		bail "memorizer.ko does not compile" "$work/log"
+	if grep -E 'warning: ' "$work/log" | grep -v 'compiler differs'; then
+		bail "memorizer.ko compiles with warnings" "$work/log"
+	fi
+	$make M="$work/build/module" modules >"$work/log" 2>&1 ||
+		bail "mztest.ko does not compile" "$work/log"
+	cp "$work"/build/kernel/memorizer.ko "$work"/build/module/mztest.ko "$work/modules"
+	if grep -q '^CONFIG_KUNIT=y' "$kdir/.config"; then
+		$make M="$work/build/kernel" CONFIG_MEMORIZER_KUNIT_TEST=y modules >"$work/log" 2>&1 ||
+			bail "memorizer.ko does not compile with its KUnit tests" "$work/log"
+		cp "$work/build/kernel/memorizer.ko" "$work/modules/memorizer-kunit.ko"
+	fi
+	strip --strip-debug "$work"/modules/*.ko
+}
+
+# Our own program with the libraries it needs, where $KMEMSCOPE names it.
+add_user_side() {
+	[ -n "${KMEMSCOPE:-}" ] || return 0
+	local root=$work/root file
+	mkdir -p "$root/bin"
+	cp "$KMEMSCOPE" "$root/bin/kmemscope"
+	for file in kmemtraced kmemtrace_check kmemtrace-report; do
+		ln -s kmemscope "$root/bin/$file"
+	done
+	for file in $(ldd "$KMEMSCOPE" | grep -o '/[^ ]*'); do
+		install -D "$file" "$root$file"
+	done
+}
+
+# A RAM disk with busybox, the modules, the guest's scripts and /test.sh from standard input.
+make_initramfs() { # sets $initramfs
+	local root=$work/root applet
+	mkdir -p "$root"/{bin,sbin,proc,sys,dev,tmp}
+	cp /bin/busybox "$root/bin"
+	for applet in $(/bin/busybox --list); do
+		[ "$applet" = busybox ] || ln -sf busybox "$root/bin/$applet"
+	done
+	gcc -static -O2 -Wall -Wextra -Werror -Wno-unused-parameter -o "$root/bin/mzcheck" \
+		"$here/guest/mzcheck.c" || bail "mzcheck does not compile"
+	cp "$work"/modules/*.ko "$here"/guest/*.sh "$root"
+	install -m 755 "$here/guest/init" "$root/init"
+	cat >"$root/test.sh"
+	initramfs=$work/initramfs.gz
+	(cd "$root" && find . | cpio -o -H newc --quiet | gzip -1) >"$initramfs"
+}
+
+boot_uml() { # [KERNEL-PARAMETERS...]
+	gcc -O2 -shared -fPIC -o "$work/xstate.so" "$here/uml-xstate.c" -ldl
+	LD_PRELOAD="$work/xstate.so" TMPDIR="$work" timeout 300 "$kernel/linux" mem=256M \
+		initrd="$initramfs" con=null con0=fd:0,fd:1 quiet uml "$@" </dev/null >"$work/raw" 2>&1
+}
+
+# One host thread for both processors: with one each, QEMU 7.2 now and then executes half of an
+# instruction that the guest is patching, as it does when a tracepoint is switched on.
+# Two sockets: the table that a kernel without ACPI finds its processors by lists only one in each.
+boot_qemu() { # IMAGE [KERNEL-PARAMETERS...]; more for QEMU itself in $qemu_options
+	local image=$1
+	shift
+	timeout 900 qemu-system-x86_64 -accel tcg,thread=single -cpu max -smp 2,sockets=2 -m 1024 \
+		-kernel "$image" -initrd "$initramfs" \
+		-append "console=ttyS0 panic=-1 quiet $*" \
+		-nographic -no-reboot -nodefaults -serial stdio $qemu_options </dev/null >"$work/raw" 2>&1
+}
+
+# The guest's TAP becomes ours. Two more results are the host's: that the guest came to its end, and
+# that its kernel had nothing to complain about.
+report() { # reads the console from $work/raw
+	tr -d '\r' <"$work/raw" | sed 's/^.*\(== begin\)$/\1/' >"$work/console"
+	sed -n '/^== begin$/,/^== end$/p' "$work/console" | grep -E '^(ok|not ok|#)' |
+		grep -v '^# kernel: '
+	local nr
+	nr=$(grep -cE '^(ok|not ok) ' "$work/console")
+	if grep -q '^== end$' "$work/console" && [ "$nr" -gt 0 ]; then
+		echo "ok $((nr + 1)) - the guest came to its end"
+	else
+		tail -n 60 "$work/console" | sed 's/^/# console: /'
+		echo "not ok $((nr + 1)) - the guest came to its end"
+	fi
+	if grep -E '^# kernel: |BUG:|WARNING:|Oops|KASAN:|Kernel panic' "$work/console" | head -n 60 |
+		sed 's/^\(# \)\?/# /' | grep .; then
+		echo "not ok $((nr + 2)) - no complaint from the kernel"
+	else
+		echo "ok $((nr + 2)) - no complaint from the kernel"
+	fi
+	echo "1..$((nr + 2))"
+}

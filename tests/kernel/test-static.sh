@@ -1,0 +1,35 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-only
+# What the kernel's own checkers say about the kernel side: checkpatch and sparse. Speaks TAP.
+. "$(dirname "$0")/lib.sh"
+
+need_kernel um
+echo 1..3
+
+# port-user.h stands in for kernel headers in user space. A version test is what compat.h is for.
+mapfile -t files < <(ls "$tree"/kernel/*.[ch] "$tree"/tests/kernel/module/*.c | grep -v port-user.h)
+if perl "$source/scripts/checkpatch.pl" --no-tree --terse --no-summary --max-line-length=100 --strict \
+	--ignore LINUX_VERSION_CODE,CONSTANT_COMPARISON,LINE_SPACING,OPEN_ENDED_LINE \
+	-f "${files[@]}" >"$work/checkpatch" 2>&1; then
+	echo "ok 1 - checkpatch has nothing to say"
+else
+	sed 's/^/# /' "$work/checkpatch"
+	echo "not ok 1 - checkpatch has nothing to say"
+fi
+
+copy_sources
+if make -C "$kernel" ARCH=um M="$work/build/kernel" CONFIG_MEMORIZER=m \
+	CONFIG_MEMORIZER_KUNIT_TEST=y C=2 CHECK=sparse modules >"$work/log" 2>&1 &&
+	! grep -E "$work/build/kernel/.*(warning|error):" "$work/log" >"$work/sparse"; then
+	echo "ok 2 - sparse has nothing to say"
+else
+	sed 's/^/# /' "$work/sparse"
+	echo "not ok 2 - sparse has nothing to say"
+fi
+
+others=$(grep -lE 'LINUX_VERSION_CODE|KERNEL_VERSION' "$tree"/kernel/*.[ch] | grep -v /compat.h)
+if [ -z "$others" ]; then
+	echo "ok 3 - only compat.h tests for versions"
+else
+	echo "not ok 3 - only compat.h tests for versions: $others"
+fi
