@@ -110,11 +110,12 @@ no_pages() {
 }
 check "--slab records no pages" no_pages
 limited() {
-	work &
-	local worker=$!
-	"$KMEMSCOPE" record -o max.dat --max-size 1500k --duration 20 2>max.txt || return 1
-	wait $worker
-	grep -q 'stopped at --max-size' max.txt
+	while :; do work; done &
+	local worker=$! status=0
+	"$KMEMSCOPE" record -o max.dat --max-size 1500k --duration 60 2>max.txt || status=$?
+	kill $worker
+	wait $worker 2>/dev/null
+	[ $status = 0 ] && grep -q 'stopped at --max-size' max.txt
 }
 check "--max-size" limited
 check "unwritable output" fails_saying 1 'cannot create' "$KMEMSCOPE" record -o no/such/dir.dat
