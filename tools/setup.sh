@@ -4,7 +4,8 @@ set -eu
 cd "$(dirname "$0")/.."
 
 missing=()
-while read -r name; do
+while read -r name unless command; do
+	[ -z "$unless" ] || ! command -v "$command" >/dev/null || continue
 	state=$(dpkg-query -W -f='${db:Status-Abbrev}' "$name" 2>/dev/null || true)
 	[ "${state:0:2}" = ii ] || missing+=("$name")
 done < <(sed 's/#.*//; s/[[:space:]]*$//; /^$/d' tools/packages.txt)

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Programs that tests read exports with: fetch.py PACKAGE prints the directory that it is in.
 
-The versions and checksums are those of package-lock.json. What is fetched is kept in the cache
-directory, under its checksum; npm itself is not needed. Exits with 1 and a reason where the package
-cannot be had.
+The versions and checksums are those of package-lock.json. npm fetches them, by name; what it brought
+is kept in the cache directory, under its checksum. Exits with 1 and a reason where the package cannot
+be had.
 """
 import base64
 import fcntl
@@ -13,12 +13,11 @@ import io
 import json
 import os
 import pathlib
+import subprocess
 import sys
 import tarfile
-import urllib.error
-import urllib.request
+import tempfile
 
-REGISTRY = os.environ.get("NPM_CONFIG_REGISTRY", "https://registry.npmjs.org").rstrip("/")
 LOCK = pathlib.Path(__file__).resolve().parent / "package-lock.json"
 
 
@@ -28,12 +27,13 @@ def cache_dir():
 
 
 def download(name, version, integrity):
-    url = f"{REGISTRY}/{name}/-/{name.rsplit('/', 1)[-1]}-{version}.tgz"
-    with urllib.request.urlopen(url, timeout=60) as answer:
-        data = answer.read()
+    with tempfile.TemporaryDirectory() as place:
+        subprocess.run(["npm", "pack", "--silent", f"{name}@{version}"], cwd=place, check=True,
+                       stdin=subprocess.DEVNULL, capture_output=True, timeout=300)
+        data = next(pathlib.Path(place).glob("*.tgz")).read_bytes()
     kind, _, wanted = integrity.partition("-")
     if base64.b64encode(hashlib.new(kind, data).digest()).decode() != wanted:
-        raise ValueError(f"{url} is not the file that package-lock.json names")
+        raise ValueError(f"npm's {name}@{version} is not the file that package-lock.json names")
     return data
 
 
@@ -57,7 +57,7 @@ def fetch(name):
 def main():
     try:
         print(fetch(sys.argv[1]))
-    except (OSError, ValueError, urllib.error.URLError) as problem:
+    except (OSError, ValueError, StopIteration, subprocess.SubprocessError) as problem:
         sys.exit(f"{sys.argv[1]} cannot be fetched: {problem}")
 
 
