@@ -14,6 +14,7 @@ static const char help[] =
 	"\n"
 	"Access maps: which code read and wrote which objects, and how often.\n"
 	"\n"
+	"  kmap record [-- COMMAND...]  a map of the running kernel, from its module memorizer\n"
 	"  kmap report FILE             objects by site, cache or type; the hottest\n"
 	"  kmap accesses SITE FILE      who reads and writes the objects of a site\n"
 	"  kmap touches CODE FILE       whose objects a function reads and writes\n"
@@ -35,8 +36,15 @@ static const char help[] =
 	"                       stream: FILE or tcp:HOST:PORT\n"
 	"      --spool FILE     stream: what was not acknowledged (kmap-stream.spool)\n"
 	"      --bind ADDRESS   listen: where (127.0.0.1:9999)\n"
-	"  -o, --output FILE    the heat map (.png, .svg), the converted map, or where\n"
-	"                       to put what arrives\n"
+	"  -o, --output FILE    the heat map (.png, .svg), the converted map, where to put\n"
+	"                       what arrives; record: the map (trace.kmap)\n"
+	"  -p, --pid PID        record: this process and the children it will have\n"
+	"      --mode N         record: 1 the whole system (default), 2 COMMAND and\n"
+	"                       interrupts, 3 COMMAND (default with one)\n"
+	"      --duration TIME  record: stop after 10, 1.5, 200ms, 5m, ...\n"
+	"      --text           record: lines, not binary records\n"
+	"      --live           record: also what lives at the end; implies --text\n"
+	"      --clear          record: first forget objects that have ended\n"
 	"      --json           one JSON document\n"
 	"      --csv            the first table as CSV\n"
 	"      --strict         exit 4 when lines of the map were not understood\n"
@@ -52,13 +60,21 @@ enum {
 	OPT_WITH,
 	OPT_TO,
 	OPT_SPOOL,
-	OPT_BIND
+	OPT_BIND,
+	OPT_MODE,
+	OPT_DURATION,
+	OPT_TEXT,
+	OPT_LIVE,
+	OPT_CLEAR
 };
+
+/* Numbers of operands that are none. */
+enum { ONE_OR_NONE = -1, A_COMMAND = -2 };
 
 static const struct question {
 	const char *name;
 	int (*run)(struct ks_kmap_args *args);
-	int operands; /* -1 = one or none */
+	int operands; /* or one of the numbers below */
 	const char *usage;
 	const char *options; /* that it has beside the common ones: letters of own_options */
 } questions[] = {
@@ -69,8 +85,9 @@ static const struct question {
 	{ "privilege", ks_kmap_privilege, 1, "FILE", "cdk" },
 	{ "diff", ks_kmap_diff, 2, "OLD NEW", "bdkt" },
 	{ "convert", ks_kmap_convert_command, 1, "--to FORM FILE", "cdOT" },
-	{ "stream", ks_kmap_stream, -1, "--to WHERE [FILE]", "TS" },
+	{ "stream", ks_kmap_stream, ONE_OR_NONE, "--to WHERE [FILE]", "TS" },
 	{ "listen", ks_kmap_listen, 0, "-o DIR", "OB" },
+	{ "record", ks_kmap_record, A_COMMAND, "[-- COMMAND...]", "Or" },
 };
 
 /* === Internals ============================================================================ */
@@ -94,6 +111,13 @@ static char letter_of(int opt)
 		return 'S';
 	case OPT_BIND:
 		return 'B';
+	case OPT_MODE:
+	case OPT_DURATION:
+	case OPT_TEXT:
+	case OPT_LIVE:
+	case OPT_CLEAR:
+	case 'p':
+		return 'r';
 	case 'o':
 		return 'O';
 	case 'k':
@@ -114,6 +138,44 @@ static int parse_dialect(struct ks_kmap_args *args, const char *arg)
 				    "--dialect '%s': give the number of fields, 8 to 11", arg);
 	args->fields = (unsigned int)fields;
 	return -1;
+}
+
+static int parse_mode(struct ks_kmap_args *args, const char *arg)
+{
+	if (ks_parse_u64(arg, &args->mode) || args->mode < 1 || args->mode > 3)
+		return ks_cli_error(
+			&args->cli, KS_EXIT_USAGE,
+			"--mode '%s': give 1, 2 or 3; 'kmemscope kmap --help' says what "
+			"they mean",
+			arg);
+	return -1;
+}
+
+static int parse_pid(struct ks_kmap_args *args, const char *arg)
+{
+	u64 pid;
+
+	/* The kernel takes smaller numbers for modes. */
+	if (ks_parse_u64(arg, &pid) || pid < 4 || pid > INT32_MAX)
+		return ks_cli_error(&args->cli, KS_EXIT_USAGE,
+				    "--pid '%s': give the number of a process, 4 or above", arg);
+	args->pid = (u32)pid;
+	return -1;
+}
+
+static int parse_duration(struct ks_kmap_args *args, const char *arg)
+{
+	if (ks_parse_time(arg, &args->duration_ns) || !args->duration_ns)
+		return ks_cli_error(&args->cli, KS_EXIT_USAGE,
+				    "--duration '%s': give seconds, or 200ms, 5m, 1h", arg);
+	return -1;
+}
+
+static bool fits(const struct question *question, int operands)
+{
+	if (question->operands == A_COMMAND)
+		return true;
+	return question->operands == ONE_OR_NONE ? operands <= 1 : operands == question->operands;
 }
 
 static int take_option(struct ks_kmap_args *args, const struct question *question, int opt)
@@ -151,6 +213,21 @@ static int take_option(struct ks_kmap_args *args, const struct question *questio
 	case 'o':
 		args->output = optarg;
 		return -1;
+	case 'p':
+		return parse_pid(args, optarg);
+	case OPT_MODE:
+		return parse_mode(args, optarg);
+	case OPT_DURATION:
+		return parse_duration(args, optarg);
+	case OPT_LIVE:
+		args->live = args->text = true;
+		return -1;
+	case OPT_TEXT:
+		args->text = true;
+		return -1;
+	case OPT_CLEAR:
+		args->clear = true;
+		return -1;
 	default:
 		return ks_cli_option(&args->cli, opt);
 	}
@@ -172,19 +249,28 @@ static int ask(const struct question *question, int argc, char **argv)
 		{ "spool", required_argument, NULL, OPT_SPOOL },
 		{ "bind", required_argument, NULL, OPT_BIND },
 		{ "output", required_argument, NULL, 'o' },
+		{ "pid", required_argument, NULL, 'p' },
+		{ "mode", required_argument, NULL, OPT_MODE },
+		{ "duration", required_argument, NULL, OPT_DURATION },
+		{ "text", no_argument, NULL, OPT_TEXT },
+		{ "live", no_argument, NULL, OPT_LIVE },
+		{ "clear", no_argument, NULL, OPT_CLEAR },
 		{ NULL, 0, NULL, 0 },
 	};
 	struct ks_kmap_args args = { .cli = { .command = argv[0], .help = help, .top = 20 } };
+	/* The plus sign: options behind a command are the command's. */
+	const char *letters = question->operands == A_COMMAND ? "+" KS_SHORT_COMMON "k:o:p:"
+							      : KS_SHORT_COMMON "k:o:p:";
 	int opt, code;
 
-	while ((opt = getopt_long(argc, argv, KS_SHORT_COMMON "k:o:", options, NULL)) != -1) {
+	while ((opt = getopt_long(argc, argv, letters, options, NULL)) != -1) {
 		code = take_option(&args, question, opt);
 		if (code >= 0)
 			return code;
 	}
 	args.operands = argv + optind;
 	args.nr_operands = argc - optind;
-	if (question->operands < 0 ? args.nr_operands > 1 : args.nr_operands != question->operands)
+	if (!fits(question, args.nr_operands))
 		return ks_cli_error(&args.cli, KS_EXIT_USAGE, "usage: kmemscope kmap %s %s",
 				    question->name, question->usage);
 	if (args.cli.json && args.cli.csv)

@@ -19,6 +19,11 @@ struct ks_kmap_args {
 	const char *bind;     /* --bind */
 	const char *spool;    /* --spool */
 	const char *by_name, *order_name;
+	/* of record: */
+	u64 mode; /* --mode; 0 = not given */
+	u64 duration_ns;
+	u32 pid;
+	bool text, live, clear;
 	char **operands;
 	int nr_operands;
 };
@@ -44,5 +49,6 @@ int ks_kmap_diff(struct ks_kmap_args *args);
 int ks_kmap_convert_command(struct ks_kmap_args *args);
 int ks_kmap_stream(struct ks_kmap_args *args);
 int ks_kmap_listen(struct ks_kmap_args *args);
+int ks_kmap_record(struct ks_kmap_args *args);
 
 #endif

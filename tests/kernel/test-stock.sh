@@ -14,6 +14,7 @@ insmod /memorizer.ko && insmod /mztest.ko
 rmmod memorizer
 insmod /memorizer.ko
 [ ! -e /bin/kmemtraced ] || . /kmemtrace-user.sh
+[ ! -e /bin/kmemscope ] || . /kmap-user.sh
 rmmod memorizer
 insmod /memorizer.ko bulk=0 max_mb=1 subbufs=2
 . /limits.sh

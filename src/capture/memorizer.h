@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: LGPL-2.1-only */
+/*
+ * The files of the kernel module memorizer: its mode, its statistics, and its streams, copied into a
+ * file. Nothing waits here: whoever drives it polls the stream.
+ */
+#ifndef KS_CAPTURE_MEMORIZER_H
+#define KS_CAPTURE_MEMORIZER_H
+
+#include "base/diag.h"
+#include "base/outfile.h"
+
+/* Where the module puts its files. */
+#define KS_MEMORIZER_DIR "/sys/kernel/debug/memorizer"
+
+/* Numbers of memorizer_enabled; every other is a pid. */
+enum { KS_MEMORIZER_OFF, KS_MEMORIZER_SYSTEM, KS_MEMORIZER_TASKS_AND_IRQS, KS_MEMORIZER_TASKS };
+
+struct ks_memorizer {
+	const char *dir; /* not ours */
+	int dir_fd;
+};
+
+/* What tells how far a recording can be trusted; since the module was loaded. */
+struct ks_memorizer_stats {
+	u64 dropped;	 /* objects: no room for them, or allocated in an NMI */
+	u64 marks_lost;	 /* children that could not be followed */
+	bool failed;	 /* the module has switched itself off ... */
+	char state[128]; /* ... and says why */
+};
+
+/* A stream on its way into a file. */
+struct ks_memorizer_copy {
+	const struct ks_memorizer *memorizer;
+	int fd; /* the stream, to poll */
+	struct ks_outfile out;
+	bool text;
+	char *buf;
+	u64 bytes;	 /* written */
+	u64 lines;	 /* of them, in text */
+	u64 header_size; /* in binary, once it was read */
+	u64 record_size;
+};
+
+/* -ENODEV or -EACCES, with advice, where the module or the right to use it is missing. */
+int ks_memorizer_open(struct ks_memorizer *memorizer, const char *dir, struct ks_diag *diag);
+void ks_memorizer_close(struct ks_memorizer *memorizer);
+
+int ks_memorizer_mode(const struct ks_memorizer *memorizer, u64 *ret_mode, struct ks_diag *diag);
+
+/* Modes 2 and 3 mark the calling process. -EINVAL for the pid of no living process. */
+int ks_memorizer_set_mode(const struct ks_memorizer *memorizer, u64 mode, struct ks_diag *diag);
+
+/* Puts back a mode that was read before. */
+int ks_memorizer_restore_mode(const struct ks_memorizer *memorizer, u64 mode, struct ks_diag *diag);
+
+/* Forgets objects that have ended. */
+int ks_memorizer_clear(const struct ks_memorizer *memorizer, struct ks_diag *diag);
+
+int ks_memorizer_stats(const struct ks_memorizer *memorizer, struct ks_memorizer_stats *ret_stats,
+		       struct ks_diag *diag);
+
+/* Opens the stream, and the file (mode 0600) that it goes to. */
+int ks_memorizer_copy_start(struct ks_memorizer_copy *copy, const struct ks_memorizer *memorizer,
+			    const char *path, bool text, struct ks_diag *diag);
+
+/* Copies what is there, but not for ever. *ret_more: there may be more. */
+int ks_memorizer_copy_some(struct ks_memorizer_copy *copy, bool *ret_more, struct ks_diag *diag);
+
+/* Appends the objects that kmap has, which are mostly live ones; for text. */
+int ks_memorizer_copy_live(struct ks_memorizer_copy *copy, struct ks_diag *diag);
+
+/* How many objects were written. */
+u64 ks_memorizer_copy_objects(const struct ks_memorizer_copy *copy);
+
+/* Closes both; the file stays if @keep. After start this must be called, whatever failed. */
+int ks_memorizer_copy_end(struct ks_memorizer_copy *copy, bool keep, struct ks_diag *diag);
+
+#endif
