@@ -57,6 +57,15 @@ reset
 record --mode 2 -o irq.kmap -- sh -c "echo irq >$T/run"
 check "--mode 2: interrupts, too" mzcheck bin irq.kmap
 
+reset
+mkdir small && mount -t tmpfs -o size=16k none small
+record -o small/full.kmap -- sh -c "for i in 1 2 3 4; do echo task >$T/run; done"
+check "a full disk is an error" is $? 1
+check "... that is named" grep -q 'small/full.kmap: cannot write: No space left' record.err
+check "... with the mode put back" is "$(mode)" 0
+check "... and what fits is kept" is "$(stat -c %s small/full.kmap)" 16384
+umount small
+
 # --- What was there before -----------------------------------------------------------------------
 reset
 put 1 $M/memorizer_enabled
