@@ -2,7 +2,7 @@
 /* The parts of the bounded reader that are too long to be inline. */
 #include "base/bytes.h"
 
-u64 ks_bytes_varint(struct ks_bytes *b)
+u64 ks_bytes_varint_long(struct ks_bytes *b)
 {
 	unsigned int shift;
 	u64 v = 0;

@@ -73,8 +73,15 @@ static inline u64 ks_bytes_u64(struct ks_bytes *b)
 	return ks_bytes_uint(b, 8);
 }
 
-/* LEB128; more than ten bytes is an overrun. */
-u64 ks_bytes_varint(struct ks_bytes *b);
+/* LEB128; more than ten bytes is an overrun. Most are of one byte: these stay out of the call. */
+u64 ks_bytes_varint_long(struct ks_bytes *b);
+
+static inline u64 ks_bytes_varint(struct ks_bytes *b)
+{
+	if (likely(!b->overrun && b->pos < b->len && b->data[b->pos] < 0x80))
+		return b->data[b->pos++];
+	return ks_bytes_varint_long(b);
+}
 
 /* A string with a varint length in front, in place and not terminated. */
 const char *ks_bytes_string(struct ks_bytes *b, size_t *ret_len);
