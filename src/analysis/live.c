@@ -130,16 +130,19 @@ void ks_live_deinit(struct ks_live *live)
 	ks_vec_free(&live->objs);
 }
 
-u32 ks_live_find(const struct ks_live *live, u64 ptr)
+u32 ks_live_find(const struct ks_live *live, u64 ptr, u32 *ret_bucket)
 {
 	u32 at = find_bucket(live, ptr);
 
-	return at == KS_NONE ? KS_NONE : slot_in(live, live->index[at]);
+	if (at == KS_NONE)
+		return KS_NONE;
+	*ret_bucket = at;
+	return slot_in(live, live->index[at]);
 }
 
 int ks_live_insert(struct ks_live *live, u64 ptr, u32 *ret_slot, bool *ret_reused)
 {
-	u32 slot = ks_live_find(live, ptr);
+	u32 at, slot = ks_live_find(live, ptr, &at);
 	struct ks_obj *obj;
 
 	if (slot != KS_NONE) {
@@ -172,10 +175,10 @@ int ks_live_insert(struct ks_live *live, u64 ptr, u32 *ret_slot, bool *ret_reuse
 	return 0;
 }
 
-void ks_live_remove(struct ks_live *live, u32 slot)
+void ks_live_remove(struct ks_live *live, u32 slot, u32 bucket)
 {
 	struct ks_obj *obj = &live->objs.items[slot];
-	u32 at = find_bucket(live, obj->ptr);
+	u32 at = bucket;
 
 	/* In front of an empty bucket nobody probes on: no tombstone is needed, nor those before. */
 	if (live->index[next_bucket(live, at)] == EMPTY) {

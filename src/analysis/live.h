@@ -55,8 +55,8 @@ struct ks_live {
 int ks_live_init(struct ks_live *live);
 void ks_live_deinit(struct ks_live *live);
 
-/* The slot of the object at @ptr, or KS_NONE. */
-u32 ks_live_find(const struct ks_live *live, u64 ptr);
+/* The slot of the object at @ptr, or KS_NONE; *ret_bucket is where the index has it. */
+u32 ks_live_find(const struct ks_live *live, u64 ptr, u32 *ret_bucket);
 
 /*
  * The slot for a new object at @ptr. *ret_reused says that the slot still holds an object that was
@@ -64,8 +64,8 @@ u32 ks_live_find(const struct ks_live *live, u64 ptr);
  */
 int ks_live_insert(struct ks_live *live, u64 ptr, u32 *ret_slot, bool *ret_reused);
 
-/* Ends the object in the slot. */
-void ks_live_remove(struct ks_live *live, u32 slot);
+/* Ends the object in the slot. @bucket is from ks_live_find(), with no insertion since. */
+void ks_live_remove(struct ks_live *live, u32 slot, u32 bucket);
 
 /* Brings the bucket of an address into the cache ahead of its use. */
 void ks_live_prefetch(const struct ks_live *live, u64 ptr);

@@ -9,7 +9,7 @@
 /* === Data ================================================================================= */
 
 enum {
-	RECENT_BITS = 16,
+	RECENT_BITS = 14,
 	MAX_MISUSE_PAIRS = 1024, /* per kind */
 	/* kmalloc(0) returns ZERO_SIZE_PTR, 16: freeing it is as void as freeing NULL. */
 	ZERO_SIZE_PTR = 16,
@@ -19,9 +19,8 @@ enum {
 struct ks_recent {
 	struct {
 		u64 ptr;
-		u32 alloc_site, free_site;
+		u32 alloc_site;
 		u32 lost_windows; /* at the time of the free, plus one; 0 = empty */
-		u32 unused;
 	} items[1 << RECENT_BITS];
 };
 
@@ -33,14 +32,12 @@ static u32 recent_at(u64 ptr)
 	return (u32)(ptr * 0x9e3779b97f4a7c15ull >> (64 - RECENT_BITS));
 }
 
-static void remember_free(struct ks_matcher *m, struct ks_recent *recent, u64 ptr, u32 alloc_site,
-			  u32 free_site)
+static void remember_free(struct ks_matcher *m, struct ks_recent *recent, u64 ptr, u32 alloc_site)
 {
 	u32 at = recent_at(ptr);
 
 	recent->items[at].ptr = ptr;
 	recent->items[at].alloc_site = alloc_site;
-	recent->items[at].free_site = free_site;
 	recent->items[at].lost_windows = m->lost_windows + 1;
 }
 
@@ -114,7 +111,7 @@ static int match_stray_free(struct ks_matcher *m, const struct ks_event *ev, str
 	}
 	match->op = KS_OP_FREE_BEFORE;
 	m->quality[KS_Q_FREES_BEFORE]++;
-	remember_free(m, recent, ev->ptr, KS_NONE, ev->site);
+	remember_free(m, recent, ev->ptr, KS_NONE);
 	return 0;
 }
 
@@ -131,7 +128,7 @@ static int match_free(struct ks_matcher *m, const struct ks_event *ev, struct ks
 		m->quality[KS_Q_NULL_FREES]++;
 		return 0;
 	}
-	match->slot = ks_live_find(&m->live[match->level], ev->ptr);
+	match->slot = ks_live_find(&m->live[match->level], ev->ptr, &m->found_at);
 	if (match->slot == KS_NONE)
 		return match_stray_free(m, ev, match);
 	match->op = KS_OP_FREE;
@@ -235,7 +232,7 @@ void ks_matcher_commit(struct ks_matcher *m, const struct ks_event *ev,
 		obj->counted = counted;
 	} else if (match->op == KS_OP_FREE) {
 		obj = &live->objs.items[match->slot];
-		remember_free(m, m->recent[match->level], ev->ptr, obj->site, ev->site);
-		ks_live_remove(live, match->slot);
+		remember_free(m, m->recent[match->level], ev->ptr, obj->site);
+		ks_live_remove(live, match->slot, m->found_at);
 	}
 }

@@ -33,6 +33,7 @@ struct ks_matcher {
 	u64 events[KS_KINDS];
 	u64 first_ts, last_ts;
 	bool any_ts;
+	u32 found_at;	  /* bucket of the object that the last step found */
 	u32 lost_windows; /* so far: what was freed before the last one proves nothing */
 	struct ks_misuses misuses[KS_QUALITIES];
 };

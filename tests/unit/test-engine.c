@@ -533,7 +533,7 @@ static void test_live_table(void **state)
 	enum { N = 200000 };
 	static u32 slot_of[N]; /* slot + 1; 0 = not there */
 	struct ks_live live;
-	u32 i, slot, count = 0;
+	u32 i, at, slot, count = 0;
 	bool reused;
 
 	(void)state;
@@ -544,8 +544,8 @@ static void test_live_table(void **state)
 		u64 ptr = 0xffff888000000000ull + n * 8ull;
 
 		if (slot_of[n] && (i > 2 * N || rnd(3) == 0)) {
-			assert_int_equal(ks_live_find(&live, ptr), slot_of[n] - 1);
-			ks_live_remove(&live, slot_of[n] - 1);
+			assert_int_equal(ks_live_find(&live, ptr, &at), slot_of[n] - 1);
+			ks_live_remove(&live, slot_of[n] - 1, at);
 			slot_of[n] = 0;
 			count--;
 		} else {
@@ -559,7 +559,7 @@ static void test_live_table(void **state)
 		assert_int_equal(live.count, count);
 	}
 	for (i = 0; i < N; i++)
-		assert_int_equal(ks_live_find(&live, 0xffff888000000000ull + i * 8ull),
+		assert_int_equal(ks_live_find(&live, 0xffff888000000000ull + i * 8ull, &at),
 				 slot_of[i] ? slot_of[i] - 1 : KS_NONE);
 	ks_live_deinit(&live);
 }
