@@ -22,7 +22,7 @@
 /* === Data ================================================================================= */
 
 enum {
-	CHUNK_SIZE = 256 * 1024,
+	CHUNK_SIZE = 512 * 1024,
 	MAX_WORKERS = 8,
 	MAX_CHUNKS = 2 * MAX_WORKERS + 2,
 	SAMPLE_MAX = 400, /* bytes kept of a line that was not understood */

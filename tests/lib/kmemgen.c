@@ -84,10 +84,12 @@ static void *grow(void *p, size_t *cap, size_t need, size_t size)
 static void header(const char *event)
 {
 	static const char *const comms[] = { "bash", "kworker/0:1", "ls", "a b-c (d)", "<idle>" };
-	uint32_t task = below(5);
+	static uint32_t task;
 	unsigned long long s = now_us / 1000000, us = now_us % 1000000;
 
 	now_us += below(3);
+	if (!below(20)) /* lines come in runs of one task, as on a real machine */
+		task = below(5);
 	if (opt.era == 0)
 		printf("%16s-%-5u [%03u] %5llu.%06llu: %s: ", comms[task], task * 977, task & 1, s,
 		       us, event);
