@@ -40,6 +40,7 @@ static struct ks_group_key key_of_event(const struct ks_event *ev)
 		.pid = ev->pid,
 		.cpu = ev->cpu,
 		.node = ev->node,
+		.stack = ev->stack,
 		.bytes_alloc = ev->bytes_alloc,
 	};
 }
