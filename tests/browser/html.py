@@ -257,6 +257,25 @@ class Tests:
         problems = [label for label in labels if "alloc_inode" not in label]
         self.check("search leaves what matches", problems or ([] if labels else ["nothing left"]))
 
+    def test_detail(self, capture, page):
+        """The detail of a site against filters of the report: processes, pids, CPUs, sizes."""
+        self.open(page, "#sites?site=0")
+        site = self.browser.run("document.querySelector('#panel h2').textContent")
+        shown = self.browser.run("""Object.fromEntries([...document.querySelectorAll("#panel h3")].map(h3 => [h3.textContent,
+            h3.nextElementSibling?.querySelectorAll ? [...h3.nextElementSibling.querySelectorAll("tbody tr")].map(tr =>
+                [...tr.querySelectorAll("td")].map(td => td.dataset.value ?? td.textContent)) : []]))""")
+        problems = []
+        for by, title in (("comm", "process"), ("pid", "pid"), ("cpu", "CPU"), ("size", "size")):
+            rows = self.json("report", "--by", by, "--site", site, capture)["rows"]
+            want = {str(row[by]): (row["allocs"], row["total_bytes"]) for row in rows if row["allocs"]}
+            got = {cells[0].split(" ")[0] if by == "pid" else cells[0]: (int(cells[1]), int(cells[2]))
+                   for cells in shown.get("By " + title, [])}
+            problems += [f"{title} {name}: {numbers}, not {want.get(name)}" for name, numbers in got.items()
+                         if numbers != want.get(name)]
+            if len(got) != min(8, len(want)):
+                problems.append(f"{len(got)} rows by {title}, of {len(want)}")
+        self.check(f"{capture.name}: the detail of a site has the numbers of report --json", problems + self.trouble())
+
     def test_flame(self, page):
         run = self.browser.run
         self.open(page, "#flame")
@@ -320,6 +339,7 @@ class Tests:
             self.test_groups(capture, its_page)
             self.test_leaks(capture, its_page)
             self.test_frag(capture, its_page)
+            self.test_detail(capture, its_page)
         self.test_range(made, page)
         self.test_state(sample)
         self.test_flame(sample)
