@@ -7,11 +7,6 @@
 
 #include "trace/text-scan.h"
 
-/* === Data ================================================================================= */
-
-/* Events of other CPUs may come between an event and its stack, but not many. */
-enum { LOOK_BACK = 256 };
-
 /* === Internals ============================================================================ */
 
 /* The text of a frame: " => kobject_set_name_vargs", maybe with offset and module. */
@@ -44,17 +39,22 @@ static bool skips(const struct ks_stack_reader *reader, const char *func, size_t
 	return reader->filter->skip(reader->filter->ctx, func, len);
 }
 
-/* The last event of the same CPU and task, if its site is one to pass over. */
-static u32 find_event(const struct ks_stack_reader *reader, const struct ks_names *names,
+/*
+ * The last event of the same CPU and task that had no stack yet, if its site is one to pass over. An
+ * interrupt may put its own event and stack in between: a second stack is of the event before.
+ */
+static u32 find_event(struct ks_stack_reader *reader, const struct ks_names *names,
 		      const struct ks_event *header, const struct ks_event *events, size_t len)
 {
-	size_t i, first = len > LOOK_BACK ? len - LOOK_BACK : 0;
+	size_t i, first = len > KS_STACK_LOOK_BACK ? len - KS_STACK_LOOK_BACK : 0;
 
 	for (i = len; i-- > first;) {
+		u32 *owner = &reader->owners[i % KS_STACK_LOOK_BACK];
 		const char *func;
 
-		if (events[i].cpu != header->cpu || events[i].pid != header->pid)
+		if (events[i].cpu != header->cpu || events[i].pid != header->pid || *owner == i)
 			continue;
+		*owner = (u32)i;
 		func = ks_sites_get(&names->sites, events[i].site)->func;
 		return *func && skips(reader, func, strlen(func)) ? (u32)i : KS_NONE;
 	}
@@ -75,6 +75,7 @@ static bool is_stack_line(const char *line, const char *end)
 void ks_stack_reader_init(struct ks_stack_reader *reader, const struct ks_frame_filter *filter)
 {
 	*reader = (struct ks_stack_reader){ .filter = filter, .event = KS_NONE };
+	memset(reader->owners, 0xff, sizeof(reader->owners)); /* KS_NONE */
 }
 
 int ks_stack_line(struct ks_stack_reader *reader, struct ks_line_parser *parser, const char *line,

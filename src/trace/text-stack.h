@@ -9,8 +9,12 @@
 #include "trace/reader.h"
 #include "trace/text-line.h"
 
+/* Events of other CPUs, or of an interrupt, may come between an event and its stack: so many. */
+enum { KS_STACK_LOOK_BACK = 256 };
+
 struct ks_stack_reader {
 	const struct ks_frame_filter *filter;
+	u32 owners[KS_STACK_LOOK_BACK]; /* events in the chunk that had their stack, by number */
 	u32 event;	  /* in the chunk: the one whose stack is being read; KS_NONE = none */
 	bool passed_site; /* the frame of its own site was seen: callers follow */
 };
