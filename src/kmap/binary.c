@@ -97,6 +97,10 @@ static u32 parse_record(const struct ks_kmap_binary *binary, const char *at,
 		.cache =
 			name_of(at + offsetof(struct memorizer_record, cache), MEMORIZER_CACHE_LEN),
 		.new_type = { "", 0 },
+		.gfp = FIELD(gfp),
+		.tgid = FIELD(tgid),
+		.cpu = FIELD(cpu),
+		.context = context_of(FIELD(context)),
 	};
 	object->type_name = ks_kmap_type_slice(object->type);
 	if (flags & (MEMORIZER_FREED | MEMORIZER_IMPLIED)) {
@@ -198,6 +202,19 @@ static int read_accesses(struct ks_kmap_binary *binary, struct ks_window *window
 	return err;
 }
 
+static void note_header(struct ks_kmap_info *info, const struct ks_kmap_info *found)
+{
+	if (!info->anchor_name[0]) {
+		info->anchor = found->anchor;
+		memcpy(info->anchor_name, found->anchor_name, sizeof(info->anchor_name));
+	}
+	if (!info->tick_ns) {
+		info->tick_ns = found->tick_ns;
+		info->base_ns = found->base_ns;
+		info->base_jiffies = found->base_jiffies;
+	}
+}
+
 /* === Public =============================================================================== */
 
 void ks_kmap_binary_deinit(struct ks_kmap_binary *binary)
@@ -218,6 +235,7 @@ int ks_kmap_binary_start(struct ks_kmap_binary *binary, struct ks_window *window
 	const char *name = window->source->name;
 	u64 offset = window->offset + window->pos;
 	u16 version, header_size;
+	struct ks_kmap_info found = { 0 };
 	struct ks_bytes bytes;
 	const char *anchor_name;
 	size_t record_size, access_size;
@@ -228,8 +246,10 @@ int ks_kmap_binary_start(struct ks_kmap_binary *binary, struct ks_window *window
 	version = ks_bytes_u16(&bytes);
 	header_size = ks_bytes_u16(&bytes);
 	record_size = ks_bytes_u32(&bytes);
-	ks_bytes_take(&bytes, offsetof(struct memorizer_header, anchor) - bytes.pos);
-	info->anchor = ks_bytes_u64(&bytes);
+	found.tick_ns = ks_bytes_u32(&bytes);
+	found.base_ns = ks_bytes_u64(&bytes);
+	found.base_jiffies = ks_bytes_u64(&bytes);
+	found.anchor = ks_bytes_u64(&bytes);
 	anchor_name = ks_bytes_take(&bytes, sizeof(((struct memorizer_header *)0)->anchor_name));
 	access_size = ks_bytes_u32(&bytes);
 	if (bytes.overrun)
@@ -251,16 +271,17 @@ int ks_kmap_binary_start(struct ks_kmap_binary *binary, struct ks_window *window
 	binary->record_size = record_size;
 	binary->access_size = access_size;
 	binary->big_endian = bytes.big_endian;
-	memcpy(info->anchor_name, anchor_name, sizeof(((struct memorizer_header *)0)->anchor_name));
+	memcpy(found.anchor_name, anchor_name, sizeof(((struct memorizer_header *)0)->anchor_name));
+	note_header(info, &found);
 	window->pos += header_size;
 	return 0;
 }
 
 int ks_kmap_binary_next(struct ks_kmap_binary *binary, struct ks_window *window,
-			struct ks_kmap_quality *quality, enum ks_kmap_item *ret_item,
-			struct ks_kmap_object *ret_object, struct ks_diag *diag)
+			struct ks_kmap_info *info, struct ks_kmap_quality *quality,
+			enum ks_kmap_item *ret_item, struct ks_kmap_object *ret_object,
+			struct ks_diag *diag)
 {
-	struct ks_kmap_info again = { 0 };
 	bool big_endian;
 	u32 accesses;
 	int err;
@@ -272,7 +293,7 @@ int ks_kmap_binary_next(struct ks_kmap_binary *binary, struct ks_window *window,
 	}
 	/* Each open of the kernel's file begins with a header; streams may be put end to end. */
 	while (is_header(window->buf + window->pos, window->len - window->pos, &big_endian)) {
-		err = ks_kmap_binary_start(binary, window, &again, diag);
+		err = ks_kmap_binary_start(binary, window, info, diag);
 		if (!err && window->len - window->pos < binary->record_size)
 			err = ks_window_fill(window, diag);
 		if (err)
