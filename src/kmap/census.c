@@ -188,15 +188,20 @@ static void add_uses(struct ks_kmap_stat *stat, const struct uses *uses,
 	bool read = uses->reads > 0, written = uses->writes > 0, has_bytes = object->has_bytes;
 	u64 size = object->size, moved = ks_add_sat(uses->bytes_read, uses->bytes_written);
 
+	if (!read && !written) {
+		stat->cold_objects++;
+		stat->cold_bytes = ks_add_sat(stat->cold_bytes, size);
+		stat->unread_bytes = ks_add_sat(stat->unread_bytes, size);
+		stat->unwritten_bytes = ks_add_sat(stat->unwritten_bytes, size);
+		return;
+	}
 	stat->reads = ks_add_sat(stat->reads, uses->reads);
 	stat->writes = ks_add_sat(stat->writes, uses->writes);
 	stat->bytes_read = ks_add_sat(stat->bytes_read, uses->bytes_read);
 	stat->bytes_written = ks_add_sat(stat->bytes_written, uses->bytes_written);
 	stat->foreign = ks_add_sat(stat->foreign, uses->foreign);
 	stat->irq = ks_add_sat(stat->irq, uses->irq);
-	stat->cold_objects += !read && !written;
-	stat->cold_bytes =
-		ks_add_sat(stat->cold_bytes, beyond(size, read || written, has_bytes, moved));
+	stat->cold_bytes = ks_add_sat(stat->cold_bytes, beyond(size, true, has_bytes, moved));
 	stat->unread_bytes =
 		ks_add_sat(stat->unread_bytes, beyond(size, read, has_bytes, uses->bytes_read));
 	stat->unwritten_bytes = ks_add_sat(stat->unwritten_bytes,

@@ -161,9 +161,10 @@ static void note_anchor(struct ks_kmap_info *info, const struct ks_kmap_object *
 	info->anchor = object->addr;
 }
 
-static int next_text(struct ks_kmap_reader *reader, enum ks_kmap_item *ret_item,
-		     struct ks_kmap_object *ret_object, struct ks_kmap_call *ret_call,
-		     struct ks_diag *diag)
+static __attribute__((noinline)) int next_text(struct ks_kmap_reader *reader,
+					       enum ks_kmap_item *ret_item,
+					       struct ks_kmap_object *ret_object,
+					       struct ks_kmap_call *ret_call, struct ks_diag *diag)
 {
 	enum ks_kmap_line class;
 	const char *line;
