@@ -121,29 +121,25 @@ static int facts_of_trace(const char *path, const struct ks_engine *engine,
 			  const struct ks_trace_info *info, struct ks_facts *ret_facts,
 			  struct ks_diag *diag)
 {
-	if (ks_db_is_db(path))
+	if (path && ks_db_is_db(path))
 		return facts_of_db(path, ret_facts, diag);
 	return ks_facts_init(ret_facts, &engine->matcher, info)
 		       ? ks_diag_nomem(diag, "gathering results")
 		       : 0;
 }
 
-static int analyze_trace(const char *path, const char *db_path, const struct ks_analysis_opts *opts,
-			 struct ks_model **ret_model, struct ks_diag *diag)
+/* @path is where the trace is from; NULL = from no file. */
+static int run_trace(struct ks_trace *trace, const char *path, const char *db_path,
+		     const struct ks_analysis_opts *opts, struct ks_model **ret_model,
+		     struct ks_diag *diag)
 {
 	struct ks_db_writer *writer = NULL;
-	struct ks_trace *trace = NULL;
 	struct ks_facts facts = { 0 };
-	struct ks_frame_filter filter = { skip_frame, opts->helpers };
 	struct ks_engine engine;
-	int err = ks_trace_open_blaming(path, opts->skip_helpers ? &filter : NULL, &trace, diag);
+	int err = 0;
 
-	if (err)
-		return err;
-	if (ks_engine_init(&engine, opts, &trace->names)) {
-		ks_trace_close(trace);
+	if (ks_engine_init(&engine, opts, &trace->names))
 		return ks_diag_nomem(diag, "starting the engine");
-	}
 	if (db_path)
 		err = ks_db_writer_new(db_path, &writer, diag);
 	engine.writer = writer;
@@ -162,6 +158,19 @@ static int analyze_trace(const char *path, const char *db_path, const struct ks_
 	ks_db_writer_free(writer);
 	ks_facts_deinit(&facts);
 	ks_engine_deinit(&engine);
+	return err;
+}
+
+static int analyze_trace(const char *path, const char *db_path, const struct ks_analysis_opts *opts,
+			 struct ks_model **ret_model, struct ks_diag *diag)
+{
+	struct ks_frame_filter filter = { skip_frame, opts->helpers };
+	struct ks_trace *trace;
+	int err = ks_trace_open_blaming(path, opts->skip_helpers ? &filter : NULL, &trace, diag);
+
+	if (err)
+		return err;
+	err = run_trace(trace, path, db_path, opts, ret_model, diag);
 	ks_trace_close(trace);
 	return err;
 }
@@ -230,4 +239,11 @@ int ks_import(const char *path, const char *db_path, const struct ks_analysis_op
 	whole.by = KS_BY_SITE;
 	whole.filter = (struct ks_filter){ 0 };
 	return analyze_trace(path, db_path, &whole, ret_model, diag);
+}
+
+int ks_import_trace(struct ks_trace *trace, const char *db_path,
+		    const struct ks_analysis_opts *opts, struct ks_model **ret_model,
+		    struct ks_diag *diag)
+{
+	return run_trace(trace, NULL, db_path, opts, ret_model, diag);
 }

@@ -45,4 +45,10 @@ int ks_analyze_leaks(const char *path, const struct ks_analysis_opts *opts, u64 
 int ks_import(const char *path, const char *db_path, const struct ks_analysis_opts *opts,
 	      struct ks_model **ret_model, struct ks_diag *diag);
 
+/* The same for a trace that was opened, or made; opts are by site, without a filter. */
+struct ks_trace;
+int ks_import_trace(struct ks_trace *trace, const char *db_path,
+		    const struct ks_analysis_opts *opts, struct ks_model **ret_model,
+		    struct ks_diag *diag);
+
 #endif
