@@ -19,8 +19,8 @@
 #define CHAIN_LIMIT 65536
 
 /*
- * How often an insertion takes pages, which it does without the lock: meanwhile others may use up what
- * is there, or mz_index_shrink() give it back.
+ * How often an insertion takes pages, which it does without the lock: meanwhile others may use up
+ * what is there, or mz_index_shrink() give it back.
  */
 #define TRIES 16
 
@@ -281,8 +281,8 @@ static bool has_idle_buckets(const struct mz_shard *shard)
 }
 
 /*
- * The reverse of grow(): empties the last bucket into the one it was split from. What memory that frees
- * becomes spare.
+ * The reverse of grow(): empties the last bucket into the one it was split from. What memory that
+ * frees becomes spare.
  */
 static void remove_bucket(struct mz_shard *shard)
 {
