@@ -269,8 +269,8 @@ static bool decode_page(struct ks_rawdec *dec, const struct ks_rawlayout *l, con
 	return true;
 }
 
-static inline __attribute__((always_inline)) enum ks_raw_class
-decode(struct ks_rawdec *dec, const u8 *data, size_t len, bool big_endian, struct ks_event *ev)
+ks_inline enum ks_raw_class decode(struct ks_rawdec *dec, const u8 *data, size_t len,
+				   bool big_endian, struct ks_event *ev)
 {
 	const struct ks_rawlayout *l;
 	u16 id;
