@@ -166,8 +166,11 @@ static int analyze_trace(const char *path, const char *db_path, const struct ks_
 {
 	struct ks_frame_filter filter = { skip_frame, opts->helpers };
 	struct ks_trace *trace;
-	int err = ks_trace_open_blaming(path, opts->skip_helpers ? &filter : NULL, &trace, diag);
+	int err;
 
+	if (opts->trace)
+		return run_trace(opts->trace, NULL, db_path, opts, ret_model, diag);
+	err = ks_trace_open_blaming(path, opts->skip_helpers ? &filter : NULL, &trace, diag);
 	if (err)
 		return err;
 	err = run_trace(trace, path, db_path, opts, ret_model, diag);
@@ -223,7 +226,7 @@ int ks_analyze(const char *path, const struct ks_analysis_opts *opts, struct ks_
 	       struct ks_diag *diag)
 {
 	/* An observer wants to see the events, which a DB gives too, if more slowly. */
-	if (ks_db_is_db(path) && !opts->observer)
+	if (!opts->trace && !opts->observer && ks_db_is_db(path))
 		return analyze_db(path, opts, ret_model, diag);
 	return analyze_trace(path, NULL, opts, ret_model, diag);
 }
@@ -233,17 +236,10 @@ int ks_import(const char *path, const char *db_path, const struct ks_analysis_op
 {
 	struct ks_analysis_opts whole = *opts;
 
-	if (ks_db_is_db(path))
+	if (!opts->trace && ks_db_is_db(path))
 		return ks_diag_set(diag, -EINVAL, "%s: is a DB already; copy the file instead",
 				   path);
 	whole.by = KS_BY_SITE;
 	whole.filter = (struct ks_filter){ 0 };
 	return analyze_trace(path, db_path, &whole, ret_model, diag);
-}
-
-int ks_import_trace(struct ks_trace *trace, const char *db_path,
-		    const struct ks_analysis_opts *opts, struct ks_model **ret_model,
-		    struct ks_diag *diag)
-{
-	return run_trace(trace, NULL, db_path, opts, ret_model, diag);
 }

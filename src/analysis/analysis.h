@@ -10,6 +10,7 @@
 #include "sym/sym.h"
 
 struct ks_observer;
+struct ks_trace;
 
 struct ks_analysis_opts {
 	enum ks_by by;
@@ -24,6 +25,7 @@ struct ks_analysis_opts {
 	/* Called now and then with how far along it is; total 0 = not known. Not 0: stop, -EINTR. */
 	int (*progress)(void *ctx, u64 done, u64 total);
 	void *progress_ctx;
+	struct ks_trace *trace; /* made by the caller, who closes it: asked in place of the path */
 };
 
 /* Reads the capture, or asks the DB, at @path. */
@@ -44,11 +46,5 @@ int ks_analyze_leaks(const char *path, const struct ks_analysis_opts *opts, u64 
 /* Reads the capture and writes all of it into a DB. The model is by site, without a filter. */
 int ks_import(const char *path, const char *db_path, const struct ks_analysis_opts *opts,
 	      struct ks_model **ret_model, struct ks_diag *diag);
-
-/* The same for a trace that was opened, or made; opts are by site, without a filter. */
-struct ks_trace;
-int ks_import_trace(struct ks_trace *trace, const char *db_path,
-		    const struct ks_analysis_opts *opts, struct ks_model **ret_model,
-		    struct ks_diag *diag);
 
 #endif

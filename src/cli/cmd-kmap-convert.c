@@ -195,9 +195,11 @@ static int write_db(struct ks_kmap_args *args, struct ks_kmap_file *file)
 	if (code)
 		return code;
 	ks_cli_progress_start(&output.progress, "converting");
-	err = ks_kmap_trace_new(file->reader, opts.resolver, show, &output, &traced, &trace, &diag);
+	err = ks_kmap_trace_new(file->reader, opts.resolver, NULL, show, &output, &traced, &trace,
+				&diag);
+	opts.trace = trace;
 	if (!err)
-		err = ks_import_trace(trace, args->output, &opts, &model, &diag);
+		err = ks_import(NULL, args->output, &opts, &model, &diag);
 	ks_cli_progress_end(&output.progress);
 	if (!err)
 		say_what_was_not_traced(args, &traced, ks_kmap_reader_quality(file->reader));

@@ -152,7 +152,8 @@ static int add_object(struct kmap_trace *trace, const struct ks_kmap_object *obj
 }
 
 static int read_objects(struct kmap_trace *trace, struct ks_kmap_reader *reader,
-			int (*progress)(void *ctx), void *ctx, struct ks_diag *diag)
+			struct ks_kmap_census *census, int (*progress)(void *ctx), void *ctx,
+			struct ks_diag *diag)
 {
 	enum ks_kmap_item item = KS_KMAP_OBJECT;
 	struct ks_kmap_object object;
@@ -164,10 +165,14 @@ static int read_objects(struct kmap_trace *trace, struct ks_kmap_reader *reader,
 		err = ks_kmap_next(reader, &item, &object, &call, diag);
 		if (!err && item == KS_KMAP_OBJECT && add_object(trace, &object))
 			err = ks_diag_nomem(diag, "converting an access map");
+		if (!err && census)
+			err = ks_kmap_census_take(census, item, &object, &call, diag);
 		trace->traced.calls += !err && item == KS_KMAP_CALL;
 		if (!err && !(++items & 0xffff) && progress(ctx))
 			err = ks_diag_set(diag, -EINTR, "interrupted");
 	}
+	if (!err && census)
+		ks_kmap_census_finish(census, reader);
 	return err;
 }
 
@@ -359,8 +364,9 @@ static void trace_close(struct ks_trace *base)
 /* === Public =============================================================================== */
 
 int ks_kmap_trace_new(struct ks_kmap_reader *reader, struct ks_resolver *resolver,
-		      int (*progress)(void *ctx), void *ctx, struct ks_kmap_traced *ret_traced,
-		      struct ks_trace **ret_trace, struct ks_diag *diag)
+		      struct ks_kmap_census *census, int (*progress)(void *ctx), void *ctx,
+		      struct ks_kmap_traced *ret_traced, struct ks_trace **ret_trace,
+		      struct ks_diag *diag)
 {
 	static const struct ks_trace_ops ops = { trace_next, trace_close, trace_progress };
 	const struct ks_kmap_info *info = ks_kmap_reader_info(reader);
@@ -375,7 +381,7 @@ int ks_kmap_trace_new(struct ks_kmap_reader *reader, struct ks_resolver *resolve
 	if (ks_map64_init(&trace->ips) || ks_map64_init(&trace->gfps))
 		err = ks_diag_nomem(diag, "converting an access map");
 	if (!err)
-		err = read_objects(trace, reader, progress, ctx, diag);
+		err = read_objects(trace, reader, census, progress, ctx, diag);
 	if (!err)
 		err = name_sites(trace, resolver, info, diag);
 	if (!err && sort(trace))

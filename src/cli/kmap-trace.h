@@ -6,7 +6,7 @@
 #ifndef KS_CLI_KMAP_TRACE_H
 #define KS_CLI_KMAP_TRACE_H
 
-#include "kmap/reader.h"
+#include "kmap/census.h"
 #include "sym/sym.h"
 #include "trace/reader.h"
 
@@ -21,11 +21,12 @@ struct ks_kmap_traced {
 };
 
 /*
- * Reads all of the map, and holds its objects: they are to be sorted. @resolver, which may be NULL,
- * names the sites; @progress as in the census.
+ * Reads all of the map, and holds its objects: they are to be sorted. @resolver names the sites,
+ * @census adds the map up on the way; both may be NULL. @progress as in the census.
  */
 int ks_kmap_trace_new(struct ks_kmap_reader *reader, struct ks_resolver *resolver,
-		      int (*progress)(void *ctx), void *ctx, struct ks_kmap_traced *ret_traced,
-		      struct ks_trace **ret_trace, struct ks_diag *diag);
+		      struct ks_kmap_census *census, int (*progress)(void *ctx), void *ctx,
+		      struct ks_kmap_traced *ret_traced, struct ks_trace **ret_trace,
+		      struct ks_diag *diag);
 
 #endif

@@ -314,6 +314,22 @@ static int add_object(struct ks_kmap_census *census, const struct ks_kmap_object
 							 : 0;
 }
 
+static int add_call(struct ks_kmap_census *census, const struct ks_kmap_call *call)
+{
+	u32 from = ks_map64_add(&census->codes, call->from);
+	u32 to = ks_map64_add(&census->codes, call->to);
+	struct ks_kmap_calls *calls = NULL;
+
+	if (from != KS_NONE && to != KS_NONE)
+		calls = find_or_push(&census->call_index, &census->calls, (u64)from << 32 | to);
+	if (!calls)
+		return -ENOMEM;
+	calls->from = from;
+	calls->to = to;
+	calls->count = ks_add_sat(calls->count, call->count);
+	return 0;
+}
+
 static int init_tables(struct ks_kmap_census *census)
 {
 	u32 type;
@@ -365,27 +381,23 @@ void ks_kmap_census_free(struct ks_kmap_census *census)
 	free(census);
 }
 
-int ks_kmap_census_add(struct ks_kmap_census *census, const struct ks_kmap_object *object,
-		       struct ks_diag *diag)
+int ks_kmap_census_take(struct ks_kmap_census *census, enum ks_kmap_item item,
+			const struct ks_kmap_object *object, const struct ks_kmap_call *call,
+			struct ks_diag *diag)
 {
-	return add_object(census, object) ? ks_diag_nomem(diag, "adding up an access map") : 0;
+	int err = 0;
+
+	if (likely(item == KS_KMAP_OBJECT))
+		err = add_object(census, object);
+	else if (item == KS_KMAP_CALL)
+		err = add_call(census, call);
+	return err ? ks_diag_nomem(diag, "adding up an access map") : 0;
 }
 
-int ks_kmap_census_add_call(struct ks_kmap_census *census, const struct ks_kmap_call *call,
-			    struct ks_diag *diag)
+void ks_kmap_census_finish(struct ks_kmap_census *census, const struct ks_kmap_reader *reader)
 {
-	u32 from = ks_map64_add(&census->codes, call->from);
-	u32 to = ks_map64_add(&census->codes, call->to);
-	struct ks_kmap_calls *calls = NULL;
-
-	if (from != KS_NONE && to != KS_NONE)
-		calls = find_or_push(&census->call_index, &census->calls, (u64)from << 32 | to);
-	if (!calls)
-		return ks_diag_nomem(diag, "adding up calls");
-	calls->from = from;
-	calls->to = to;
-	calls->count = ks_add_sat(calls->count, call->count);
-	return 0;
+	census->quality = *ks_kmap_reader_quality(reader);
+	census->info = *ks_kmap_reader_info(reader);
 }
 
 int ks_kmap_census_read(struct ks_kmap_reader *reader, int (*progress)(void *ctx), void *ctx,
@@ -402,10 +414,8 @@ int ks_kmap_census_read(struct ks_kmap_reader *reader, int (*progress)(void *ctx
 		return err;
 	while (!err && item != KS_KMAP_END) {
 		err = ks_kmap_next(reader, &item, &object, &call, diag);
-		if (!err && item == KS_KMAP_OBJECT)
-			err = ks_kmap_census_add(census, &object, diag);
-		else if (!err && item == KS_KMAP_CALL)
-			err = ks_kmap_census_add_call(census, &call, diag);
+		if (!err)
+			err = ks_kmap_census_take(census, item, &object, &call, diag);
 		if (!err && progress && !(++items & 0xffff) && progress(ctx))
 			err = ks_diag_set(diag, -EINTR, "interrupted");
 	}
@@ -413,8 +423,7 @@ int ks_kmap_census_read(struct ks_kmap_reader *reader, int (*progress)(void *ctx
 		ks_kmap_census_free(census);
 		return err;
 	}
-	census->quality = *ks_kmap_reader_quality(reader);
-	census->info = *ks_kmap_reader_info(reader);
+	ks_kmap_census_finish(census, reader);
 	*ret_census = census;
 	return 0;
 }

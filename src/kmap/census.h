@@ -94,10 +94,13 @@ struct ks_kmap_census {
 int ks_kmap_census_new(struct ks_kmap_census **ret_census, struct ks_diag *diag);
 void ks_kmap_census_free(struct ks_kmap_census *census);
 
-int ks_kmap_census_add(struct ks_kmap_census *census, const struct ks_kmap_object *object,
-		       struct ks_diag *diag);
-int ks_kmap_census_add_call(struct ks_kmap_census *census, const struct ks_kmap_call *call,
-			    struct ks_diag *diag);
+/* Adds what ks_kmap_next() gave. */
+int ks_kmap_census_take(struct ks_kmap_census *census, enum ks_kmap_item item,
+			const struct ks_kmap_object *object, const struct ks_kmap_call *call,
+			struct ks_diag *diag);
+
+/* Notes, at the end, what the reader knows of the map. */
+void ks_kmap_census_finish(struct ks_kmap_census *census, const struct ks_kmap_reader *reader);
 
 /* All of a reader. @progress may be NULL; it returns non-zero to stop with -EINTR. */
 int ks_kmap_census_read(struct ks_kmap_reader *reader, int (*progress)(void *ctx), void *ctx,
