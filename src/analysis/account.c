@@ -58,23 +58,6 @@ static u32 new_site_group(struct ks_account *acc, u32 site)
 	return group_of_name(acc, place->owner);
 }
 
-static u32 group_of_site(struct ks_account *acc, u32 site)
-{
-	size_t at = (u32)(site + 1); /* no site is the first */
-	u32 *cached;
-
-	while (acc->group_of_site.len <= at) {
-		cached = ks_vec_push(&acc->group_of_site);
-		if (!cached)
-			return KS_NONE;
-		*cached = KS_NONE;
-	}
-	cached = &acc->group_of_site.items[at];
-	if (*cached == KS_NONE)
-		*cached = new_site_group(acc, site);
-	return *cached;
-}
-
 static const char *number_label(struct ks_arena *arena, const char *format, u64 value)
 {
 	char text[64];
@@ -300,13 +283,29 @@ bool ks_account_passes_task(const struct ks_account *acc, const struct ks_group_
 	       (!filter->comm || is_named(&acc->names->comms, key->comm, filter->comm));
 }
 
+u32 ks_account_new_site(struct ks_account *acc, u32 site)
+{
+	size_t at = (u32)(site + 1);
+	u32 *group;
+
+	while (acc->group_of_site.len <= at) {
+		group = ks_vec_push(&acc->group_of_site);
+		if (!group)
+			return KS_NONE;
+		*group = KS_NONE;
+	}
+	group = &acc->group_of_site.items[at];
+	*group = new_site_group(acc, site);
+	return *group;
+}
+
 u32 ks_account_group(struct ks_account *acc, const struct ks_group_key *key)
 {
 	switch (acc->by) {
 	case KS_BY_SITE:
 	case KS_BY_FUNCTION:
 	case KS_BY_MODULE:
-		return group_of_site(acc, key->site);
+		return ks_account_site(acc, key->site);
 	case KS_BY_CACHE:
 		return group_of_key(acc, cache_key(key));
 	case KS_BY_SIZE:

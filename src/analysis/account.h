@@ -75,6 +75,18 @@ static inline int ks_account_passes(struct ks_account *acc, const struct ks_grou
 /* The number of the group, whose stats exist from now on; KS_NONE when there is no memory. */
 u32 ks_account_group(struct ks_account *acc, const struct ks_group_key *key);
 
+/* The same where groups are sites. Inline, as it runs once an event. */
+u32 ks_account_new_site(struct ks_account *acc, u32 site);
+
+static inline u32 ks_account_site(struct ks_account *acc, u32 site)
+{
+	u32 at = site + 1; /* no site is the first */
+
+	if (likely(at < acc->group_of_site.len && acc->group_of_site.items[at] != KS_NONE))
+		return acc->group_of_site.items[at];
+	return ks_account_new_site(acc, site);
+}
+
 /* Whether the group depends on the task, and not on the shape of the event alone. */
 static inline bool ks_by_is_task(enum ks_by by)
 {

@@ -122,33 +122,25 @@ static int facts_of_trace(const char *path, const struct ks_engine *engine,
 			  const struct ks_trace_info *info, struct ks_facts *ret_facts,
 			  struct ks_diag *diag)
 {
-	if (ks_db_is_db(path))
+	if (path && ks_db_is_db(path))
 		return facts_of_db(path, ret_facts, diag);
 	return ks_facts_init(ret_facts, &engine->matcher, info)
 		       ? ks_diag_nomem(diag, "gathering results")
 		       : 0;
 }
 
-static int analyze_trace(const char *path, const char *db_path, const struct ks_analysis_opts *opts,
-			 struct ks_model **ret_model, struct ks_diag *diag)
+/* @path is where the trace is from; NULL = from no file. */
+static int run_trace(struct ks_trace *trace, const char *path, const char *db_path,
+		     const struct ks_analysis_opts *opts, struct ks_model **ret_model,
+		     struct ks_diag *diag)
 {
 	struct ks_db_writer *writer = NULL;
-	struct ks_trace *trace = NULL;
 	struct ks_facts facts = { 0 };
-	struct ks_frame_filter filter = { skip_frame, opts->helpers };
-	struct ks_trace_opts trace_opts = {
-		.stacks = opts->want_stacks || db_path || opts->by >= KS_BY_STACK,
-		.blame = opts->skip_helpers ? &filter : NULL,
-	};
 	struct ks_engine engine;
-	int err = ks_trace_open_with(path, &trace_opts, &trace, diag);
+	int err = 0;
 
-	if (err)
-		return err;
-	if (ks_engine_init(&engine, opts, &trace->names)) {
-		ks_trace_close(trace);
+	if (ks_engine_init(&engine, opts, &trace->names))
 		return ks_diag_nomem(diag, "starting the engine");
-	}
 	if (db_path)
 		err = ks_db_writer_new(db_path, &writer, diag);
 	engine.writer = writer;
@@ -166,6 +158,26 @@ static int analyze_trace(const char *path, const char *db_path, const struct ks_
 	ks_db_writer_free(writer);
 	ks_facts_deinit(&facts);
 	ks_engine_deinit(&engine);
+	return err;
+}
+
+static int analyze_trace(const char *path, const char *db_path, const struct ks_analysis_opts *opts,
+			 struct ks_model **ret_model, struct ks_diag *diag)
+{
+	struct ks_frame_filter filter = { skip_frame, opts->helpers };
+	struct ks_trace_opts trace_opts = {
+		.stacks = opts->want_stacks || db_path || opts->by >= KS_BY_STACK,
+		.blame = opts->skip_helpers ? &filter : NULL,
+	};
+	struct ks_trace *trace;
+	int err;
+
+	if (opts->trace)
+		return run_trace(opts->trace, NULL, db_path, opts, ret_model, diag);
+	err = ks_trace_open_with(path, &trace_opts, &trace, diag);
+	if (err)
+		return err;
+	err = run_trace(trace, path, db_path, opts, ret_model, diag);
 	ks_trace_close(trace);
 	return err;
 }
@@ -220,7 +232,7 @@ int ks_analyze(const char *path, const struct ks_analysis_opts *opts, struct ks_
 	       struct ks_diag *diag)
 {
 	/* An observer wants to see the events, which a DB gives too, if more slowly. */
-	if (ks_db_is_db(path) && !opts->observer)
+	if (!opts->trace && !opts->observer && ks_db_is_db(path))
 		return analyze_db(path, opts, ret_model, diag);
 	return analyze_trace(path, NULL, opts, ret_model, diag);
 }
@@ -230,7 +242,7 @@ int ks_import(const char *path, const char *db_path, const struct ks_analysis_op
 {
 	struct ks_analysis_opts whole = *opts;
 
-	if (ks_db_is_db(path))
+	if (!opts->trace && ks_db_is_db(path))
 		return ks_diag_set(diag, -EINVAL, "%s: is a DB already; copy the file instead",
 				   path);
 	whole.by = KS_BY_SITE;

@@ -142,12 +142,12 @@ static inline bool take(struct tracedat_trace *tt, struct stream *stream, struct
 
 /*
  * The records behind an event that are stack traces. An interrupt may put its own event and stack in
- * between, so that a second stack is of the event before.
+ * between, even many of them, so that a second stack is of the event before.
  */
 static int take_stacks(struct tracedat_trace *tt, struct stream *stream, size_t count,
 		       struct ks_diag *diag)
 {
-	enum { NESTING = 4 };
+	enum { NESTING = 256 };
 	struct ks_ring *ring = &stream->ring;
 	int err = 0;
 

@@ -9,7 +9,7 @@
 
 /* === Data ================================================================================= */
 
-/* Events of other CPUs may come between an event and its stack, but not many. */
+/* Events of other CPUs, or of an interrupt, may come between an event and its stack: so many. */
 enum { LOOK_BACK = 256 };
 
 /* The text of a frame in its line. */
@@ -81,14 +81,18 @@ static bool scan_frame(const char *line, size_t len, struct frame *ret)
 	return scan_ftrace(p, end, ret) || (p > line && scan_perf(p, end, ret));
 }
 
-/* The last event of the same CPU and task, unless it has its stack already. */
+/*
+ * The last event of the same CPU and task that has no stack yet. An interrupt may put its own events
+ * and stacks in between: a second stack is of the event before.
+ */
 static u32 find_event(const struct ks_event *header, const struct ks_event *events, size_t len)
 {
 	size_t i, first = len > LOOK_BACK ? len - LOOK_BACK : 0;
 
 	for (i = len; i-- > first;)
-		if (events[i].cpu == header->cpu && events[i].pid == header->pid)
-			return events[i].stack == KS_NONE ? (u32)i : KS_NONE;
+		if (events[i].cpu == header->cpu && events[i].pid == header->pid &&
+		    events[i].stack == KS_NONE)
+			return (u32)i;
 	return KS_NONE;
 }
 
