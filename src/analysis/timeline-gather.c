@@ -33,6 +33,7 @@ static const enum ks_by by_of_dim[KEYED_DIMS] = {
 struct gather {
 	struct ks_timeline *tl;
 	enum ks_level level;
+	u64 first_width;
 	struct ks_account keys[KEYED_DIMS]; /* only number and label the groups */
 	struct ks_map64 stacks;		    /* site's track << 32 | stack, numbered as tracks */
 	bool ready;
@@ -57,7 +58,7 @@ static int prepare(struct gather *g, const struct ks_engine *engine)
 		if (ks_account_init(&g->keys[dim], by_of_dim[dim], &everything, acc->names, NULL))
 			return -ENOMEM;
 	g->tl->first_ts = engine->matcher.first_ts;
-	g->tl->width = FIRST_WIDTH;
+	g->tl->width = g->first_width;
 	g->tl->buckets = 1;
 	g->ready = true;
 	return 0;
@@ -515,7 +516,8 @@ int ks_analyze_timeline(const char *path, const struct ks_analysis_opts *opts,
 			struct ks_timeline **ret_timeline, struct ks_model **ret_model,
 			struct ks_diag *diag)
 {
-	struct gather g = { .level = opts->level };
+	/* A thousand nanoseconds are nothing; but what a caller made may count in jiffies. */
+	struct gather g = { .level = opts->level, .first_width = opts->trace ? 1 : FIRST_WIDTH };
 	struct ks_analysis_opts with = *opts;
 	int dim, err = -ENOMEM;
 

@@ -523,7 +523,7 @@ static void put_capture(struct ks_strbuf *out, const struct ks_model *model,
 /* === Public =============================================================================== */
 
 void ks_render_html_data(const struct ks_model *model, const struct ks_timeline *tl,
-			 const char *name, struct ks_strbuf *out)
+			 const struct ks_html_kmap *kmap, const char *name, struct ks_strbuf *out)
 {
 	put_capture(out, model, tl, name);
 	put_quality(out, model, tl);
@@ -532,5 +532,9 @@ void ks_render_html_data(const struct ks_model *model, const struct ks_timeline 
 	ks_strbuf_puts(out, "}");
 	put_groupings(out, tl);
 	put_ends(out, tl);
+	if (kmap->view) {
+		ks_strbuf_puts(out, ",\n\"kmap\":");
+		ks_render_html_kmap(kmap->view, kmap->name, out);
+	}
 	ks_strbuf_puts(out, "}\n");
 }
