@@ -245,7 +245,7 @@ int ks_analyze_objects(const char *path, const struct ks_analysis_opts *opts, ks
 	with.by = KS_BY_SITE;
 	with.observer = &observer;
 	with.observer_ctx = &source;
-	err = ks_db_is_db(path)
+	err = !opts->trace && ks_db_is_db(path)
 		      ? ks_walk_db(path, &with, &walker, &source, &source.diag, ret_model, diag)
 		      : ks_analyze(path, &with, ret_model, diag);
 	if (err && source.diag.err && diag)

@@ -9,7 +9,6 @@
 /* === Data ================================================================================= */
 
 enum {
-	FIRST_WIDTH = 1000,
 	MAX_PIDS = 4096,	  /* later ones are added up as one */
 	KEYED_DIMS = KS_TL_STACK, /* the groupings that an account numbers for us: all but stacks */
 	KIND_DIMS = 4,
@@ -686,7 +685,8 @@ static void conclude(struct ks_tl_gather *g, struct ks_track *track, struct puls
 
 /* === Public =============================================================================== */
 
-int ks_tl_gather_new(const struct ks_names *names, u64 first_ts, struct ks_tl_gather **ret_gather)
+int ks_tl_gather_new(const struct ks_names *names, u64 first_ts, u64 width,
+		     struct ks_tl_gather **ret_gather)
 {
 	static const struct ks_filter everything;
 	struct ks_tl_gather *g = calloc(1, sizeof(*g));
@@ -711,9 +711,9 @@ int ks_tl_gather_new(const struct ks_names *names, u64 first_ts, struct ks_tl_ga
 	if (!err) {
 		ks_arena_init(&g->tl->arena);
 		g->tl->first_ts = first_ts;
-		g->tl->width = FIRST_WIDTH;
+		g->tl->width = width;
 		g->tl->buckets = 1;
-		g->bucket_end = first_ts + FIRST_WIDTH;
+		g->bucket_end = first_ts + width;
 		g->tl->ends = calloc(KS_TL_MAX_BUCKETS, sizeof(*g->tl->ends));
 		err = g->tl->ends ? 0 : -ENOMEM;
 	}

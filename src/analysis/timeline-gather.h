@@ -14,7 +14,9 @@
 
 struct ks_tl_gather;
 
-int ks_tl_gather_new(const struct ks_names *names, u64 first_ts, struct ks_tl_gather **ret_gather);
+/* @width is that of the first buckets. */
+int ks_tl_gather_new(const struct ks_names *names, u64 first_ts, u64 width,
+		     struct ks_tl_gather **ret_gather);
 void ks_tl_gather_free(struct ks_tl_gather *gather);
 
 /* The numbers of a kind and of an owner; KS_NONE for lack of memory. */

@@ -12,11 +12,13 @@
 
 /* === Data ================================================================================= */
 
+enum { FIRST_WIDTH = 1000 };
+
 struct run {
 	enum ks_level level;
 	struct ks_tl_gather *gather;
 	struct ks_timeline *timeline;
-	u64 last_ts;
+	u64 first_width, last_ts;
 
 	/* Of a DB's block: the kind of each shape and the owner of each task; KS_NONE = not asked yet. */
 	u32 kinds[KS_DB_BLOCK_EVENTS], owners[KS_DB_BLOCK_EVENTS];
@@ -57,7 +59,8 @@ static int on_event(void *ctx, const struct ks_engine *engine, const struct ks_e
 	if (ev->kind == KS_LOST || match->level != run->level)
 		return 0;
 	if (unlikely(!run->gather) &&
-	    ks_tl_gather_new(engine->account.names, engine->matcher.first_ts, &run->gather))
+	    ks_tl_gather_new(engine->account.names, engine->matcher.first_ts, run->first_width,
+			     &run->gather))
 		return -ENOMEM;
 	if ((match->op == KS_OP_FREE || match->reused) &&
 	    ks_tl_gather_end(run->gather, match->slot, ev->ts, ev->cpu, match->op == KS_OP_ALLOC,
@@ -79,8 +82,8 @@ static int finish_engine(void *ctx, struct ks_engine *engine)
 	struct run *run = ctx;
 
 	run->last_ts = engine->matcher.last_ts;
-	if (!run->gather &&
-	    ks_tl_gather_new(engine->account.names, engine->matcher.first_ts, &run->gather))
+	if (!run->gather && ks_tl_gather_new(engine->account.names, engine->matcher.first_ts,
+					     run->first_width, &run->gather))
 		return -ENOMEM;
 	return finish_gather(run, &engine->account);
 }
@@ -94,7 +97,7 @@ static int start_walk(void *ctx, struct ks_account *account, const struct ks_mod
 	struct run *run = ctx;
 
 	run->last_ts = model->last_ts;
-	return ks_tl_gather_new(account->names, model->first_ts, &run->gather);
+	return ks_tl_gather_new(account->names, model->first_ts, run->first_width, &run->gather);
 }
 
 static int on_block(void *ctx, const struct ks_db_block *block)
@@ -190,12 +193,15 @@ int ks_analyze_timeline(const char *path, const struct ks_analysis_opts *opts,
 	if (!run)
 		return ks_diag_nomem(diag, "adding up over time");
 	run->level = opts->level;
+	/* A thousand nanoseconds are nothing; but what a caller made may count in jiffies. */
+	run->first_width = opts->trace ? 1 : FIRST_WIDTH;
 	with.by = KS_BY_SITE;
 	with.want_stacks = true;
 	with.observer = &observer;
 	with.observer_ctx = run;
-	err = ks_db_is_db(path) ? ks_walk_db(path, &with, &walker, run, NULL, ret_model, diag)
-				: ks_analyze(path, &with, ret_model, diag);
+	err = !opts->trace && ks_db_is_db(path)
+		      ? ks_walk_db(path, &with, &walker, run, NULL, ret_model, diag)
+		      : ks_analyze(path, &with, ret_model, diag);
 	if (!err) {
 		run->timeline->has_time = strcmp((*ret_model)->clock, "none") != 0;
 		*ret_timeline = run->timeline;

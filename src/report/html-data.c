@@ -388,7 +388,8 @@ static void put_pids(struct ks_strbuf *out, const struct ks_timeline *tl)
 		const struct ks_tl_pid *pid = &tl->pids.items[i];
 
 		if (pid->rest || pid->pid == KS_PID_UNKNOWN)
-			ks_strbuf_printf(out, "%s[%s", i ? "," : "", pid->rest ? "\"others\"" : "null");
+			ks_strbuf_printf(out, "%s[%s", i ? "," : "",
+					 pid->rest ? "\"others\"" : "null");
 		else
 			ks_strbuf_printf(out, "%s[%u", i ? "," : "", pid->pid);
 		ks_strbuf_puts(out, ",");
@@ -549,7 +550,7 @@ static void put_capture(struct ks_strbuf *out, const struct ks_model *model,
 /* === Public =============================================================================== */
 
 void ks_render_html_data(const struct ks_model *model, const struct ks_timeline *tl,
-			 const char *name, struct ks_strbuf *out)
+			 const struct ks_html_kmap *kmap, const char *name, struct ks_strbuf *out)
 {
 	put_capture(out, model, tl, name);
 	put_quality(out, model, tl);
@@ -559,5 +560,9 @@ void ks_render_html_data(const struct ks_model *model, const struct ks_timeline 
 	put_groupings(out, tl);
 	put_pids(out, tl);
 	put_ends(out, tl);
+	if (kmap->view) {
+		ks_strbuf_puts(out, ",\n\"kmap\":");
+		ks_render_html_kmap(kmap->view, kmap->name, out);
+	}
 	ks_strbuf_puts(out, "}\n");
 }

@@ -4,14 +4,24 @@
 #define KS_REPORT_HTML_H
 
 #include "analysis/timeline.h"
+#include "kmap/view.h"
 #include "report/report.h"
+
+/* An access map to go with the capture: ks_kmap_view_page() of it. */
+struct ks_html_kmap {
+	const struct ks_view *view; /* NULL = there is none */
+	const char *name;
+};
 
 /* @name is what the capture is called in the page. */
 void ks_render_html(const struct ks_model *model, const struct ks_timeline *timeline,
-		    const char *name, struct ks_strbuf *out);
+		    const struct ks_html_kmap *kmap, const char *name, struct ks_strbuf *out);
 
 /* The data alone, as JSON; its schema is kmemscope-html-1. */
 void ks_render_html_data(const struct ks_model *model, const struct ks_timeline *timeline,
-			 const char *name, struct ks_strbuf *out);
+			 const struct ks_html_kmap *kmap, const char *name, struct ks_strbuf *out);
+
+/* The part of the data that is the map. */
+void ks_render_html_kmap(const struct ks_view *view, const char *name, struct ks_strbuf *out);
 
 #endif

@@ -81,6 +81,7 @@ function showSite(panel, sums) {
 		row.unseen ? h("p", { class: "note" }, "Most of its objects end without an event, so its live bytes are an upper limit.") : null,
 		sitePlots(track),
 		callerTable(track, sums),
+		objectSection(track),
 		track.links ? ["size", "cache", "comm", "pid", "cpu"].map(by => linkTable(track, by)) : null,
 		h("p", { class: "note" }, "Sizes, caches, processes, pids and CPUs are of the whole capture, the largest eight of each; the rest is of the range."));
 }
