@@ -550,7 +550,8 @@ static void put_capture(struct ks_strbuf *out, const struct ks_model *model,
 /* === Public =============================================================================== */
 
 void ks_render_html_data(const struct ks_model *model, const struct ks_timeline *tl,
-			 const struct ks_html_kmap *kmap, const char *name, struct ks_strbuf *out)
+			 const struct ks_html_kmap *kmap, const struct ks_html_diff *diff,
+			 const char *name, struct ks_strbuf *out)
 {
 	put_capture(out, model, tl, name);
 	put_quality(out, model, tl);
@@ -563,6 +564,10 @@ void ks_render_html_data(const struct ks_model *model, const struct ks_timeline 
 	if (kmap->view) {
 		ks_strbuf_puts(out, ",\n\"kmap\":");
 		ks_render_html_kmap(kmap->view, kmap->name, out);
+	}
+	if (diff) {
+		ks_strbuf_puts(out, ",\n\"diff\":");
+		ks_render_html_diff(diff, out);
 	}
 	ks_strbuf_puts(out, "}\n");
 }

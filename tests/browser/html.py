@@ -257,6 +257,39 @@ class Tests:
         problems = [label for label in labels if "alloc_inode" not in label]
         self.check("search leaves what matches", problems or ([] if labels else ["nothing left"]))
 
+    def test_diff(self, first, second):
+        """The Diff view against kmemscope diff, by every key, measure and scale."""
+        page = self.report(second, "--diff", first)
+        self.open(page, "#diff")
+        problems = self.trouble()
+        asked = [(by, "live", "none") for by in ("site", "function", "cache", "module")]
+        asked += [("site", measure, "none") for measure in ("waste", "objects", "peak", "total", "allocs")]
+        asked += [("site", "total", "time"), ("cache", "allocs", "events"), ("function", "live", "time")]
+        for by, measure, normal in asked:
+            self.open(page, f"#diff?by={by}&measure={measure}&normal={normal}")
+            self.browser.run(MORE)
+            got = self.browser.run("""[...document.querySelectorAll("main tbody tr")].map(tr => {
+                const cell = key => tr.querySelector(`[data-column="${key}"]`);
+                return [cell("label").textContent, cell("change").textContent, Number(cell("before").dataset.value), Number(cell("after").dataset.value)];
+            })""")
+            doc = self.json("diff", "--by", by, "--measure", measure, "--normalize", normal, first, second)
+            want = [[row[by], row["change"], row["before"], row["after"]] for row in doc["rows"]]
+            if got != want:
+                wrong = [pair for pair in zip(got, want) if pair[0] != pair[1]][:2]
+                problems.append(f"{by}, {measure}, {normal}: {len(got)} rows, not {len(want)}: {wrong}")
+            problems += self.trouble()
+        self.check("the diff has the rows of diff --json, in their order", problems)
+        counts = self.browser.run("""[...document.querySelectorAll("main button[aria-pressed]")].map(b => b.textContent)""")
+        kinds = [row["change"] for row in self.json("diff", "--by", "function", "--normalize", "time", first, second)["rows"]]
+        want = [f"all {len(kinds)}"] + [f"{kind} {kinds.count(kind)}" for kind in ("new", "grown", "shrunk", "gone", "same")]
+        self.open(page)
+        said = self.browser.run("document.querySelector('.findings li[data-mark=\"!\"] button').textContent")
+        top = next(row["site"] for row in self.json("diff", first, second)["rows"] if row["after"] > row["before"])
+        self.browser.key("d")
+        self.check("it counts the kinds of change, and the summary names the first of those that grew",
+                   ([] if counts == want else [f"{counts}, not {want}"]) + ([] if said == top else [f"{said}, not {top}"]) +
+                   ([] if self.browser.run("location.hash") == "#diff" else ["d does not lead to it"]))
+
     def test_detail(self, capture, page):
         """The detail of a site against filters of the report: processes, pids, CPUs, sizes."""
         self.open(page, "#sites?site=0")
@@ -340,6 +373,7 @@ class Tests:
             self.test_leaks(capture, its_page)
             self.test_frag(capture, its_page)
             self.test_detail(capture, its_page)
+        self.test_diff(self.log("first.log", "--events", "30000", "--sites", "200", "--seed", "4", "--clean"), made)
         self.test_range(made, page)
         self.test_state(sample)
         self.test_flame(sample)
