@@ -82,7 +82,8 @@ function diffView(view) {
 		const isCount = measure === "objects" || measure === "allocs", format = isCount ? count : bytes;
 		const { rows, total } = compareRows(by, measure, normal);
 		const shown = rows.filter(row => (!state.change || row.change === state.change) && (!state.q || row.label.toLowerCase().includes(state.q.toLowerCase())));
-		replace(said, `${MEASURES[measure]}: ${format(total.before)} before, ${format(total.after)} in ${data.name}, ${signed(total.delta, format)}` +
+		const measured = MEASURES[measure][0].toUpperCase() + MEASURES[measure].slice(1);
+		replace(said, `${measured}: ${format(total.before)} before, ${format(total.after)} in ${data.name}, ${signed(total.delta, format)}` +
 			(total.before ? ` (${signed(total.delta / total.before, percent)})` : "") + (normal === "none" ? "." : `; the first capture is scaled ${NORMALS[normal]}.`) +
 			(diff.lossy ? " The first capture lost events." : "") + " Both captures as a whole, whatever the range.");
 		replace(tools, choice("Group by", Object.entries(DIFF_GROUPINGS), by, value => go({ by: value })),

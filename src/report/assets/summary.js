@@ -137,8 +137,8 @@ function topSites(sums, title, value, text) {
 
 function machineFacts() {
 	const machine = [data.machine, data.cpu_count && `${data.cpu_count} CPU${data.cpu_count === 1 ? "" : "s"}`].filter(Boolean).join(", ");
-	return h("div", { class: "card facts" }, definitions([["kernel", data.kernel || "unknown"], ["machine", machine || "unknown"],
-		["capture", `${data.name}, ${data.format}`], ["time", duration(data.span)]]));
+	const facts = [["Kernel", data.kernel || "unknown"], ["Machine", machine || "unknown"], ["Capture", `${data.name}, ${data.format}`], ["Time", duration(data.span)]];
+	return h("div", { class: "card facts" }, facts.map(([name, text]) => h("span", {}, h("span", { class: "soft" }, name), " ", h("b", {}, text))));
 }
 
 function captureFacts() {
