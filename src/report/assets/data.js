@@ -234,3 +234,5 @@ function sumCpus(from, to) {
 	}
 	return [...cells.values()];
 }
+
+unpack();
