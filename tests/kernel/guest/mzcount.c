@@ -7,6 +7,7 @@
  */
 #define _GNU_SOURCE
 #include <ctype.h>
+#include <fcntl.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -167,19 +168,27 @@ static void compare(bool bytes)
 
 /* === Files ================================================================================ */
 
+/* A stream, too: it ends where nothing is there yet. */
+static FILE *open_file(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_NONBLOCK);
+
+	if (fd < 0)
+		fail("%s: %m", path);
+	return fdopen(fd, "r");
+}
+
 static void read_text(const char *path)
 {
-	FILE *f = fopen(path, "r");
+	FILE *f = open_file(path);
 	struct memorizer_access access = { 0 };
 	unsigned long long addr = 0, ip, writes, reads, last_ip = 0;
 	int end, pid, last_pid = -2;
 	char line[512];
 
-	if (!f)
-		fail("%s: %m", path);
 	while (fgets(line, sizeof(line), f)) {
 		if (line[0] != ' ') {
-			if (sscanf(line, "%*16llx,%*d,%16llx,", &addr) != 1)
+			if (sscanf(line, "%*16x,%*d,%16llx,", &addr) != 1)
 				fail("not an object: %s", line);
 			last_ip = 0;
 			last_pid = -2;
@@ -203,12 +212,12 @@ static void read_text(const char *path)
 
 static void read_binary(const char *path)
 {
-	FILE *f = fopen(path, "r");
+	FILE *f = open_file(path);
 	struct memorizer_header header;
 	struct memorizer_record record;
 	struct memorizer_access access;
 
-	if (!f || fread(&header, sizeof(header), 1, f) != 1)
+	if (fread(&header, sizeof(header), 1, f) != 1)
 		fail("%s: no header: %m", path);
 	if (header.access_size != sizeof(access) || header.record_size != sizeof(record))
 		fail("wrong header");
