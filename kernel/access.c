@@ -32,7 +32,7 @@ static bool ready __read_mostly;
 static u64 early_accesses;
 
 #define STAMP_BITS 14
-static atomic_t stamps[1 << STAMP_BITS];
+static atomic_t stamps[BIT(STAMP_BITS)];
 
 struct where {
 	unsigned long start, len;
@@ -76,7 +76,7 @@ struct lane {
 static DEFINE_PER_CPU(struct lane, lanes[MEMORIZER_IN_HARDIRQ + 1]);
 
 /* With more processors than a record can tell apart, two of them may count in the same one. */
-#define PROCESSORS_APART (1U << MZ_ACCESS_CPU_BITS)
+#define PROCESSORS_APART BIT(MZ_ACCESS_CPU_BITS)
 
 /* Blank pages for records in each shard of the index. */
 #define RESERVE_MAX 32
@@ -117,7 +117,8 @@ static u32 stamp_value(u16 stamp)
 
 static void stamp_change(unsigned long addr)
 {
-	atomic_inc(&stamps[stamp_of(addr)]);
+	/* With the barriers of a function that returns a value: what has changed comes before. */
+	atomic_inc_return(&stamps[stamp_of(addr)]);
 }
 
 /* === Internals: from the address to the object ============================================ */
@@ -149,11 +150,11 @@ static noinline const struct where *look_up(const struct lane *lane, int level, 
 	enter(level);
 	found.page_stamp = stamp_of(addr & PAGE_MASK);
 	found.stamp = stamp_value(found.page_stamp);
-	smp_rmb();
+	smp_rmb(); /* pairs with atomic_inc_return() in stamp_change() */
 	mz_locate(addr, &place);
 	found.base_stamp = stamp_of(place.base);
 	found.stamp += stamp_value(found.base_stamp);
-	smp_rmb();
+	smp_rmb(); /* likewise */
 	found.obj = mz_locate_object(&place);
 	leave(level);
 	found.start = place.start;
@@ -473,7 +474,7 @@ static int lanes_init(void)
 		for (level = 0; level <= MEMORIZER_IN_HARDIRQ && !err; level++) {
 			bool in_task = level == MEMORIZER_IN_TASK;
 
-			err = lane_init(&per_cpu(lanes, cpu)[level], in_task ? 13 : 10,
+			err = lane_init(per_cpu_ptr(&lanes[level], cpu), in_task ? 13 : 10,
 					in_task ? 14 : 11, cpu_to_node(cpu));
 		}
 	}
@@ -495,7 +496,7 @@ int mz_access_init(void)
 	if (!err)
 		err = lanes_init();
 	if (!err)
-		smp_store_release(&ready, true);
+		WRITE_ONCE(ready, true);
 	return err;
 }
 
@@ -568,7 +569,7 @@ static u64 class_sum(enum mz_class class)
 
 	for_each_possible_cpu(cpu) {
 		for (level = 0; level <= MEMORIZER_IN_HARDIRQ; level++)
-			sum += READ_ONCE(per_cpu(lanes, cpu)[level].counts[class]);
+			sum += READ_ONCE(per_cpu_ptr(&lanes[level], cpu)->counts[class]);
 	}
 	return sum;
 }

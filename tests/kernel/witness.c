@@ -52,7 +52,7 @@ EXPORT int qemu_plugin_version = 1;
 /* The kernel's image. Modules and user space are none of our business. */
 #define TEXT_START 0xffffffff80000000ULL
 
-#define BUCKETS 65536
+#define BUCKETS	   65536
 
 struct counts {
 	struct counts *next;

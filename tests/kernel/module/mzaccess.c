@@ -48,27 +48,64 @@ static struct completion done;
 
 /* === Functions that access =============================================================== */
 
-/* Each is called as it is written: not inlined, not cloned, not merged with one that does the same. */
-#define counted noinline __attribute__((__noipa__))
+/* Each is what it is written as: not inlined, not cloned, not merged with one that is the same. */
+#define counted __attribute__((__noipa__))
 
-#define DEFINE_WIDTH(bits)                                                \
-	static counted void mzaccess_store##bits(u##bits *p, unsigned int n) \
-	{                                                                 \
-		while (n--)                                               \
-			WRITE_ONCE(*p, n);                                \
-		barrier();                                                \
-	}                                                                 \
-	static counted void mzaccess_load##bits(u##bits *p, unsigned int n) \
-	{                                                                 \
-		while (n--)                                               \
-			READ_ONCE(*p);                                    \
-		barrier();                                                \
-	}
+static counted void mzaccess_store8(u8 *p, unsigned int n)
+{
+	while (n--)
+		WRITE_ONCE(*p, n);
+	barrier();
+}
 
-DEFINE_WIDTH(8)
-DEFINE_WIDTH(16)
-DEFINE_WIDTH(32)
-DEFINE_WIDTH(64)
+static counted void mzaccess_load8(u8 *p, unsigned int n)
+{
+	while (n--)
+		READ_ONCE(*p);
+	barrier();
+}
+
+static counted void mzaccess_store16(u16 *p, unsigned int n)
+{
+	while (n--)
+		WRITE_ONCE(*p, n);
+	barrier();
+}
+
+static counted void mzaccess_load16(u16 *p, unsigned int n)
+{
+	while (n--)
+		READ_ONCE(*p);
+	barrier();
+}
+
+static counted void mzaccess_store32(u32 *p, unsigned int n)
+{
+	while (n--)
+		WRITE_ONCE(*p, n);
+	barrier();
+}
+
+static counted void mzaccess_load32(u32 *p, unsigned int n)
+{
+	while (n--)
+		READ_ONCE(*p);
+	barrier();
+}
+
+static counted void mzaccess_store64(u64 *p, unsigned int n)
+{
+	while (n--)
+		WRITE_ONCE(*p, n);
+	barrier();
+}
+
+static counted void mzaccess_load64(u64 *p, unsigned int n)
+{
+	while (n--)
+		READ_ONCE(*p);
+	barrier();
+}
 
 static counted void mzaccess_atomic(atomic_t *p, unsigned int n)
 {
