@@ -17,7 +17,6 @@
 #include <linux/sched.h>
 #include <linux/sched/task_stack.h>
 #include <linux/seq_file.h>
-#include <linux/uaccess.h>
 #include <asm/sections.h>
 
 #include "hooks.h"
@@ -360,20 +359,15 @@ static void refill(struct irq_work *work)
 
 /* === Interface to the callbacks =========================================================== */
 
-/*
- * User memory may be accessible here, which it must not be in functions that are called. Preemption
- * stays off without a thought of rescheduling: this may be anywhere.
- */
+/* Preemption stays off without a thought of rescheduling: this may be anywhere. */
 void mz_access_count(unsigned long addr, size_t size, bool write, unsigned long ip)
 {
-	unsigned long user_flags;
 	int level;
 
 	if (unlikely(!READ_ONCE(ready))) {
 		early_accesses++;
 		return;
 	}
-	user_flags = user_access_save();
 	preempt_disable_notrace();
 	level = interrupt_context_level();
 	if (unlikely(level > MEMORIZER_IN_HARDIRQ))
@@ -381,7 +375,6 @@ void mz_access_count(unsigned long addr, size_t size, bool write, unsigned long 
 	else if (!(raw_cpu_read(mz_guard) & (MZ_GUARD_LOCKED | BIT(level))))
 		count_in_context(raw_cpu_ptr(&lanes[level]), level, addr, size, write, ip);
 	preempt_enable_no_resched_notrace();
-	user_access_restore(user_flags);
 }
 
 void memorizer_vmalloc(const void *addr, unsigned long size, const void *caller, gfp_t gfp,

@@ -6,6 +6,7 @@
 #include <linux/compiler.h>
 #include <linux/seq_file.h>
 #include <linux/types.h>
+#include <linux/uaccess.h>
 
 #ifdef CONFIG_MEMORIZER_ACCESS
 
@@ -18,6 +19,19 @@ static __always_inline void mz_access(unsigned long addr, size_t size, bool writ
 {
 	if (unlikely(READ_ONCE(mz_access_on)))
 		mz_access_count(addr, size, write, ip);
+}
+
+/* The same where user memory may be accessible, which it must not be in functions that are called. */
+static __always_inline void mz_access_anywhere(unsigned long addr, size_t size, bool write,
+					       unsigned long ip)
+{
+	unsigned long flags;
+
+	if (unlikely(READ_ONCE(mz_access_on))) {
+		flags = user_access_save();
+		mz_access_count(addr, size, write, ip);
+		user_access_restore(flags);
+	}
 }
 
 /* What became of the memory of an object, of pages, of a vmalloc area; from core.c. */

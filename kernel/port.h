@@ -37,7 +37,7 @@
  * must not come back here.
  */
 DECLARE_PER_CPU(unsigned int, mz_guard);
-#define MZ_GUARD_LOCKED BIT(31)
+#define MZ_GUARD_LOCKED ((unsigned int)BIT(31))
 
 #define mz_lock(lock, flags)                            \
 	do {                                            \

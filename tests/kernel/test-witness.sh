@@ -16,7 +16,7 @@ put 0 $M/memorizer_enabled
 check "nothing was dropped" is "$(stat_of accesses_dropped_full)" 0
 awk -F, '/^  / { w[$1] += $3; r[$1] += $4 } END { for (i in w) print "counted" i, r[i], w[i] }' $M/kmap
 TEST
-qemu_options="-plugin $work/witness.so,file=$work/witness"
+qemu_options="-plugin $work/witness.so,out=$work/witness"
 boot_qemu "$kernel/bzImage" nokaslr
 report >"$work/report"
 sed '$d' "$work/report"

@@ -139,13 +139,13 @@ static void on_exit_of_qemu(qemu_plugin_id_t id, void *unused)
 
 EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const void *info, int argc, char **argv);
 
-/* The only argument is file=PATH. */
+/* The only argument is out=PATH. */
 EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const void *info, int argc, char **argv)
 {
 	(void)info;
-	if (argc != 1 || strncmp(argv[0], "file=", 5))
+	if (argc != 1 || strncmp(argv[0], "out=", 4))
 		return -1;
-	output = strdup(argv[0] + 5);
+	output = strdup(argv[0] + 4);
 	qemu_plugin_register_vcpu_tb_trans_cb(id, on_translation);
 	qemu_plugin_register_atexit_cb(id, on_exit_of_qemu, NULL);
 	return 0;
