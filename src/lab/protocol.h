@@ -41,8 +41,8 @@ struct lab_frame {
 enum { LAB_FRAME_MAX = 1 << 16 };
 
 /*
- * The most bytes of standard input that are on their way. Less than what a guest's terminal line can
- * hold, so that a command which does not read blocks nothing else.
+ * The most bytes of standard input that are on their way. User Mode Linux never takes up a terminal
+ * line again that once ran full: this must be less than a line holds, which is 4095.
  */
 enum { LAB_STDIN_WINDOW = 2048 };
 
