@@ -79,6 +79,7 @@ void mz_record_fill(const struct mz_names *names, const struct mz_object *obj,
 		.context = obj->context,
 		.flags = (obj->free_ns ? MEMORIZER_FREED : 0) |
 			 (obj->implied ? MEMORIZER_IMPLIED : 0),
+		.accesses = 0,
 	};
 	memcpy(ret_record->comm, comm->name, sizeof(ret_record->comm));
 	memcpy(ret_record->cache, site->cache, sizeof(ret_record->cache));

@@ -38,6 +38,7 @@ static void put_header(struct stream *stream)
 		.version = MEMORIZER_ABI_VERSION,
 		.header_size = sizeof(struct memorizer_header),
 		.record_size = sizeof(struct memorizer_record),
+		.access_size = sizeof(struct memorizer_access),
 		.tick_ns = stream->clock.tick_ns,
 		.base_ns = stream->clock.base_ns,
 		.base_jiffies = stream->clock.base_jiffies,

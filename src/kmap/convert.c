@@ -244,6 +244,14 @@ static void put_json(struct writer *writer, const struct ks_kmap_object *object)
 				 (unsigned long long)access->reads);
 		if (access->pid != KS_KMAP_NO_PID)
 			ks_strbuf_printf(out, ",\"pid\":%d", access->pid);
+		if (access->context)
+			ks_strbuf_printf(out, ",\"context\":\"%s\"",
+					 access->context == KS_KMAP_IN_SOFTIRQ ? "softirq"
+									       : "hardirq");
+		if (object->has_bytes)
+			ks_strbuf_printf(out, ",\"bytes_written\":%llu,\"bytes_read\":%llu",
+					 (unsigned long long)access->bytes_written,
+					 (unsigned long long)access->bytes_read);
 		if (access->caller)
 			ks_strbuf_printf(out, ",\"caller\":\"0x%llx\"",
 					 (unsigned long long)access->caller);
@@ -275,8 +283,50 @@ static u8 kind_for(struct writer *writer, const struct ks_kmap_object *object)
 	}
 }
 
+/* The kernel knows the kind of each interrupt; most text has -1 for all. */
+static u8 context_for(struct writer *writer, const struct ks_kmap_access *access)
+{
+	switch (access->context) {
+	case KS_KMAP_IN_SOFTIRQ:
+		return MEMORIZER_IN_SOFTIRQ;
+	case KS_KMAP_IN_HARDIRQ:
+		return MEMORIZER_IN_HARDIRQ;
+	}
+	if (access->pid != -1)
+		return MEMORIZER_IN_TASK;
+	writer->done.changed_contexts++;
+	return MEMORIZER_IN_SOFTIRQ;
+}
+
+static void put_binary_access(struct writer *writer, const struct ks_kmap_access *access)
+{
+	struct memorizer_access record = {
+		.ip = access->ip,
+		.writes = access->writes,
+		.reads = access->reads,
+		.bytes_written = access->bytes_written,
+		.bytes_read = access->bytes_read,
+		.pid = pid_of(access->pid),
+		.context = context_for(writer, access),
+	};
+
+	if (record.context != MEMORIZER_IN_TASK)
+		record.pid = 0;
+	ks_strbuf_add(&writer->first, &record, sizeof(record));
+}
+
+static u8 object_context(const struct ks_kmap_object *object)
+{
+	if (object->pid >= 0)
+		return MEMORIZER_IN_TASK;
+	return object->comm.len == 7 && !memcmp(object->comm.s, "hardirq", 7)
+		       ? MEMORIZER_IN_HARDIRQ
+		       : MEMORIZER_IN_SOFTIRQ;
+}
+
 static void put_binary(struct writer *writer, const struct ks_kmap_object *object)
 {
+	u32 accesses = (u32)ks_min(object->nr_accesses, (size_t)UINT32_MAX), i;
 	struct memorizer_record record = {
 		.addr = object->addr,
 		.alloc_ip = object->alloc_ip,
@@ -286,9 +336,10 @@ static void put_binary(struct writer *writer, const struct ks_kmap_object *objec
 		.bytes_req = object->requested,
 		.bytes_alloc = object->size,
 		.kind = kind_for(writer, object),
-		.context = object->pid < 0 ? MEMORIZER_IN_SOFTIRQ : MEMORIZER_IN_TASK,
+		.context = object_context(object),
 		.pid = object->pid < 0 ? 0 : object->pid,
 		.tgid = object->pid < 0 ? 0 : object->pid,
+		.accesses = accesses,
 	};
 
 	if (!ks_kmap_is_live(object))
@@ -298,7 +349,9 @@ static void put_binary(struct writer *writer, const struct ks_kmap_object *objec
 	copy_name(writer, record.comm, sizeof(record.comm), object->comm);
 	copy_name(writer, record.cache, sizeof(record.cache), object->cache);
 	ks_strbuf_add(&writer->first, &record, sizeof(record));
-	writer->done.dropped_accesses += object->nr_accesses;
+	for (i = 0; i < accesses; i++)
+		put_binary_access(writer, &object->accesses[i]);
+	writer->done.dropped_accesses += object->nr_accesses - accesses;
 }
 
 static void put_head(struct writer *writer, const struct ks_kmap_info *info)
@@ -308,6 +361,7 @@ static void put_head(struct writer *writer, const struct ks_kmap_info *info)
 		.version = MEMORIZER_ABI_VERSION,
 		.header_size = sizeof(header),
 		.record_size = sizeof(struct memorizer_record),
+		.access_size = sizeof(struct memorizer_access),
 		.anchor = info->anchor,
 	};
 
@@ -323,6 +377,19 @@ static void put_head(struct writer *writer, const struct ks_kmap_info *info)
 
 /* === Internals: the run =================================================================== */
 
+/* What of an access nothing but JSON has a place for. */
+static void count_dropped(struct writer *writer, const struct ks_kmap_object *object,
+			  const struct ks_kmap_access *access)
+{
+	struct ks_kmap_converted *done = &writer->done;
+
+	done->dropped_callers += access->caller != 0;
+	if (writer->target == KS_KMAP_TO_BINARY)
+		return;
+	done->dropped_contexts += access->context != KS_KMAP_IN_ANY;
+	done->dropped_bytes += object->has_bytes;
+}
+
 static int put_object(struct writer *writer, const struct ks_kmap_object *object)
 {
 	struct ks_kmap_converted *done = &writer->done;
@@ -334,11 +401,11 @@ static int put_object(struct writer *writer, const struct ks_kmap_object *object
 	if (writer->target != KS_KMAP_TO_JSON && writer->target != KS_KMAP_TO_ITI &&
 	    writer->target != KS_KMAP_TO_CSV)
 		done->dropped_new_types += object->new_type.len > 0;
-	done->accesses += writer->target == KS_KMAP_TO_BINARY ? 0 : object->nr_accesses;
+	done->accesses += object->nr_accesses;
 	done->dropped_sizes += !keeps_all && writer->target != KS_KMAP_TO_BINARY &&
 			       object->requested;
 	for (i = 0; i < object->nr_accesses && !keeps_all; i++)
-		done->dropped_callers += object->accesses[i].caller != 0;
+		count_dropped(writer, object, &object->accesses[i]);
 	switch (writer->target) {
 	case KS_KMAP_TO_SEED:
 		put_seed(writer, object);

@@ -43,11 +43,19 @@ u32 ks_kmap_type_parse(const char *name, size_t len);
 /* A pid that the dialect does not have; -1 is "not in a task". */
 #define KS_KMAP_NO_PID INT32_MIN
 
+enum ks_kmap_context {
+	KS_KMAP_IN_ANY, /* not recorded: a task, or, with a pid of -1, an interrupt of either kind */
+	KS_KMAP_IN_SOFTIRQ,
+	KS_KMAP_IN_HARDIRQ,
+};
+
 struct ks_kmap_access {
 	u64 ip;
 	u64 caller; /* 0 = not recorded */
 	u64 writes, reads;
+	u64 bytes_written, bytes_read; /* of an object with has_bytes */
 	s32 pid;
+	u8 context; /* enum ks_kmap_context */
 };
 
 /* A count of calls; from the same stream, but of no object. */
@@ -67,6 +75,7 @@ struct ks_kmap_object {
 	struct ks_slice type_name, new_type;
 	const struct ks_kmap_access *accesses;
 	size_t nr_accesses;
+	bool has_bytes; /* accesses tell how many bytes they moved */
 };
 
 /* Whether the object lives at the end of the map. */

@@ -239,6 +239,7 @@ void ks_kmap_reader_free(struct ks_kmap_reader *reader)
 		return;
 	ks_window_deinit(&reader->window);
 	ks_kmap_pair_free(reader->pair);
+	ks_kmap_binary_deinit(&reader->binary);
 	ks_vec_free(&reader->accesses);
 	ks_strbuf_deinit(&reader->names);
 	ks_strbuf_deinit(&reader->ahead_names);

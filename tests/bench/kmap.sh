@@ -16,9 +16,9 @@ make_map() {
 	}'
 }
 make_map 1000000 >"$work/map"
-"$kmemscope" kmap convert --to binary -o "$work/bin" "$work/map" 2>/dev/null
-for i in $(seq 6); do tail -c +65 "$work/bin"; done >"$work/records"
-head -c 64 "$work/bin" | cat - "$work/records" >"$work/binary"
+grep -v '^ ' "$work/map" | "$kmemscope" kmap convert --to binary -o "$work/bin" - 2>/dev/null
+for i in $(seq 6); do tail -c +73 "$work/bin"; done >"$work/records"
+head -c 72 "$work/bin" | cat - "$work/records" >"$work/binary"
 rm "$work/records"
 cat "$work/map" "$work/binary" >/dev/null
 for i in $(seq "$runs"); do
@@ -27,7 +27,7 @@ for i in $(seq "$runs"); do
 	cpu "$kmemscope" kmap report "$work/binary" >>"$work/bin.s"
 done
 awk=$(median <"$work/awk") text=$(median <"$work/text") bin=$(median <"$work/bin.s")
-size=$(stat -c %s "$work/map") records=$((($(stat -c %s "$work/binary") - 64) / 128))
+size=$(stat -c %s "$work/map") records=$((($(stat -c %s "$work/binary") - 72) / 128))
 echo "access map of $((size / 1000000)) MB, $(wc -l <"$work/map") lines, medians of $runs"
 row "awk -F, count, s" "$awk"
 row "kmap report, s" "$text"

@@ -46,9 +46,14 @@ awk 'BEGIN {
 half=$(head -120000 map | wc -c) whole=$(wc -c <map)
 mkdir in
 
+# The same in binary.
+"$KMEMSCOPE" kmap convert --to binary -o map.bin map 2>/dev/null
+
 # Into a file.
 check "to a file" "$KMEMSCOPE" kmap stream --to copy map
 check "it is the same" cmp map copy
+check "binary to a file, from a pipe" eval '(head -c 1000000 map.bin; sleep 0.1; tail -c +1000001 map.bin) |
+	"$KMEMSCOPE" kmap stream --to copy.bin - && cmp map.bin copy.bin'
 
 # To a listener, undisturbed.
 listen in

@@ -15,12 +15,17 @@ bool user_pages_exhausted;
 /* Offsets are the ABI: they may not move. kmemtrace's are those of its ABI document. */
 static void test_layouts(void **state)
 {
-	assert_int_equal(sizeof(struct memorizer_header), 64);
+	assert_int_equal(sizeof(struct memorizer_header), 72);
+	assert_int_equal(offsetof(struct memorizer_header, access_size), 64);
 	assert_int_equal(sizeof(struct memorizer_record), 128);
 	assert_int_equal(offsetof(struct memorizer_record, gfp), 56);
 	assert_int_equal(offsetof(struct memorizer_record, flags), 72);
+	assert_int_equal(offsetof(struct memorizer_record, accesses), 76);
 	assert_int_equal(offsetof(struct memorizer_record, comm), 80);
 	assert_int_equal(offsetof(struct memorizer_record, cache), 96);
+	assert_int_equal(sizeof(struct memorizer_access), 48);
+	assert_int_equal(offsetof(struct memorizer_access, pid), 40);
+	assert_int_equal(offsetof(struct memorizer_access, context), 44);
 
 	assert_int_equal(sizeof(struct kmemtrace_event), 24);
 	assert_int_equal(offsetof(struct kmemtrace_event, event_size), 2);
