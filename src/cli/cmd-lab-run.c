@@ -376,6 +376,8 @@ static int conclude(struct lab *lab, struct ks_lab_session *session, int err, st
 	struct ks_diag map_diag = { 0 };
 	int kept = keep_map(lab, session, err, &map_diag);
 	bool command_missing = err && told_status && session->status != KS_EXIT_LAB;
+	/* Where it was the host's disk that failed, the guest's words are of no use. */
+	bool guest_failed = err == -EIO || err == -EPROTO || err == -ETIMEDOUT;
 
 	if (err == -EINTR)
 		return 128 + session->signal;
@@ -383,7 +385,7 @@ static int conclude(struct lab *lab, struct ks_lab_session *session, int err, st
 		ks_cli_error(cli, KS_EXIT_LAB, "%s", diag->text);
 	if (err && !kept && session->map_whole && !lab->args->quiet)
 		fprintf(stderr, "%s: holds what came before\n", lab->path);
-	keep_log(lab, session, err && !command_missing);
+	keep_log(lab, session, guest_failed && !command_missing);
 	if (command_missing)
 		return session->status;
 	if (kept)
