@@ -31,8 +31,12 @@ start() { # COMMAND...; sets $runner
 	cat errors
 	return 1
 }
-# The status of the run that was started.
-status() { wait "$runner" 2>/dev/null; echo $?; }
+# Ends the run that was started.
+stop() { # SIGNAL; sets $status
+	status=0
+	kill "-$1" "$runner"
+	wait "$runner" 2>/dev/null || status=$?
+}
 nothing_beside() { [ -z "$(find . -name "$1.*")" ] || { ls -la; return 1; }; }
 lines_of() { grep -cE "$1" "$2"; }
 
@@ -85,7 +89,8 @@ check "this machine does not" eval 'diff -r before view && [ ! -e there ]'
 mkdir shared
 run --share shared -- sh -c 'echo kept >shared/file; echo lost >lost'
 check "but for a directory that is shared" eval '[ "$(cat shared/file)" = kept ] && [ ! -e lost ]'
-check "tar" eval 'run --share shared -- tar czf shared/t.tgz -C /usr/include linux && tar tzf shared/t.tgz | cmp - <(cd /usr/include && run -o "$scratch/find.kmap" -- tar cf - linux | tar t)'
+run --share shared -- tar czf shared/t.tgz -C /usr/include linux
+check "an archive made in the guest" same <(cd /usr/include && find linux -type f | sort) <(tar tzf shared/t.tgz | grep -v '/$' | sort)
 
 # --- Maps ----------------------------------------------------------------------------------------
 
@@ -126,20 +131,19 @@ check "all of them" [ "$(grep -c ^holds seeds)" -ge 18 ]
 
 # --- Ends ----------------------------------------------------------------------------------------
 
-check "a run that goes on" start -o int.kmap -- sh -c 'ls / >/dev/null; sleep 1; echo up; exec sleep 1000'
-kill -INT "$runner"
-check "Ctrl-C: 130" [ "$(status)" = 130 ]
+start -o int.kmap -- sh -c 'ls / >/dev/null; sleep 1; echo up; exec sleep 1000'
+stop INT
+check "Ctrl-C: 130" [ $status = 130 ]
 check "nothing is left running" none_left
 check "the map holds what came before, whole" "$KMEMSCOPE" kmap report --strict int.kmap
 check "and there is nothing beside it" nothing_beside int.kmap
 start -o term.kmap -- sh -c 'echo up; exec sleep 1000'
-kill -TERM "$runner"
-check "SIGTERM: 143" [ "$(status)" = 143 ]
+stop TERM
+check "SIGTERM: 143" [ $status = 143 ]
 start -o kill.kmap -- sh -c 'sleep 1000 & sleep 1000 & echo up; wait'
-guest=$(guests)
-kill -KILL "$runner"
-wait "$runner" 2>/dev/null
-check "a runner that is killed leaves no process" eval 'none_left && ! ps -p $(echo $guest | tr " " ,)'
+check "a guest is several processes" [ "$(guests | wc -l)" -ge 4 ]
+stop KILL
+check "a runner that is killed leaves none of them" none_left
 check "a time limit" fails_saying 125 'stage command: not done after 3 s' run --timeout 3 -- sleep 1000
 check "a kernel that panics" fails_saying 125 'stage .*: the guest ended: Kernel panic' run --mem 96M --log panic.log -- sh -c 'echo 1 >/proc/sys/vm/panic_on_oom; exec tail /dev/zero'
 check "its words are in the log" grep -q 'Kernel panic' panic.log
