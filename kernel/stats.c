@@ -23,6 +23,22 @@ static const char *const counter_names[] = {
 	[MZ_MARKS_LOST] = "marks_lost",
 	[MZ_STREAMED] = "streamed",
 	[MZ_CLEARED] = "cleared",
+#ifdef CONFIG_MEMORIZER_ACCESS
+	[MZ_ACCESSES] = "accesses_objects",
+	[MZ_ACCESSES_STACK] = "accesses_stack",
+	[MZ_ACCESSES_GLOBAL] = "accesses_global",
+	[MZ_ACCESSES_MODULE] = "accesses_module",
+	[MZ_ACCESSES_SLAB] = "accesses_untracked_slab",
+	[MZ_ACCESSES_PAGES] = "accesses_untracked_pages",
+	[MZ_ACCESSES_VMALLOC] = "accesses_untracked_vmalloc",
+	[MZ_ACCESSES_BOOT] = "accesses_boot_memory",
+	[MZ_ACCESSES_OTHER] = "accesses_other",
+	[MZ_ACCESSES_IDLE] = "accesses_idle",
+	[MZ_ACCESSES_NMI] = "accesses_dropped_nmi",
+	[MZ_ACCESSES_DROPPED] = "accesses_dropped_full",
+	[MZ_ACCESSES_FAR] = "accesses_dropped_far",
+	[MZ_SPANS_LOST] = "vmalloc_not_found",
+#endif
 };
 static_assert(ARRAY_SIZE(counter_names) == MZ_COUNTERS);
 
@@ -60,7 +76,9 @@ int mz_stats_show(struct seq_file *m, void *unused)
 	seq_printf(m, "sites: %u of %u\n", READ_ONCE(mz.names.sites.nr), mz.names.sites.capacity);
 	seq_printf(m, "comms: %u of %u\n", READ_ONCE(mz.names.comms.nr), mz.names.comms.capacity);
 	seq_printf(m, "anchor: %s %016llx\n", MZ_ANCHOR_NAME, mz_anchor());
-	seq_puts(m, "accesses: not counted by this build\n");
+	seq_printf(m, "pages_before_start_kb: %lu\n", mz.boot_pages * (PAGE_SIZE / 1024));
+	seq_printf(m, "slab_before_start_kb: %lu\n", mz.boot_slab_pages * (PAGE_SIZE / 1024));
+	mz_access_show(m);
 	mz_events_show(m);
 	return 0;
 }

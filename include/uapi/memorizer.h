@@ -28,6 +28,7 @@ enum memorizer_kind {
 	MEMORIZER_KMALLOC = 1,
 	MEMORIZER_CACHE = 2, /* kmem_cache_alloc(), one by one or in bulk */
 	MEMORIZER_PAGES = 3, /* the page allocator; slab memory is seen here a second time */
+	MEMORIZER_VMALLOC = 4, /* seen by kernels that count accesses */
 };
 
 /* What an allocation or an access ran in; pid and tgid are 0 outside MEMORIZER_IN_TASK. */

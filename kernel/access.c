@@ -1,0 +1,519 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Counting of loads and stores.
+ *
+ * Each processor has a lane for each of its contexts (task, softirq, hardirq), which only that
+ * context uses, with preemption off. In a lane are two caches: from an address to the object that
+ * it is in, and from object, instruction and thread to the record where they are counted. What is
+ * in neither of them is looked up in the index, and a record is made there.
+ *
+ * What the first cache says holds as long as the stamps of the object's address and of its page are
+ * the same: they change whenever an object starts or ends there. A record may be used until
+ * preemption is on again; see mz_access_settle().
+ */
+#include <linux/hash.h>
+#include <linux/irq_work.h>
+#include <linux/rcupdate.h>
+#include <linux/sched.h>
+#include <linux/sched/task_stack.h>
+#include <linux/seq_file.h>
+#include <linux/uaccess.h>
+#include <asm/sections.h>
+
+#include "hooks.h"
+#include "locate.h"
+
+/* === Data ================================================================================= */
+
+bool mz_access_on __read_mostly;
+
+/* Whether there are tables to count in. Before that only the boot processor runs. */
+static bool ready __read_mostly;
+static u64 early_accesses;
+
+#define STAMP_BITS 14
+static atomic_t stamps[1 << STAMP_BITS];
+
+struct where {
+	unsigned long start, len;
+	struct mz_object *obj; /* NULL: none that is tracked */
+	unsigned long base;
+	u32 stamp; /* the sum of two */
+	u16 base_stamp, page_stamp;
+	u32 class; /* enum mz_counter */
+};
+
+struct record_slot {
+	unsigned long base;
+	struct mz_access *access;
+	u32 stamp;
+	u32 ip;
+	u32 who;
+};
+
+struct lane {
+	struct where *places;
+	struct record_slot *records;
+	u8 place_bits, record_bits;
+	/* Whether the task is marked, as of this state of the marks. */
+	bool marked;
+	u32 marks_changes;
+	const struct task_struct *task;
+};
+
+static DEFINE_PER_CPU(struct lane, lanes[MEMORIZER_IN_HARDIRQ + 1]);
+
+/* With more processors than a record can tell apart, two of them may count in the same one. */
+#define PROCESSORS_APART (1U << MZ_ACCESS_CPU_BITS)
+
+/* Blank pages for records in each shard of the index. */
+#define RESERVE_MAX 32
+
+static struct irq_work refill_work;
+
+static bool counting; /* what mz_access_update() has decided; mz_access_on may be ahead at boot */
+
+/* === Internals: stamps ==================================================================== */
+
+static u16 stamp_of(unsigned long addr)
+{
+	return hash_long(addr >> 3, STAMP_BITS);
+}
+
+static u32 stamp_value(u16 stamp)
+{
+	return (u32)atomic_read(&stamps[stamp]);
+}
+
+static void stamp_change(unsigned long addr)
+{
+	atomic_inc(&stamps[stamp_of(addr)]);
+}
+
+/* === Internals: from the address to the object ============================================ */
+
+static bool covers(const struct where *where, unsigned long addr)
+{
+	return addr - where->start < where->len &&
+	       where->stamp == stamp_value(where->base_stamp) + stamp_value(where->page_stamp);
+}
+
+/* Small objects are found by their cache line, large ones by their page. */
+static struct where *small_slot(const struct lane *lane, unsigned long addr)
+{
+	return &lane->places[hash_long(addr >> 6, lane->place_bits)];
+}
+
+static struct where *large_slot(const struct lane *lane, unsigned long addr)
+{
+	return &lane->places[hash_long(~(addr >> PAGE_SHIFT), lane->place_bits)];
+}
+
+/* A stamp is read before what it stands for: what changes meanwhile is then seen to be outdated. */
+static noinline const struct where *look_up(const struct lane *lane, unsigned long addr)
+{
+	struct mz_place place;
+	struct where found;
+	struct where *slot;
+
+	found.page_stamp = stamp_of(addr & PAGE_MASK);
+	found.stamp = stamp_value(found.page_stamp);
+	smp_rmb();
+	mz_locate(addr, &place);
+	found.base_stamp = stamp_of(place.base);
+	found.stamp += stamp_value(found.base_stamp);
+	smp_rmb();
+	found.obj = mz_locate_object(&place);
+	found.start = place.start;
+	found.len = place.end - place.start;
+	found.base = place.base;
+	found.class = place.class;
+
+	slot = found.len >= PAGE_SIZE / 2 ? large_slot(lane, addr) : small_slot(lane, addr);
+	*slot = found;
+	return slot;
+}
+
+/* === Internals: from the object to the record ============================================= */
+
+static bool has_room(const struct mz_access *access, u32 bytes)
+{
+	return access->count < U32_MAX && access->bytes <= U32_MAX - bytes;
+}
+
+static struct record_slot *record_slot(const struct lane *lane, unsigned long base, u32 ip, u32 who)
+{
+	u64 key = (base ^ (u64)ip << 20 ^ (u64)who << 40) * GOLDEN_RATIO_64;
+
+	return &lane->records[(key ^ key >> 29) * GOLDEN_RATIO_64 >> (64 - lane->record_bits)];
+}
+
+static bool same_record(const struct record_slot *slot, const struct where *where, u32 ip, u32 who)
+{
+	return slot->base == where->base && slot->stamp == where->stamp && slot->ip == ip &&
+	       slot->who == who;
+}
+
+static noinline struct mz_access *look_up_record(struct record_slot *slot, const struct where *where,
+						 u32 ip, u32 who, bool full)
+{
+	struct mz_access *access = mz_index_access(&mz.index, where->obj, ip, who, full);
+
+	if (READ_ONCE(mz.index.hungry))
+		irq_work_queue(&refill_work);
+	if (access)
+		*slot = (struct record_slot){
+			.base = where->base,
+			.access = access,
+			.stamp = where->stamp,
+			.ip = ip,
+			.who = who,
+		};
+	return access;
+}
+
+static void add_to(struct mz_access *access, u32 count, u32 bytes)
+{
+	if (unlikely(nr_cpu_ids > PROCESSORS_APART)) {
+		atomic_add(count, (atomic_t *)&access->count);
+		atomic_add(bytes, (atomic_t *)&access->bytes);
+		return;
+	}
+	WRITE_ONCE(access->count, access->count + count);
+	WRITE_ONCE(access->bytes, access->bytes + bytes);
+}
+
+/* === Internals: whose accesses are wanted ================================================= */
+
+static bool task_marked(struct lane *lane)
+{
+	u32 changes = READ_ONCE(mz_marks_changes);
+
+	if (lane->task != current || lane->marks_changes != changes) {
+		lane->marked = mz_marked(current);
+		lane->task = current;
+		lane->marks_changes = changes;
+	}
+	return lane->marked;
+}
+
+/* mz_wants(), for something that happens a thousand times as often. */
+static bool wanted(struct lane *lane, int level)
+{
+	switch (READ_ONCE(mz.mode)) {
+	case MZ_SYSTEM:
+		return true;
+	case MZ_TASKS_AND_IRQS:
+		return level != MEMORIZER_IN_TASK || task_marked(lane);
+	case MZ_TASKS:
+		return level == MEMORIZER_IN_TASK && task_marked(lane);
+	default:
+		return false;
+	}
+}
+
+static bool on_own_stack(unsigned long addr)
+{
+	return addr - (unsigned long)task_stack_page(current) < THREAD_SIZE;
+}
+
+/* === Internals: counting ================================================================== */
+
+struct operation {
+	unsigned long addr, end;
+	u32 ip, who;
+};
+
+/*
+ * The part of an operation that is in one place. What is already credited with it does not count
+ * it twice. Return: where the next part starts.
+ */
+static unsigned long count_part(struct lane *lane, const struct operation *op, unsigned long addr,
+				const void **credited)
+{
+	const struct where *where = small_slot(lane, addr);
+	const void *target;
+	u32 bytes;
+
+	if (!covers(where, addr)) {
+		where = large_slot(lane, addr);
+		if (!covers(where, addr))
+			where = look_up(lane, addr);
+	}
+	bytes = min(op->end - addr, where->start + where->len - addr);
+	target = where->obj ? where->obj : (const void *)(unsigned long)where->class;
+	if (where->obj) {
+		struct record_slot *slot = record_slot(lane, where->base, op->ip, op->who);
+		struct mz_access *access = slot->access;
+
+		if (!same_record(slot, where, op->ip, op->who))
+			access = look_up_record(slot, where, op->ip, op->who, false);
+		if (access && !has_room(access, bytes))
+			access = look_up_record(slot, where, op->ip, op->who, true);
+		if (access)
+			add_to(access, target != *credited, bytes);
+		if (target != *credited)
+			mz_count(access ? MZ_ACCESSES : MZ_ACCESSES_DROPPED);
+	} else if (target != *credited) {
+		mz_count(where->class);
+	}
+	*credited = target;
+	return addr + bytes;
+}
+
+static void count_operation(struct lane *lane, int level, unsigned long addr, size_t size,
+			    bool write, unsigned long ip)
+{
+	long distance = ip - mz_access_text_start();
+	struct operation op = { .addr = addr, .end = addr + size, .ip = distance };
+	const void *credited = NULL;
+	struct mz_access who = {
+		.pid = level == MEMORIZER_IN_TASK ? current->pid : 0,
+		.context = level,
+		.write = write,
+		.cpu = raw_smp_processor_id() % PROCESSORS_APART,
+	};
+
+	if (unlikely(distance != (s32)distance)) {
+		mz_count(MZ_ACCESSES_FAR);
+		return;
+	}
+	op.who = who.who;
+	while (addr < op.end)
+		addr = count_part(lane, &op, addr, &credited);
+}
+
+/* The idle task counts by kind only: RCU does not wait for it, and so we could not. */
+static void count_in_context(struct lane *lane, int level, unsigned long addr, size_t size,
+			     bool write, unsigned long ip)
+{
+	if (!wanted(lane, level))
+		return;
+	if (on_own_stack(addr))
+		mz_count(MZ_ACCESSES_STACK);
+	else if (level == MEMORIZER_IN_TASK && is_idle_task(current))
+		mz_count(MZ_ACCESSES_IDLE);
+	else
+		count_operation(lane, level, addr, size, write, ip);
+}
+
+static void refill(struct irq_work *work)
+{
+	mz_access_refill();
+}
+
+/* === Interface to the callbacks =========================================================== */
+
+/*
+ * User memory may be accessible here, which it must not be in functions that are called. Preemption
+ * stays off without a thought of rescheduling: this may be anywhere.
+ */
+void mz_access_count(unsigned long addr, size_t size, bool write, unsigned long ip)
+{
+	unsigned long user_flags;
+	int level;
+
+	if (unlikely(!READ_ONCE(ready))) {
+		early_accesses++;
+		return;
+	}
+	user_flags = user_access_save();
+	preempt_disable_notrace();
+	level = interrupt_context_level();
+	if (unlikely(level > MEMORIZER_IN_HARDIRQ)) {
+		mz_count(MZ_ACCESSES_NMI);
+	} else if (!(this_cpu_read(mz_guard) & (MZ_GUARD_LOCKED | BIT(level)))) {
+		this_cpu_or(mz_guard, BIT(level));
+		barrier();
+		count_in_context(this_cpu_ptr(&lanes[level]), level, addr, size, write, ip);
+		barrier();
+		this_cpu_and(mz_guard, ~BIT(level));
+	}
+	preempt_enable_no_resched_notrace();
+	user_access_restore(user_flags);
+}
+
+void memorizer_vmalloc(const void *addr, unsigned long size, const void *caller, gfp_t gfp,
+		       int node)
+{
+	if (!mz_events_attached())
+		return;
+	mz_alloc(&(struct mz_alloc){
+		.kind = MEMORIZER_VMALLOC,
+		.ip = (unsigned long)caller,
+		.addr = (unsigned long)addr,
+		.bytes_req = size,
+		.bytes_alloc = PAGE_ALIGN(size),
+		.gfp = gfp,
+		.node = node,
+	});
+}
+
+void memorizer_vfree(const void *addr, unsigned long caller)
+{
+	if (mz_events_attached())
+		mz_free(MEMORIZER_VMALLOC, caller, (unsigned long)addr, 0);
+}
+
+/* === Public: what changes under the caches ================================================ */
+
+/* An object starts or ends. */
+void mz_access_object_changed(unsigned long addr)
+{
+	stamp_change(addr);
+}
+
+static void change_pages(unsigned long addr, size_t bytes)
+{
+	size_t done;
+
+	for (done = 0; done < bytes && done >> PAGE_SHIFT < ARRAY_SIZE(stamps); done += PAGE_SIZE)
+		stamp_change(addr + done);
+}
+
+/* Pages are given out or come back, whoever they are for: they may be cut into other objects. */
+void mz_access_pages_changed(unsigned long addr, size_t bytes, bool tracked)
+{
+	if (tracked)
+		mz_locate_pages(addr, bytes);
+	if (READ_ONCE(mz_access_on))
+		change_pages(addr, bytes);
+}
+
+/* An area of vmalloc() starts, or ends with the object in it. */
+void mz_access_area_changed(unsigned long addr, size_t bytes, bool tracked)
+{
+	change_pages(addr, mz_locate_remove_area(addr));
+	if (tracked) {
+		mz_locate_add_area(addr, bytes);
+		change_pages(addr, bytes);
+	}
+}
+
+void mz_access_all_changed(void)
+{
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(stamps); i++)
+		atomic_inc(&stamps[i]);
+}
+
+/* === Public =============================================================================== */
+
+unsigned long mz_access_text_start(void)
+{
+	return (unsigned long)_stext;
+}
+
+static int lane_init(struct lane *lane, u8 place_bits, u8 record_bits, int node)
+{
+	lane->places = vzalloc_node(sizeof(*lane->places) << place_bits, node);
+	lane->records = vzalloc_node(sizeof(*lane->records) << record_bits, node);
+	lane->place_bits = place_bits;
+	lane->record_bits = record_bits;
+	return lane->places && lane->records ? 0 : -ENOMEM;
+}
+
+static int lanes_init(void)
+{
+	int cpu, level, err = 0;
+
+	for_each_possible_cpu(cpu) {
+		for (level = 0; level <= MEMORIZER_IN_HARDIRQ && !err; level++) {
+			bool in_task = level == MEMORIZER_IN_TASK;
+
+			err = lane_init(&per_cpu(lanes, cpu)[level], in_task ? 13 : 10,
+					in_task ? 14 : 11, cpu_to_node(cpu));
+		}
+	}
+	return err;
+}
+
+/* Counting is wanted before there is anything to count in. */
+void mz_access_early(void)
+{
+	mz_access_on = true;
+}
+
+int mz_access_init(void)
+{
+	int err;
+
+	init_irq_work(&refill_work, refill);
+	err = mz_locate_init();
+	if (!err)
+		err = lanes_init();
+	if (!err)
+		smp_store_release(&ready, true);
+	return err;
+}
+
+/* Gives the index blank pages. Its own page allocations are not part of the picture. */
+void mz_access_refill(void)
+{
+	int level = mz_guard_enter();
+
+	if (level < 0)
+		return;
+	mz_index_refill(&mz.index, GFP_NOWAIT | __GFP_NOWARN | __GFP_NOMEMALLOC);
+	mz_guard_leave(level);
+}
+
+static u32 reserve(void)
+{
+	return clamp(mz.index.max_pages >> (mz.index.shard_bits + 3), 1L, (long)RESERVE_MAX);
+}
+
+/**
+ * mz_access_update() - begins or ends counting, as the mode and memorizer_log_access want it
+ *
+ * An event that did not yet see that counting is on may have left a stamp as it was, so all change
+ * after the last such event is over.
+ */
+void mz_access_update(void)
+{
+	bool on = mz.log_access && mz.mode != MZ_OFF && !mz.failed;
+
+	lockdep_assert_held(&mz.control);
+	if (on == counting) {
+		WRITE_ONCE(mz_access_on, on);
+		return;
+	}
+	counting = on;
+	if (on) {
+		WRITE_ONCE(mz.index.reserve, reserve());
+		mz_access_refill();
+		WRITE_ONCE(mz_access_on, true);
+		synchronize_rcu();
+		mz_access_all_changed();
+		return;
+	}
+	WRITE_ONCE(mz_access_on, false);
+	WRITE_ONCE(mz.index.reserve, 0);
+	mutex_lock(&mz.dead.lock);
+	mz_index_shrink(&mz.index);
+	mutex_unlock(&mz.dead.lock);
+}
+
+void mz_access_stop(void)
+{
+	WRITE_ONCE(mz_access_on, false);
+}
+
+/*
+ * Waits until nobody counts any more in records of objects that have ended: the stamps have sent
+ * away all who have come since. Then their counts are final, and their memory may be released.
+ */
+void mz_access_settle(void)
+{
+	if (READ_ONCE(ready))
+		synchronize_rcu();
+}
+
+void mz_access_show(struct seq_file *m)
+{
+	seq_printf(m, "accesses: %s\n", READ_ONCE(mz_access_on) ? "counted" : "off");
+	seq_printf(m, "accesses_before_tables: %llu\n", early_accesses);
+	seq_printf(m, "access_records: %lu\n", mz_index_nr_accesses(&mz.index));
+	seq_printf(m, "access_record_bytes: %zu\n", sizeof(struct mz_access));
+}
