@@ -154,8 +154,8 @@ static bool same_record(const struct record_slot *slot, const struct where *wher
 	       slot->who == who;
 }
 
-static noinline struct mz_access *look_up_record(struct record_slot *slot, const struct where *where,
-						 u32 ip, u32 who, bool full)
+static noinline struct mz_access *
+look_up_record(struct record_slot *slot, const struct where *where, u32 ip, u32 who, bool full)
 {
 	struct mz_access *access = mz_index_access(&mz.index, where->obj, ip, who, full);
 

@@ -385,11 +385,12 @@ int main(void)
 	channel_open(&orders);
 	view_make(&orders);
 	stream = memorizer_start(&orders);
-	if (!orders.argv)
-		fail(125, "start", "there is no command");
-	start_command(&orders);
-	run_command();
-	end_command();
+	/* Without a command it is the kernel's start that is wanted, and nothing of ours in it. */
+	if (orders.argv) {
+		start_command(&orders);
+		run_command();
+		end_command();
+	}
 	memorizer_finish(&orders, stream);
 	finish(exit_status());
 }

@@ -442,14 +442,9 @@ static int run(struct ks_lab_args *args, const char *path, bool tty)
 
 int ks_lab_run(struct ks_lab_args *args)
 {
-	static char nothing_to_do[] = "true";
-	static char *nothing[] = { nothing_to_do, NULL };
-
 	if (!args->nr_words && !args->boot)
 		return ks_cli_error(&args->cli, KS_EXIT_USAGE,
 				    "give a command, or --boot for the kernel's start alone");
-	if (!args->nr_words)
-		args->command = nothing;
 	return run(args, args->output ? args->output : default_output, false);
 }
 
