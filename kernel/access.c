@@ -40,7 +40,7 @@ struct where {
 	unsigned long base;
 	u32 stamp; /* the sum of two */
 	u16 base_stamp, page_stamp;
-	u32 class; /* enum mz_counter */
+	enum mz_class class;
 };
 
 struct record_slot {
@@ -51,7 +51,18 @@ struct record_slot {
 	u32 who;
 };
 
+/* What an instruction did last: most do the same again, to the same object. One cache line. */
+struct recent {
+	struct where where;
+	struct mz_access *access;
+	u32 ip;
+	u32 who;
+};
+
+#define RECENT_BITS 7
+
 struct lane {
+	struct recent *recents;
 	struct where *places;
 	struct record_slot *records;
 	u8 place_bits, record_bits;
@@ -59,6 +70,7 @@ struct lane {
 	bool marked;
 	u32 marks_changes;
 	const struct task_struct *task;
+	u64 counts[MZ_CLASSES];
 };
 
 static DEFINE_PER_CPU(struct lane, lanes[MEMORIZER_IN_HARDIRQ + 1]);
@@ -72,6 +84,24 @@ static DEFINE_PER_CPU(struct lane, lanes[MEMORIZER_IN_HARDIRQ + 1]);
 static struct irq_work refill_work;
 
 static bool counting; /* what mz_access_update() has decided; mz_access_on may be ahead at boot */
+
+/* === Internals: the guard ================================================================= */
+
+/*
+ * What is called from here on may be instrumented: it must not come back. An interrupt in between
+ * leaves the guard as it was.
+ */
+static void enter(int level)
+{
+	raw_cpu_or(mz_guard, BIT(level));
+	barrier();
+}
+
+static void leave(int level)
+{
+	barrier();
+	raw_cpu_and(mz_guard, ~BIT(level));
+}
 
 /* === Internals: stamps ==================================================================== */
 
@@ -110,12 +140,13 @@ static struct where *large_slot(const struct lane *lane, unsigned long addr)
 }
 
 /* A stamp is read before what it stands for: what changes meanwhile is then seen to be outdated. */
-static noinline const struct where *look_up(const struct lane *lane, unsigned long addr)
+static noinline const struct where *look_up(const struct lane *lane, int level, unsigned long addr)
 {
 	struct mz_place place;
 	struct where found;
 	struct where *slot;
 
+	enter(level);
 	found.page_stamp = stamp_of(addr & PAGE_MASK);
 	found.stamp = stamp_value(found.page_stamp);
 	smp_rmb();
@@ -124,6 +155,7 @@ static noinline const struct where *look_up(const struct lane *lane, unsigned lo
 	found.stamp += stamp_value(found.base_stamp);
 	smp_rmb();
 	found.obj = mz_locate_object(&place);
+	leave(level);
 	found.start = place.start;
 	found.len = place.end - place.start;
 	found.base = place.base;
@@ -154,13 +186,17 @@ static bool same_record(const struct record_slot *slot, const struct where *wher
 	       slot->who == who;
 }
 
-static noinline struct mz_access *
-look_up_record(struct record_slot *slot, const struct where *where, u32 ip, u32 who, bool full)
+static noinline struct mz_access *look_up_record(struct record_slot *slot, int level,
+						 const struct where *where, u32 ip, u32 who,
+						 bool full)
 {
-	struct mz_access *access = mz_index_access(&mz.index, where->obj, ip, who, full);
+	struct mz_access *access;
 
+	enter(level);
+	access = mz_index_access(&mz.index, where->obj, ip, who, full);
 	if (READ_ONCE(mz.index.hungry))
 		irq_work_queue(&refill_work);
+	leave(level);
 	if (access)
 		*slot = (struct record_slot){
 			.base = where->base,
@@ -190,7 +226,9 @@ static bool task_marked(struct lane *lane)
 	u32 changes = READ_ONCE(mz_marks_changes);
 
 	if (lane->task != current || lane->marks_changes != changes) {
+		enter(MEMORIZER_IN_TASK);
 		lane->marked = mz_marked(current);
+		leave(MEMORIZER_IN_TASK);
 		lane->task = current;
 		lane->marks_changes = changes;
 	}
@@ -220,81 +258,98 @@ static bool on_own_stack(unsigned long addr)
 /* === Internals: counting ================================================================== */
 
 struct operation {
-	unsigned long addr, end;
+	unsigned long end;
 	u32 ip, who;
+	int level;
+	const void *credited; /* what has counted it already */
 };
 
-/*
- * The part of an operation that is in one place. What is already credited with it does not count
- * it twice. Return: where the next part starts.
- */
-static unsigned long count_part(struct lane *lane, const struct operation *op, unsigned long addr,
-				const void **credited)
+static bool is_recent(const struct recent *recent, const struct operation *op, unsigned long addr)
+{
+	return recent->ip == op->ip && recent->who == op->who && covers(&recent->where, addr);
+}
+
+static const struct where *find_where(const struct lane *lane, int level, unsigned long addr)
 {
 	const struct where *where = small_slot(lane, addr);
+
+	if (covers(where, addr))
+		return where;
+	where = large_slot(lane, addr);
+	return covers(where, addr) ? where : look_up(lane, level, addr);
+}
+
+static struct mz_access *find_record(const struct lane *lane, const struct operation *op,
+				     const struct where *where, bool full)
+{
+	struct record_slot *slot = record_slot(lane, where->base, op->ip, op->who);
+
+	if (same_record(slot, where, op->ip, op->who) && !full)
+		return slot->access;
+	return look_up_record(slot, op->level, where, op->ip, op->who, full);
+}
+
+/* The part of an operation that is in one place. Return: where the next part starts. */
+static __always_inline unsigned long count_part(struct lane *lane, struct operation *op,
+						unsigned long addr)
+{
+	struct recent *recent = &lane->recents[hash_32(op->ip, RECENT_BITS)];
+	const struct where *where = &recent->where;
+	struct mz_access *access = recent->access;
 	const void *target;
+	bool first;
 	u32 bytes;
 
-	if (!covers(where, addr)) {
-		where = large_slot(lane, addr);
-		if (!covers(where, addr))
-			where = look_up(lane, addr);
-	}
-	bytes = min(op->end - addr, where->start + where->len - addr);
-	target = where->obj ? where->obj : (const void *)(unsigned long)where->class;
-	if (where->obj) {
-		struct record_slot *slot = record_slot(lane, where->base, op->ip, op->who);
-		struct mz_access *access = slot->access;
-
-		if (!same_record(slot, where, op->ip, op->who))
-			access = look_up_record(slot, where, op->ip, op->who, false);
-		if (access && !has_room(access, bytes))
-			access = look_up_record(slot, where, op->ip, op->who, true);
+	if (!is_recent(recent, op, addr)) {
+		where = find_where(lane, op->level, addr);
+		access = where->obj ? find_record(lane, op, where, false) : NULL;
 		if (access)
-			add_to(access, target != *credited, bytes);
-		if (target != *credited)
-			mz_count(access ? MZ_ACCESSES : MZ_ACCESSES_DROPPED);
-	} else if (target != *credited) {
-		mz_count(where->class);
+			*recent = (struct recent){ *where, access, op->ip, op->who };
 	}
-	*credited = target;
+	bytes = min(op->end, where->start + where->len) - addr;
+	target = where->obj ? where->obj : (const void *)(unsigned long)where->class;
+	first = target != op->credited;
+	op->credited = target;
+	if (access && unlikely(!has_room(access, bytes))) {
+		access = find_record(lane, op, where, true);
+		recent->where.len = 0;
+	}
+	if (access)
+		add_to(access, first, bytes);
+	lane->counts[access ? MZ_TO_OBJECT : where->obj ? MZ_LOST_FULL : where->class] += first;
 	return addr + bytes;
 }
 
-static void count_operation(struct lane *lane, int level, unsigned long addr, size_t size,
-			    bool write, unsigned long ip)
+/* The idle task counts by kind only: RCU does not wait for it, and so we could not. */
+static __always_inline void count_in_context(struct lane *lane, int level, unsigned long addr,
+					     size_t size, bool write, unsigned long ip)
 {
 	long distance = ip - mz_access_text_start();
-	struct operation op = { .addr = addr, .end = addr + size, .ip = distance };
-	const void *credited = NULL;
 	struct mz_access who = {
 		.pid = level == MEMORIZER_IN_TASK ? current->pid : 0,
 		.context = level,
 		.write = write,
 		.cpu = raw_smp_processor_id() % PROCESSORS_APART,
 	};
+	struct operation op = {
+		.end = addr + size,
+		.ip = distance,
+		.who = who.who,
+		.level = level,
+	};
 
-	if (unlikely(distance != (s32)distance)) {
-		mz_count(MZ_ACCESSES_FAR);
-		return;
-	}
-	op.who = who.who;
-	while (addr < op.end)
-		addr = count_part(lane, &op, addr, &credited);
-}
-
-/* The idle task counts by kind only: RCU does not wait for it, and so we could not. */
-static void count_in_context(struct lane *lane, int level, unsigned long addr, size_t size,
-			     bool write, unsigned long ip)
-{
 	if (!wanted(lane, level))
 		return;
-	if (on_own_stack(addr))
-		mz_count(MZ_ACCESSES_STACK);
-	else if (level == MEMORIZER_IN_TASK && is_idle_task(current))
-		mz_count(MZ_ACCESSES_IDLE);
-	else
-		count_operation(lane, level, addr, size, write, ip);
+	if (on_own_stack(addr)) {
+		lane->counts[MZ_TO_STACK]++;
+	} else if (level == MEMORIZER_IN_TASK && is_idle_task(current)) {
+		lane->counts[MZ_BY_IDLE]++;
+	} else if (unlikely(distance != (s32)distance)) {
+		lane->counts[MZ_LOST_FAR]++;
+	} else {
+		while (addr < op.end)
+			addr = count_part(lane, &op, addr);
+	}
 }
 
 static void refill(struct irq_work *work)
@@ -320,15 +375,10 @@ void mz_access_count(unsigned long addr, size_t size, bool write, unsigned long 
 	user_flags = user_access_save();
 	preempt_disable_notrace();
 	level = interrupt_context_level();
-	if (unlikely(level > MEMORIZER_IN_HARDIRQ)) {
-		mz_count(MZ_ACCESSES_NMI);
-	} else if (!(this_cpu_read(mz_guard) & (MZ_GUARD_LOCKED | BIT(level)))) {
-		this_cpu_or(mz_guard, BIT(level));
-		barrier();
-		count_in_context(this_cpu_ptr(&lanes[level]), level, addr, size, write, ip);
-		barrier();
-		this_cpu_and(mz_guard, ~BIT(level));
-	}
+	if (unlikely(level > MEMORIZER_IN_HARDIRQ))
+		this_cpu_inc(lanes[MEMORIZER_IN_HARDIRQ].counts[MZ_LOST_NMI]);
+	else if (!(raw_cpu_read(mz_guard) & (MZ_GUARD_LOCKED | BIT(level))))
+		count_in_context(raw_cpu_ptr(&lanes[level]), level, addr, size, write, ip);
 	preempt_enable_no_resched_notrace();
 	user_access_restore(user_flags);
 }
@@ -409,9 +459,10 @@ static int lane_init(struct lane *lane, u8 place_bits, u8 record_bits, int node)
 {
 	lane->places = vzalloc_node(sizeof(*lane->places) << place_bits, node);
 	lane->records = vzalloc_node(sizeof(*lane->records) << record_bits, node);
+	lane->recents = vzalloc_node(sizeof(*lane->recents) << RECENT_BITS, node);
 	lane->place_bits = place_bits;
 	lane->record_bits = record_bits;
-	return lane->places && lane->records ? 0 : -ENOMEM;
+	return lane->places && lane->records && lane->recents ? 0 : -ENOMEM;
 }
 
 static int lanes_init(void)
@@ -510,10 +561,43 @@ void mz_access_settle(void)
 		synchronize_rcu();
 }
 
+static u64 class_sum(enum mz_class class)
+{
+	u64 sum = 0;
+	int cpu, level;
+
+	for_each_possible_cpu(cpu) {
+		for (level = 0; level <= MEMORIZER_IN_HARDIRQ; level++)
+			sum += READ_ONCE(per_cpu(lanes, cpu)[level].counts[class]);
+	}
+	return sum;
+}
+
 void mz_access_show(struct seq_file *m)
 {
+	static const char *const names[] = {
+		[MZ_TO_OBJECT] = "objects",
+		[MZ_TO_STACK] = "stack",
+		[MZ_TO_GLOBAL] = "global",
+		[MZ_TO_MODULE] = "module",
+		[MZ_TO_SLAB] = "untracked_slab",
+		[MZ_TO_PAGES] = "untracked_pages",
+		[MZ_TO_VMALLOC] = "untracked_vmalloc",
+		[MZ_TO_BOOT] = "boot_memory",
+		[MZ_TO_OTHER] = "other",
+		[MZ_BY_IDLE] = "idle",
+		[MZ_LOST_NMI] = "dropped_nmi",
+		[MZ_LOST_FULL] = "dropped_full",
+		[MZ_LOST_FAR] = "dropped_far",
+	};
+	unsigned int i;
+
+	static_assert(ARRAY_SIZE(names) == MZ_CLASSES);
 	seq_printf(m, "accesses: %s\n", READ_ONCE(mz_access_on) ? "counted" : "off");
+	for (i = 0; i < MZ_CLASSES; i++)
+		seq_printf(m, "accesses_%s: %llu\n", names[i], class_sum(i));
 	seq_printf(m, "accesses_before_tables: %llu\n", early_accesses);
 	seq_printf(m, "access_records: %lu\n", mz_index_nr_accesses(&mz.index));
 	seq_printf(m, "access_record_bytes: %zu\n", sizeof(struct mz_access));
+	seq_printf(m, "vmalloc_areas_lost: %lu\n", mz_locate_lost());
 }

@@ -14,7 +14,8 @@ extern bool mz_access_on;
 
 void mz_access_count(unsigned long addr, size_t size, bool write, unsigned long ip);
 
-static __always_inline void mz_access(unsigned long addr, size_t size, bool write, unsigned long ip)
+static __always_inline void mz_access(unsigned long addr, size_t size, bool write,
+				      unsigned long ip)
 {
 	if (unlikely(READ_ONCE(mz_access_on)))
 		mz_access_count(addr, size, write, ip);

@@ -15,18 +15,18 @@
 
 /* === Loads and stores ===================================================================== */
 
-#define DEFINE_CALLBACKS(size)                                 \
-	void __asan_load##size##_noabort(unsigned long addr);  \
-	void __asan_load##size##_noabort(unsigned long addr)   \
-	{                                                      \
-		mz_access(addr, size, false, _RET_IP_);        \
-	}                                                      \
-	EXPORT_SYMBOL(__asan_load##size##_noabort);            \
-	void __asan_store##size##_noabort(unsigned long addr); \
-	void __asan_store##size##_noabort(unsigned long addr)  \
-	{                                                      \
-		mz_access(addr, size, true, _RET_IP_);         \
-	}                                                      \
+#define DEFINE_CALLBACKS(size)                                            \
+	void __asan_load##size##_noabort(unsigned long addr);             \
+	void __asan_load##size##_noabort(unsigned long addr)              \
+	{                                                                 \
+		mz_access(addr, size, false, _RET_IP_);                   \
+	}                                                                 \
+	EXPORT_SYMBOL(__asan_load##size##_noabort);                       \
+	void __asan_store##size##_noabort(unsigned long addr);            \
+	void __asan_store##size##_noabort(unsigned long addr)             \
+	{                                                                 \
+		mz_access(addr, size, true, _RET_IP_);                    \
+	}                                                                 \
 	EXPORT_SYMBOL(__asan_store##size##_noabort)
 
 DEFINE_CALLBACKS(1);

@@ -8,6 +8,7 @@
 #include <linux/sched.h>
 #include <linux/slab.h>
 
+
 #include "memorizer.h"
 
 /* === Data ================================================================================= */

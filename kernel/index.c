@@ -350,7 +350,8 @@ int mz_index_init(struct mz_index *idx, unsigned int shard_bits, long max_pages,
 {
 	unsigned long i;
 
-	BUILD_BUG_ON(sizeof(void *) == 8 && sizeof(struct mz_object) != (MZ_HAS_ACCESS ? 64 : 56));
+	BUILD_BUG_ON(sizeof(void *) == 8 &&
+		     sizeof(struct mz_object) != (MZ_HAS_ACCESS ? 64 : 56));
 	BUILD_BUG_ON(sizeof(void *) == 8 && sizeof(struct mz_access) != 24);
 	*idx = (struct mz_index){ .shard_bits = shard_bits, .max_pages = max_pages, .seed = seed };
 	idx->shards = vzalloc(sizeof(*idx->shards) << shard_bits);

@@ -25,6 +25,7 @@
 #define AREAS_MAX 8192
 
 static struct mz_spans areas;
+static atomic_long_t lost; /* for want of room */
 
 /* For each page frame 1 + the order of the tracked allocation that it was last part of, or 0. */
 static u8 *orders;
@@ -59,7 +60,7 @@ static bool locate_in_slab(unsigned long addr, struct mz_place *place)
 	start += (unsigned long)obj_to_index(cache, slab, (void *)addr) * cache->size;
 	clip(place, start, start + cache->size);
 	place->base = (unsigned long)fixup_red_left(cache, (void *)start);
-	place->class = MZ_ACCESSES_SLAB;
+	place->class = MZ_TO_SLAB;
 	return true;
 }
 
@@ -72,7 +73,7 @@ static void locate_in_memory(unsigned long addr, struct mz_place *place)
 		return;
 	if (place->page_object)
 		place->base = place->page_object;
-	place->class = PageReserved(page) ? MZ_ACCESSES_BOOT : MZ_ACCESSES_PAGES;
+	place->class = PageReserved(page) ? MZ_TO_BOOT : MZ_TO_PAGES;
 }
 
 static bool in_modules(unsigned long addr)
@@ -91,12 +92,12 @@ static void locate_in_area(unsigned long addr, struct mz_place *place)
 	if (mz_spans_find(&areas, addr, &span)) {
 		clip(place, span.start, span.end);
 		place->base = span.start;
-		place->class = MZ_ACCESSES_VMALLOC;
+		place->class = MZ_TO_VMALLOC;
 	} else if (in_modules(addr)) {
-		place->class = MZ_ACCESSES_MODULE;
+		place->class = MZ_TO_MODULE;
 	} else {
-		place->class = is_vmalloc_addr((void *)addr) ? MZ_ACCESSES_VMALLOC
-							     : MZ_ACCESSES_OTHER;
+		place->class = is_vmalloc_addr((void *)addr) ? MZ_TO_VMALLOC
+							     : MZ_TO_OTHER;
 	}
 }
 
@@ -118,7 +119,7 @@ void mz_locate(unsigned long addr, struct mz_place *ret_place)
 	*ret_place = (struct mz_place){ .start = page, .end = page + PAGE_SIZE, .base = page };
 	if (addr >= (unsigned long)_stext && addr < (unsigned long)_end) {
 		clip(ret_place, (unsigned long)_stext, (unsigned long)_end);
-		ret_place->class = MZ_ACCESSES_GLOBAL;
+		ret_place->class = MZ_TO_GLOBAL;
 	} else if (virt_addr_valid((void *)addr)) {
 		locate_in_memory(addr, ret_place);
 	} else {
@@ -132,8 +133,8 @@ struct mz_object *mz_locate_object(const struct mz_place *place)
 	struct mz_object *obj = NULL;
 
 	switch (place->class) {
-	case MZ_ACCESSES_SLAB:
-	case MZ_ACCESSES_VMALLOC:
+	case MZ_TO_SLAB:
+	case MZ_TO_VMALLOC:
 		obj = mz_index_find(&mz.index, mz_key(place->base, false));
 		break;
 	default:
@@ -160,7 +161,7 @@ void mz_locate_pages(unsigned long addr, size_t bytes)
 void mz_locate_add_area(unsigned long addr, size_t bytes)
 {
 	if (!mz_spans_add(&areas, addr, addr + bytes))
-		mz_count(MZ_SPANS_LOST);
+		atomic_long_inc(&lost);
 }
 
 /* It no longer is; how many bytes it had, 0 if there was none. */
@@ -171,4 +172,10 @@ size_t mz_locate_remove_area(unsigned long addr)
 	if (!mz_spans_find(&areas, addr, &span) || !mz_spans_remove(&areas, addr))
 		return 0;
 	return span.end - addr;
+}
+
+/* Areas whose accesses can't be told to be theirs. */
+unsigned long mz_locate_lost(void)
+{
+	return atomic_long_read(&lost);
 }

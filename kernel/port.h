@@ -39,12 +39,12 @@
 DECLARE_PER_CPU(unsigned int, mz_guard);
 #define MZ_GUARD_LOCKED (1U << 31)
 
-#define mz_lock(lock, flags)                            \
-	do {                                            \
-		local_irq_save(flags);                  \
-		this_cpu_or(mz_guard, MZ_GUARD_LOCKED); \
-		barrier();                              \
-		raw_spin_lock(lock);                    \
+#define mz_lock(lock, flags)                              \
+	do {                                              \
+		local_irq_save(flags);                    \
+		this_cpu_or(mz_guard, MZ_GUARD_LOCKED);   \
+		barrier();                                \
+		raw_spin_lock(lock);                      \
 	} while (0)
 
 #define mz_unlock(lock, flags)                            \

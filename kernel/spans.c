@@ -29,7 +29,7 @@ static void insert(struct mz_span *spans, u32 *nr, const struct mz_span *span)
 	WRITE_ONCE(*nr, *nr + 1);
 }
 
-static void delete (struct mz_span *spans, u32 *nr, u32 at)
+static void delete(struct mz_span *spans, u32 *nr, u32 at)
 {
 	memmove(spans + at, spans + at + 1, (*nr - at - 1) * sizeof(*spans));
 	WRITE_ONCE(*nr, *nr - 1);
@@ -106,7 +106,7 @@ bool mz_spans_remove(struct mz_spans *spans, unsigned long start)
 	for (i = 0; found && i < 2; i++) {
 		int copy = resting(spans);
 
-		delete (spans->copies[copy], &spans->nr[copy], at - 1);
+		delete(spans->copies[copy], &spans->nr[copy], at - 1);
 		turn(spans);
 	}
 	mz_unlock(&spans->lock, flags);

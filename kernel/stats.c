@@ -23,22 +23,6 @@ static const char *const counter_names[] = {
 	[MZ_MARKS_LOST] = "marks_lost",
 	[MZ_STREAMED] = "streamed",
 	[MZ_CLEARED] = "cleared",
-#ifdef CONFIG_MEMORIZER_ACCESS
-	[MZ_ACCESSES] = "accesses_objects",
-	[MZ_ACCESSES_STACK] = "accesses_stack",
-	[MZ_ACCESSES_GLOBAL] = "accesses_global",
-	[MZ_ACCESSES_MODULE] = "accesses_module",
-	[MZ_ACCESSES_SLAB] = "accesses_untracked_slab",
-	[MZ_ACCESSES_PAGES] = "accesses_untracked_pages",
-	[MZ_ACCESSES_VMALLOC] = "accesses_untracked_vmalloc",
-	[MZ_ACCESSES_BOOT] = "accesses_boot_memory",
-	[MZ_ACCESSES_OTHER] = "accesses_other",
-	[MZ_ACCESSES_IDLE] = "accesses_idle",
-	[MZ_ACCESSES_NMI] = "accesses_dropped_nmi",
-	[MZ_ACCESSES_DROPPED] = "accesses_dropped_full",
-	[MZ_ACCESSES_FAR] = "accesses_dropped_far",
-	[MZ_SPANS_LOST] = "vmalloc_not_found",
-#endif
 };
 static_assert(ARRAY_SIZE(counter_names) == MZ_COUNTERS);
 

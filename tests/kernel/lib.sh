@@ -187,7 +187,8 @@ make_initramfs() { # sets $initramfs
 			-o "$root/bin/$program" "$here/guest/$program.c" ||
 			bail "$program does not compile"
 	done
-	cp "$work"/modules/*.ko "$here"/guest/*.sh "$root"
+	cp "$here"/guest/*.sh "$root"
+	[ ! -d "$work/modules" ] || cp "$work"/modules/*.ko "$root"
 	install -m 755 "$here/guest/init" "$root/init"
 	cat >"$root/test.sh"
 	initramfs=$work/initramfs.gz

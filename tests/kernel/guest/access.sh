@@ -46,7 +46,7 @@ put 0 $M/memorizer_enabled
 check "with memorizer_log_access off there is nothing" fails grep -q '^  ' $M/kmap
 
 fresh
-sh -c "echo 3 >$M/memorizer_enabled; ls -l / >/dev/null"
+sh -c "echo 3 >$M/memorizer_enabled; /bin/ls -l / >/dev/null"
 put 0 $M/memorizer_enabled
 cat $M/kmap >/tmp/kmap
 check "seed: lines of accesses below their object" grep -qE '^  [0-9a-f]{16},[0-9]+,[0-9]+,[0-9]+$' \
@@ -54,6 +54,24 @@ check "seed: lines of accesses below their object" grep -qE '^  [0-9a-f]{16},[0-
 for class in objects stack global untracked_slab; do
 	check "show_stats: accesses_$class" test "$(stat_of accesses_$class)" -gt 0
 done
+
+# The same program once more: the same sites, but for what depends on the moment.
+sites() { # FILE: reads, writes of each pair of an allocating and an accessing instruction
+	fresh
+	sh -c "echo 3 >$M/memorizer_enabled; /bin/ls -l / >/dev/null"
+	put 0 $M/memorizer_enabled
+	awk -F, '/^[^ ]/ { a = $1 } /^  / { w[a $1] += $3; r[a $1] += $4 }
+		END { for (i in w) print i, w[i] "," r[i] }' $M/kmap >$1
+}
+sites /tmp/first # warms up
+sites /tmp/first
+sites /tmp/second
+awk 'NR == FNR { first[$0] = 1; site[$1 $2] = 1; next }
+	{ n++; same += ($0 in first); known += (($1 $2) in site) }
+	END { print "# " n " sites, " known " the same, " same " with the same counts"
+		exit !(n > 100 && known > n * .9 && same > n * .8) }' /tmp/first /tmp/second
+result $? "the same program twice: the same sites and counts"
+
 put 0 $M/memorizer_log_access
 reset
 check "all memory goes back" is "$(stat_of memory_kb)" 0
