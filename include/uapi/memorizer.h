@@ -26,8 +26,8 @@
 /* Which allocator the object came from. */
 enum memorizer_kind {
 	MEMORIZER_KMALLOC = 1,
-	MEMORIZER_CACHE = 2,   /* kmem_cache_alloc(), one by one or in bulk */
-	MEMORIZER_PAGES = 3,   /* the page allocator; slab memory is seen here a second time */
+	MEMORIZER_CACHE = 2, /* kmem_cache_alloc(), one by one or in bulk */
+	MEMORIZER_PAGES = 3, /* the page allocator; slab memory is seen here a second time */
 	MEMORIZER_VMALLOC = 4, /* seen by kernels that count accesses */
 };
 

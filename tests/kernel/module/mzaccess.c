@@ -51,18 +51,18 @@ static struct completion done;
 /* Each is called as it is written: not inlined, not cloned, not merged with one that does the same. */
 #define counted noinline __attribute__((__noipa__))
 
-#define DEFINE_WIDTH(bits)                                                   \
+#define DEFINE_WIDTH(bits)                                                \
 	static counted void mzaccess_store##bits(u##bits *p, unsigned int n) \
-	{                                                                    \
-		while (n--)                                                  \
-			WRITE_ONCE(*p, n);                                   \
-		barrier();                                                   \
-	}                                                                    \
-	static counted void mzaccess_load##bits(u##bits *p, unsigned int n)  \
-	{                                                                    \
-		while (n--)                                                  \
-			READ_ONCE(*p);                                       \
-		barrier();                                                   \
+	{                                                                 \
+		while (n--)                                               \
+			WRITE_ONCE(*p, n);                                \
+		barrier();                                                \
+	}                                                                 \
+	static counted void mzaccess_load##bits(u##bits *p, unsigned int n) \
+	{                                                                 \
+		while (n--)                                               \
+			READ_ONCE(*p);                                    \
+		barrier();                                                \
 	}
 
 DEFINE_WIDTH(8)
@@ -338,8 +338,7 @@ static void run_storm(void)
 	reinit_completion(&done);
 	atomic_set(&storms, 1);
 	cpus_read_lock();
-	for_each_online_cpu(cpu)
-	{
+	for_each_online_cpu(cpu) {
 		for (i = 0; i < 2; i++) {
 			struct task_struct *task = kthread_create(storm, NULL, "storm/%u", cpu);
 
