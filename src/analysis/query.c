@@ -140,29 +140,28 @@ static inline u32 group_by_task(const struct query *q, const struct ks_db_block 
 
 /*
  * There is no telling what the next event is, so as little as can be is a branch on it: all exchange
- * the content of a slot.
+ * the content of a slot. @simple is a constant: neither time nor task decide.
  */
-static void run_block(struct query *q, const struct ks_db_block *block)
+ks_inline void run_events(struct query *q, const struct ks_db_block *block, bool simple)
 {
 	struct counted *const in_slot[KS_LEVELS] = { q->in_slot[KS_SLAB], q->in_slot[KS_PAGES] };
 	const u32 *slot = block->slots, *slots_end = slot + block->slots_len;
 	const u16 *shape_of = block->shape_of;
 	const u64 *times = block->ts;
 	struct ks_account *acc = q->account;
-	bool by_task = q->by_task;
 	u32 i, count = block->count;
 
 	for (i = 0; i < count; i++) {
 		const struct plan *plan = &q->plans[shape_of[i]];
 		struct counted next = plan->next, *obj, old;
 		u64 ts = times[i];
-		bool in_window = ks_account_in_window(acc, ts);
+		bool in_window = simple || ks_account_in_window(acc, ts);
 
 		if (slot + PREFETCH_AHEAD < slots_end) /* nearly all are slab objects */
 			__builtin_prefetch(&in_slot[KS_SLAB][slot[PREFETCH_AHEAD] + 1], 1);
-		if (unlikely(!in_window))
+		if (!in_window)
 			next.group = KS_NONE;
-		else if (by_task && next.group != KS_NONE)
+		else if (!simple && q->by_task && next.group != KS_NONE)
 			next.group = group_by_task(q, block, i, next.group);
 		if (unlikely(plan->is_other)) {
 			if (next.group != KS_NONE)
@@ -182,6 +181,16 @@ static void run_block(struct query *q, const struct ks_db_block *block)
 			ks_account_alloc(acc, plan->level, next.group, next.bytes_req,
 					 next.bytes_alloc, ts);
 	}
+}
+
+static void run_block(struct query *q, const struct ks_db_block *block,
+		      const struct ks_db_block_info *info)
+{
+	if (!q->by_task && ks_account_in_window(q->account, info->min_ts) &&
+	    ks_account_in_window(q->account, info->max_ts))
+		run_events(q, block, true);
+	else
+		run_events(q, block, false);
 }
 
 static int new_query(struct query **ret, struct ks_db *db, struct ks_account *account)
@@ -279,7 +288,7 @@ int ks_query_blocks(struct ks_db *db, const struct ks_analysis_opts *opts, u64 f
 		if (!err && plan_block(q, &block))
 			err = ks_account_error(account, diag);
 		if (!err)
-			run_block(q, &block);
+			run_block(q, &block, &info);
 		if (!err && opts->progress && opts->progress(opts->progress_ctx, i, blocks))
 			err = ks_diag_set(diag, -EINTR, "interrupted");
 	}
