@@ -215,6 +215,7 @@ int ks_cli_static_model(const struct ks_cli *cli, bool symbols, struct ks_static
 
 int ks_cmd_static(int argc, char **argv);
 int ks_cmd_kmap(int argc, char **argv);
+int ks_cmd_lab(int argc, char **argv);
 int ks_cmd_rings(int argc, char **argv);
 int ks_cmd_account(int argc, char **argv);
 int ks_cmd_report(int argc, char **argv);

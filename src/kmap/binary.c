@@ -58,6 +58,8 @@ static u32 type_of(u8 kind)
 		return KS_KMAP_KMEM_CACHE;
 	case MEMORIZER_PAGES:
 		return KS_KMAP_ALLOC_PAGES;
+	case MEMORIZER_VMALLOC:
+		return KS_KMAP_VMALLOC;
 	default:
 		return KS_KMAP_NONE;
 	}

@@ -281,6 +281,8 @@ static u8 kind_for(struct writer *writer, const struct ks_kmap_object *object)
 		return MEMORIZER_CACHE;
 	case KS_KMAP_ALLOC_PAGES:
 		return MEMORIZER_PAGES;
+	case KS_KMAP_VMALLOC:
+		return MEMORIZER_VMALLOC;
 	default:
 		writer->done.dropped_types += object->type_name.len > 0;
 		return 0;

@@ -247,13 +247,13 @@ struct counter {
 	unsigned int max_nr;
 };
 
-static int count_room(struct mz_visitor *visitor, unsigned int nr)
+static int count_room(struct mz_visitor *visitor, size_t bytes)
 {
 	struct counter *counter = container_of(visitor, struct counter, visitor);
 
-	if (nr > counter->max_nr)
+	if (bytes > counter->max_nr * sizeof(struct mz_object))
 		return -ENOMEM;
-	visitor->room = nr;
+	visitor->room = bytes;
 	return 0;
 }
 
@@ -262,7 +262,7 @@ static void count_visit(struct mz_visitor *visitor, struct mz_object *obj)
 	struct counter *counter = container_of(visitor, struct counter, visitor);
 
 	assert_true(visitor->room > 0);
-	visitor->room--;
+	visitor->room -= sizeof(*obj);
 	counter->nr_visits++;
 	obj->gen++;
 }

@@ -149,7 +149,8 @@ static void test_record_of_an_object(void **state)
 	u32 id;
 
 	assert_int_equal(mz_names_init(&names), 0);
-	assert_true(mz_table_add(&names.sites, &site, &obj.alloc_site));
+	assert_true(mz_table_add(&names.sites, &site, &id));
+	obj.alloc_site = id;
 	assert_true(mz_table_add(&names.comms, &comm, &id));
 	obj.comm = id;
 	obj.key = mz_key(0xffff888012345000, true);
@@ -176,7 +177,8 @@ static void test_record_of_an_object(void **state)
 	assert_string_equal(line, "ffffffff81234567,4194303,ffff888012345000,186,251,0,"
 				  "0000000000000000,tar\n");
 
-	assert_true(mz_table_add(&names.sites, &free_site, &obj.free_site));
+	assert_true(mz_table_add(&names.sites, &free_site, &id));
+	obj.free_site = id;
 	obj.free_ns = 1008000000;
 	mz_record_fill(&names, &obj, &record);
 	assert_int_equal(record.flags, MEMORIZER_FREED);
@@ -185,7 +187,8 @@ static void test_record_of_an_object(void **state)
 				  "ffffffff81aaaaaa,tar\n");
 
 	free_site.ip = MEMORIZER_IP_IMPLIED;
-	assert_true(mz_table_add(&names.sites, &free_site, &obj.free_site));
+	assert_true(mz_table_add(&names.sites, &free_site, &id));
+	obj.free_site = id;
 	obj.implied = 1;
 	mz_record_fill(&names, &obj, &record);
 	assert_int_equal(record.flags, MEMORIZER_FREED | MEMORIZER_IMPLIED);

@@ -4,14 +4,14 @@
 const TABS = [
 	["summary", "Summary", summaryView], ["sites", "Sites", sitesView], ["flame", "Flame", flameView], ["rings", "Rings", ringsView],
 	["timeline", "Timeline", timelineView], ["leaks", "Leaks", leaksView], ["fragmentation", "Fragmentation", fragmentationView],
-	["lifetimes", "Lifetimes", lifetimesView], ["cpu", "CPU", cpuView], ...(kmap ? [["objects", "Objects", objectsView]] : []), ["quality", "Capture quality", qualityView],
+	["lifetimes", "Lifetimes", lifetimesView], ["cpu", "CPU", cpuView], ...(kmap ? [["objects", "Objects", objectsView]] : []), ...(diff ? [["diff", "Diff", diffView]] : []), ["quality", "Capture quality", qualityView],
 ];
-const NUMBERED = TABS.filter(([id]) => id !== "objects"); // there are ten digits
+const NUMBERED = TABS.filter(([id]) => id !== "objects" && id !== "diff"); // there are ten digits
 
 unpack();
 
 const DEFAULTS = { tab: "summary", from: 0, to: data.buckets, q: "", sort: {}, site: null, metric: "at_peak", by: "site", unit: "objects", tree: "stack", zoom: "", invert: false,
-	level: "", heat: "accesses", object: null, code: null };
+	level: "", heat: "accesses", object: null, code: null, measure: "live", normal: "none", change: "" };
 
 let state = { ...DEFAULTS };
 let currentSums = null;
@@ -25,7 +25,7 @@ function readHash() {
 	const [tab, query] = location.hash.slice(1).split("?");
 	const read = new URLSearchParams(query || "");
 	const next = { ...DEFAULTS, tab: TABS.some(([id]) => id === tab) ? tab : "summary" };
-	for (const key of ["q", "metric", "by", "unit", "tree", "zoom", "level", "heat"])
+	for (const key of ["q", "metric", "by", "unit", "tree", "zoom", "level", "heat", "measure", "normal", "change"])
 		if (read.has(key))
 			next[key] = read.get(key);
 	const number = (key, low, high, otherwise) => {
@@ -49,7 +49,7 @@ function readHash() {
 
 function writeHash(keep) {
 	const query = new URLSearchParams();
-	for (const key of ["from", "to", "q", "metric", "by", "unit", "tree", "zoom", "site", "level", "heat", "object", "code"])
+	for (const key of ["from", "to", "q", "metric", "by", "unit", "tree", "zoom", "site", "level", "heat", "object", "code", "measure", "normal", "change"])
 		if (state[key] !== DEFAULTS[key] && state[key] !== null)
 			query.set(key, state[key]);
 	if (state.invert)
@@ -123,7 +123,7 @@ function toggleTheme() {
 
 // --- Keys ------------------------------------------------------------------------------------
 
-const KEYS = [["1 … 9, 0", "the views, in order"], ["/", "search"], ["[  ]", "move the range"], ["{  }", "move its end"], ...(kmap ? [["o", "objects, of the access map"]] : []), ["Esc", "close, zoom out, or show the whole capture"],
+const KEYS = [["1 … 9, 0", "the views, in order"], ["/", "search"], ["[  ]", "move the range"], ["{  }", "move its end"], ...(kmap ? [["o", "objects, of the access map"]] : []), ...(diff ? [["d", "what changed since the other capture"]] : []), ["Esc", "close, zoom out, or show the whole capture"],
 	["i", "invert the flame graph"], ["t", "light or dark"], ["Enter", "open the row or frame that has the focus"], ["?", "these keys"]];
 
 function showKeys() {
@@ -164,6 +164,8 @@ function onKey(event) {
 		go({ tab: NUMBERED[(Number(event.key) + 9) % 10][0] });
 	else if (event.key === "o" && kmap)
 		go({ tab: "objects" });
+	else if (event.key === "d" && diff)
+		go({ tab: "diff" });
 	else if (actions[event.key])
 		actions[event.key]();
 	else

@@ -137,8 +137,8 @@ function topSites(sums, title, value, text) {
 
 function machineFacts() {
 	const machine = [data.machine, data.cpu_count && `${data.cpu_count} CPU${data.cpu_count === 1 ? "" : "s"}`].filter(Boolean).join(", ");
-	return h("div", { class: "card facts" }, definitions([["kernel", data.kernel || "unknown"], ["machine", machine || "unknown"],
-		["capture", `${data.name}, ${data.format}`], ["time", duration(data.span)]]));
+	const facts = [["Kernel", data.kernel || "unknown"], ["Machine", machine || "unknown"], ["Capture", `${data.name}, ${data.format}`], ["Time", duration(data.span)]];
+	return h("div", { class: "card facts" }, facts.map(([name, text]) => h("span", {}, h("span", { class: "soft" }, name), " ", h("b", {}, text))));
 }
 
 function captureFacts() {
@@ -161,7 +161,7 @@ function summaryView(view) {
 				numberCard("Allocations", total.allocs, short(total.allocs), short(total.allocs / rangeTime(sums) * rateUnit) + rateName),
 				numberCard("Frees seen", total.frees, short(total.frees), count(total.implied) + " more implied"),
 				numberCard("Wasted, live", total.liveWaste, bytes(total.liveWaste), percent(share(total.liveWaste, total.live)) + " of live bytes")),
-			h("div", { class: "card" }, h("h2", {}, "What stands out"), findingList([...leakFindings(growing, sums), ...holderFinding(sums, growing), ...peakFinding(sums), ...misuseFindings(),
+			h("div", { class: "card" }, h("h2", {}, "What stands out"), findingList([...diffFindings(), ...leakFindings(growing, sums), ...holderFinding(sums, growing), ...peakFinding(sums), ...misuseFindings(),
 				 ...unseenFinding(sums), ...wasteFinding(sums), ...temporaryFinding(sums), ...crossFinding(sums), ...objectFindings()])),
 			h("div", { class: "two" }, topSites(sums, "Most live bytes", row => row.live, "live"), topSites(sums, "Most bytes allocated", row => row.bytes, "allocated")),
 			captureFacts());
