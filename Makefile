@@ -5,7 +5,7 @@ BUILD_SAN  ?= build-san
 PREFIX     ?= /usr/local
 DESTDIR    ?=
 
-.PHONY: all check demo install clean bench fuzz setup
+.PHONY: all check demo lab install clean bench fuzz setup
 
 all: setup
 	@tools/build.sh "$(BUILD)"
@@ -18,6 +18,9 @@ check: setup
 demo: all
 	@tools/demo.sh "$(BUILD)"
 
+lab: all
+	@tools/lab.sh "$(BUILD)"
+
 install: all
 	@meson configure "$(BUILD)" -Dprefix="$(PREFIX)"
 	@DESTDIR="$(DESTDIR)" meson install -C "$(BUILD)"
@@ -29,7 +32,7 @@ fuzz: setup
 	@tests/fuzz/run.sh
 
 clean:
-	rm -rf "$(BUILD)" "$(BUILD_SAN)" build-fuzz demo-out
+	rm -rf "$(BUILD)" "$(BUILD_SAN)" build-fuzz demo-out lab-out
 
 setup:
 	@tools/setup.sh

@@ -54,7 +54,7 @@ static int enter_free_bulk(struct kprobe *probe, struct pt_regs *regs)
 	unsigned long caller = caller_at_entry(regs);
 
 	for (i = 0; i < nr; i++)
-		mz_free(kind, caller, (unsigned long)objects[i]);
+		mz_free(kind, caller, (unsigned long)objects[i], 0);
 	return 0;
 }
 NOKPROBE_SYMBOL(enter_free_bulk);

@@ -65,6 +65,29 @@ static const struct file_operations flag_fops = {
 	.llseek = default_llseek,
 };
 
+/* A flag that others must be told about. */
+static ssize_t log_access_write(struct file *file, const char __user *ubuf, size_t count,
+				loff_t *ppos)
+{
+	bool value;
+
+	if (kstrtobool_from_user(ubuf, count, &value))
+		return -EINVAL;
+	mutex_lock(&mz.control);
+	WRITE_ONCE(mz.log_access, value);
+	mz_access_update();
+	mutex_unlock(&mz.control);
+	return count;
+}
+
+static const struct file_operations log_access_fops = {
+	.owner = THIS_MODULE,
+	.open = simple_open,
+	.read = flag_read,
+	.write = log_access_write,
+	.llseek = default_llseek,
+};
+
 /* Any write does it, whatever is written. */
 typedef int (*action)(void);
 
@@ -96,7 +119,7 @@ static const struct {
 	const struct file_operations *fops;
 } files[] = {
 	{ "memorizer_enabled", 0600, NULL, &enabled_fops },
-	{ "memorizer_log_access", 0600, &mz.log_access, &flag_fops },
+	{ "memorizer_log_access", 0600, &mz.log_access, &log_access_fops },
 	{ "print_live_obj", 0600, &mz.print_live, &flag_fops },
 	{ "show_stats", 0400, NULL, &mz_stats_fops },
 	{ "kmap", 0400, NULL, &mz_kmap_fops },

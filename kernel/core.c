@@ -2,6 +2,7 @@
 /* The memorizer: turns the events of the kernel's allocators into objects with a life time. */
 #define pr_fmt(fmt) "memorizer: " fmt
 
+#include <linux/mm.h>
 #include <linux/module.h>
 #include <linux/random.h>
 #include <linux/sched.h>
@@ -21,7 +22,7 @@ module_param(max_mb, uint, 0444);
 MODULE_PARM_DESC(max_mb, "bound of the memory for tracked objects, in MiB (0: an eighth of all)");
 
 /* Which contexts of this processor are inside the memorizer: a bit for each level. */
-static DEFINE_PER_CPU(unsigned int, guard);
+DEFINE_PER_CPU(unsigned int, mz_guard);
 
 /* Only task context uses it, with preemption off. */
 struct last_comm {
@@ -32,6 +33,11 @@ struct last_comm {
 static DEFINE_PER_CPU(struct last_comm, last_comm);
 
 /* === Internals ============================================================================ */
+
+static bool is_slab(enum memorizer_kind kind)
+{
+	return kind == MEMORIZER_KMALLOC || kind == MEMORIZER_CACHE;
+}
 
 static u32 free_site_id(unsigned long ip)
 {
@@ -174,6 +180,22 @@ static bool end_object(enum memorizer_kind kind, unsigned long ip, unsigned long
 	return mz_index_end(&mz.index, key, mz_now(), free_site_id(ip), false);
 }
 
+/* For those who count accesses: other objects are there now, or none. */
+static void memory_changed(enum memorizer_kind kind, unsigned long addr, size_t bytes, bool tracked)
+{
+	switch (kind) {
+	case MEMORIZER_PAGES:
+		mz_access_pages_changed(addr, bytes, tracked);
+		break;
+	case MEMORIZER_VMALLOC:
+		mz_access_area_changed(addr, bytes, tracked);
+		break;
+	default:
+		mz_access_object_changed(addr);
+		break;
+	}
+}
+
 static void check_index(void)
 {
 	const char *broken = READ_ONCE(mz.index.broken);
@@ -199,8 +221,8 @@ int mz_guard_enter(void)
 
 	preempt_disable_notrace();
 	if (likely(level <= MEMORIZER_IN_HARDIRQ)) {
-		if (likely(!(this_cpu_read(guard) & BIT(level)))) {
-			this_cpu_or(guard, BIT(level));
+		if (likely(!(this_cpu_read(mz_guard) & BIT(level)))) {
+			this_cpu_or(mz_guard, BIT(level));
 			barrier();
 			return level;
 		}
@@ -214,17 +236,18 @@ int mz_guard_enter(void)
 void mz_guard_leave(int level)
 {
 	barrier();
-	this_cpu_and(guard, ~BIT(level));
+	this_cpu_and(mz_guard, ~BIT(level));
 	preempt_enable_notrace();
 }
 
 void mz_alloc(struct mz_alloc *alloc)
 {
 	int level = mz_guard_enter();
+	bool wanted;
 
 	if (level < 0)
 		return;
-	if (kmemtrace_is_on() && alloc->kind != MEMORIZER_PAGES) {
+	if (kmemtrace_is_on() && is_slab(alloc->kind)) {
 		if (alloc->addr)
 			alloc_site_id(alloc);
 		kmemtrace_log_alloc(alloc);
@@ -235,25 +258,27 @@ void mz_alloc(struct mz_alloc *alloc)
 		mz_count(MZ_ALLOCS_FAILED);
 		goto leave;
 	}
-	if (mz_wants(level)) {
+	wanted = mz_wants(level);
+	if (wanted) {
 		if (alloc->kind == MEMORIZER_PAGES)
 			alloc->ip = mz_page_caller();
 		add_object(alloc, level);
 	} else {
 		end_stale(alloc);
 	}
+	memory_changed(alloc->kind, alloc->addr, alloc->bytes_alloc, wanted);
 	check_index();
 leave:
 	mz_guard_leave(level);
 }
 
-void mz_free(enum memorizer_kind kind, unsigned long ip, unsigned long addr)
+void mz_free(enum memorizer_kind kind, unsigned long ip, unsigned long addr, size_t bytes)
 {
 	int level = mz_guard_enter();
 
 	if (level < 0)
 		return;
-	if (kmemtrace_is_on() && kind != MEMORIZER_PAGES)
+	if (kmemtrace_is_on() && is_slab(kind))
 		kmemtrace_log_free(kind, ip, addr);
 	if (unlikely(READ_ONCE(mz.failed)))
 		goto leave;
@@ -264,8 +289,11 @@ void mz_free(enum memorizer_kind kind, unsigned long ip, unsigned long addr)
 	if (end_object(kind, ip, addr)) {
 		mz_count(MZ_FREES);
 		mz_dead_announce();
+		memory_changed(kind, addr, bytes, false);
 	} else {
 		mz_count(MZ_FREES_UNKNOWN);
+		if (kind == MEMORIZER_PAGES)
+			memory_changed(kind, addr, bytes, false);
 	}
 	check_index();
 leave:
@@ -282,6 +310,7 @@ void mz_fail(const char *why)
 {
 	WRITE_ONCE(mz.failed, why);
 	WRITE_ONCE(mz.mode, MZ_OFF);
+	mz_access_stop();
 	WARN_ONCE(1, "memorizer: switched off: %s\n", why);
 }
 
@@ -303,7 +332,8 @@ static long max_pages(void)
 	return max_mb ? (long)max_mb << (20 - PAGE_SHIFT) : totalram_pages() / 8;
 }
 
-static int __init memorizer_init(void)
+/* All that recording needs. */
+static int __init start(void)
 {
 	int err;
 
@@ -319,11 +349,9 @@ static int __init memorizer_init(void)
 	err = mz_index_init(&mz.index, shard_bits(), max_pages(), get_random_u64());
 	if (err)
 		goto free_callers;
-	err = kmemtrace_init();
+	err = mz_access_init();
 	if (err)
 		goto free_index;
-	/* The last step: once there are files, they are used. */
-	mz_control_init();
 	return 0;
 
 free_index:
@@ -335,6 +363,34 @@ free_names:
 	return err;
 }
 
+#ifdef MODULE
+
+static void stop(void)
+{
+	mz_marks_exit();
+	mz_dead_exit();
+	mz_index_deinit(&mz.index);
+	mz_caller_exit();
+	mz_names_deinit(&mz.names);
+}
+
+static int __init memorizer_init(void)
+{
+	int err;
+
+	err = start();
+	if (err)
+		return err;
+	err = kmemtrace_init();
+	if (err) {
+		stop();
+		return err;
+	}
+	/* The last step: once there are files, they are used. */
+	mz_control_init();
+	return 0;
+}
+
 /*
  * The files go first: nobody can ask for events any more. Then the probes, and with them the last
  * user of the index; then what sleepers and callbacks may still refer to.
@@ -344,14 +400,64 @@ static void __exit memorizer_exit(void)
 	mz_control_exit();
 	mz_events_exit();
 	kmemtrace_exit();
-	mz_marks_exit();
-	mz_dead_exit();
-	mz_index_deinit(&mz.index);
-	mz_caller_exit();
-	mz_names_deinit(&mz.names);
+	stop();
 }
 
 module_init(memorizer_init);
 module_exit(memorizer_exit);
+
+#else
+
+/* As its users know it from the ancestor: memorizer_enabled_boot=yes|no, mem_log_boot=yes|no. */
+static bool boot_enabled __initdata, boot_log_access __initdata, started __initdata;
+
+static int __init set_boot_enabled(char *value)
+{
+	return kstrtobool(value, &boot_enabled);
+}
+early_param("memorizer_enabled_boot", set_boot_enabled);
+
+static int __init set_boot_log_access(char *value)
+{
+	int err = kstrtobool(value, &boot_log_access);
+
+	if (!err && boot_log_access)
+		mz_access_early();
+	return err;
+}
+early_param("mem_log_boot", set_boot_log_access);
+
+/* The earliest that a probe can be attached. What is older than this is told in bulk. */
+static int __init memorizer_start(void)
+{
+	int err;
+
+	err = start();
+	if (err)
+		return err;
+	started = true;
+	mz.boot_slab_pages = global_node_page_state_pages(NR_SLAB_RECLAIMABLE_B) +
+			     global_node_page_state_pages(NR_SLAB_UNRECLAIMABLE_B);
+	mz.boot_pages = totalram_pages() - global_zone_page_state(NR_FREE_PAGES);
+	mz.log_access = boot_log_access;
+	return mz_mode_set(boot_enabled ? MZ_SYSTEM : MZ_OFF);
+}
+early_initcall(memorizer_start);
+
+static int __init memorizer_publish(void)
+{
+	int err;
+
+	if (!started)
+		return -ENODEV;
+	err = kmemtrace_init();
+	if (!err)
+		mz_control_init();
+	return err;
+}
+device_initcall(memorizer_publish);
+
+#endif /* MODULE */
+
 MODULE_DESCRIPTION("Life times of kernel objects, and the kmemtrace event log");
 MODULE_LICENSE("GPL");

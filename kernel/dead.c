@@ -79,6 +79,18 @@ bool mz_dead_ready(void)
 	return mz_index_has_freed(&mz.index) || READ_ONCE(mz.dead.chain.first);
 }
 
+/* Takes what has ended over from the index. Then it is nobody else's. */
+void mz_dead_collect(struct mz_chain *to)
+{
+	struct mz_chain ended = { 0 };
+
+	lockdep_assert_held(&mz.dead.lock);
+	mz_index_collect(&mz.index, &ended);
+	if (ended.first)
+		mz_access_settle();
+	mz_chain_append(to, &ended);
+}
+
 /* The oldest object, which is now the caller's; NULL if there is none. */
 struct mz_object *mz_dead_pop(void)
 {
@@ -86,7 +98,7 @@ struct mz_object *mz_dead_pop(void)
 
 	mutex_lock(&mz.dead.lock);
 	if (!mz.dead.chain.first)
-		mz_index_collect(&mz.index, &mz.dead.chain);
+		mz_dead_collect(&mz.dead.chain);
 	obj = take_first();
 	mutex_unlock(&mz.dead.lock);
 	return obj;
@@ -122,7 +134,7 @@ int mz_clear_dead(void)
 	int err;
 
 	mutex_lock(&mz.dead.lock);
-	mz_index_collect(&mz.index, &mz.dead.chain);
+	mz_dead_collect(&mz.dead.chain);
 	err = clear_up_to(mz.dead.taken + mz.dead.chain.nr);
 	mutex_unlock(&mz.dead.lock);
 	return err;
@@ -148,9 +160,10 @@ int mz_clear_live(void)
 	mutex_lock(&mz.control);
 	mutex_lock(&mz.dead.lock);
 	/* What has ended by itself stays; what ends here is dropped. */
-	mz_index_collect(&mz.index, &mz.dead.chain);
+	mz_dead_collect(&mz.dead.chain);
 	mz_index_drop_live(&mz.index, mz_now(), MZ_ID_NONE);
-	mz_index_collect(&mz.index, &live);
+	mz_access_all_changed();
+	mz_dead_collect(&live);
 	while ((obj = mz_chain_pop(&live))) {
 		if (obj->free_site != MZ_ID_NONE) {
 			mz_chain_push(&mz.dead.chain, obj);

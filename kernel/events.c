@@ -42,13 +42,13 @@ static void probe_cache_alloc(void *data, unsigned long call_site, const void *p
 
 static void probe_kfree(void *data, unsigned long call_site, const void *ptr)
 {
-	mz_free(MEMORIZER_KMALLOC, call_site, (unsigned long)ptr);
+	mz_free(MEMORIZER_KMALLOC, call_site, (unsigned long)ptr, 0);
 }
 
 static void probe_cache_free(void *data, unsigned long call_site, const void *ptr,
 			     const struct kmem_cache *cache)
 {
-	mz_free(MEMORIZER_CACHE, call_site, (unsigned long)ptr);
+	mz_free(MEMORIZER_CACHE, call_site, (unsigned long)ptr, 0);
 }
 
 static void probe_page_alloc(void *data, struct page *page, unsigned int order, gfp_t gfp,
@@ -66,7 +66,7 @@ static void probe_page_alloc(void *data, struct page *page, unsigned int order, 
 
 static void probe_page_free(void *data, struct page *page, unsigned int order)
 {
-	mz_free(MEMORIZER_PAGES, 0, (unsigned long)page_address(page));
+	mz_free(MEMORIZER_PAGES, 0, (unsigned long)page_address(page), PAGE_SIZE << order);
 }
 
 /* === Data ================================================================================= */
@@ -79,6 +79,8 @@ static struct mz_probe probes[] = {
 	{ .name = "mm_page_alloc", .func = probe_page_alloc },
 	{ .name = "mm_page_free", .func = probe_page_free },
 };
+
+static bool attached;
 
 /* === Internals ============================================================================ */
 
@@ -170,11 +172,19 @@ int mz_events_update(void)
 	err = mz_probes_attach(probes, ARRAY_SIZE(probes));
 	if (!err)
 		mz_bulk_attach();
+	WRITE_ONCE(attached, !err);
 	return err;
+}
+
+/* Whether anyone wants the events that come without a probe. */
+bool mz_events_attached(void)
+{
+	return READ_ONCE(attached);
 }
 
 void mz_events_exit(void)
 {
+	WRITE_ONCE(attached, false);
 	mz_bulk_detach();
 	mz_probes_detach(probes, ARRAY_SIZE(probes));
 }

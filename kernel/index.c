@@ -18,18 +18,35 @@
 /* A chain as long as this is a cycle: with a seeded hash it can't come from bad luck. */
 #define CHAIN_LIMIT 65536
 
+/*
+ * How often an insertion takes pages, which it does without the lock: meanwhile others may use up
+ * what is there, or mz_index_shrink() give it back.
+ */
+#define TRIES 16
+
 /* The key of an object that is not in use: no address has all bits set. */
 #define KEY_UNUSED (~0ULL)
 
-/* In front of the objects of a page. */
-struct object_page {
+/* How far an object's accesses are searched for the right one before a further one is made. */
+#define ACCESS_STEPS 24
+
+/* Accesses that are released while interrupts are off. */
+#define ACCESS_BATCH 256
+
+/* Objects and accesses start with the pointer that links them while they are free. */
+struct item {
+	struct item *next;
+};
+
+/* In front of the items of a page, which are all objects or all accesses. */
+struct item_page {
 	struct mz_shard *shard;
-	struct list_head node; /* in mz_shard::pages while there is room */
-	struct mz_object *free;
+	struct list_head node; /* in mz_shard::pages or access_pages while there is room */
+	struct item *free;
 	u32 nr_used;
 };
 
-#define OBJECTS_PER_PAGE ((PAGE_SIZE - sizeof(struct object_page)) / sizeof(struct mz_object))
+#define OBJECTS_PER_PAGE ((PAGE_SIZE - sizeof(struct item_page)) / sizeof(struct mz_object))
 
 /* === Internals: hashing =================================================================== */
 
@@ -79,9 +96,9 @@ static struct mz_object **find(struct mz_index *idx, struct mz_shard *shard, u64
 
 /* === Internals: memory ==================================================================== */
 
-static struct object_page *page_of(const struct mz_object *obj)
+static struct item_page *page_of(const void *item)
 {
-	return (struct object_page *)((unsigned long)obj & ~(PAGE_SIZE - 1));
+	return (struct item_page *)((unsigned long)item & ~(PAGE_SIZE - 1));
 }
 
 static void *take_page(struct mz_index *idx, gfp_t gfp)
@@ -105,11 +122,33 @@ static void give_page(struct mz_index *idx, void *page)
 	atomic_long_dec(&idx->nr_pages);
 }
 
+/* At most @nr pages, linked through their first word; NULL if there is not one to be had. */
+static void *take_pages(struct mz_index *idx, unsigned int nr, gfp_t gfp)
+{
+	void *first = NULL, *page;
+
+	while (nr-- && (page = take_page(idx, gfp))) {
+		*(void **)page = first;
+		first = page;
+	}
+	return first;
+}
+
 static void push_spare(struct mz_shard *shard, void *page)
 {
 	*(void **)page = shard->spares;
 	shard->spares = page;
 	shard->nr_spares++;
+}
+
+static void push_spares(struct mz_shard *shard, void *pages)
+{
+	while (pages) {
+		void *next = *(void **)pages;
+
+		push_spare(shard, pages);
+		pages = next;
+	}
 }
 
 static void *pop_spare(struct mz_shard *shard)
@@ -123,49 +162,71 @@ static void *pop_spare(struct mz_shard *shard)
 	return page;
 }
 
-/* Makes a blank page a page of free objects. Bounded: 72 steps. */
-static void format_page(struct mz_shard *shard, struct object_page *page)
+/* Makes a blank page a page of free items. Bounded: 169 steps. */
+static void format_page(struct mz_shard *shard, struct item_page *page, size_t size)
 {
-	struct mz_object *obj = (struct mz_object *)(page + 1);
-	unsigned int i;
+	char *start = (char *)(page + 1);
+	size_t i, nr = (PAGE_SIZE - sizeof(*page)) / size;
 
 	page->shard = shard;
 	page->free = NULL;
 	page->nr_used = 0;
-	for (i = 0; i < OBJECTS_PER_PAGE; i++, obj++) {
-		obj->key = KEY_UNUSED;
-		obj->next = page->free;
-		page->free = obj;
+	for (i = 0; i < nr; i++) {
+		struct item *item = (struct item *)(start + i * size);
+
+		item->next = page->free;
+		page->free = item;
 	}
-	list_add(&page->node, &shard->pages);
+}
+
+static void *take_item(struct mz_shard *shard, struct list_head *pages, size_t size)
+{
+	struct item_page *page;
+	struct item *item;
+
+	if (list_empty(pages)) {
+		page = pop_spare(shard);
+		if (!page)
+			return NULL;
+		format_page(shard, page, size);
+		list_add(&page->node, pages);
+	}
+	page = list_first_entry(pages, struct item_page, node);
+	item = page->free;
+	page->free = item->next;
+	page->nr_used++;
+	if (!page->free)
+		list_del(&page->node);
+	return item;
+}
+
+/* The page, if its last item is free now: then it is on no list any more. */
+static struct item_page *put_item(struct list_head *pages, void *data)
+{
+	struct item_page *page = page_of(data);
+	struct item *item = data;
+
+	if (!page->free)
+		list_add(&page->node, pages);
+	item->next = page->free;
+	page->free = item;
+	if (--page->nr_used)
+		return NULL;
+	list_del(&page->node);
+	return page;
 }
 
 static struct mz_object *take_object(struct mz_shard *shard)
 {
-	struct object_page *page;
-	struct mz_object *obj;
-
-	if (list_empty(&shard->pages)) {
-		page = pop_spare(shard);
-		if (!page)
-			return NULL;
-		format_page(shard, page);
-	}
-	page = list_first_entry(&shard->pages, struct object_page, node);
-	obj = page->free;
-	page->free = obj->next;
-	page->nr_used++;
-	if (!page->free)
-		list_del(&page->node);
-	return obj;
+	return take_item(shard, &shard->pages, sizeof(struct mz_object));
 }
 
 /* === Internals: growing and shrinking ===================================================== */
 
 /* How many blank pages the next insertion needs, the growth of the table included. */
-static unsigned int pages_wanted(const struct mz_shard *shard)
+static unsigned int pages_wanted(const struct mz_index *idx, const struct mz_shard *shard)
 {
-	unsigned int nr = list_empty(&shard->pages);
+	unsigned int nr = list_empty(&shard->pages) + READ_ONCE(idx->reserve);
 
 	if (!shard->segments)
 		return nr + 2;
@@ -243,47 +304,44 @@ static void grow(struct mz_index *idx, struct mz_shard *shard)
 	}
 }
 
+/* Half of what makes the table grow: it does not swing between the two. */
+static bool has_idle_buckets(const struct mz_shard *shard)
+{
+	return shard->segments &&
+	       (!shard->nr_live ||
+		(shard->nr_buckets > 1 &&
+		 shard->nr_live < (unsigned long)shard->nr_buckets * OBJECTS_PER_BUCKET / 2));
+}
+
 /*
- * The reverse of grow(): empties the last bucket into the one it was split from. Returns a page
- * that nothing needs any more, or NULL.
+ * The reverse of grow(): empties the last bucket into the one it was split from. What memory that
+ * frees becomes spare.
  */
-static void *shrink_once(struct mz_shard *shard)
+static void remove_bucket(struct mz_shard *shard)
 {
 	struct mz_object **from, **to;
-	u32 last;
-	void *page;
+	u32 last = shard->nr_buckets - 1;
 
-	if (!shard->segments)
-		return pop_spare(shard);
-	if (!shard->nr_live && shard->nr_buckets == 1) {
+	if (!last) {
 		push_spare(shard, shard->segments[0]);
 		push_spare(shard, shard->segments);
 		shard->segments = NULL;
 		shard->nr_buckets = 0;
-		return pop_spare(shard);
+		return;
 	}
-	last = --shard->nr_buckets;
 	from = bucket_head(shard, last);
 	to = bucket_head(shard, last & (shard->mask >> 1));
 	while (*to)
 		to = &(*to)->next;
 	*to = *from;
 	*from = NULL;
+	shard->nr_buckets = last;
 	if (last == (shard->mask >> 1) + 1)
 		shard->mask >>= 1;
-	if (last % HEADS_PER_PAGE)
-		return pop_spare(shard);
-	page = shard->segments[last / HEADS_PER_PAGE];
-	shard->segments[last / HEADS_PER_PAGE] = NULL;
-	return page;
-}
-
-/* Half of what makes the table grow: it does not swing between the two. */
-static bool can_shrink(const struct mz_shard *shard)
-{
-	return shard->spares || (shard->segments && !shard->nr_live) ||
-	       (shard->nr_buckets > 1 &&
-		shard->nr_live < (unsigned long)shard->nr_buckets * OBJECTS_PER_BUCKET / 2);
+	if (last % HEADS_PER_PAGE == 0) {
+		push_spare(shard, shard->segments[last / HEADS_PER_PAGE]);
+		shard->segments[last / HEADS_PER_PAGE] = NULL;
+	}
 }
 
 /* === Internals: the end of an object ====================================================== */
@@ -304,138 +362,6 @@ static void end_object(struct mz_shard *shard, struct mz_object **link, u64 now,
 	mz_chain_push(&shard->freed, obj);
 }
 
-/* === Internals: sorting =================================================================== */
-
-static u64 by_free(const struct mz_object *obj)
-{
-	return obj->free_ns;
-}
-
-static u64 by_alloc(const struct mz_object *obj)
-{
-	return obj->alloc_ns;
-}
-
-static bool before(const struct mz_object *a, const struct mz_object *b,
-		   u64 (*time)(const struct mz_object *))
-{
-	if (time(a) != time(b))
-		return time(a) < time(b);
-	return a->key <= b->key;
-}
-
-static struct mz_object *merge(struct mz_object *a, struct mz_object *b,
-			       u64 (*time)(const struct mz_object *))
-{
-	struct mz_object *merged = NULL, **end = &merged;
-
-	while (a && b) {
-		struct mz_object **least = before(a, b, time) ? &a : &b;
-
-		*end = *least;
-		end = &(*end)->next;
-		*least = *end;
-	}
-	*end = a ? a : b;
-	return merged;
-}
-
-/*
- * Merges sorted runs as a binary counter adds: bin i holds 2^i runs, so each object is merged
- * only log2(runs) times.
- */
-struct sorter {
-	struct mz_object *bins[BITS_PER_LONG];
-	u64 (*time)(const struct mz_object *obj);
-};
-
-static void sorter_add(struct sorter *sorter, struct mz_object *run)
-{
-	unsigned int i;
-
-	for (i = 0; sorter->bins[i]; i++) {
-		run = merge(sorter->bins[i], run, sorter->time);
-		sorter->bins[i] = NULL;
-	}
-	sorter->bins[i] = run;
-	cond_resched();
-}
-
-static void sorter_finish(struct sorter *sorter, struct mz_chain *ret_chain)
-{
-	struct mz_object *all = NULL;
-	unsigned int i;
-
-	for (i = 0; i < ARRAY_SIZE(sorter->bins); i++)
-		all = merge(sorter->bins[i], all, sorter->time);
-	*ret_chain = (struct mz_chain){ .first = all };
-	for (; all; all = all->next) {
-		ret_chain->last = all;
-		ret_chain->nr++;
-	}
-}
-
-/* === Public: chains ======================================================================= */
-
-void mz_chain_push(struct mz_chain *chain, struct mz_object *obj)
-{
-	obj->next = NULL;
-	if (chain->last)
-		chain->last->next = obj;
-	else
-		chain->first = obj;
-	chain->last = obj;
-	chain->nr++;
-}
-
-void mz_chain_push_front(struct mz_chain *chain, struct mz_object *obj)
-{
-	obj->next = chain->first;
-	chain->first = obj;
-	if (!chain->last)
-		chain->last = obj;
-	chain->nr++;
-}
-
-struct mz_object *mz_chain_pop(struct mz_chain *chain)
-{
-	struct mz_object *obj = chain->first;
-
-	if (obj) {
-		chain->first = obj->next;
-		if (!chain->first)
-			chain->last = NULL;
-		chain->nr--;
-	}
-	return obj;
-}
-
-/* Moves all of @from to the end of @to. */
-void mz_chain_append(struct mz_chain *to, struct mz_chain *from)
-{
-	if (!from->first)
-		return;
-	if (to->last)
-		to->last->next = from->first;
-	else
-		to->first = from->first;
-	to->last = from->last;
-	to->nr += from->nr;
-	*from = (struct mz_chain){ 0 };
-}
-
-void mz_chain_sort_by_alloc(struct mz_chain *chain)
-{
-	struct sorter sorter = { .time = by_alloc };
-	struct mz_object *obj;
-
-	while ((obj = mz_chain_pop(chain))) {
-		obj->next = NULL;
-		sorter_add(&sorter, obj);
-	}
-	sorter_finish(&sorter, chain);
-}
-
 /* === Public: the index ==================================================================== */
 
 /**
@@ -449,7 +375,8 @@ int mz_index_init(struct mz_index *idx, unsigned int shard_bits, long max_pages,
 {
 	unsigned long i;
 
-	BUILD_BUG_ON(sizeof(void *) == 8 && sizeof(struct mz_object) != 56);
+	BUILD_BUG_ON(sizeof(void *) == 8 && sizeof(struct mz_object) != (MZ_HAS_ACCESS ? 64 : 56));
+	BUILD_BUG_ON(sizeof(void *) == 8 && sizeof(struct mz_access) != 24);
 	*idx = (struct mz_index){ .shard_bits = shard_bits, .max_pages = max_pages, .seed = seed };
 	idx->shards = vzalloc(sizeof(*idx->shards) << shard_bits);
 	if (!idx->shards)
@@ -457,6 +384,7 @@ int mz_index_init(struct mz_index *idx, unsigned int shard_bits, long max_pages,
 	for (i = 0; i < 1UL << shard_bits; i++) {
 		raw_spin_lock_init(&idx->shards[i].lock);
 		INIT_LIST_HEAD(&idx->shards[i].pages);
+		INIT_LIST_HEAD(&idx->shards[i].access_pages);
 	}
 	return 0;
 }
@@ -498,17 +426,17 @@ int mz_index_add(struct mz_index *idx, const struct mz_object *values, u32 impli
 	unsigned int tries;
 
 	*ret_implied = false;
-	raw_spin_lock_irqsave(&shard->lock, flags);
-	/* Pages are taken without the lock; three is the most that a first insertion needs. */
-	for (tries = 0; tries < 4 && pages_wanted(shard) > shard->nr_spares; tries++) {
-		void *page;
+	mz_lock(&shard->lock, flags);
+	for (tries = 0; tries < TRIES && pages_wanted(idx, shard) > shard->nr_spares; tries++) {
+		unsigned int nr = pages_wanted(idx, shard) - shard->nr_spares;
+		void *pages;
 
-		raw_spin_unlock_irqrestore(&shard->lock, flags);
-		page = take_page(idx, gfp);
-		raw_spin_lock_irqsave(&shard->lock, flags);
-		if (!page)
+		mz_unlock(&shard->lock, flags);
+		pages = take_pages(idx, nr, gfp);
+		mz_lock(&shard->lock, flags);
+		if (!pages)
 			break;
-		push_spare(shard, page);
+		push_spares(shard, pages);
 	}
 
 	link = find(idx, shard, hash, values->key);
@@ -525,7 +453,7 @@ int mz_index_add(struct mz_index *idx, const struct mz_object *values, u32 impli
 		shard->nr_live++;
 		grow(idx, shard);
 	}
-	raw_spin_unlock_irqrestore(&shard->lock, flags);
+	mz_unlock(&shard->lock, flags);
 	return obj ? 0 : -ENOMEM;
 }
 
@@ -546,11 +474,11 @@ bool mz_index_end(struct mz_index *idx, u64 key, u64 now, u32 free_site, bool im
 	struct mz_object **link;
 	unsigned long flags;
 
-	raw_spin_lock_irqsave(&shard->lock, flags);
+	mz_lock(&shard->lock, flags);
 	link = find(idx, shard, hash, key);
 	if (link)
 		end_object(shard, link, now, free_site, implied);
-	raw_spin_unlock_irqrestore(&shard->lock, flags);
+	mz_unlock(&shard->lock, flags);
 	return link;
 }
 
@@ -562,10 +490,25 @@ bool mz_index_has(struct mz_index *idx, u64 key)
 	unsigned long flags;
 	bool has;
 
-	raw_spin_lock_irqsave(&shard->lock, flags);
+	mz_lock(&shard->lock, flags);
 	has = find(idx, shard, hash, key);
-	raw_spin_unlock_irqrestore(&shard->lock, flags);
+	mz_unlock(&shard->lock, flags);
 	return has;
+}
+
+/* The live object at an address, or NULL. */
+struct mz_object *mz_index_find(struct mz_index *idx, u64 key)
+{
+	u64 hash = hash_key(idx, key);
+	struct mz_shard *shard = shard_of(idx, hash);
+	struct mz_object **link, *obj;
+	unsigned long flags;
+
+	mz_lock(&shard->lock, flags);
+	link = find(idx, shard, hash, key);
+	obj = link ? *link : NULL;
+	mz_unlock(&shard->lock, flags);
+	return obj;
 }
 
 /* Gives the live object at an address, if there is one, another allocation site. */
@@ -576,12 +519,85 @@ bool mz_index_reassign(struct mz_index *idx, u64 key, u32 alloc_site)
 	struct mz_object **link;
 	unsigned long flags;
 
-	raw_spin_lock_irqsave(&shard->lock, flags);
+	mz_lock(&shard->lock, flags);
 	link = find(idx, shard, hash, key);
 	if (link)
 		(*link)->alloc_site = alloc_site;
-	raw_spin_unlock_irqrestore(&shard->lock, flags);
+	mz_unlock(&shard->lock, flags);
 	return link;
+}
+
+static struct mz_access *find_access(const struct mz_object *obj, u32 ip, u32 who)
+{
+	struct mz_access *access = mz_object_accesses(obj);
+	unsigned int steps;
+
+	for (steps = 0; access && steps < ACCESS_STEPS; access = access->next, steps++) {
+		if (access->ip == ip && access->who == who)
+			return access;
+	}
+	return NULL;
+}
+
+/**
+ * mz_index_access() - where an access is counted
+ * @idx: the index
+ * @obj: what mz_index_find() has found
+ * @ip: mz_access::ip
+ * @who: mz_access::who; its processor is this one
+ * @fresh: not a record that exists, which is full
+ *
+ * The newest records come first, so what is in use is found within a few steps. Who is not found
+ * there gets a further record, rather than that a long search is made for each.
+ *
+ * Return: the record, or NULL if there is no memory for one; the reserve is then to be refilled.
+ */
+struct mz_access *mz_index_access(struct mz_index *idx, struct mz_object *obj, u32 ip, u32 who,
+				  bool fresh)
+{
+	struct mz_shard *shard = page_of(obj)->shard;
+	struct mz_access *access;
+	unsigned long flags;
+
+	mz_lock(&shard->lock, flags);
+	access = fresh ? NULL : find_access(obj, ip, who);
+	if (!access) {
+		access = take_item(shard, &shard->access_pages, sizeof(*access));
+		if (access) {
+			*access = (struct mz_access){
+				.next = mz_object_accesses(obj),
+				.ip = ip,
+				.who = who,
+			};
+			mz_object_set_accesses(obj, access);
+			shard->nr_accesses++;
+		}
+		if (shard->nr_spares < idx->reserve / 2)
+			WRITE_ONCE(idx->hungry, true);
+	}
+	mz_unlock(&shard->lock, flags);
+	return access;
+}
+
+/* Gives each shard its reserve of blank pages, as far as there is memory. */
+void mz_index_refill(struct mz_index *idx, gfp_t gfp)
+{
+	unsigned long i, flags;
+	void *page;
+
+	WRITE_ONCE(idx->hungry, false);
+	for (i = 0; i < 1UL << idx->shard_bits; i++) {
+		struct mz_shard *shard = &idx->shards[i];
+
+		while (READ_ONCE(shard->nr_spares) < READ_ONCE(idx->reserve)) {
+			page = take_page(idx, gfp);
+			if (!page)
+				return;
+			mz_lock(&shard->lock, flags);
+			push_spare(shard, page);
+			mz_unlock(&shard->lock, flags);
+		}
+	}
 }
 
 /*
@@ -600,7 +616,7 @@ bool mz_index_has_freed(struct mz_index *idx)
  */
 void mz_index_collect(struct mz_index *idx, struct mz_chain *to)
 {
-	struct sorter sorter = { .time = by_free };
+	struct mz_sorter sorter = { .time = mz_by_free };
 	struct mz_chain all;
 	unsigned long i;
 
@@ -609,41 +625,68 @@ void mz_index_collect(struct mz_index *idx, struct mz_chain *to)
 		struct mz_object *run;
 		unsigned long flags;
 
-		raw_spin_lock_irqsave(&shard->lock, flags);
+		mz_lock(&shard->lock, flags);
 		run = shard->freed.first;
 		shard->freed = (struct mz_chain){ 0 };
-		raw_spin_unlock_irqrestore(&shard->lock, flags);
+		mz_unlock(&shard->lock, flags);
 		if (run)
-			sorter_add(&sorter, run);
+			mz_sorter_add(&sorter, run);
 	}
-	sorter_finish(&sorter, &all);
+	mz_sorter_finish(&sorter, &all);
 	mz_chain_append(to, &all);
+}
+
+/* Gives back the first accesses of an object that was collected; whether there are more. */
+static bool release_accesses(struct mz_index *idx, struct mz_object *obj)
+{
+	struct mz_shard *shard = page_of(obj)->shard;
+	struct mz_access *access = mz_object_accesses(obj);
+	struct item *empty = NULL;
+	unsigned long flags;
+	unsigned int i;
+
+	mz_lock(&shard->lock, flags);
+	for (i = 0; access && i < ACCESS_BATCH; i++) {
+		struct mz_access *next = access->next;
+		struct item_page *page = put_item(&shard->access_pages, access);
+
+		if (page) {
+			((struct item *)page)->next = empty;
+			empty = (struct item *)page;
+		}
+		shard->nr_accesses--;
+		access = next;
+	}
+	mz_unlock(&shard->lock, flags);
+	mz_object_set_accesses(obj, access);
+	while (empty) {
+		struct item *next = empty->next;
+
+		give_page(idx, empty);
+		empty = next;
+	}
+	return access;
 }
 
 /* Gives back the memory of an object that was collected. */
 void mz_index_release(struct mz_index *idx, struct mz_object *obj)
 {
-	struct object_page *page = page_of(obj);
-	struct mz_shard *shard = page->shard;
+	struct mz_shard *shard = page_of(obj)->shard;
+	struct item_page *empty = NULL;
 	unsigned long flags;
-	bool empty = false;
 
-	raw_spin_lock_irqsave(&shard->lock, flags);
+	while (mz_object_accesses(obj) && release_accesses(idx, obj))
+		cond_resched();
+	mz_lock(&shard->lock, flags);
 	if (unlikely(obj->key == KEY_UNUSED)) {
 		WRITE_ONCE(idx->broken, "object released twice");
 	} else {
-		if (!page->free)
-			list_add(&page->node, &shard->pages);
 		obj->key = KEY_UNUSED;
-		obj->next = page->free;
-		page->free = obj;
-		empty = --page->nr_used == 0;
-		if (empty)
-			list_del(&page->node);
+		empty = put_item(&shard->pages, obj);
 	}
-	raw_spin_unlock_irqrestore(&shard->lock, flags);
+	mz_unlock(&shard->lock, flags);
 	if (empty)
-		give_page(idx, page);
+		give_page(idx, empty);
 }
 
 /* Gives back the pages that the live objects do not need. */
@@ -657,10 +700,12 @@ void mz_index_shrink(struct mz_index *idx)
 		struct mz_shard *shard = &idx->shards[i];
 
 		do {
-			raw_spin_lock_irqsave(&shard->lock, flags);
-			more = can_shrink(shard);
-			page = more ? shrink_once(shard) : NULL;
-			raw_spin_unlock_irqrestore(&shard->lock, flags);
+			mz_lock(&shard->lock, flags);
+			if (has_idle_buckets(shard))
+				remove_bucket(shard);
+			page = shard->nr_spares > idx->reserve ? pop_spare(shard) : NULL;
+			more = page || has_idle_buckets(shard);
+			mz_unlock(&shard->lock, flags);
 			if (page)
 				give_page(idx, page);
 		} while (more);
@@ -668,14 +713,25 @@ void mz_index_shrink(struct mz_index *idx)
 	}
 }
 
-static unsigned int bucket_length(const struct mz_shard *shard, u32 bucket)
+/* What a copy of an object takes. */
+size_t mz_object_bytes(const struct mz_object *obj)
+{
+	const struct mz_access *access;
+	size_t bytes = sizeof(*obj);
+
+	for (access = mz_object_accesses(obj); access; access = access->next)
+		bytes += sizeof(*access);
+	return bytes;
+}
+
+static size_t bucket_bytes(const struct mz_shard *shard, u32 bucket)
 {
 	const struct mz_object *obj;
-	unsigned int nr = 0;
+	size_t bytes = 0;
 
 	for (obj = *bucket_head(shard, bucket); obj; obj = obj->next)
-		nr++;
-	return nr;
+		bytes += mz_object_bytes(obj);
+	return bytes;
 }
 
 static int walk_shard(struct mz_shard *shard, struct mz_visitor *visitor)
@@ -684,26 +740,26 @@ static int walk_shard(struct mz_shard *shard, struct mz_visitor *visitor)
 	int err = 0;
 	u32 bucket;
 
-	raw_spin_lock_irqsave(&shard->lock, flags);
+	mz_lock(&shard->lock, flags);
 	for (bucket = 0; bucket < shard->nr_buckets; bucket++) {
 		struct mz_object *obj;
-		unsigned int nr;
+		size_t bytes;
 
-		while ((nr = bucket_length(shard, bucket)) > visitor->room) {
-			raw_spin_unlock_irqrestore(&shard->lock, flags);
-			err = visitor->make_room(visitor, nr);
+		while ((bytes = bucket_bytes(shard, bucket)) > visitor->room) {
+			mz_unlock(&shard->lock, flags);
+			err = visitor->make_room(visitor, bytes);
 			if (err)
 				return err;
-			raw_spin_lock_irqsave(&shard->lock, flags);
+			mz_lock(&shard->lock, flags);
 		}
 		for (obj = *bucket_head(shard, bucket); obj; obj = obj->next)
 			visitor->visit(visitor, obj);
 		/* Let interrupts in after each bucket. */
-		raw_spin_unlock_irqrestore(&shard->lock, flags);
+		mz_unlock(&shard->lock, flags);
 		cond_resched();
-		raw_spin_lock_irqsave(&shard->lock, flags);
+		mz_lock(&shard->lock, flags);
 	}
-	raw_spin_unlock_irqrestore(&shard->lock, flags);
+	mz_unlock(&shard->lock, flags);
 	return 0;
 }
 
@@ -734,17 +790,17 @@ void mz_index_drop_live(struct mz_index *idx, u64 now, u32 free_site)
 	for (i = 0; i < 1UL << idx->shard_bits; i++) {
 		struct mz_shard *shard = &idx->shards[i];
 
-		raw_spin_lock_irqsave(&shard->lock, flags);
+		mz_lock(&shard->lock, flags);
 		for (bucket = 0; bucket < shard->nr_buckets; bucket++) {
 			struct mz_object **link = bucket_head(shard, bucket);
 
 			while (*link)
 				end_object(shard, link, now, free_site, false);
-			raw_spin_unlock_irqrestore(&shard->lock, flags);
+			mz_unlock(&shard->lock, flags);
 			cond_resched();
-			raw_spin_lock_irqsave(&shard->lock, flags);
+			mz_lock(&shard->lock, flags);
 		}
-		raw_spin_unlock_irqrestore(&shard->lock, flags);
+		mz_unlock(&shard->lock, flags);
 	}
 }
 
@@ -755,9 +811,9 @@ static unsigned long sum_shards(struct mz_index *idx, unsigned long (*value)(str
 	for (i = 0; i < 1UL << idx->shard_bits; i++) {
 		struct mz_shard *shard = &idx->shards[i];
 
-		raw_spin_lock_irqsave(&shard->lock, flags);
+		mz_lock(&shard->lock, flags);
 		sum += value(shard);
-		raw_spin_unlock_irqrestore(&shard->lock, flags);
+		mz_unlock(&shard->lock, flags);
 	}
 	return sum;
 }
@@ -770,6 +826,16 @@ static unsigned long shard_nr_live(struct mz_shard *shard)
 static unsigned long shard_nr_freed(struct mz_shard *shard)
 {
 	return shard->freed.nr;
+}
+
+static unsigned long shard_nr_accesses(struct mz_shard *shard)
+{
+	return shard->nr_accesses;
+}
+
+unsigned long mz_index_nr_accesses(struct mz_index *idx)
+{
+	return sum_shards(idx, shard_nr_accesses);
 }
 
 unsigned long mz_index_nr_live(struct mz_index *idx)

@@ -13,15 +13,19 @@
 
 /*
  * One tracked object: 56 bytes, so that with its share of the buckets and of the page header it
- * stays below 64. What repeats is a number into a table (see table.h).
+ * stays below 64; 64 bytes where accesses are counted. What repeats is a number into a table (see
+ * table.h).
  */
 struct mz_object {
 	struct mz_object *next; /* in its bucket, then in a chain of freed objects */
 	u64 key;		/* address, bit 0 set for page memory: see mz_key() */
 	u64 alloc_ns;
-	u64 free_ns;	/* 0 while live */
-	u32 alloc_site; /* of the table of sites, as free_site */
-	u32 free_site;
+	u64 free_ns; /* 0 while live */
+#ifdef MZ_ACCESS
+	struct mz_access *accesses;
+#endif
+	u16 alloc_site; /* of the table of sites, as free_site */
+	u16 free_site;
 	u32 size;	 /* as requested */
 	u32 pid : 22;	 /* the kernel's limit is 2^22 */
 	u32 gen : 8;	 /* last snapshot that has seen the object live */
@@ -30,6 +34,29 @@ struct mz_object {
 	u32 implied : 1; /* ended by a new object at its address */
 	u16 comm;	 /* of the table of comms */
 	u16 cpu;
+};
+
+#define MZ_ACCESS_CPU_BITS 7
+
+/*
+ * What one instruction did to an object on one processor, in one thread or kind of interrupt: 24
+ * bytes. Only that processor in that context counts here, so it needs no atomic operation; readers
+ * add up what belongs together. A count that is full makes room for a further record.
+ */
+struct mz_access {
+	struct mz_access *next; /* of the same object */
+	u32 ip;			/* distance from the start of the kernel's text, signed */
+	union {
+		u32 who; /* all of them, to compare at once */
+		struct {
+			u32 pid : 22; /* 0 in interrupts */
+			u32 context : 2;
+			u32 write : 1;
+			u32 cpu : MZ_ACCESS_CPU_BITS; /* modulo that */
+		};
+	};
+	u32 count;
+	u32 bytes;
 };
 
 /* Freed objects in the order of their frees. */
@@ -46,8 +73,10 @@ struct mz_shard {
 	unsigned long nr_live;
 	struct mz_object ***segments; /* pages of pages of bucket heads */
 	struct mz_chain freed;
-	struct list_head pages; /* pages with room for an object */
-	void *spares;		/* blank pages, linked through their first word */
+	struct list_head pages;	       /* pages with room for an object */
+	struct list_head access_pages; /* likewise, for an access */
+	unsigned long nr_accesses;
+	void *spares; /* blank pages, linked through their first word */
 } ____cacheline_aligned_in_smp;
 
 struct mz_index {
@@ -56,6 +85,8 @@ struct mz_index {
 	u64 seed;
 	atomic_long_t nr_pages;
 	long max_pages;
+	u32 reserve;	    /* blank pages that each shard is to have for accesses */
+	bool hungry;	    /* some shard has less than half of them */
 	const char *broken; /* what is inconsistent; the owner must stop using the index */
 };
 
@@ -69,6 +100,22 @@ struct mz_index {
 static inline u64 mz_key(u64 addr, bool is_page)
 {
 	return addr | is_page;
+}
+
+static inline struct mz_access *mz_object_accesses(const struct mz_object *obj)
+{
+#ifdef MZ_ACCESS
+	return obj->accesses;
+#else
+	return NULL;
+#endif
+}
+
+static inline void mz_object_set_accesses(struct mz_object *obj, struct mz_access *accesses)
+{
+#ifdef MZ_ACCESS
+	obj->accesses = accesses;
+#endif
 }
 
 static inline u64 mz_object_addr(const struct mz_object *obj)
@@ -93,16 +140,28 @@ void mz_index_release(struct mz_index *idx, struct mz_object *obj);
 void mz_index_shrink(struct mz_index *idx);
 void mz_index_drop_live(struct mz_index *idx, u64 now, u32 free_site);
 
+/*
+ * Accesses. An object that was found may end at any time, but stays what it is until it is
+ * collected and released: who does that must let a grace period pass in between (see dead.c), and
+ * who uses the object may not sleep.
+ */
+struct mz_object *mz_index_find(struct mz_index *idx, u64 key);
+struct mz_access *mz_index_access(struct mz_index *idx, struct mz_object *obj, u32 ip, u32 who,
+				  bool fresh);
+void mz_index_refill(struct mz_index *idx, gfp_t gfp);
+unsigned long mz_index_nr_accesses(struct mz_index *idx);
+
 /* Someone who wants to see all live objects. */
 struct mz_visitor {
-	unsigned int room; /* objects that visit() can take before make_room() is called again */
-	/* Without a lock: raise room to @nr. A failure ends the walk. */
-	int (*make_room)(struct mz_visitor *visitor, unsigned int nr);
+	size_t room; /* bytes of objects and accesses that visit() can take */
+	/* Without a lock: raise room to @bytes. A failure ends the walk. */
+	int (*make_room)(struct mz_visitor *visitor, size_t bytes);
 	/* With the lock of the shard held and interrupts off. */
 	void (*visit)(struct mz_visitor *visitor, struct mz_object *obj);
 };
 
 int mz_index_walk(struct mz_index *idx, struct mz_visitor *visitor);
+size_t mz_object_bytes(const struct mz_object *obj);
 
 unsigned long mz_index_nr_live(struct mz_index *idx);
 unsigned long mz_index_nr_freed(struct mz_index *idx);
@@ -113,5 +172,15 @@ void mz_chain_push(struct mz_chain *chain, struct mz_object *obj);
 void mz_chain_push_front(struct mz_chain *chain, struct mz_object *obj);
 struct mz_object *mz_chain_pop(struct mz_chain *chain);
 void mz_chain_sort_by_alloc(struct mz_chain *chain);
+
+/* Merges runs of objects that are each in order. */
+struct mz_sorter {
+	struct mz_object *bins[BITS_PER_LONG];
+	u64 (*time)(const struct mz_object *obj);
+};
+
+u64 mz_by_free(const struct mz_object *obj);
+void mz_sorter_add(struct mz_sorter *sorter, struct mz_object *run);
+void mz_sorter_finish(struct mz_sorter *sorter, struct mz_chain *ret_chain);
 
 #endif /* MEMORIZER_INDEX_H */

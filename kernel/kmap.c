@@ -9,13 +9,14 @@
 
 /* === Data ================================================================================= */
 
+/* Objects and accesses, as they come. */
 struct snap_page {
 	struct snap_page *next;
-	unsigned int nr;
-	struct mz_object objects[];
+	size_t used; /* of the whole page */
 };
 
-#define OBJECTS_PER_PAGE ((PAGE_SIZE - sizeof(struct snap_page)) / sizeof(struct mz_object))
+/* What surely fits onto a page: at its end there may be no room for the next object. */
+#define BYTES_PER_PAGE (PAGE_SIZE - sizeof(struct snap_page) - sizeof(struct mz_object))
 
 struct snapshot {
 	struct mz_visitor visitor;
@@ -34,39 +35,55 @@ struct snapshot {
 
 /* === Internals: taking the snapshot ======================================================= */
 
-static int make_room(struct mz_visitor *visitor, unsigned int nr)
+static int make_room(struct mz_visitor *visitor, size_t bytes)
 {
 	struct snapshot *snap = container_of(visitor, struct snapshot, visitor);
 
-	while (visitor->room < nr) {
+	while (visitor->room < bytes) {
 		struct snap_page *page;
 
 		/* Rather fail to open than push the machine into reclaim. */
 		page = (void *)__get_free_page(GFP_KERNEL | __GFP_NORETRY | __GFP_NOWARN);
 		if (!page)
 			return -ENOMEM;
-		page->nr = 0;
+		page->used = sizeof(*page);
 		page->next = snap->blanks;
 		snap->blanks = page;
-		visitor->room += OBJECTS_PER_PAGE;
+		visitor->room += BYTES_PER_PAGE;
 	}
 	return 0;
 }
 
-static struct mz_object *copy_object(struct snapshot *snap, const struct mz_object *obj)
+static void *copy_bytes(struct snapshot *snap, const void *from, size_t size)
 {
 	struct snap_page *page = snap->pages;
-	struct mz_object *copy;
+	void *copy;
 
-	if (!page || page->nr == OBJECTS_PER_PAGE) {
+	if (!page || page->used + size > PAGE_SIZE) {
 		page = snap->blanks;
 		snap->blanks = page->next;
 		page->next = snap->pages;
 		snap->pages = page;
 	}
-	copy = &page->objects[page->nr++];
-	*copy = *obj;
-	snap->visitor.room--;
+	copy = memcpy((char *)page + page->used, from, size);
+	page->used += size;
+	snap->visitor.room -= size;
+	return copy;
+}
+
+static struct mz_object *copy_object(struct snapshot *snap, const struct mz_object *obj)
+{
+	struct mz_object *copy = copy_bytes(snap, obj, sizeof(*obj));
+	const struct mz_access *access;
+	struct mz_access *first = NULL;
+
+	for (access = mz_object_accesses(obj); access; access = access->next) {
+		struct mz_access *copied = copy_bytes(snap, access, sizeof(*access));
+
+		copied->next = first;
+		first = copied;
+	}
+	mz_object_set_accesses(copy, first);
 	return copy;
 }
 
@@ -99,7 +116,7 @@ static int copy_dead(struct snapshot *snap)
 
 	snap->dead_position = mz.dead.taken;
 	for (obj = mz.dead.chain.first; obj; obj = obj->next) {
-		err = make_room(&snap->visitor, 1);
+		err = make_room(&snap->visitor, mz_object_bytes(obj));
 		if (err)
 			return err;
 		mz_chain_push(&snap->dead, copy_object(snap, obj));
@@ -117,12 +134,22 @@ static int copy_late(struct snapshot *snap, const struct mz_chain *late)
 	for (obj = late->first; obj; obj = obj->next) {
 		if (obj->gen == snap->gen || obj->alloc_ns > snap->now)
 			continue;
-		err = make_room(&snap->visitor, 1);
+		err = make_room(&snap->visitor, mz_object_bytes(obj));
 		if (err)
 			return err;
 		copy_live(snap, obj);
 	}
 	return 0;
+}
+
+static void sort_accesses(const struct mz_chain *chain)
+{
+	struct mz_object *obj;
+
+	for (obj = chain->first; obj; obj = obj->next) {
+		mz_accesses_sort(obj);
+		cond_resched();
+	}
 }
 
 /*
@@ -135,7 +162,7 @@ static int take_snapshot(struct snapshot *snap)
 	int err;
 
 	mutex_lock(&mz.dead.lock);
-	mz_index_collect(&mz.index, &mz.dead.chain);
+	mz_dead_collect(&mz.dead.chain);
 	snap->clock = mz_clock_sample();
 	snap->now = snap->clock.base_ns;
 	/* 0 is the generation of objects that no snapshot has seen. */
@@ -146,13 +173,15 @@ static int take_snapshot(struct snapshot *snap)
 	if (!err && READ_ONCE(mz.print_live)) {
 		snap->anchor = true;
 		err = mz_index_walk(&mz.index, &snap->visitor);
-		mz_index_collect(&mz.index, &late);
+		mz_dead_collect(&late);
 		if (!err)
 			err = copy_late(snap, &late);
 		mz_chain_append(&mz.dead.chain, &late);
 	}
 	mutex_unlock(&mz.dead.lock);
 	mz_chain_sort_by_alloc(&snap->live);
+	sort_accesses(&snap->live);
+	sort_accesses(&snap->dead);
 	return err;
 }
 
@@ -229,7 +258,9 @@ static int kmap_show(struct seq_file *m, void *v)
 {
 	struct snapshot *snap = m->private;
 	const struct mz_object *obj = v;
+	const struct mz_access *access;
 	struct memorizer_record record;
+	struct memorizer_access sum;
 	char line[MZ_LINE_MAX];
 
 	if (v == SEQ_START_TOKEN) {
@@ -238,6 +269,10 @@ static int kmap_show(struct seq_file *m, void *v)
 	}
 	mz_record_fill(&mz.names, obj, &record);
 	seq_write(m, line, mz_record_text(&record, &snap->clock, line, sizeof(line)));
+	for (access = mz_object_accesses(obj); access;) {
+		access = mz_accesses_next(access, mz_access_text_start(), false, &sum);
+		seq_write(m, line, mz_access_text(&sum, line, sizeof(line)));
+	}
 	if (obj->free_ns)
 		mz_dead_printed(snap->dead_position + m->index - snap->anchor - snap->live.nr);
 	return 0;

@@ -10,6 +10,7 @@
 #include <linux/trace_clock.h>
 #include <linux/wait.h>
 
+#include "access.h"
 #include "record.h"
 
 struct dentry;
@@ -74,6 +75,8 @@ int mz_mark(const struct task_struct *task);
 void mz_unmark(const struct task_struct *task);
 void mz_marks_exit(void);
 
+extern u32 mz_marks_changes; /* grows with each change of a mark */
+
 /* === Objects that have ended and wait for a reader (dead.c) === */
 
 struct mz_dead {
@@ -91,6 +94,7 @@ void mz_dead_init(void);
 void mz_dead_exit(void);
 void mz_dead_announce(void);
 bool mz_dead_ready(void);
+void mz_dead_collect(struct mz_chain *to);
 struct mz_object *mz_dead_pop(void);
 void mz_dead_unpop(struct mz_object *obj);
 void mz_dead_release(struct mz_object *obj);
@@ -112,6 +116,8 @@ struct memorizer {
 	bool mode_is_pid; /* by a number that was not 2 or 3 */
 	bool print_live;
 	bool log_access;
+	/* In use before the first object could be tracked; 0 in a module. */
+	unsigned long boot_pages, boot_slab_pages;
 	const char *failed; /* why it has switched itself off */
 };
 
@@ -146,10 +152,12 @@ struct mz_alloc {
 };
 
 void mz_alloc(struct mz_alloc *alloc);
-void mz_free(enum memorizer_kind kind, unsigned long ip, unsigned long addr);
+void mz_free(enum memorizer_kind kind, unsigned long ip, unsigned long addr, size_t bytes);
 int mz_guard_enter(void);
 void mz_guard_leave(int level);
 void mz_fail(const char *why);
+
+DECLARE_PER_CPU(unsigned int, mz_guard);
 
 /* === Where events come from (events.c, bulk.c), and what they leave out (cache.c, caller.c) === */
 
@@ -166,6 +174,7 @@ void mz_probes_detach(struct mz_probe *probes, unsigned int nr);
 
 int mz_events_update(void);
 void mz_events_exit(void);
+bool mz_events_attached(void);
 void mz_events_show(struct seq_file *m);
 
 void mz_cache_init(void);

@@ -24,6 +24,7 @@ struct mark {
 
 static DEFINE_HASHTABLE(marks, 8);
 static DEFINE_RAW_SPINLOCK(marks_lock); /* for changes; readers use RCU */
+u32 mz_marks_changes;
 
 /* === Internals ============================================================================ */
 
@@ -108,6 +109,7 @@ static int apply(const struct mz_request *request)
 		WRITE_ONCE(mz.mode, old);
 		return err;
 	}
+	mz_access_update();
 	mz.mode_is_pid = request->pid != 0;
 	mz.mode_pid = request->pid ? request->pid : task_tgid_vnr(current);
 	return 0;
@@ -219,6 +221,7 @@ int mz_mark(const struct task_struct *task)
 	raw_spin_lock_irqsave(&marks_lock, flags);
 	if (!find_mark(task)) {
 		hash_add_rcu(marks, &mark->node, (unsigned long)task);
+		WRITE_ONCE(mz_marks_changes, mz_marks_changes + 1);
 		mark = NULL;
 	}
 	raw_spin_unlock_irqrestore(&marks_lock, flags);
@@ -233,8 +236,10 @@ void mz_unmark(const struct task_struct *task)
 
 	raw_spin_lock_irqsave(&marks_lock, flags);
 	mark = find_mark(task);
-	if (mark)
+	if (mark) {
 		hash_del_rcu(&mark->node);
+		WRITE_ONCE(mz_marks_changes, mz_marks_changes + 1);
+	}
 	raw_spin_unlock_irqrestore(&marks_lock, flags);
 	if (mark)
 		kfree_rcu(mark, rcu);

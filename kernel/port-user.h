@@ -18,6 +18,7 @@ typedef uint8_t u8;
 typedef uint16_t u16;
 typedef uint32_t u32;
 typedef uint64_t u64;
+typedef int32_t s32;
 typedef int64_t s64;
 typedef unsigned int gfp_t;
 
@@ -34,6 +35,8 @@ typedef unsigned int gfp_t;
 #define READ_ONCE(x)			(*(const volatile __typeof__(x) *)&(x))
 #define WRITE_ONCE(x, v)		(*(volatile __typeof__(x) *)&(x) = (v))
 #define smp_load_acquire(p)		__atomic_load_n(p, __ATOMIC_ACQUIRE)
+#define smp_rmb()			__atomic_thread_fence(__ATOMIC_ACQUIRE)
+#define smp_wmb()			__atomic_thread_fence(__ATOMIC_RELEASE)
 #define smp_store_release(p, v)		__atomic_store_n(p, v, __ATOMIC_RELEASE)
 
 typedef struct {
@@ -57,9 +60,15 @@ static inline void user_spin_lock(raw_spinlock_t *l)
 		sched_yield();
 }
 
-#define raw_spin_lock_irqsave(l, flags) ((void)((flags) = 0), user_spin_lock(l))
-#define raw_spin_unlock_irqrestore(l, flags) \
-	((void)(flags), __atomic_clear(&(l)->taken, __ATOMIC_RELEASE))
+/* As CONFIG_MEMORIZER_ACCESS in the kernel. */
+#ifdef MZ_ACCESS
+#define MZ_HAS_ACCESS 1
+#else
+#define MZ_HAS_ACCESS 0
+#endif
+
+#define mz_lock(l, flags)   ((void)((flags) = 0), user_spin_lock(l))
+#define mz_unlock(l, flags) ((void)(flags), __atomic_clear(&(l)->taken, __ATOMIC_RELEASE))
 
 struct list_head {
 	struct list_head *next, *prev;

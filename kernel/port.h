@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What the portable files (index.c, table.c, record.c) take from the kernel. In user space, where
- * the unit tests compile the same files, this header stands in for it.
+ * What the portable files (index.c, chain.c, table.c, record.c, spans.c) take from the kernel. In
+ * user space, where the unit tests compile the same files, port-user.h stands in for it.
  */
 #ifndef MEMORIZER_PORT_H
 #define MEMORIZER_PORT_H
@@ -22,6 +22,46 @@
 #include <linux/string.h>
 #include <linux/types.h>
 #include <linux/vmalloc.h>
+
+#ifdef CONFIG_MEMORIZER_ACCESS
+
+#include <linux/irqflags.h>
+#include <linux/percpu.h>
+
+#define MZ_ACCESS
+#define MZ_HAS_ACCESS 1
+
+/*
+ * Which contexts of this processor are inside the memorizer: a bit for each level, and one for
+ * all while a lock is held. The functions that lock are instrumented: what they do in between
+ * must not come back here.
+ */
+DECLARE_PER_CPU(unsigned int, mz_guard);
+#define MZ_GUARD_LOCKED ((unsigned int)BIT(31))
+
+#define mz_lock(lock, flags)                            \
+	do {                                            \
+		local_irq_save(flags);                  \
+		this_cpu_or(mz_guard, MZ_GUARD_LOCKED); \
+		barrier();                              \
+		raw_spin_lock(lock);                    \
+	} while (0)
+
+#define mz_unlock(lock, flags)                            \
+	do {                                              \
+		raw_spin_unlock(lock);                    \
+		barrier();                                \
+		this_cpu_and(mz_guard, ~MZ_GUARD_LOCKED); \
+		local_irq_restore(flags);                 \
+	} while (0)
+
+#else
+
+#define MZ_HAS_ACCESS	       0
+#define mz_lock(lock, flags)   raw_spin_lock_irqsave(lock, flags)
+#define mz_unlock(lock, flags) raw_spin_unlock_irqrestore(lock, flags)
+
+#endif /* CONFIG_MEMORIZER_ACCESS */
 
 #else
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* From the packed object to what readers get: the binary record, and the text line made of it. */
+/* From the packed object to what readers get: binary records, and the text lines made of them. */
 #include "record.h"
 
 /* === Data ================================================================================= */
@@ -34,13 +34,49 @@ static void escape_comm(const char *comm, char *buf)
 	*buf = '\0';
 }
 
+static u64 access_ip(const struct mz_access *access, u64 text)
+{
+	return text + (s64)(s32)access->ip;
+}
+
+/* Interrupts run on behalf of nobody. */
+static int access_pid(const struct mz_access *access)
+{
+	return access->context == MEMORIZER_IN_TASK ? (int)access->pid : -1;
+}
+
+/* Negative, 0 or positive, as by instruction, thread and context @a is before, with or after @b. */
+static int compare_accesses(const struct mz_access *a, const struct mz_access *b)
+{
+	if (a->ip != b->ip)
+		return (s32)a->ip < (s32)b->ip ? -1 : 1;
+	if (access_pid(a) != access_pid(b))
+		return access_pid(a) < access_pid(b) ? -1 : 1;
+	return (int)a->context - (int)b->context;
+}
+
+static struct mz_access *merge_accesses(struct mz_access *a, struct mz_access *b)
+{
+	struct mz_access *merged = NULL, **end = &merged;
+
+	while (a && b) {
+		struct mz_access **least = compare_accesses(a, b) <= 0 ? &a : &b;
+
+		*end = *least;
+		end = &(*end)->next;
+		*least = *end;
+	}
+	*end = a ? a : b;
+	return merged;
+}
+
 /* === Public =============================================================================== */
 
 int mz_names_init(struct mz_names *names)
 {
 	int err;
 
-	*names = (struct mz_names){ 0 };
+	memset(names, 0, sizeof(*names));
 	err = mz_table_init(&names->sites, SITES_MAX, MZ_SITE_KEY_SIZE, sizeof(struct mz_site));
 	if (!err)
 		err = mz_table_init(&names->comms, COMMS_MAX, sizeof(struct mz_comm),
@@ -118,4 +154,80 @@ int mz_record_text(const struct memorizer_record *record, const struct mz_clock 
 			 (unsigned long long)mz_clock_jiffies(clock, record->alloc_ns),
 			 (unsigned long long)mz_clock_jiffies(clock, record->free_ns),
 			 (unsigned long long)record->free_ip, comm);
+}
+
+/* Nobody may count in them any more. */
+void mz_accesses_sort(struct mz_object *obj)
+{
+	/* Bin i holds a sorted run of 2^i records. */
+	struct mz_access *bins[32] = { NULL }, *access = mz_object_accesses(obj), *all = NULL;
+	unsigned int i;
+
+	while (access) {
+		struct mz_access *run = access;
+
+		access = access->next;
+		run->next = NULL;
+		for (i = 0; bins[i]; i++) {
+			run = merge_accesses(bins[i], run);
+			bins[i] = NULL;
+		}
+		bins[i] = run;
+	}
+	for (i = 0; i < ARRAY_SIZE(bins); i++)
+		all = merge_accesses(bins[i], all);
+	mz_object_set_accesses(obj, all);
+}
+
+/* How often mz_accesses_next() tells contexts apart. */
+unsigned int mz_accesses_count(const struct mz_object *obj)
+{
+	const struct mz_access *access = mz_object_accesses(obj);
+	unsigned int nr = 0;
+
+	for (; access; access = access->next)
+		nr += !access->next || compare_accesses(access, access->next) != 0;
+	return nr;
+}
+
+/**
+ * mz_accesses_next() - adds up what one instruction did in one thread
+ * @from: the first of its records; they were sorted
+ * @text: where the kernel's text starts
+ * @by_context: tell kinds of interrupt apart
+ * @ret_access: the sum
+ *
+ * Return: the first record behind them, or NULL.
+ */
+const struct mz_access *mz_accesses_next(const struct mz_access *from, u64 text, bool by_context,
+					 struct memorizer_access *ret_access)
+{
+	const struct mz_access *access;
+
+	*ret_access = (struct memorizer_access){
+		.ip = access_ip(from, text),
+		.pid = access_pid(from),
+		.context = from->context,
+	};
+	for (access = from; access; access = access->next) {
+		if (access->ip != from->ip || access_pid(access) != ret_access->pid ||
+		    (by_context && access->context != from->context))
+			break;
+		if (access->write) {
+			ret_access->writes += READ_ONCE(access->count);
+			ret_access->bytes_written += READ_ONCE(access->bytes);
+		} else {
+			ret_access->reads += READ_ONCE(access->count);
+			ret_access->bytes_read += READ_ONCE(access->bytes);
+		}
+	}
+	return access;
+}
+
+/* The line of an access below that of its object: access_ip,access_pid,write_count,read_count */
+int mz_access_text(const struct memorizer_access *access, char *buf, size_t size)
+{
+	return scnprintf(buf, size, "  %016llx,%d,%llu,%llu\n", (unsigned long long)access->ip,
+			 access->pid, (unsigned long long)access->writes,
+			 (unsigned long long)access->reads);
 }

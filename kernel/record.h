@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* From the packed object to what readers get: the binary record, and the text line made of it. */
+/* From the packed object to what readers get: binary records, and the text lines made of them. */
 #ifndef MEMORIZER_RECORD_H
 #define MEMORIZER_RECORD_H
 
@@ -47,5 +47,12 @@ void mz_record_fill(const struct mz_names *names, const struct mz_object *obj,
 u64 mz_clock_jiffies(const struct mz_clock *clock, u64 ns);
 int mz_record_text(const struct memorizer_record *record, const struct mz_clock *clock, char *buf,
 		   size_t size);
+
+/* Accesses of one object. Once they are sorted, groups of records that belong together follow. */
+void mz_accesses_sort(struct mz_object *obj);
+unsigned int mz_accesses_count(const struct mz_object *obj);
+const struct mz_access *mz_accesses_next(const struct mz_access *from, u64 text, bool by_context,
+					 struct memorizer_access *ret_access);
+int mz_access_text(const struct memorizer_access *access, char *buf, size_t size);
 
 #endif /* MEMORIZER_RECORD_H */

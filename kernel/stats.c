@@ -60,7 +60,9 @@ int mz_stats_show(struct seq_file *m, void *unused)
 	seq_printf(m, "sites: %u of %u\n", READ_ONCE(mz.names.sites.nr), mz.names.sites.capacity);
 	seq_printf(m, "comms: %u of %u\n", READ_ONCE(mz.names.comms.nr), mz.names.comms.capacity);
 	seq_printf(m, "anchor: %s %016llx\n", MZ_ANCHOR_NAME, mz_anchor());
-	seq_puts(m, "accesses: not counted by this build\n");
+	seq_printf(m, "pages_before_start_kb: %lu\n", mz.boot_pages * (PAGE_SIZE / 1024));
+	seq_printf(m, "slab_before_start_kb: %lu\n", mz.boot_slab_pages * (PAGE_SIZE / 1024));
+	mz_access_show(m);
 	mz_events_show(m);
 	return 0;
 }

@@ -18,13 +18,15 @@
 struct stream {
 	struct mutex lock; /* guards all below */
 	struct mz_object *obj;
-	unsigned int len, pos; /* of buf */
+	const struct mz_access *access; /* of the object, the next to come */
+	unsigned int len, pos;		/* of buf */
 	bool binary;
 	struct mz_clock clock;
 	union {
 		char text[MZ_LINE_MAX];
 		struct memorizer_header header;
 		struct memorizer_record record;
+		struct memorizer_access access;
 		u8 bytes[1];
 	} buf;
 };
@@ -38,6 +40,7 @@ static void put_header(struct stream *stream)
 		.version = MEMORIZER_ABI_VERSION,
 		.header_size = sizeof(struct memorizer_header),
 		.record_size = sizeof(struct memorizer_record),
+		.access_size = sizeof(struct memorizer_access),
 		.tick_ns = stream->clock.tick_ns,
 		.base_ns = stream->clock.base_ns,
 		.base_jiffies = stream->clock.base_jiffies,
@@ -51,8 +54,11 @@ static void put_object(struct stream *stream)
 {
 	struct memorizer_record record;
 
+	mz_accesses_sort(stream->obj);
+	stream->access = mz_object_accesses(stream->obj);
 	mz_record_fill(&mz.names, stream->obj, &record);
 	if (stream->binary) {
+		record.accesses = mz_accesses_count(stream->obj);
 		stream->buf.record = record;
 		stream->len = sizeof(record);
 	} else {
@@ -62,11 +68,30 @@ static void put_object(struct stream *stream)
 	stream->pos = 0;
 }
 
+static void put_access(struct stream *stream)
+{
+	struct memorizer_access sum;
+
+	stream->access =
+		mz_accesses_next(stream->access, mz_access_text_start(), stream->binary, &sum);
+	if (stream->binary) {
+		stream->buf.access = sum;
+		stream->len = sizeof(sum);
+	} else {
+		stream->len = mz_access_text(&sum, stream->buf.text, sizeof(stream->buf.text));
+	}
+	stream->pos = 0;
+}
+
 /* Whether there are bytes to read. */
 static bool refill(struct stream *stream)
 {
 	if (stream->pos < stream->len)
 		return true;
+	if (stream->access) {
+		put_access(stream);
+		return true;
+	}
 	if (stream->obj) {
 		mz_dead_release(stream->obj);
 		stream->obj = NULL;
@@ -129,7 +154,7 @@ static int stream_release(struct inode *inode, struct file *file)
 {
 	struct stream *stream = file->private_data;
 
-	if (stream->obj && stream->pos < stream->len)
+	if (stream->obj && (stream->access || stream->pos < stream->len))
 		mz_dead_unpop(stream->obj);
 	else if (stream->obj)
 		mz_dead_release(stream->obj);
@@ -164,7 +189,8 @@ static __poll_t stream_poll(struct file *file, struct poll_table_struct *table)
 	struct stream *stream = file->private_data;
 
 	poll_wait(file, &mz.dead.wait, table);
-	if (READ_ONCE(stream->pos) < READ_ONCE(stream->len) || mz_dead_ready())
+	if (READ_ONCE(stream->pos) < READ_ONCE(stream->len) || READ_ONCE(stream->access) ||
+	    mz_dead_ready())
 		return EPOLLIN | EPOLLRDNORM;
 	return 0;
 }

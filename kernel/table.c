@@ -120,7 +120,7 @@ bool mz_table_add(struct mz_table *table, const void *entry, u32 *ret_id)
 	if (READ_ONCE(table->nr) >= table->capacity / 4 * 3)
 		return false;
 
-	raw_spin_lock_irqsave(&table->lock, flags);
+	mz_lock(&table->lock, flags);
 	slot = probe(table, entry, hash, &found);
 	if (slot >= 0 && !found && table->nr < table->capacity / 4 * 3) {
 		memcpy(table->entries + (size_t)(slot + 1) * table->entry_size, entry,
@@ -130,7 +130,7 @@ bool mz_table_add(struct mz_table *table, const void *entry, u32 *ret_id)
 		smp_store_release(&table->hashes[slot], hash);
 		found = true;
 	}
-	raw_spin_unlock_irqrestore(&table->lock, flags);
+	mz_unlock(&table->lock, flags);
 	if (found)
 		*ret_id = slot + 1;
 	return found;

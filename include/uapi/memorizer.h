@@ -9,7 +9,10 @@
 
 #include <linux/types.h>
 
-/* === memorizer: one header at the start of what a file descriptor reads, then records === */
+/*
+ * === memorizer: one header at the start of what a file descriptor reads, then objects: a record
+ * each, directly followed by the accesses to it ===
+ */
 
 #define MEMORIZER_MAGIC	      0x4d5a4b31 /* "MZK1" */
 #define MEMORIZER_ABI_VERSION 1
@@ -23,11 +26,12 @@
 /* Which allocator the object came from. */
 enum memorizer_kind {
 	MEMORIZER_KMALLOC = 1,
-	MEMORIZER_CACHE = 2, /* kmem_cache_alloc(), one by one or in bulk */
-	MEMORIZER_PAGES = 3, /* the page allocator; slab memory is seen here a second time */
+	MEMORIZER_CACHE = 2,   /* kmem_cache_alloc(), one by one or in bulk */
+	MEMORIZER_PAGES = 3,   /* the page allocator; slab memory is seen here a second time */
+	MEMORIZER_VMALLOC = 4, /* seen by kernels that count accesses */
 };
 
-/* What the allocation ran in; pid and tgid are 0 outside MEMORIZER_IN_TASK. */
+/* What an allocation or an access ran in; pid and tgid are 0 outside MEMORIZER_IN_TASK. */
 enum memorizer_context {
 	MEMORIZER_IN_TASK = 0,
 	MEMORIZER_IN_SOFTIRQ = 1,
@@ -49,6 +53,8 @@ enum memorizer_context {
  * @anchor: address of the function @anchor_name in the running kernel. The difference to its
  *          address in System.map is the displacement of the kernel image (KASLR).
  * @anchor_name: name of an exported function, zero-terminated
+ * @access_size: bytes of each access; later versions add fields at the end only
+ * @reserved: 0
  */
 struct memorizer_header {
 	__u32 magic;
@@ -60,6 +66,8 @@ struct memorizer_header {
 	__u64 base_jiffies;
 	__u64 anchor;
 	char anchor_name[24];
+	__u32 access_size;
+	__u32 reserved;
 };
 
 /**
@@ -78,6 +86,7 @@ struct memorizer_header {
  * @kind: enum memorizer_kind
  * @context: enum memorizer_context
  * @flags: MEMORIZER_FREED and so on
+ * @accesses: how many struct memorizer_access follow this record
  * @comm: name of the thread, or "hardirq" or "softirq"; zero-padded
  * @cache: name of the slab cache, empty if unknown; zero-padded, cut to fit
  */
@@ -96,9 +105,31 @@ struct memorizer_record {
 	__u8 kind;
 	__u8 context;
 	__u32 flags;
-	__u32 reserved;
+	__u32 accesses;
 	char comm[MEMORIZER_COMM_LEN];
 	char cache[MEMORIZER_CACHE_LEN];
+};
+
+/**
+ * struct memorizer_access - what one instruction did to the object before it, in one thread
+ * @ip: the instruction
+ * @writes: how often it wrote to the object
+ * @reads: how often it read from it
+ * @bytes_written: bytes of all these writes
+ * @bytes_read: bytes of all these reads; both are 0 in maps converted from text
+ * @pid: thread that ran it; -1 in interrupts
+ * @context: enum memorizer_context
+ * @reserved: 0
+ */
+struct memorizer_access {
+	__u64 ip;
+	__u64 writes;
+	__u64 reads;
+	__u64 bytes_written;
+	__u64 bytes_read;
+	__s32 pid;
+	__u8 context;
+	__u8 reserved[3];
 };
 
 /* === kmemtrace: per-processor streams of records, no header === */

@@ -8,6 +8,7 @@
 
 #include "analysis/filter.h"
 #include "analysis/model.h"
+#include "analysis/origins.h"
 #include "analysis/places.h"
 #include "base/map64.h"
 #include "trace/event.h"
@@ -27,9 +28,11 @@ struct ks_account {
 	enum ks_by by;
 	struct ks_filter filter;
 	struct ks_places places;
+	struct ks_places frames; /* of stacks */
 	const struct ks_names *names;
 	struct ks_map64 keys;	  /* a group's key -> its number */
-	struct ks_intern strings; /* functions and modules, whose keys are numbers in here */
+	struct ks_intern strings; /* functions, modules, origins, whose keys are numbers in here */
+	struct ks_alike alike;	  /* stacks */
 	KS_VEC(u32)
 	group_of_site;	  /* by site + 1: KS_NONE = not asked yet; functions, modules, sites */
 	u64 since, until; /* the filter's window, in trace time */
@@ -51,7 +54,7 @@ static inline bool ks_account_in_window(const struct ks_account *acc, u64 ts)
 /* What a group is made from, beside the site. */
 struct ks_group_key {
 	u8 kind;
-	u32 site, cache, gfp, comm, pid;
+	u32 site, cache, gfp, comm, pid, stack;
 	u32 cpu;
 	s32 node;
 	u64 bytes_alloc;

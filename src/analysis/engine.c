@@ -55,6 +55,7 @@ static int group_of_event(struct ks_engine *e, const struct ks_event *ev, u32 *r
 		.pid = ev->pid,
 		.cpu = ev->cpu,
 		.node = ev->node,
+		.stack = ev->stack,
 		.bytes_alloc = ev->bytes_alloc,
 	};
 	int passes = ks_account_passes(&e->account, &key);

@@ -93,3 +93,29 @@ bool ks_next_range(const char **list, u32 *ret_first, u32 *ret_last)
 	*list = *p == ',' ? p + 1 : p;
 	return true;
 }
+
+int ks_parse_size(const char *s, u64 *ret_bytes)
+{
+	static const char units[] = "kMGT";
+	const char *unit;
+	char digits[32];
+	size_t len = strlen(s);
+	u64 v;
+	int shift = 0;
+
+	if (len && (unit = strchr(units, s[len - 1]))) {
+		shift = 10 * (int)(unit - units + 1);
+		len--;
+	} else if (len && s[len - 1] == 'K') {
+		shift = 10;
+		len--;
+	}
+	if (!len || len >= sizeof(digits))
+		return -EINVAL;
+	memcpy(digits, s, len);
+	digits[len] = '\0';
+	if (ks_parse_u64(digits, &v) || !v || v > UINT64_MAX >> shift)
+		return -EINVAL;
+	*ret_bytes = v << shift;
+	return 0;
+}

@@ -11,6 +11,9 @@ int ks_parse_u64(const char *s, u64 *ret_value);
 /* Seconds with up to nine decimals, or a number with ns, us, ms, s, m, h; into nanoseconds. */
 int ks_parse_time(const char *s, u64 *ret_ns);
 
+/* "4096", "64k", "512M", "2G", "1T": more than nothing. */
+int ks_parse_size(const char *s, u64 *ret_bytes);
+
 /*
  * The next range of a list as the kernel prints CPUs: "0-3,8". False at its end, or where it is none.
  */

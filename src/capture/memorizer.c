@@ -139,22 +139,58 @@ static int number_of(const struct ks_memorizer *memorizer, const struct ks_strbu
 
 /* === Internals: copying =================================================================== */
 
+/* Counts the lines of objects; those of accesses begin with a blank. */
+static void count_lines(struct ks_memorizer_copy *copy, const char *at, const char *end)
+{
+	while (at < end) {
+		copy->objects += !copy->in_line && *at != ' ';
+		at = memchr(at, '\n', (size_t)(end - at));
+		copy->in_line = !at;
+		if (!at)
+			return;
+		at++;
+	}
+}
+
+/* Counts the records of objects, from the number of accesses in each to the next. */
+static void count_records(struct ks_memorizer_copy *copy, const char *at, const char *end)
+{
+	const u32 size = offsetof(struct memorizer_record, accesses) + sizeof(u32);
+
+	while (at < end) {
+		u64 len = ks_min((u64)(end - at), copy->skip ? copy->skip : size - copy->got);
+		u32 accesses;
+
+		if (copy->skip) {
+			copy->skip -= len;
+		} else {
+			memcpy(copy->begin + copy->got, at, len);
+			copy->got += (u32)len;
+		}
+		at += len;
+		if (copy->got < size)
+			continue;
+		memcpy(&accesses, copy->begin + size - sizeof(accesses), sizeof(accesses));
+		copy->skip = copy->record_size - size + (u64)accesses * copy->access_size;
+		copy->got = 0;
+		copy->objects++;
+	}
+}
+
 static int take(struct ks_memorizer_copy *copy, size_t len, struct ks_diag *diag)
 {
-	const char *at = copy->buf, *end = copy->buf + len;
 	int err = ks_outfile_write(&copy->out, copy->buf, len, diag);
 
 	if (err)
 		return err;
-	copy->bytes += len;
-	while (copy->text && (at = memchr(at, '\n', (size_t)(end - at)))) {
-		copy->lines++;
-		at++;
-	}
+	if (copy->text)
+		count_lines(copy, copy->buf, copy->buf + len);
+	else
+		count_records(copy, copy->buf, copy->buf + len);
 	return 0;
 }
 
-/* The header comes first and by itself, so that all later reads are of records. */
+/* The header comes first and by itself, so that all later reads are of objects. */
 static int take_header(struct ks_memorizer_copy *copy, struct ks_diag *diag)
 {
 	struct memorizer_header header;
@@ -162,15 +198,14 @@ static int take_header(struct ks_memorizer_copy *copy, struct ks_diag *diag)
 
 	if (n != sizeof(header) || header.magic != MEMORIZER_MAGIC ||
 	    header.version != MEMORIZER_ABI_VERSION || header.header_size != sizeof(header) ||
-	    !header.record_size)
+	    header.record_size < sizeof(struct memorizer_record) || !header.access_size)
 		return ks_diag_set(diag, KS_EBADINPUT,
 				   "%s/kmap_stream_bin: has a header of another version; try the "
 				   "text stream (--text)",
 				   copy->memorizer->dir);
-	copy->header_size = sizeof(header);
 	copy->record_size = header.record_size;
-	memcpy(copy->buf, &header, sizeof(header));
-	return take(copy, sizeof(header), diag);
+	copy->access_size = header.access_size;
+	return ks_outfile_write(&copy->out, &header, sizeof(header), diag);
 }
 
 /* === Public =============================================================================== */
@@ -305,12 +340,11 @@ int ks_memorizer_copy_start(struct ks_memorizer_copy *copy, const struct ks_memo
 
 int ks_memorizer_copy_some(struct ks_memorizer_copy *copy, bool *ret_more, struct ks_diag *diag)
 {
-	size_t want = copy->text ? COPY_SIZE : COPY_SIZE - COPY_SIZE % copy->record_size;
 	unsigned int round;
 
 	*ret_more = false;
 	for (round = 0; round < COPY_ROUNDS; round++) {
-		ssize_t n = read(copy->fd, copy->buf, want);
+		ssize_t n = read(copy->fd, copy->buf, COPY_SIZE);
 		int err;
 
 		if (n < 0 && errno == EINTR)
@@ -355,18 +389,11 @@ int ks_memorizer_copy_live(struct ks_memorizer_copy *copy, struct ks_diag *diag)
 		err = ks_diag_set(diag, -errno, "%s/kmap: cannot read: %s", memorizer->dir,
 				  strerror(errno));
 	/* Its first line says where the kernel is, and is no object. */
-	if (!err && copy->lines)
-		copy->lines--;
+	if (!err && copy->objects)
+		copy->objects--;
 	if (fd >= 0)
 		close(fd);
 	return err;
-}
-
-u64 ks_memorizer_copy_objects(const struct ks_memorizer_copy *copy)
-{
-	if (copy->text)
-		return copy->lines;
-	return copy->record_size ? (copy->bytes - copy->header_size) / copy->record_size : 0;
 }
 
 int ks_memorizer_copy_end(struct ks_memorizer_copy *copy, bool keep, struct ks_diag *diag)

@@ -35,10 +35,12 @@ struct ks_memorizer_copy {
 	struct ks_outfile out;
 	bool text;
 	char *buf;
-	u64 bytes;	 /* written */
-	u64 lines;	 /* of them, in text */
-	u64 header_size; /* in binary, once it was read */
-	u64 record_size;
+	u64 objects;  /* written */
+	bool in_line; /* the last bytes of text were no whole line */
+	u32 record_size, access_size;
+	u64 skip;	/* bytes of the binary object in hand, before the next one begins ... */
+	char begin[80]; /* ... with these, */
+	u32 got;	/* as many as there are of them */
 };
 
 /* -ENODEV or -EACCES, with advice, where the module or the right to use it is missing. */
@@ -68,9 +70,6 @@ int ks_memorizer_copy_some(struct ks_memorizer_copy *copy, bool *ret_more, struc
 
 /* Appends the objects that kmap has, which are mostly live ones; for text. */
 int ks_memorizer_copy_live(struct ks_memorizer_copy *copy, struct ks_diag *diag);
-
-/* How many objects were written. */
-u64 ks_memorizer_copy_objects(const struct ks_memorizer_copy *copy);
 
 /* Closes both; the file stays if @keep. After start this must be called, whatever failed. */
 int ks_memorizer_copy_end(struct ks_memorizer_copy *copy, bool keep, struct ks_diag *diag);

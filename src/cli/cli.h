@@ -34,12 +34,13 @@ enum ks_color { KS_COLOR_AUTO, KS_COLOR_ALWAYS, KS_COLOR_NEVER };
 
 /* The options that commands have in common, and what they said. */
 struct ks_cli {
-	const char *command;  /* for messages: "kmemscope account" */
-	const char *help;     /* the text of --help */
-	const char *input;    /* -f, --db-file, or the file argument */
-	const char *kernel;   /* -k */
-	const char *kallsyms; /* the second -k: of the boot that was traced */
-	const char *helpers;  /* --helpers: a file with more of them */
+	const char *command;	/* for messages: "kmemscope account" */
+	const char *help;	/* the text of --help */
+	const char *input;	/* -f, --db-file, or the file argument */
+	struct ks_trace *trace; /* events in its place; NULL = none */
+	const char *kernel;	/* -k */
+	const char *kallsyms;	/* the second -k: of the boot that was traced */
+	const char *helpers;	/* --helpers: a file with more of them */
 	bool json, csv, no_pager, strict, pages, skip_helpers;
 	enum ks_color color;
 	struct ks_filter filter;
@@ -116,6 +117,12 @@ int ks_cli_by(const struct ks_cli *cli, const char *arg, enum ks_by *ret_by);
 
 /* The argument of --measure. -1 or an exit code. */
 int ks_cli_measure(const struct ks_cli *cli, const char *arg, enum ks_measure *ret_measure);
+
+/*
+ * The argument of --frames: whether profiles are by recorded stack, where there are any, or by place in
+ * the source. -1 or an exit code.
+ */
+int ks_cli_frames(const struct ks_cli *cli, const char *arg, bool *ret_by_stack);
 
 /* Takes the one file argument, where no option named it. -1 or an exit code. */
 int ks_cli_input(struct ks_cli *cli, int argc, char **argv);
@@ -208,6 +215,7 @@ int ks_cli_static_model(const struct ks_cli *cli, bool symbols, struct ks_static
 
 int ks_cmd_static(int argc, char **argv);
 int ks_cmd_kmap(int argc, char **argv);
+int ks_cmd_lab(int argc, char **argv);
 int ks_cmd_rings(int argc, char **argv);
 int ks_cmd_account(int argc, char **argv);
 int ks_cmd_report(int argc, char **argv);

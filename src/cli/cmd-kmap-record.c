@@ -254,7 +254,7 @@ static void tell(const struct recording *r, const struct ks_memorizer_stats *aft
 	u64 lost = after->marks_lost - r->before.marks_lost;
 
 	fprintf(stderr, "%s: %llu objects, %llu dropped\n", r->path,
-		(unsigned long long)ks_memorizer_copy_objects(&r->copy),
+		(unsigned long long)r->copy.objects,
 		(unsigned long long)(after->dropped - r->before.dropped));
 	if (after->dropped != r->before.dropped)
 		fputs("objects were dropped: give the module more memory with max_mb=\n", stderr);

@@ -71,32 +71,6 @@ enum why {
 
 /* === Internals: options =================================================================== */
 
-static int parse_size(const char *arg, u64 *ret)
-{
-	static const char units[] = "kMGT";
-	const char *unit;
-	char digits[32];
-	size_t len = strlen(arg);
-	u64 v;
-	int shift = 0;
-
-	if (len && (unit = strchr(units, arg[len - 1]))) {
-		shift = 10 * (int)(unit - units + 1);
-		len--;
-	} else if (len && arg[len - 1] == 'K') {
-		shift = 10;
-		len--;
-	}
-	if (!len || len >= sizeof(digits))
-		return -EINVAL;
-	memcpy(digits, arg, len);
-	digits[len] = '\0';
-	if (ks_parse_u64(digits, &v) || !v || v > UINT64_MAX >> shift)
-		return -EINVAL;
-	*ret = v << shift;
-	return 0;
-}
-
 static int parse_options(struct record *r, int argc, char **argv)
 {
 	enum {
@@ -159,7 +133,7 @@ static int parse_options(struct record *r, int argc, char **argv)
 					"--duration '%s': give seconds, or 200ms, 5m, 1h", optarg);
 			break;
 		case OPT_MAX:
-			if (parse_size(optarg, &r->opts.max_size))
+			if (ks_parse_size(optarg, &r->opts.max_size))
 				return ks_cli_error(r->cli, KS_EXIT_USAGE,
 						    "--max-size '%s': give bytes, or 500M, 2G",
 						    optarg);

@@ -16,6 +16,7 @@ const struct ks_command ks_commands[] = {
 	{ "import", ks_cmd_import, "make a DB file, to ask a capture again at once" },
 	{ "static", ks_cmd_static, "what a built kernel occupies before it allocates anything" },
 	{ "kmap", ks_cmd_kmap, "access maps: which code touches which objects" },
+	{ "lab", ks_cmd_lab, "run a command in a kernel that counts every access" },
 	{ "rings", ks_cmd_rings, "ring charts: memory by directory, as PNG or SVG" },
 	{ "leaks", ks_cmd_leaks, "what still lives at the end of a capture, with ages" },
 	{ "html", ks_cmd_html, "the report in one file, to open in a browser" },

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only
-/* Where records end in a stream that arrives in pieces. */
+/* Where objects end in a stream that arrives in pieces. */
 #include "kmap/cut.h"
 
 #include <string.h>
@@ -9,11 +9,11 @@
 
 /* === Internals ============================================================================ */
 
-/* The size of the header at the front, once its first fields are there; else 0. */
+/* The size of the header at the front, once its fields are there; else 0. */
 static size_t header_at(struct ks_kmap_cut *cut, const u8 *data, size_t len)
 {
+	size_t header_size, record_size, access_size;
 	struct ks_bytes bytes;
-	size_t header_size, record_size;
 	u32 magic;
 
 	ks_bytes_init(&bytes, data, len);
@@ -24,32 +24,79 @@ static size_t header_at(struct ks_kmap_cut *cut, const u8 *data, size_t len)
 	ks_bytes_u16(&bytes);
 	header_size = ks_bytes_u16(&bytes);
 	record_size = ks_bytes_u32(&bytes);
-	/* A header that makes no sense is passed on by single bytes: the reader will say so. */
-	if (bytes.overrun || !header_size)
-		return bytes.overrun ? 0 : 1;
+	ks_bytes_take(&bytes, offsetof(struct memorizer_header, access_size) - bytes.pos);
+	access_size = ks_bytes_u32(&bytes);
+	if (bytes.overrun)
+		return 0;
 	cut->record_size = record_size ? record_size : 1;
-	return header_size;
+	cut->access_size = access_size;
+	cut->big_endian = bytes.big_endian;
+	/* A header that makes no sense is passed on by single bytes: the reader will say so. */
+	return header_size ? header_size : 1;
+}
+
+/* The size of the object at the front; 0 while that cannot be told. */
+static u64 object_at(const struct ks_kmap_cut *cut, const u8 *data, size_t len)
+{
+	struct ks_bytes bytes;
+	u64 size;
+
+	if (cut->record_size < sizeof(struct memorizer_record))
+		return cut->record_size;
+	ks_bytes_init(&bytes, data, len);
+	bytes.big_endian = cut->big_endian;
+	ks_bytes_take(&bytes, offsetof(struct memorizer_record, accesses));
+	size = cut->record_size + (u64)ks_bytes_u32(&bytes) * cut->access_size;
+	return bytes.overrun ? 0 : size;
+}
+
+static u64 size_at(struct ks_kmap_cut *cut, const u8 *data, size_t len)
+{
+	size_t header = header_at(cut, data, len);
+
+	return header ? header : object_at(cut, data, len);
+}
+
+/* Whether a binary stream begins here, as far as there is anything of it. */
+static bool may_be_binary(const void *data, size_t len)
+{
+	return !memcmp(data, "MZK1", ks_min(len, (size_t)4)) ||
+	       !memcmp(data, "1KZM", ks_min(len, (size_t)4));
+}
+
+/* Behind the last line, or in front of the last line that begins an object. */
+static size_t cut_lines(const char *data, size_t len, bool more)
+{
+	const char *newline = memrchr(data, '\n', len);
+
+	while (more && newline && (newline + 1 == data + len || newline[1] == ' '))
+		newline = memrchr(data, '\n', (size_t)(newline - data));
+	return newline ? (size_t)(newline - data) + 1 : 0;
 }
 
 /* === Public =============================================================================== */
 
-size_t ks_kmap_cut_whole(struct ks_kmap_cut *cut, const void *data, size_t len)
+size_t ks_kmap_cut_whole(struct ks_kmap_cut *cut, const void *data, size_t len, bool more)
 {
+	size_t whole = (size_t)ks_min((u64)len, cut->rest);
 	const u8 *bytes = data;
-	const char *newline;
-	size_t whole = 0;
 
+	cut->rest -= whole;
 	while (whole < len) {
-		size_t size = header_at(cut, bytes + whole, len - whole);
+		u64 size = size_at(cut, bytes + whole, len - whole);
 
-		if (!size)
-			size = cut->record_size;
 		if (!size || size > len - whole)
 			break;
-		whole += size;
+		whole += (size_t)size;
 	}
-	if (cut->record_size || whole)
+	if (cut->record_size || whole || may_be_binary(data, len))
 		return whole;
-	newline = memrchr(data, '\n', len);
-	return newline ? (size_t)(newline - (const char *)data) + 1 : 0;
+	return cut_lines(data, len, more);
+}
+
+void ks_kmap_cut_pass(struct ks_kmap_cut *cut, const void *data, size_t len)
+{
+	u64 size = cut->record_size ? size_at(cut, data, len) : 0;
+
+	cut->rest = size > len ? size - len : 0;
 }

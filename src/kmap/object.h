@@ -16,6 +16,7 @@ enum ks_kmap_type {
 	KS_KMAP_GLOBAL = 6,
 	KS_KMAP_KMALLOC = 7,
 	KS_KMAP_KMEM_CACHE = 9,
+	KS_KMAP_VMALLOC = 12,
 	KS_KMAP_ALLOC_PAGES = 13,
 	KS_KMAP_MEMBLOCK = 19,
 	KS_KMAP_UFO_MEMBLOCK = 20,
@@ -43,11 +44,19 @@ u32 ks_kmap_type_parse(const char *name, size_t len);
 /* A pid that the dialect does not have; -1 is "not in a task". */
 #define KS_KMAP_NO_PID INT32_MIN
 
+enum ks_kmap_context {
+	KS_KMAP_IN_ANY, /* not recorded: a task, or, with a pid of -1, an interrupt of either kind */
+	KS_KMAP_IN_SOFTIRQ,
+	KS_KMAP_IN_HARDIRQ,
+};
+
 struct ks_kmap_access {
 	u64 ip;
 	u64 caller; /* 0 = not recorded */
 	u64 writes, reads;
+	u64 bytes_written, bytes_read; /* of an object with has_bytes */
 	s32 pid;
+	u8 context; /* enum ks_kmap_context */
 };
 
 /* A count of calls; from the same stream, but of no object. */
@@ -61,7 +70,12 @@ struct ks_kmap_object {
 	u64 alloc_time, free_time, free_ip;
 	s32 pid;
 	u32 type;	       /* KS_KMAP_TYPES = see type_name */
-	unsigned int fields;   /* of the text line: 8 to 11; 0 = binary */
+	unsigned int fields;   /* of the text line: 8 to 11; 0 = binary, which alone has ... */
+	u32 gfp;	       /* ... these: */
+	s32 tgid;	       /* of the process */
+	u16 cpu;	       /* that allocated it */
+	u8 context;	       /* enum ks_kmap_context */
+	bool has_bytes;	       /* accesses tell how many bytes they moved */
 	struct ks_slice comm;  /* or "hardirq", "softirq" */
 	struct ks_slice cache; /* "" = not recorded; "no-slab" = in none */
 	struct ks_slice type_name, new_type;
@@ -79,6 +93,16 @@ static inline bool ks_kmap_is_live(const struct ks_kmap_object *object)
 static inline bool ks_kmap_is_implied(const struct ks_kmap_object *object)
 {
 	return object->free_ip == KS_KMAP_IP_IMPLIED || object->free_ip == KS_KMAP_IP_NESTED;
+}
+
+/*
+ * Whether it is no object but the place of a function, whose name is the command's: by such a line
+ * the kernel side says in text what the header of a binary stream says.
+ */
+static inline bool ks_kmap_is_anchor(const struct ks_kmap_object *object)
+{
+	return object->addr && !object->alloc_ip && !object->size && !object->alloc_time &&
+	       !object->free_time && !object->free_ip && !object->pid && object->fields == 8;
 }
 
 /* Whether alloc_ip is the address of code. */

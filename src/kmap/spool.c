@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "kmap/cut.h"
+#include "uapi/memorizer.h"
 
 /* === Data ================================================================================= */
 
@@ -131,15 +132,15 @@ static ssize_t read_source(struct ks_spool *spool, int fd, char *buf, size_t len
 static int seek_source(struct ks_spool *spool, int fd, struct ks_kmap_cut *cut,
 		       struct ks_diag *diag)
 {
-	char head[64];
+	struct memorizer_header head;
 	struct stat st;
 	ssize_t n;
 
 	if (fstat(fd, &st) || !S_ISREG(st.st_mode) || !st.st_size || !spool->len)
 		return 0;
-	n = pread(fd, head, sizeof(head), 0);
+	n = pread(fd, &head, sizeof(head), 0);
 	if (n > 0)
-		ks_kmap_cut_whole(cut, head, (size_t)n);
+		ks_kmap_cut_whole(cut, &head, (size_t)n, false);
 	if ((u64)st.st_size < spool->len || lseek(fd, (off_t)spool->len, SEEK_SET) < 0)
 		return ks_diag_set(diag, -EINVAL,
 				   "the source is shorter than what was read of it before; is it "
@@ -230,11 +231,14 @@ void ks_spool_pump(struct ks_spool *spool, int source_fd)
 			err = ks_diag_set(&diag, -errno, "cannot read the source: %s",
 					  strerror(errno));
 		have += n > 0 ? (size_t)n : 0;
-		/* At the end, and when one record fills the buffer, what there is goes on. */
-		whole = n <= 0 && !is_stopped(spool) ? have
-						     : ks_kmap_cut_whole(&cut, spool->buf, have);
-		if (!whole && have == PUMP_SIZE)
+		/* At the end, and when one object fills the buffer, what there is goes on. */
+		whole = n <= 0 && !is_stopped(spool)
+				? have
+				: ks_kmap_cut_whole(&cut, spool->buf, have, have == PUMP_SIZE);
+		if (!whole && have == PUMP_SIZE) {
+			ks_kmap_cut_pass(&cut, spool->buf, have);
 			whole = have;
+		}
 		if (whole && !err)
 			err = append_or_wait(spool, spool->buf, whole, &diag);
 		memmove(spool->buf, spool->buf + whole, have - whole);

@@ -59,7 +59,7 @@ struct ks_view *ks_kmap_view_touches(const struct ks_kmap_census *census,
 /* A cell of the matrix: what code did to objects, both by label. */
 struct ks_kmap_cell {
 	u32 code, owner;
-	u64 reads, writes;
+	u64 reads, writes, bytes_read, bytes_written;
 };
 
 struct ks_kmap_matrix {
@@ -80,6 +80,10 @@ struct ks_view *ks_kmap_view_diff(const struct ks_kmap_census *const *censuses,
 
 struct ks_view *ks_kmap_view_privilege(const struct ks_kmap_census *census,
 				       const struct ks_kmap_places *places);
+
+/* For a page that aggregates by itself: tables "sites", "codes" and "links" between them. */
+struct ks_view *ks_kmap_view_page(const struct ks_kmap_census *census,
+				  const struct ks_kmap_places *places);
 
 /* Adds the counters that every view ends with. */
 void ks_kmap_view_quality(struct ks_view *view, const struct ks_kmap_census *census,

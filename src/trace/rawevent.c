@@ -30,7 +30,7 @@ static const struct {
 	{ "mm_pagevec_free", KS_PAGE_FREE },	 /* the same */
 };
 
-enum { MAX_ORDER = 40, MAX_FORMATS = 64, MAX_FRAMES = 64 };
+enum { MAX_ORDER = 40, MAX_FORMATS = 64 };
 
 /* === Internals: layouts =================================================================== */
 
@@ -139,6 +139,26 @@ static inline struct ks_site_memo *find_site(struct ks_rawdec *dec, u64 addr)
 	if (!memo)
 		dec->nomem = true;
 	return memo ? memo : &dec->no_site;
+}
+
+static u32 frame_of(struct ks_rawdec *dec, u64 addr)
+{
+	u32 at = ks_map64_find(&dec->frames, addr), id;
+	struct ks_strbuf sb;
+
+	if (at != KS_NONE)
+		return dec->frame_ids.items[at];
+	ks_strbuf_init(&sb);
+	ks_ksyms_print(&dec->ksyms, addr, &sb);
+	id = sb.failed ? KS_NONE : ks_sites_add_addr(&dec->names->frames, addr, sb.s, sb.len);
+	ks_strbuf_deinit(&sb);
+	if (id == KS_NONE || ks_vec_reserve(&dec->frame_ids, dec->frame_ids.len + 1) ||
+	    ks_map64_add(&dec->frames, addr) == KS_NONE) {
+		dec->nomem = true;
+		return KS_NONE;
+	}
+	dec->frame_ids.items[dec->frame_ids.len++] = id;
+	return id;
 }
 
 /* Out of line: find_cache() mostly knows the answer. */
@@ -319,7 +339,8 @@ int ks_rawdec_init(struct ks_rawdec *dec, struct ks_names *names, bool big_endia
 	for (i = 0; i < KS_GFP_CACHE; i++)
 		dec->gfp_cache[i].id = KS_NONE;
 	forget_pids(dec);
-	if (ks_map64_init(&dec->sites) || ks_map64_init(&dec->gfps) || ks_map64_init(&dec->pids)) {
+	if (ks_map64_init(&dec->sites) || ks_map64_init(&dec->frames) ||
+	    ks_map64_init(&dec->gfps) || ks_map64_init(&dec->pids)) {
 		ks_rawdec_deinit(dec);
 		return -ENOMEM;
 	}
@@ -339,9 +360,11 @@ void ks_rawdec_deinit(struct ks_rawdec *dec)
 	dec->layouts = NULL;
 	ks_ksyms_deinit(&dec->ksyms);
 	ks_map64_deinit(&dec->sites);
+	ks_map64_deinit(&dec->frames);
 	ks_map64_deinit(&dec->gfps);
 	ks_map64_deinit(&dec->pids);
 	ks_vec_free(&dec->site_memo);
+	ks_vec_free(&dec->frame_ids);
 	ks_vec_free(&dec->gfp_ids);
 	ks_vec_free(&dec->pid_comms);
 }
@@ -475,27 +498,38 @@ bool ks_rawdec_is_stack(const struct ks_rawdec *dec, const u8 *data, size_t len)
 	return id < dec->layouts_len && dec->layouts[id].stack;
 }
 
+u32 ks_rawdec_add_stack(struct ks_rawdec *dec, const u8 *addresses, size_t count, unsigned int size)
+{
+	u32 frames[KS_STACK_MAX], len = 0, id;
+	size_t i;
+
+	for (i = 0; i < count && len < KS_STACK_MAX; i++) {
+		u64 addr = ks_load(addresses + i * size, size, dec->swap);
+
+		if (!addr)
+			continue;
+		frames[len] = frame_of(dec, addr);
+		if (frames[len++] == KS_NONE)
+			return KS_NONE;
+	}
+	if (!len)
+		return KS_NONE;
+	id = ks_names_add_stack(dec->names, frames, len);
+	dec->nomem |= id == KS_NONE;
+	return id;
+}
+
 u32 ks_rawdec_stack(struct ks_rawdec *dec, const u8 *data, size_t len)
 {
 	const struct ks_rawlayout *l = &dec->layouts[(u32)ks_load(data, 2, dec->swap)];
-	u32 frames[MAX_FRAMES], count = 0, id;
-	u64 want;
 	size_t at = l->stack_offset;
 
 	if (!l->frames.size || !at || len < l->min_size || at > len)
 		return KS_NONE;
-	want = ks_min(get(data, l->frames, dec->big_endian), (u64)MAX_FRAMES);
-	for (; count < want && len - at >= dec->word_size; at += dec->word_size) {
-		u64 addr = ks_load(data + at, dec->word_size, dec->swap);
-
-		if (addr)
-			frames[count++] = ks_rawdec_site(dec, addr);
-	}
-	if (!count)
-		return KS_NONE;
-	id = ks_intern_add(&dec->names->stacks, (const char *)frames, count * sizeof(u32));
-	dec->nomem |= id == KS_NONE;
-	return id;
+	return ks_rawdec_add_stack(
+		dec, data + at,
+		ks_min(get(data, l->frames, dec->big_endian), (u64)((len - at) / dec->word_size)),
+		dec->word_size);
 }
 
 bool ks_rawdec_has_events(const struct ks_rawdec *dec)

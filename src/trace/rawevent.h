@@ -69,7 +69,9 @@ struct ks_rawdec {
 	struct ks_map64 sites; /* addresses, numbered as site_memo */
 	KS_VEC(struct ks_site_memo) site_memo;
 	struct ks_site_memo no_site; /* stands in when there is no memory for another */
-	struct ks_map64 gfps;	     /* masks, numbered as gfp_ids */
+	struct ks_map64 frames;	     /* addresses, numbered as frame_ids */
+	KS_VEC(u32) frame_ids;
+	struct ks_map64 gfps; /* masks, numbered as gfp_ids */
 	KS_VEC(u32) gfp_ids;
 	struct ks_map64 pids; /* numbered as pid_comms */
 	KS_VEC(u32) pid_comms;
@@ -106,6 +108,10 @@ u32 ks_rawdec_gfp(struct ks_rawdec *dec, const struct ks_evformat *fmt, u64 mask
 
 /* The id of the stack in a kernel_stack record; KS_NONE where it is damaged or there is no memory. */
 u32 ks_rawdec_stack(struct ks_rawdec *dec, const u8 *data, size_t len);
+
+/* The same for a list of @count addresses in the capture's byte order, @size bytes each. */
+u32 ks_rawdec_add_stack(struct ks_rawdec *dec, const u8 *addresses, size_t count,
+			unsigned int size);
 bool ks_rawdec_is_stack(const struct ks_rawdec *dec, const u8 *data, size_t len);
 
 /* True when some event of ours is described. */

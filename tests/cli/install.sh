@@ -13,4 +13,8 @@ done
 check "manual pages of commands" [ "$(find "$dest$prefix" -path '*man1*' -name 'kmemscope*.1*' | wc -l)" -ge 5 ]
 check "of formats" [ "$(find "$dest$prefix" -path '*man5*' -name 'kmemscope-ksdb.5*' | wc -l)" = 1 ]
 check "nothing else is in bin" [ -z "$(cd "$dest$prefix/bin" && ls | grep -v -x -e kmemscope -e trace_analyze -e trace_analyze.py -e kmemtraced -e kmemtrace_check -e kmemtrace-report)" ]
+lab="$dest$prefix/share/kmemscope/lab"
+check "what the lab is built from" test -x "$lab/lab/build.sh" -a -e "$lab/kernel/core.c" -a -e "$lab/include/uapi/memorizer.h"
+check "the lab finds it there" says 'no patches for kernel 1.0' "$dest$prefix/bin/kmemscope" lab build --kernel 1.0
+check "and its guest's first process" test -x "$dest$prefix/libexec/kmemscope/lab-init"
 done_testing

@@ -14,6 +14,7 @@ cleanup() {
 
 # listen DIR [PORT]: waits until it listens; $port is where. It must not hold the pipe (3) open.
 listen() {
+	: >listen.err # before the listener does so: the port of the one before must not be read
 	"$KMEMSCOPE" kmap listen --bind "127.0.0.1:${2:-0}" -o "$1" 2>listen.err 3>&- &
 	listener=$!
 	until port=$(sed -n 's/.*: port //p' listen.err) && [ -n "$port" ]; do
@@ -46,9 +47,14 @@ awk 'BEGIN {
 half=$(head -120000 map | wc -c) whole=$(wc -c <map)
 mkdir in
 
+# The same in binary.
+"$KMEMSCOPE" kmap convert --to binary -o map.bin map 2>/dev/null
+
 # Into a file.
 check "to a file" "$KMEMSCOPE" kmap stream --to copy map
 check "it is the same" cmp map copy
+check "binary to a file, from a pipe" eval '(head -c 1000000 map.bin; sleep 0.1; tail -c +1000001 map.bin) |
+	"$KMEMSCOPE" kmap stream --to copy.bin - && cmp map.bin copy.bin'
 
 # To a listener, undisturbed.
 listen in

@@ -71,6 +71,13 @@ need_kernel() { # ARCH; sets $kernel, a build directory
 	kernel=$cache/linux-$1-$key
 }
 
+# With the memorizer built in and accesses counted, as the lab has it.
+need_access_kernel() { # VERSION ARCH [OPTIONS OF build.sh...]; sets $kernel, a directory of results
+	[ -e "/usr/src/linux-source-$1.tar.xz" ] || skip_all "no package linux-source-$1"
+	kernel=$("$tree/lab/build.sh" --kernel "$1" --arch "$2" "${@:3}" 2>"$work/log") ||
+		bail "the kernel could not be made" "$work/log"
+}
+
 # --- Debian's own kernels ----------------------------------------------------------------------
 
 depends_of() { # PACKAGE PATTERN
@@ -131,13 +138,25 @@ build_modules() { # KDIR [MAKE-ARGUMENTS...]; the .ko files are then in $work/mo
 		bail "memorizer.ko compiles with warnings" "$work/log"
 	fi
 	$make M="$work/build/module" modules >"$work/log" 2>&1 ||
-		bail "mztest.ko does not compile" "$work/log"
-	cp "$work"/build/kernel/memorizer.ko "$work"/build/module/mztest.ko "$work/modules"
+		bail "the test modules do not compile" "$work/log"
+	cp "$work"/build/kernel/memorizer.ko "$work"/build/module/*.ko "$work/modules"
 	if grep -q '^CONFIG_KUNIT=y' "$kdir/.config"; then
 		$make M="$work/build/kernel" CONFIG_MEMORIZER_KUNIT_TEST=y modules >"$work/log" 2>&1 ||
 			bail "memorizer.ko does not compile with its KUnit tests" "$work/log"
 		cp "$work/build/kernel/memorizer.ko" "$work/modules/memorizer-kunit.ko"
 	fi
+	strip --strip-debug "$work"/modules/*.ko
+}
+
+# Only the modules of the tests, for a kernel that has the memorizer built in.
+build_test_modules() { # KDIR [MAKE-ARGUMENTS...]; the .ko files are then in $work/modules
+	local kdir=$1
+	shift
+	mkdir -p "$work/modules"
+	copy_sources
+	make -C "$kdir" "$@" M="$work/build/module" modules >"$work/log" 2>&1 ||
+		bail "the test modules do not compile" "$work/log"
+	cp "$work"/build/module/*.ko "$work/modules"
 	strip --strip-debug "$work"/modules/*.ko
 }
 
@@ -157,15 +176,19 @@ add_user_side() {
 
 # A RAM disk with busybox, the modules, the guest's scripts and /test.sh from standard input.
 make_initramfs() { # sets $initramfs
-	local root=$work/root applet
+	local root=$work/root applet program
 	mkdir -p "$root"/{bin,sbin,proc,sys,dev,tmp}
 	cp /bin/busybox "$root/bin"
 	for applet in $(/bin/busybox --list); do
 		[ "$applet" = busybox ] || ln -sf busybox "$root/bin/$applet"
 	done
-	gcc -static -O2 -Wall -Wextra -Werror -Wno-unused-parameter -o "$root/bin/mzcheck" \
-		"$here/guest/mzcheck.c" || bail "mzcheck does not compile"
-	cp "$work"/modules/*.ko "$here"/guest/*.sh "$root"
+	for program in mzcheck mzcount; do
+		gcc -static -O2 -Wall -Wextra -Werror -Wno-unused-parameter \
+			-o "$root/bin/$program" "$here/guest/$program.c" ||
+			bail "$program does not compile"
+	done
+	cp "$here"/guest/*.sh "$root"
+	[ ! -d "$work/modules" ] || cp "$work"/modules/*.ko "$root"
 	install -m 755 "$here/guest/init" "$root/init"
 	cat >"$root/test.sh"
 	initramfs=$work/initramfs.gz
@@ -173,7 +196,8 @@ make_initramfs() { # sets $initramfs
 }
 
 boot_uml() { # [KERNEL-PARAMETERS...]
-	gcc -O2 -shared -fPIC -o "$work/xstate.so" "$here/uml-xstate.c" -ldl
+	[ -e "$work/xstate.so" ] ||
+		gcc -D_GNU_SOURCE -O2 -shared -fPIC -o "$work/xstate.so" "$tree/lab/uml-xstate.c" -ldl
 	LD_PRELOAD="$work/xstate.so" TMPDIR="$work" timeout 300 "$kernel/linux" mem=256M \
 		initrd="$initramfs" con=null con0=fd:0,fd:1 quiet uml "$@" </dev/null >"$work/raw" 2>&1
 }

@@ -175,6 +175,15 @@ static void test_numbers(void **state)
 	assert_int_equal(ks_parse_time("1.", &v), -EINVAL);
 	assert_int_equal(ks_parse_time("1 s", &v), -EINVAL);
 	assert_int_equal(ks_parse_time("18446744074", &v), -ERANGE);
+	assert_int_equal(ks_parse_size("4096", &v), 0);
+	assert_int_equal(v, 4096);
+	assert_int_equal(ks_parse_size("64k", &v), 0);
+	assert_int_equal(v, 65536);
+	assert_int_equal(ks_parse_size("2G", &v), 0);
+	assert_true(v == 2147483648);
+	assert_int_equal(ks_parse_size("M", &v), -EINVAL);
+	assert_int_equal(ks_parse_size("0", &v), -EINVAL);
+	assert_int_equal(ks_parse_size("16777216T", &v), -EINVAL);
 }
 
 static void check_escape(void (*escape)(struct ks_strbuf *, const char *, size_t), const char *in,

@@ -54,7 +54,7 @@ static struct ks_model *run(const struct ks_event *events, size_t count,
 	assert_int_equal(ks_engine_feed(&engine, events, count, NULL), 0);
 	ks_arena_init(&model->arena);
 	assert_int_equal(ks_facts_init(&facts, &engine.matcher, &info), 0);
-	assert_int_equal(ks_facts_fill(&facts, &engine.account.places, model), 0);
+	assert_int_equal(ks_facts_fill(&facts, &names, &engine.account.places, model), 0);
 	assert_int_equal(ks_account_fill(&engine.account, opts->level, model), 0);
 	ks_facts_deinit(&facts);
 	ks_engine_deinit(&engine);

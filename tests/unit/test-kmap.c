@@ -216,7 +216,8 @@ static void test_eleven_fields(void **state)
 	edge = edge_of(census, 0xffffffff81000010, 0xffffffff81000100);
 	assert_int_equal(edge->writes, 4);
 	assert_int_equal(edge->reads, 6);
-	assert_int_equal(edge->foreign, 5);
+	assert_int_equal(edge->foreign, 0);
+	assert_int_equal(edge->irq, 5);
 	assert_int_equal(edge->objects, 2);
 	assert_int_equal(site_of(census, 0xffffffff81000010)->stat.implied, 1);
 	assert_string_equal(
@@ -251,7 +252,8 @@ static void test_csv_pair(void **state)
 	assert_int_equal(total.objects, 3);
 	assert_int_equal(total.writes, 7);
 	assert_int_equal(total.reads, 4);
-	assert_int_equal(total.foreign, 1);
+	assert_int_equal(total.foreign, 0);
+	assert_int_equal(total.irq, 1);
 	assert_int_equal(census->quality.orphan_accesses, 2);
 	assert_int_equal(census->quality.shared_indices, 1);
 	assert_int_equal(census->quality.bad_lines, 1);
@@ -277,16 +279,34 @@ static void put_header(struct ks_strbuf *sb, bool big)
 
 	put(sb, MEMORIZER_MAGIC, 4, big);
 	put(sb, 1, 2, big);
-	put(sb, 64, 2, big);
-	put(sb, 136, 4, big); /* 8 bytes more than we know */
+	put(sb, 80, 2, big);
+	put(sb, 136, 4, big); /* 8 bytes more than we know, as in each of the three */
 	put(sb, 4000000, 4, big);
 	put(sb, 0, 8, big);
 	put(sb, 0, 8, big);
 	put(sb, 0xffffffff81234560, 8, big);
 	ks_strbuf_add(sb, name, sizeof(name));
+	put(sb, 56, 4, big);
+	put(sb, 0, 4, big);
+	put(sb, 0x5555, 8, big);
 }
 
-static void put_record(struct ks_strbuf *sb, bool big, u64 size, u64 free_ns, u32 flags)
+static void put_access(struct ks_strbuf *sb, bool big, u64 ip, u64 writes, u64 reads, s32 pid,
+		       u8 context)
+{
+	put(sb, ip, 8, big);
+	put(sb, writes, 8, big);
+	put(sb, reads, 8, big);
+	put(sb, writes * 4, 8, big);
+	put(sb, reads * 8, 8, big);
+	put(sb, (u32)pid, 4, big);
+	put(sb, context, 1, big);
+	put(sb, 0, 3, big);
+	put(sb, 0x5555, 8, big);
+}
+
+static void put_record(struct ks_strbuf *sb, bool big, u64 size, u64 free_ns, u32 flags,
+		       u32 accesses)
 {
 	char comm[16] = "sixteen-bytes-ab", cache[32] = "kmalloc-64";
 
@@ -305,7 +325,7 @@ static void put_record(struct ks_strbuf *sb, bool big, u64 size, u64 free_ns, u3
 	put(sb, MEMORIZER_CACHE, 1, big);
 	put(sb, MEMORIZER_IN_TASK, 1, big);
 	put(sb, flags, 4, big);
-	put(sb, 0, 4, big);
+	put(sb, accesses, 4, big);
 	ks_strbuf_add(sb, comm, 16);
 	ks_strbuf_add(sb, cache, 32);
 	put(sb, 0x5555, 8, big);
@@ -319,10 +339,14 @@ static void check_binary(bool big)
 
 	ks_strbuf_init(&sb);
 	put_header(&sb, big);
-	put_record(&sb, big, 64, 3000, MEMORIZER_FREED);
-	put_record(&sb, big, 96, 0, 0);
+	put_record(&sb, big, 64, 3000, MEMORIZER_FREED, 3);
+	put_access(&sb, big, 0xffffffff81000100, 1, 2, 42, MEMORIZER_IN_TASK);
+	put_access(&sb, big, 0xffffffff81000100, 0, 5, 7, MEMORIZER_IN_TASK);
+	put_access(&sb, big, 0xffffffff81000200, 9, 0, 0, MEMORIZER_IN_HARDIRQ);
+	put_record(&sb, big, 96, 0, 0, 0);
 	put_header(&sb, big); /* the file was opened again */
-	put_record(&sb, big, 32, 1500, MEMORIZER_FREED | MEMORIZER_IMPLIED);
+	put_record(&sb, big, 32, 1500, MEMORIZER_FREED | MEMORIZER_IMPLIED, 1);
+	put_access(&sb, big, 0xffffffff81000200, 1, 0, 42, MEMORIZER_IN_TASK);
 	ks_strbuf_add(&sb, "torn", 4);
 	census = census_of(sb.s, sb.len, NULL);
 	total = sum(census);
@@ -341,7 +365,85 @@ static void check_binary(bool big)
 	assert_int_equal(census->sites.items[0].type, KS_KMAP_KMEM_CACHE);
 	assert_string_equal(cache_of(census, &census->sites.items[0]), "kmalloc-64");
 	assert_int_equal(edge_of(census, 0xffffffff81000010, 0xffffffff81000900)->frees, 1);
+	assert_int_equal(total.reads, 7);
+	assert_int_equal(total.writes, 11);
+	assert_int_equal(edge_of(census, 0xffffffff81000010, 0xffffffff81000100)->foreign, 5);
+	assert_int_equal(edge_of(census, 0xffffffff81000010, 0xffffffff81000200)->writes, 10);
+	assert_int_equal(edge_of(census, 0xffffffff81000010, 0xffffffff81000200)->irq, 9);
+	assert_int_equal(edge_of(census, 0xffffffff81000010, 0xffffffff81000200)->bytes_written,
+			 40);
+	assert_int_equal(total.foreign, 5);
+	assert_int_equal(total.irq, 9);
+	assert_int_equal(census->nr_accesses, 4);
+	/* 2 and 5 reads of 8 bytes; 1, 9 and 1 writes of 4. */
+	assert_int_equal(total.bytes_read, 56);
+	assert_int_equal(total.bytes_written, 44);
+	/* Of 64 bytes, 56 may have been read and 40 written; all of 96 are cold; of 32, 4 written. */
+	assert_int_equal(total.cold_objects, 1);
+	assert_int_equal(total.cold_bytes, 96 + 28);
+	assert_int_equal(total.unread_bytes, 8 + 96 + 32);
+	assert_int_equal(total.unwritten_bytes, 24 + 96 + 28);
+	assert_int_equal(total.write_only_bytes, 32);
 	ks_kmap_census_free(census);
+	ks_strbuf_deinit(&sb);
+}
+
+/* The object that a reader gives for the bytes, and how its names stand after all accesses. */
+static void check_cut_off(const struct ks_strbuf *sb, size_t len, u64 objects, u64 accesses,
+			  u64 bad)
+{
+	struct ks_kmap_census *census = census_of(sb->s, len, NULL);
+	struct ks_kmap_stat total = sum(census);
+
+	assert_int_equal(total.objects, objects);
+	assert_int_equal(total.writes, accesses);
+	assert_int_equal(census->quality.bad_lines, bad);
+	if (objects)
+		assert_string_equal(cache_of(census, &census->sites.items[0]), "kmalloc-64");
+	if (objects && accesses)
+		assert_string_equal(comm_of_hottest(census), "sixteen-bytes-ac");
+	ks_kmap_census_free(census);
+}
+
+/* A stream that ends at any byte, and one that goes on with the next header, keep what was whole. */
+static void test_torn_accesses(void **state)
+{
+	struct ks_strbuf sb;
+	size_t len;
+
+	ks_strbuf_init(&sb);
+	put_header(&sb, false);
+	put_record(&sb, false, 64, 3000, MEMORIZER_FREED, 3);
+	put_access(&sb, false, 0xffffffff81000100, 1, 0, 42, MEMORIZER_IN_TASK);
+	put_access(&sb, false, 0xffffffff81000200, 1, 0, 42, MEMORIZER_IN_TASK);
+	assert_int_equal(sb.len, 80 + 136 + 2 * 56);
+	for (len = 81; len < sb.len; len++) {
+		size_t whole = len < 216 ? 0 : (len - 216) / 56;
+
+		check_cut_off(&sb, len, len >= 216, whole, 1);
+	}
+	put_header(&sb, false);
+	put_record(&sb, false, 64, 3000, MEMORIZER_FREED, 1);
+	put_access(&sb, false, 0xffffffff81000100, 1, 0, 42, MEMORIZER_IN_TASK);
+	check_cut_off(&sb, sb.len, 2, 3, 1);
+	ks_strbuf_deinit(&sb);
+}
+
+/* More accesses than the window holds, and a count that no file could keep. */
+static void test_many_accesses(void **state)
+{
+	static const u32 nr = 60000;
+	struct ks_strbuf sb;
+	u32 i;
+
+	ks_strbuf_init(&sb);
+	put_header(&sb, true);
+	put_record(&sb, true, 64, 3000, MEMORIZER_FREED, nr);
+	for (i = 0; i < nr; i++)
+		put_access(&sb, true, 0xffffffff81000100 + i, 1, 0, 42, MEMORIZER_IN_TASK);
+	put_record(&sb, true, 64, 3000, MEMORIZER_FREED, UINT32_MAX);
+	put_access(&sb, true, 0xffffffff81000100, 1, 0, 42, MEMORIZER_IN_TASK);
+	check_cut_off(&sb, sb.len, 2, nr + 1, 1);
 	ks_strbuf_deinit(&sb);
 }
 
@@ -365,12 +467,15 @@ static void test_refusals(void **state)
 		{ "\1\2\3\4\5\6\7", 7, "binary data" },
 		{ "alloc_index,access_ip,writes,reads\n1,2,3,4\n", 43, "--accesses" },
 		{ "1KZM\2\0\100\0\0\0\0\0", 12, "ends within the header" },
-		{ "1KZM\2\0\100\0\200\0\0\0................................................"
-		  "....",
-		  64, "version 2" },
-		{ "1KZM\1\0\100\0\1\0\0\0................................................"
-		  "....",
-		  64, "impossible sizes" },
+		{ "1KZM\2\0\110\0\200\0\0\0................................................"
+		  "....\60\0\0\0....",
+		  72, "version 2" },
+		{ "1KZM\1\0\110\0\1\0\0\0................................................"
+		  "....\60\0\0\0....",
+		  72, "impossible sizes" },
+		{ "1KZM\1\0\110\0\200\0\0\0................................................"
+		  "....\57\0\0\0....",
+		  72, "accesses 47" },
 	};
 	size_t i;
 
@@ -573,7 +678,7 @@ static const char full[] =
 	"  ffffffff81000200,1,0,42\n"
 	"ffffffff81000100 ffffffff81000200 7\n";
 
-static void check_trip(enum ks_kmap_target target, unsigned int fields, u64 accesses)
+static void check_trip(enum ks_kmap_target target, unsigned int fields)
 {
 	struct ks_kmap_converted done;
 	struct ks_kmap_census *census = round_trip(full, target, &done);
@@ -586,8 +691,8 @@ static void check_trip(enum ks_kmap_target target, unsigned int fields, u64 acce
 	assert_int_equal(total.bytes, 128);
 	assert_int_equal(total.implied, 1);
 	assert_int_equal((u64)total.lifetime_sum, 19);
-	assert_int_equal(total.reads + total.writes, accesses);
-	assert_int_equal(done.dropped_accesses, accesses ? 0 : 3);
+	assert_int_equal(total.reads + total.writes, 10);
+	assert_int_equal(done.dropped_accesses, 0);
 	assert_int_equal(done.dropped_types, target == KS_KMAP_TO_SEED	   ? 2
 					     : target == KS_KMAP_TO_BINARY ? 1
 									   : 0);
@@ -595,17 +700,18 @@ static void check_trip(enum ks_kmap_target target, unsigned int fields, u64 acce
 	assert_int_equal(done.dropped_pids, target == KS_KMAP_TO_USCOPE ? 3 : 0);
 	assert_int_equal(done.dropped_calls, target != KS_KMAP_TO_USCOPE);
 	assert_int_equal(done.changed_names, target != KS_KMAP_TO_BINARY);
-	assert_int_equal(total.foreign, accesses && target != KS_KMAP_TO_USCOPE ? 5 : 0);
+	assert_int_equal(done.changed_contexts, target == KS_KMAP_TO_BINARY);
+	assert_int_equal(total.irq, target != KS_KMAP_TO_USCOPE ? 5 : 0);
 	ks_kmap_census_free(census);
 }
 
 static void test_conversions(void **state)
 {
-	check_trip(KS_KMAP_TO_SEED, 8, 10);
-	check_trip(KS_KMAP_TO_USCOPE, 10, 10);
-	check_trip(KS_KMAP_TO_ITI, 11, 10);
-	check_trip(KS_KMAP_TO_CSV, 11, 10);
-	check_trip(KS_KMAP_TO_BINARY, 0, 0);
+	check_trip(KS_KMAP_TO_SEED, 8);
+	check_trip(KS_KMAP_TO_USCOPE, 10);
+	check_trip(KS_KMAP_TO_ITI, 11);
+	check_trip(KS_KMAP_TO_CSV, 11);
+	check_trip(KS_KMAP_TO_BINARY, 0);
 }
 
 /* === Cutting ============================================================================== */
@@ -614,31 +720,46 @@ static void test_cut(void **state)
 {
 	struct ks_kmap_cut cut = { 0 };
 	struct ks_strbuf sb;
+	size_t len, first = 136 + 2 * 56;
 
-	assert_int_equal(ks_kmap_cut_whole(&cut, "a,b\nc,", 6), 4);
-	assert_int_equal(ks_kmap_cut_whole(&cut, "no end", 6), 0);
+	assert_int_equal(ks_kmap_cut_whole(&cut, "a,b\nc,", 6, false), 4);
+	assert_int_equal(ks_kmap_cut_whole(&cut, "no end", 6, false), 0);
+	assert_int_equal(ks_kmap_cut_whole(&cut, "a\nb\n  1\n  2\n", 12, false), 12);
+	/* Where more may follow, the last object is not known to be whole. */
+	assert_int_equal(ks_kmap_cut_whole(&cut, "a\nb\n  1\n  2\n", 12, true), 2);
+	assert_int_equal(ks_kmap_cut_whole(&cut, "b\n  1\n  2\n", 10, true), 0);
 	ks_strbuf_init(&sb);
 	put_header(&sb, true);
-	put_record(&sb, true, 64, 0, 0);
+	put_record(&sb, true, 64, 0, 0, 2);
+	put_access(&sb, true, 1, 1, 0, 42, MEMORIZER_IN_TASK);
+	put_access(&sb, true, '\n', 1, 0, 42, MEMORIZER_IN_TASK);
 	put_header(&sb, true);
-	put_record(&sb, true, 64, 0, 0);
-	assert_int_equal(sb.len, 2 * (64 + 136));
-	assert_int_equal(ks_kmap_cut_whole(&cut, sb.s, 63), 0);
-	assert_int_equal(ks_kmap_cut_whole(&cut, sb.s, 64 + 135), 64);
-	assert_int_equal(ks_kmap_cut_whole(&cut, sb.s, sb.len - 1), 64 + 136 + 64);
-	assert_int_equal(ks_kmap_cut_whole(&cut, sb.s, sb.len), sb.len);
+	put_record(&sb, true, 64, 0, 0, 0);
+	assert_int_equal(sb.len, 80 + first + 80 + 136);
+	for (len = 0; len < 80; len++)
+		assert_int_equal(ks_kmap_cut_whole(&cut, sb.s, len, false), 0);
+	for (; len < 80 + first; len++)
+		assert_int_equal(ks_kmap_cut_whole(&cut, sb.s, len, false), 80);
+	assert_int_equal(ks_kmap_cut_whole(&cut, sb.s, sb.len - 1, true), 80 + first + 80);
+	assert_int_equal(ks_kmap_cut_whole(&cut, sb.s, sb.len, false), sb.len);
 	/* Behind the header, records alone. */
-	assert_int_equal(ks_kmap_cut_whole(&cut, sb.s + 64, 140), 136);
+	assert_int_equal(ks_kmap_cut_whole(&cut, sb.s + 80, first + 4, false), first);
+	/* What is too large for any buffer goes in pieces, and the next object is found behind it. */
+	ks_kmap_cut_pass(&cut, sb.s + 80, 140);
+	assert_int_equal(ks_kmap_cut_whole(&cut, sb.s + 220, 50, true), 50);
+	assert_int_equal(ks_kmap_cut_whole(&cut, sb.s + 270, first - 190 + 79, true), first - 190);
+	assert_int_equal(ks_kmap_cut_whole(&cut, sb.s + 80 + first, 80 + 136, false), 80 + 136);
 	ks_strbuf_deinit(&sb);
 }
 
 static const struct CMUnitTest tests[] = {
-	cmocka_unit_test(test_eight_fields), cmocka_unit_test(test_nine_fields),
-	cmocka_unit_test(test_ten_fields),   cmocka_unit_test(test_eleven_fields),
-	cmocka_unit_test(test_csv_pair),     cmocka_unit_test(test_binary),
-	cmocka_unit_test(test_refusals),     cmocka_unit_test(test_long_input),
-	cmocka_unit_test(test_numbers),	     cmocka_unit_test(test_privilege),
-	cmocka_unit_test(test_conversions),  cmocka_unit_test(test_cut),
+	cmocka_unit_test(test_eight_fields),  cmocka_unit_test(test_nine_fields),
+	cmocka_unit_test(test_ten_fields),    cmocka_unit_test(test_eleven_fields),
+	cmocka_unit_test(test_csv_pair),      cmocka_unit_test(test_binary),
+	cmocka_unit_test(test_refusals),      cmocka_unit_test(test_long_input),
+	cmocka_unit_test(test_numbers),	      cmocka_unit_test(test_privilege),
+	cmocka_unit_test(test_torn_accesses), cmocka_unit_test(test_many_accesses),
+	cmocka_unit_test(test_conversions),   cmocka_unit_test(test_cut),
 };
 
 KS_RUN(tests)

@@ -15,12 +15,17 @@ bool user_pages_exhausted;
 /* Offsets are the ABI: they may not move. kmemtrace's are those of its ABI document. */
 static void test_layouts(void **state)
 {
-	assert_int_equal(sizeof(struct memorizer_header), 64);
+	assert_int_equal(sizeof(struct memorizer_header), 72);
+	assert_int_equal(offsetof(struct memorizer_header, access_size), 64);
 	assert_int_equal(sizeof(struct memorizer_record), 128);
 	assert_int_equal(offsetof(struct memorizer_record, gfp), 56);
 	assert_int_equal(offsetof(struct memorizer_record, flags), 72);
+	assert_int_equal(offsetof(struct memorizer_record, accesses), 76);
 	assert_int_equal(offsetof(struct memorizer_record, comm), 80);
 	assert_int_equal(offsetof(struct memorizer_record, cache), 96);
+	assert_int_equal(sizeof(struct memorizer_access), 48);
+	assert_int_equal(offsetof(struct memorizer_access, pid), 40);
+	assert_int_equal(offsetof(struct memorizer_access, context), 44);
 
 	assert_int_equal(sizeof(struct kmemtrace_event), 24);
 	assert_int_equal(offsetof(struct kmemtrace_event, event_size), 2);
@@ -144,7 +149,8 @@ static void test_record_of_an_object(void **state)
 	u32 id;
 
 	assert_int_equal(mz_names_init(&names), 0);
-	assert_true(mz_table_add(&names.sites, &site, &obj.alloc_site));
+	assert_true(mz_table_add(&names.sites, &site, &id));
+	obj.alloc_site = id;
 	assert_true(mz_table_add(&names.comms, &comm, &id));
 	obj.comm = id;
 	obj.key = mz_key(0xffff888012345000, true);
@@ -171,7 +177,8 @@ static void test_record_of_an_object(void **state)
 	assert_string_equal(line, "ffffffff81234567,4194303,ffff888012345000,186,251,0,"
 				  "0000000000000000,tar\n");
 
-	assert_true(mz_table_add(&names.sites, &free_site, &obj.free_site));
+	assert_true(mz_table_add(&names.sites, &free_site, &id));
+	obj.free_site = id;
 	obj.free_ns = 1008000000;
 	mz_record_fill(&names, &obj, &record);
 	assert_int_equal(record.flags, MEMORIZER_FREED);
@@ -180,7 +187,8 @@ static void test_record_of_an_object(void **state)
 				  "ffffffff81aaaaaa,tar\n");
 
 	free_site.ip = MEMORIZER_IP_IMPLIED;
-	assert_true(mz_table_add(&names.sites, &free_site, &obj.free_site));
+	assert_true(mz_table_add(&names.sites, &free_site, &id));
+	obj.free_site = id;
 	obj.implied = 1;
 	mz_record_fill(&names, &obj, &record);
 	assert_int_equal(record.flags, MEMORIZER_FREED | MEMORIZER_IMPLIED);

@@ -186,18 +186,21 @@ static void check_kmap(const char *path)
 static void check_bin(const char *path)
 {
 	struct memorizer_header header;
+	struct memorizer_access access;
 	struct memorizer_record r;
 	FILE *f = fopen(path, "r");
 	uint64_t last = 0;
 	bool from_cache;
+	size_t got;
 
 	if (!f || fread(&header, sizeof(header), 1, f) != 1)
 		fail("%s: no header: %m", path);
 	if (header.magic != MEMORIZER_MAGIC || header.version != MEMORIZER_ABI_VERSION ||
 	    header.header_size != sizeof(header) || header.record_size != sizeof(r) ||
+	    header.access_size != sizeof(struct memorizer_access) ||
 	    strcmp(header.anchor_name, "kfree"))
 		fail("wrong header");
-	while (fread(&r, sizeof(r), 1, f) == 1) {
+	while ((got = fread(&r, 1, sizeof(r), f)) == sizeof(r)) {
 		const char *alloc = symbol_of(r.alloc_ip);
 
 		if (!(r.flags & MEMORIZER_FREED) || r.free_ns < r.alloc_ns || r.free_ns < last)
@@ -216,8 +219,11 @@ static void check_bin(const char *path)
 			fail("%s: %llu bytes, kind %u, gfp %x, tgid %d", alloc, r.bytes_alloc,
 			     r.kind, r.gfp, r.tgid);
 		meet(r.addr, r.bytes_req, r.alloc_ip, r.free_ip, r.comm);
+		for (; r.accesses; r.accesses--)
+			if (fread(&access, sizeof(access), 1, f) != 1)
+				fail("ends within the accesses of an object");
 	}
-	if (!feof(f) || ftell(f) % (long)sizeof(r) != (long)sizeof(header) % (long)sizeof(r))
+	if (!feof(f) || got)
 		fail("ends within a record");
 	fclose(f);
 }
@@ -453,7 +459,7 @@ static void stream_leave(const char *name)
 	run_only("task");
 	fd = open_stream(name, O_NONBLOCK);
 	/* Into the first object: behind the header where there is one. */
-	if (read(fd, buf, 70) != 70)
+	if (read(fd, buf, 76) != 76)
 		fail("read: %m");
 	close(fd);
 	fd = open_stream(name, O_NONBLOCK);

@@ -3,7 +3,6 @@
  * Preloaded into User Mode Linux up to 6.12: it hands the host's ptrace() a buffer of fixed size for
  * the extended registers, which a host with AMX refuses as too short. Pads it with zeroes.
  */
-#define _GNU_SOURCE
 #include <cpuid.h>
 #include <dlfcn.h>
 #include <elf.h>

@@ -1,0 +1,597 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Counting of loads and stores.
+ *
+ * Each processor has a lane for each of its contexts (task, softirq, hardirq), which only that
+ * context uses, with preemption off. In a lane are two caches: from an address to the object that
+ * it is in, and from object, instruction and thread to the record where they are counted. What is
+ * in neither of them is looked up in the index, and a record is made there.
+ *
+ * What the first cache says holds as long as the stamps of the object's address and of its page are
+ * the same: they change whenever an object starts or ends there. A record may be used until
+ * preemption is on again; see mz_access_settle().
+ */
+#include <linux/hash.h>
+#include <linux/irq_work.h>
+#include <linux/rcupdate.h>
+#include <linux/sched.h>
+#include <linux/sched/task_stack.h>
+#include <linux/seq_file.h>
+#include <asm/sections.h>
+
+#include "hooks.h"
+#include "locate.h"
+
+/* === Data ================================================================================= */
+
+bool mz_access_on __read_mostly;
+
+/* Whether there are tables to count in. Before that only the boot processor runs. */
+static bool ready __read_mostly;
+static u64 early_accesses;
+
+#define STAMP_BITS 14
+static atomic_t stamps[BIT(STAMP_BITS)];
+
+struct where {
+	unsigned long start, len;
+	struct mz_object *obj; /* NULL: none that is tracked */
+	unsigned long base;
+	u32 stamp; /* the sum of two */
+	u16 base_stamp, page_stamp;
+	enum mz_class class;
+};
+
+struct record_slot {
+	unsigned long base;
+	struct mz_access *access;
+	u32 stamp;
+	u32 ip;
+	u32 who;
+};
+
+/* What an instruction did last: most do the same again, to the same object. One cache line. */
+struct recent {
+	struct where where;
+	struct mz_access *access;
+	u32 ip;
+	u32 who;
+};
+
+#define RECENT_BITS 7
+
+struct lane {
+	struct recent *recents;
+	struct where *places;
+	struct record_slot *records;
+	u8 place_bits, record_bits;
+	/* Whether the task is marked, as of this state of the marks. */
+	bool marked;
+	u32 marks_changes;
+	const struct task_struct *task;
+	u64 counts[MZ_CLASSES];
+};
+
+static DEFINE_PER_CPU(struct lane, lanes[MEMORIZER_IN_HARDIRQ + 1]);
+
+/* With more processors than a record can tell apart, two of them may count in the same one. */
+#define PROCESSORS_APART BIT(MZ_ACCESS_CPU_BITS)
+
+/* Blank pages for records in each shard of the index. */
+#define RESERVE_MAX 32
+
+static struct irq_work refill_work;
+
+static bool counting; /* what mz_access_update() has decided; mz_access_on may be ahead at boot */
+
+/* === Internals: the guard ================================================================= */
+
+/*
+ * What is called from here on may be instrumented: it must not come back. An interrupt in between
+ * leaves the guard as it was.
+ */
+static void enter(int level)
+{
+	raw_cpu_or(mz_guard, BIT(level));
+	barrier();
+}
+
+static void leave(int level)
+{
+	barrier();
+	raw_cpu_and(mz_guard, ~BIT(level));
+}
+
+/* === Internals: stamps ==================================================================== */
+
+static u16 stamp_of(unsigned long addr)
+{
+	return hash_long(addr >> 3, STAMP_BITS);
+}
+
+static u32 stamp_value(u16 stamp)
+{
+	return (u32)atomic_read(&stamps[stamp]);
+}
+
+static void stamp_change(unsigned long addr)
+{
+	/* With the barriers of a function that returns a value: what has changed comes before. */
+	atomic_inc_return(&stamps[stamp_of(addr)]);
+}
+
+/* === Internals: from the address to the object ============================================ */
+
+static bool covers(const struct where *where, unsigned long addr)
+{
+	return addr - where->start < where->len &&
+	       where->stamp == stamp_value(where->base_stamp) + stamp_value(where->page_stamp);
+}
+
+/* Small objects are found by their cache line, large ones by their page. */
+static struct where *small_slot(const struct lane *lane, unsigned long addr)
+{
+	return &lane->places[hash_long(addr >> 6, lane->place_bits)];
+}
+
+static struct where *large_slot(const struct lane *lane, unsigned long addr)
+{
+	return &lane->places[hash_long(~(addr >> PAGE_SHIFT), lane->place_bits)];
+}
+
+/* A stamp is read before what it stands for: what changes meanwhile is then seen to be outdated. */
+static noinline const struct where *look_up(const struct lane *lane, int level, unsigned long addr)
+{
+	struct mz_place place;
+	struct where found;
+	struct where *slot;
+
+	enter(level);
+	found.page_stamp = stamp_of(addr & PAGE_MASK);
+	found.stamp = stamp_value(found.page_stamp);
+	smp_rmb(); /* pairs with atomic_inc_return() in stamp_change() */
+	mz_locate(addr, &place);
+	found.base_stamp = stamp_of(place.base);
+	found.stamp += stamp_value(found.base_stamp);
+	smp_rmb(); /* likewise */
+	found.obj = mz_locate_object(&place);
+	leave(level);
+	found.start = place.start;
+	found.len = place.end - place.start;
+	found.base = place.base;
+	found.class = place.class;
+
+	slot = found.len >= PAGE_SIZE / 2 ? large_slot(lane, addr) : small_slot(lane, addr);
+	*slot = found;
+	return slot;
+}
+
+/* === Internals: from the object to the record ============================================= */
+
+static bool has_room(const struct mz_access *access, u32 bytes)
+{
+	return access->count < U32_MAX && access->bytes <= U32_MAX - bytes;
+}
+
+static struct record_slot *record_slot(const struct lane *lane, unsigned long base, u32 ip, u32 who)
+{
+	u64 key = (base ^ (u64)ip << 20 ^ (u64)who << 40) * GOLDEN_RATIO_64;
+
+	return &lane->records[(key ^ key >> 29) * GOLDEN_RATIO_64 >> (64 - lane->record_bits)];
+}
+
+static bool same_record(const struct record_slot *slot, const struct where *where, u32 ip, u32 who)
+{
+	return slot->base == where->base && slot->stamp == where->stamp && slot->ip == ip &&
+	       slot->who == who;
+}
+
+static noinline struct mz_access *look_up_record(struct record_slot *slot, int level,
+						 const struct where *where, u32 ip, u32 who,
+						 bool full)
+{
+	struct mz_access *access;
+
+	enter(level);
+	access = mz_index_access(&mz.index, where->obj, ip, who, full);
+	if (READ_ONCE(mz.index.hungry))
+		irq_work_queue(&refill_work);
+	leave(level);
+	if (access)
+		*slot = (struct record_slot){
+			.base = where->base,
+			.access = access,
+			.stamp = where->stamp,
+			.ip = ip,
+			.who = who,
+		};
+	return access;
+}
+
+static void add_to(struct mz_access *access, u32 count, u32 bytes)
+{
+	if (unlikely(nr_cpu_ids > PROCESSORS_APART)) {
+		atomic_add(count, (atomic_t *)&access->count);
+		atomic_add(bytes, (atomic_t *)&access->bytes);
+		return;
+	}
+	WRITE_ONCE(access->count, access->count + count);
+	WRITE_ONCE(access->bytes, access->bytes + bytes);
+}
+
+/* === Internals: whose accesses are wanted ================================================= */
+
+static bool task_marked(struct lane *lane)
+{
+	u32 changes = READ_ONCE(mz_marks_changes);
+
+	if (lane->task != current || lane->marks_changes != changes) {
+		enter(MEMORIZER_IN_TASK);
+		lane->marked = mz_marked(current);
+		leave(MEMORIZER_IN_TASK);
+		lane->task = current;
+		lane->marks_changes = changes;
+	}
+	return lane->marked;
+}
+
+/* mz_wants(), for something that happens a thousand times as often. */
+static bool wanted(struct lane *lane, int level)
+{
+	switch (READ_ONCE(mz.mode)) {
+	case MZ_SYSTEM:
+		return true;
+	case MZ_TASKS_AND_IRQS:
+		return level != MEMORIZER_IN_TASK || task_marked(lane);
+	case MZ_TASKS:
+		return level == MEMORIZER_IN_TASK && task_marked(lane);
+	default:
+		return false;
+	}
+}
+
+static bool on_own_stack(unsigned long addr)
+{
+	return addr - (unsigned long)task_stack_page(current) < THREAD_SIZE;
+}
+
+/* === Internals: counting ================================================================== */
+
+struct operation {
+	unsigned long end;
+	u32 ip, who;
+	int level;
+	const void *credited; /* what has counted it already */
+};
+
+static bool is_recent(const struct recent *recent, const struct operation *op, unsigned long addr)
+{
+	return recent->ip == op->ip && recent->who == op->who && covers(&recent->where, addr);
+}
+
+static const struct where *find_where(const struct lane *lane, int level, unsigned long addr)
+{
+	const struct where *where = small_slot(lane, addr);
+
+	if (covers(where, addr))
+		return where;
+	where = large_slot(lane, addr);
+	return covers(where, addr) ? where : look_up(lane, level, addr);
+}
+
+static struct mz_access *find_record(const struct lane *lane, const struct operation *op,
+				     const struct where *where, bool full)
+{
+	struct record_slot *slot = record_slot(lane, where->base, op->ip, op->who);
+
+	if (same_record(slot, where, op->ip, op->who) && !full)
+		return slot->access;
+	return look_up_record(slot, op->level, where, op->ip, op->who, full);
+}
+
+/* The part of an operation that is in one place. Return: where the next part starts. */
+static __always_inline unsigned long count_part(struct lane *lane, struct operation *op,
+						unsigned long addr)
+{
+	struct recent *recent = &lane->recents[hash_32(op->ip, RECENT_BITS)];
+	const struct where *where = &recent->where;
+	struct mz_access *access = recent->access;
+	const void *target;
+	bool first;
+	u32 bytes;
+
+	if (!is_recent(recent, op, addr)) {
+		where = find_where(lane, op->level, addr);
+		access = where->obj ? find_record(lane, op, where, false) : NULL;
+		if (access)
+			*recent = (struct recent){ *where, access, op->ip, op->who };
+	}
+	bytes = min(op->end, where->start + where->len) - addr;
+	target = where->obj ? where->obj : (const void *)(unsigned long)where->class;
+	first = target != op->credited;
+	op->credited = target;
+	if (access && unlikely(!has_room(access, bytes))) {
+		access = find_record(lane, op, where, true);
+		recent->where.len = 0;
+	}
+	if (access)
+		add_to(access, first, bytes);
+	lane->counts[access ? MZ_TO_OBJECT : where->obj ? MZ_LOST_FULL : where->class] += first;
+	return addr + bytes;
+}
+
+/* The idle task counts by kind only: RCU does not wait for it, and so we could not. */
+static __always_inline void count_in_context(struct lane *lane, int level, unsigned long addr,
+					     size_t size, bool write, unsigned long ip)
+{
+	long distance = ip - mz_access_text_start();
+	struct mz_access who = {
+		.pid = level == MEMORIZER_IN_TASK ? current->pid : 0,
+		.context = level,
+		.write = write,
+		.cpu = raw_smp_processor_id() % PROCESSORS_APART,
+	};
+	struct operation op = {
+		.end = addr + size,
+		.ip = distance,
+		.who = who.who,
+		.level = level,
+	};
+
+	if (!wanted(lane, level))
+		return;
+	if (on_own_stack(addr)) {
+		lane->counts[MZ_TO_STACK]++;
+	} else if (level == MEMORIZER_IN_TASK && is_idle_task(current)) {
+		lane->counts[MZ_BY_IDLE]++;
+	} else if (unlikely(distance != (s32)distance)) {
+		lane->counts[MZ_LOST_FAR]++;
+	} else {
+		while (addr < op.end)
+			addr = count_part(lane, &op, addr);
+	}
+}
+
+static void refill(struct irq_work *work)
+{
+	mz_access_refill();
+}
+
+/* === Interface to the callbacks =========================================================== */
+
+/* Preemption stays off without a thought of rescheduling: this may be anywhere. */
+void mz_access_count(unsigned long addr, size_t size, bool write, unsigned long ip)
+{
+	int level;
+
+	if (unlikely(!READ_ONCE(ready))) {
+		early_accesses++;
+		return;
+	}
+	preempt_disable_notrace();
+	level = interrupt_context_level();
+	if (unlikely(level > MEMORIZER_IN_HARDIRQ))
+		this_cpu_inc(lanes[MEMORIZER_IN_HARDIRQ].counts[MZ_LOST_NMI]);
+	else if (!(raw_cpu_read(mz_guard) & (MZ_GUARD_LOCKED | BIT(level))))
+		count_in_context(raw_cpu_ptr(&lanes[level]), level, addr, size, write, ip);
+	preempt_enable_no_resched_notrace();
+}
+
+void memorizer_vmalloc(const void *addr, unsigned long size, const void *caller, gfp_t gfp,
+		       int node)
+{
+	if (!mz_events_attached())
+		return;
+	mz_alloc(&(struct mz_alloc){
+		.kind = MEMORIZER_VMALLOC,
+		.ip = (unsigned long)caller,
+		.addr = (unsigned long)addr,
+		.bytes_req = size,
+		.bytes_alloc = PAGE_ALIGN(size),
+		.gfp = gfp,
+		.node = node,
+	});
+}
+
+void memorizer_vfree(const void *addr, unsigned long caller)
+{
+	if (mz_events_attached())
+		mz_free(MEMORIZER_VMALLOC, caller, (unsigned long)addr, 0);
+}
+
+/* === Public: what changes under the caches ================================================ */
+
+/* An object starts or ends. */
+void mz_access_object_changed(unsigned long addr)
+{
+	stamp_change(addr);
+}
+
+static void change_pages(unsigned long addr, size_t bytes)
+{
+	size_t done;
+
+	for (done = 0; done < bytes && done >> PAGE_SHIFT < ARRAY_SIZE(stamps); done += PAGE_SIZE)
+		stamp_change(addr + done);
+}
+
+/* Pages are given out or come back, whoever they are for: they may be cut into other objects. */
+void mz_access_pages_changed(unsigned long addr, size_t bytes, bool tracked)
+{
+	if (tracked)
+		mz_locate_pages(addr, bytes);
+	if (READ_ONCE(mz_access_on))
+		change_pages(addr, bytes);
+}
+
+/* An area of vmalloc() starts, or ends with the object in it. */
+void mz_access_area_changed(unsigned long addr, size_t bytes, bool tracked)
+{
+	change_pages(addr, mz_locate_remove_area(addr));
+	if (tracked) {
+		mz_locate_add_area(addr, bytes);
+		change_pages(addr, bytes);
+	}
+}
+
+void mz_access_all_changed(void)
+{
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(stamps); i++)
+		atomic_inc(&stamps[i]);
+}
+
+/* === Public =============================================================================== */
+
+unsigned long mz_access_text_start(void)
+{
+	return (unsigned long)_stext;
+}
+
+static int lane_init(struct lane *lane, u8 place_bits, u8 record_bits, int node)
+{
+	lane->places = vzalloc_node(sizeof(*lane->places) << place_bits, node);
+	lane->records = vzalloc_node(sizeof(*lane->records) << record_bits, node);
+	lane->recents = vzalloc_node(sizeof(*lane->recents) << RECENT_BITS, node);
+	lane->place_bits = place_bits;
+	lane->record_bits = record_bits;
+	return lane->places && lane->records && lane->recents ? 0 : -ENOMEM;
+}
+
+static int lanes_init(void)
+{
+	int cpu, level, err = 0;
+
+	for_each_possible_cpu(cpu) {
+		for (level = 0; level <= MEMORIZER_IN_HARDIRQ && !err; level++) {
+			bool in_task = level == MEMORIZER_IN_TASK;
+
+			err = lane_init(per_cpu_ptr(&lanes[level], cpu), in_task ? 13 : 10,
+					in_task ? 14 : 11, cpu_to_node(cpu));
+		}
+	}
+	return err;
+}
+
+/* Counting is wanted before there is anything to count in. */
+void mz_access_early(void)
+{
+	mz_access_on = true;
+}
+
+int mz_access_init(void)
+{
+	int err;
+
+	init_irq_work(&refill_work, refill);
+	err = mz_locate_init();
+	if (!err)
+		err = lanes_init();
+	if (!err)
+		WRITE_ONCE(ready, true);
+	return err;
+}
+
+/* Gives the index blank pages. Its own page allocations are not part of the picture. */
+void mz_access_refill(void)
+{
+	int level = mz_guard_enter();
+
+	if (level < 0)
+		return;
+	mz_index_refill(&mz.index, GFP_NOWAIT | __GFP_NOWARN | __GFP_NOMEMALLOC);
+	mz_guard_leave(level);
+}
+
+static u32 reserve(void)
+{
+	return clamp(mz.index.max_pages >> (mz.index.shard_bits + 3), 1L, (long)RESERVE_MAX);
+}
+
+/**
+ * mz_access_update() - begins or ends counting, as the mode and memorizer_log_access want it
+ *
+ * An event that did not yet see that counting is on may have left a stamp as it was, so all change
+ * after the last such event is over.
+ */
+void mz_access_update(void)
+{
+	bool on = mz.log_access && mz.mode != MZ_OFF && !mz.failed;
+
+	lockdep_assert_held(&mz.control);
+	if (on == counting) {
+		WRITE_ONCE(mz_access_on, on);
+		return;
+	}
+	counting = on;
+	if (on) {
+		WRITE_ONCE(mz.index.reserve, reserve());
+		mz_access_refill();
+		WRITE_ONCE(mz_access_on, true);
+		synchronize_rcu();
+		mz_access_all_changed();
+		return;
+	}
+	WRITE_ONCE(mz_access_on, false);
+	WRITE_ONCE(mz.index.reserve, 0);
+	mutex_lock(&mz.dead.lock);
+	mz_index_shrink(&mz.index);
+	mutex_unlock(&mz.dead.lock);
+}
+
+void mz_access_stop(void)
+{
+	WRITE_ONCE(mz_access_on, false);
+}
+
+/*
+ * Waits until nobody counts any more in records of objects that have ended: the stamps have sent
+ * away all who have come since. Then their counts are final, and their memory may be released.
+ */
+void mz_access_settle(void)
+{
+	if (READ_ONCE(ready))
+		synchronize_rcu();
+}
+
+static u64 class_sum(enum mz_class class)
+{
+	u64 sum = 0;
+	int cpu, level;
+
+	for_each_possible_cpu(cpu) {
+		for (level = 0; level <= MEMORIZER_IN_HARDIRQ; level++)
+			sum += READ_ONCE(per_cpu_ptr(&lanes[level], cpu)->counts[class]);
+	}
+	return sum;
+}
+
+void mz_access_show(struct seq_file *m)
+{
+	static const char *const names[] = {
+		[MZ_TO_OBJECT] = "objects",
+		[MZ_TO_STACK] = "stack",
+		[MZ_TO_GLOBAL] = "global",
+		[MZ_TO_MODULE] = "module",
+		[MZ_TO_SLAB] = "untracked_slab",
+		[MZ_TO_PAGES] = "untracked_pages",
+		[MZ_TO_VMALLOC] = "untracked_vmalloc",
+		[MZ_TO_BOOT] = "boot_memory",
+		[MZ_TO_OTHER] = "other",
+		[MZ_BY_IDLE] = "idle",
+		[MZ_LOST_NMI] = "dropped_nmi",
+		[MZ_LOST_FULL] = "dropped_full",
+		[MZ_LOST_FAR] = "dropped_far",
+	};
+	unsigned int i;
+
+	static_assert(ARRAY_SIZE(names) == MZ_CLASSES);
+	seq_printf(m, "accesses: %s\n", READ_ONCE(mz_access_on) ? "counted" : "off");
+	for (i = 0; i < MZ_CLASSES; i++)
+		seq_printf(m, "accesses_%s: %llu\n", names[i], class_sum(i));
+	seq_printf(m, "accesses_before_tables: %llu\n", early_accesses);
+	seq_printf(m, "access_records: %lu\n", mz_index_nr_accesses(&mz.index));
+	seq_printf(m, "access_record_bytes: %zu\n", sizeof(struct mz_access));
+	seq_printf(m, "vmalloc_areas_lost: %lu\n", mz_locate_lost());
+}

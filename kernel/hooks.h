@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What the patched kernel calls by itself; the compiler's calls are in callbacks.c. */
+#ifndef MEMORIZER_HOOKS_H
+#define MEMORIZER_HOOKS_H
+
+#include <linux/types.h>
+
+#ifdef CONFIG_MEMORIZER_ACCESS
+void memorizer_vmalloc(const void *addr, unsigned long size, const void *caller, gfp_t gfp,
+		       int node);
+void memorizer_vfree(const void *addr, unsigned long caller);
+#else
+static inline void memorizer_vmalloc(const void *addr, unsigned long size, const void *caller,
+				     gfp_t gfp, int node)
+{
+}
+
+static inline void memorizer_vfree(const void *addr, unsigned long caller)
+{
+}
+#endif
+
+#endif /* MEMORIZER_HOOKS_H */

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * What an address of the kernel belongs to. Objects are known by where they start: for one out of
+ * a slab the slab allocator tells its start, for pages and vmalloc areas it is noted here.
+ *
+ * All of it is called at any place of the kernel that loads or stores, so it takes no lock but
+ * those of the index.
+ */
+#include <linux/memblock.h>
+#include <linux/mm.h>
+#include <linux/module.h>
+#include <linux/pfn.h>
+#include <linux/vmalloc.h>
+#include <asm/sections.h>
+
+/* In the kernel tree: how a slab is cut into objects. */
+#include "../../slab.h"
+
+#include "locate.h"
+#include "spans.h"
+
+/* === Data ================================================================================= */
+
+/* Areas that vmalloc() has given out to those who are traced. */
+#define AREAS_MAX 8192
+
+static struct mz_spans areas;
+static atomic_long_t lost; /* for want of room */
+
+/* For each page frame 1 + the order of the tracked allocation that it was last part of, or 0. */
+static u8 *orders;
+static unsigned long nr_orders;
+
+/* === Internals ============================================================================ */
+
+static void clip(struct mz_place *place, unsigned long start, unsigned long end)
+{
+	place->start = max(place->start, start);
+	place->end = min(place->end, end);
+}
+
+static unsigned long tracked_pages_at(unsigned long pfn)
+{
+	u8 order = pfn < nr_orders ? READ_ONCE(orders[pfn]) : 0;
+
+	if (!order)
+		return 0;
+	return (unsigned long)__va(PFN_PHYS(pfn & ~((1UL << (order - 1)) - 1)));
+}
+
+static bool locate_in_slab(unsigned long addr, struct mz_place *place)
+{
+	struct slab *slab = virt_to_slab((void *)addr);
+	struct kmem_cache *cache = slab ? READ_ONCE(slab->slab_cache) : NULL;
+	unsigned long start;
+
+	if (!cache)
+		return false;
+	start = (unsigned long)slab_address(slab);
+	start += (unsigned long)obj_to_index(cache, slab, (void *)addr) * cache->size;
+	clip(place, start, start + cache->size);
+	place->base = (unsigned long)fixup_red_left(cache, (void *)start);
+	place->class = MZ_TO_SLAB;
+	return true;
+}
+
+static void locate_in_memory(unsigned long addr, struct mz_place *place)
+{
+	struct page *page = virt_to_page((void *)addr);
+
+	place->page_object = tracked_pages_at(page_to_pfn(page));
+	if (locate_in_slab(addr, place))
+		return;
+	if (place->page_object)
+		place->base = place->page_object;
+	place->class = PageReserved(page) ? MZ_TO_BOOT : MZ_TO_PAGES;
+}
+
+static bool in_modules(unsigned long addr)
+{
+#if defined(CONFIG_MODULES) && defined(MODULES_VADDR)
+	if (addr >= MODULES_VADDR && addr < MODULES_END)
+		return true;
+#endif
+	return is_module_address(addr);
+}
+
+static void locate_in_area(unsigned long addr, struct mz_place *place)
+{
+	struct mz_span span;
+
+	if (mz_spans_find(&areas, addr, &span)) {
+		clip(place, span.start, span.end);
+		place->base = span.start;
+		place->class = MZ_TO_VMALLOC;
+	} else if (in_modules(addr)) {
+		place->class = MZ_TO_MODULE;
+	} else {
+		place->class = is_vmalloc_addr((void *)addr) ? MZ_TO_VMALLOC : MZ_TO_OTHER;
+	}
+}
+
+/* === Public =============================================================================== */
+
+int mz_locate_init(void)
+{
+	orders = vzalloc(max_pfn);
+	if (!orders)
+		return -ENOMEM;
+	nr_orders = max_pfn;
+	return mz_spans_init(&areas, AREAS_MAX);
+}
+
+void mz_locate(unsigned long addr, struct mz_place *ret_place)
+{
+	unsigned long page = addr & PAGE_MASK;
+
+	*ret_place = (struct mz_place){ .start = page, .end = page + PAGE_SIZE, .base = page };
+	if (addr >= (unsigned long)_stext && addr < (unsigned long)_end) {
+		clip(ret_place, (unsigned long)_stext, (unsigned long)_end);
+		ret_place->class = MZ_TO_GLOBAL;
+	} else if (virt_addr_valid((void *)addr)) {
+		locate_in_memory(addr, ret_place);
+	} else {
+		locate_in_area(addr, ret_place);
+	}
+}
+
+/* The object at a place, or NULL. An object that was cut out of pages is nearer than the pages. */
+struct mz_object *mz_locate_object(const struct mz_place *place)
+{
+	struct mz_object *obj = NULL;
+
+	switch (place->class) {
+	case MZ_TO_SLAB:
+	case MZ_TO_VMALLOC:
+		obj = mz_index_find(&mz.index, mz_key(place->base, false));
+		break;
+	default:
+		/* What kmalloc() takes from the page allocator. */
+		if (place->page_object)
+			obj = mz_index_find(&mz.index, mz_key(place->page_object, false));
+		break;
+	}
+	if (!obj && place->page_object)
+		obj = mz_index_find(&mz.index, mz_key(place->page_object, true));
+	return obj;
+}
+
+/* Pages are now those of a tracked object. */
+void mz_locate_pages(unsigned long addr, size_t bytes)
+{
+	unsigned long pfn = PHYS_PFN(__pa(addr)), nr = bytes >> PAGE_SHIFT;
+
+	if (pfn + nr <= nr_orders)
+		memset(orders + pfn, ilog2(nr) + 1, nr);
+}
+
+/* An area of vmalloc() is now that of a tracked object. */
+void mz_locate_add_area(unsigned long addr, size_t bytes)
+{
+	if (!mz_spans_add(&areas, addr, addr + bytes))
+		atomic_long_inc(&lost);
+}
+
+/* It no longer is; how many bytes it had, 0 if there was none. */
+size_t mz_locate_remove_area(unsigned long addr)
+{
+	struct mz_span span;
+
+	if (!mz_spans_find(&areas, addr, &span) || !mz_spans_remove(&areas, addr))
+		return 0;
+	return span.end - addr;
+}
+
+/* Areas whose accesses can't be told to be theirs. */
+unsigned long mz_locate_lost(void)
+{
+	return atomic_long_read(&lost);
+}

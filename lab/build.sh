@@ -1,0 +1,156 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-only
+# Builds a kernel with the memorizer in it from Debian's source package, and prints the directory
+# with the result: image, vmlinux, System.map, .config, and "build", the build directory.
+#
+#   build.sh [--kernel 6.12|6.1] [--arch um|x86_64] [--plain] [--config FILE]...
+#
+# --plain leaves out the counting of accesses. --config adds options to the configuration.
+#
+# All work is done in a cache, $KMEMSCOPE_CACHE or ~/.cache/kmemscope. A result has its own directory
+# there, named by all that went into it, so a running guest keeps its kernel. Building takes minutes,
+# and seconds when only the memorizer has changed; interrupted, it goes on where it was.
+set -euo pipefail
+
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+tree=$(cd "$here/.." && pwd)
+cache=${KMEMSCOPE_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/kmemscope}
+version=6.12 arch=um plain=
+configs=()
+results_kept=4
+
+say() { echo "lab: $*" >&2; }
+die() { say "$*"; exit 1; }
+hash() { sha256sum | cut -c1-16; }
+
+usage() { sed -n '6s/^# *//p' "${BASH_SOURCE[0]}" >&2; exit 2; }
+
+while [ $# -gt 0 ]; do
+	case $1 in
+	--kernel) version=${2:?}; shift 2 ;;
+	--arch) arch=${2:?}; shift 2 ;;
+	--config) configs+=("${2:?}"); shift 2 ;;
+	--plain) plain=-plain; shift ;;
+	*) usage ;;
+	esac
+done
+[ -d "$tree/kernel/patches/$version" ] || die "no patches for kernel $version"
+[ -e "$here/configs/$arch.config" ] || die "no configuration for architecture $arch"
+
+# --- What goes into it ---------------------------------------------------------------------------
+
+package=linux-source-$version
+tarball=/usr/src/$package.tar.xz
+[ -e "$tarball" ] || die "$tarball is missing: install the package $package"
+package_version=$(dpkg-query -W -f='${Version}' "$package" 2>/dev/null || stat -c %s-%Y "$tarball")
+
+fragment() {
+	cat "$here/configs/common.config" "$here/configs/$arch.config" ${configs[@]+"${configs[@]}"}
+	[ -n "$plain" ] || echo CONFIG_MEMORIZER_ACCESS=y
+}
+
+# The memorizer's own sources, as they lie in the tree.
+sources() { (cd "$tree" && find kernel include/uapi -type f -not -path 'kernel/patches/*' | LC_ALL=C sort); }
+contents() { (cd "$tree" && sources | xargs -d '\n' sha256sum); }
+
+# By place, too: a build directory remembers where it is.
+source_key=$({ echo "$package_version $cache"; cat "$tree/kernel/patches/$version"/*.patch; } | hash)
+build_key=$({ echo "$source_key"; "${CC:-gcc}" --version; } | hash)
+result_key=$({ echo "$build_key"; fragment; contents; } | hash)
+
+name=lab-$version-$arch$plain
+[ ${#configs[@]} = 0 ] || name+=-$(cat "${configs[@]}" | hash | cut -c1-4)
+source=$cache/lab-source-$version-$source_key
+build=$cache/$name-build-$build_key
+result=$cache/$name-$result_key
+log=$cache/$name.log
+
+# --- Stages --------------------------------------------------------------------------------------
+
+# Other directories of the same kind are of no use any more.
+remove_others() { # PREFIX DIRECTORY
+	local other
+	for other in "$1"*; do
+		[ "$other" = "$2" ] || rm -rf "$other"
+	done
+}
+
+unpack() {
+	[ ! -e "$source/.complete" ] || return 0
+	say "unpacking $package $package_version"
+	remove_others "$cache/lab-source-$version-" "$source"
+	rm -rf "$source"
+	mkdir -p "$source"
+	nice tar -xf "$tarball" -C "$source" --strip-components=1
+	local patch
+	for patch in "$tree/kernel/patches/$version"/*.patch; do
+		patch -d "$source" -p1 --no-backup-if-mismatch <"$patch" >>"$log" ||
+			die "$(basename "$patch") does not apply, see $log"
+	done
+	touch "$source/.complete"
+}
+
+# Files that are the same keep their date, so that make does not compile them again.
+copy_memorizer() {
+	local to=$source/mm/memorizer file
+	mkdir -p "$to"/{kernel,include}
+	sources >"$to/.list"
+	(cd "$to" && find kernel include -type f | { grep -vxFf .list || true; }) |
+		while read -r file; do rm "$to/$file"; done
+	while read -r file; do
+		cmp -s "$tree/$file" "$to/$file" || install -D -m 644 "$tree/$file" "$to/$file"
+	done <"$to/.list"
+}
+
+configure() {
+	fragment >"$build/fragment.new"
+	! cmp -s "$build/fragment.new" "$build/fragment" || return 0
+	mv "$build/fragment.new" "$build/fragment"
+	KCONFIG_ALLCONFIG=$build/fragment make -C "$source" ARCH="$arch" O="$build" allnoconfig \
+		>>"$log" 2>&1 || { rm "$build/fragment"; die "cannot configure, see $log"; }
+	if [ -z "$plain" ] && ! grep -qx CONFIG_MEMORIZER_ACCESS=y "$build/.config"; then
+		rm "$build/fragment"
+		die "the configuration does not allow counting of accesses: $build/.config"
+	fi
+}
+
+# A line of progress for each hundred files.
+compile() {
+	say "building linux $version for $arch${plain:+, plain} (log: $log)"
+	nice make -C "$source" ARCH="$arch" O="$build" -j"$(nproc)" 2>&1 | tee -a "$log" |
+		awk '/^  (CC|AS|LD|AR) / && ++n % 100 == 0 { print "lab: " n " files"; fflush() }' >&2 ||
+		die "the kernel does not compile, see $log"
+}
+
+publish() {
+	local new=$result.new image=linux old
+	[ "$arch" = um ] || image=arch/x86/boot/bzImage
+	rm -rf "$new"
+	mkdir -p "$new"
+	cp "$build/$image" "$build/System.map" "$build/.config" "$new"
+	# Of User Mode Linux the image is the ELF file.
+	if [ "$arch" = um ]; then ln "$new/linux" "$new/vmlinux"; else cp "$build/vmlinux" "$new"; fi
+	ln -s "$build" "$new/build"
+	rm -rf "$result"
+	mv "$new" "$result"
+	ls -dt "$cache/$name"-???????????????? | tail -n +$((results_kept + 1)) |
+		while read -r old; do rm -rf "$old"; done
+}
+
+mkdir -p "$cache"
+if [ ! -d "$result" ] || [ ! -d "$build" ]; then
+	exec 9>"$cache/lab-$version.lock"
+	flock -n 9 || { say "waiting for another build"; flock 9; }
+fi
+if [ ! -d "$result" ] || [ ! -d "$build" ]; then
+	: >"$log"
+	unpack
+	remove_others "$cache/$name-build-" "$build"
+	mkdir -p "$build"
+	copy_memorizer
+	configure
+	compile
+	publish
+fi
+touch "$result"
+echo "$result"

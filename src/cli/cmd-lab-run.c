@@ -1,0 +1,464 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* kmemscope lab run and shell: boot the lab's kernel, run a command in it, bring its map home. */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/signalfd.h>
+#include <termios.h>
+#include <unistd.h>
+
+#include "base/num.h"
+#include "capture/tracefs.h"
+#include "cli/lab.h"
+#include "lab/ramdisk.h"
+#include "lab/session.h"
+
+/* === Data ================================================================================= */
+
+static const char default_output[] = "trace.kmap";
+
+/* How long a kernel may take to come up. Emulated on a busy machine it is slow. */
+enum { BOOT_MS_UM = 120000, BOOT_MS_KVM = 20000, BOOT_MS_TCG = 600000 };
+
+struct lab {
+	struct ks_lab_args *args;
+	const char *path; /* of the map, or NULL */
+	struct ks_lab_kernel kernel;
+	struct ks_strbuf init, shim, orders, parameters;
+	struct ks_outfile map;
+	bool has_map;
+	int ramdisk, signals;
+	sigset_t blocked;
+	/* the caller's terminal, where the command gets one */
+	bool tty;
+	struct termios terminal;
+};
+
+/* === Internals: before the guest ========================================================== */
+
+static void order(struct lab *lab, const char *key, const char *value)
+{
+	ks_strbuf_puts(&lab->orders, key);
+	ks_strbuf_add(&lab->orders, value, strlen(value) + 1);
+}
+
+static void order_window(struct lab *lab)
+{
+	struct winsize size;
+	char text[32];
+
+	if (ioctl(STDIN_FILENO, TIOCGWINSZ, &size))
+		return;
+	snprintf(text, sizeof(text), "%ux%u", size.ws_row, size.ws_col);
+	order(lab, "window=", text);
+}
+
+static void order_map(struct lab *lab)
+{
+	const struct ks_lab_args *args = lab->args;
+	char mode[8] = "3";
+
+	if (args->mode)
+		snprintf(mode, sizeof(mode), "%u", (unsigned int)args->mode);
+	order(lab, "kmap=", args->binary ? "kmap_stream_bin" : "kmap_stream");
+	if (args->mode || !args->boot)
+		order(lab, "mode=", mode);
+	if (args->access)
+		order(lab, "access", "");
+}
+
+/* What the guest's first process is to do, as lab/guest/init.c reads it. */
+static void make_orders(struct lab *lab)
+{
+	const struct ks_lab_args *args = lab->args;
+	char *cwd = get_current_dir_name(), **word;
+	size_t i;
+
+	if (args->arch == KS_LAB_UM)
+		order(lab, "um", "");
+	if (args->boot)
+		order(lab, "boot", "");
+	if (lab->path)
+		order_map(lab);
+	if (lab->tty) {
+		order(lab, "tty", "");
+		order_window(lab);
+	}
+	for (i = 0; args->shares.items[i]; i++)
+		order(lab, "share=", args->shares.items[i]);
+	if (cwd)
+		order(lab, "cwd=", cwd);
+	free(cwd);
+	for (word = environ; *word; word++)
+		order(lab, "env=", *word);
+	for (word = args->command; *word; word++)
+		order(lab, "arg=", *word);
+}
+
+static void make_parameters(struct lab *lab)
+{
+	const struct ks_lab_args *args = lab->args;
+
+	if (args->boot)
+		ks_strbuf_printf(&lab->parameters, "memorizer_enabled_boot=yes mem_log_boot=%s ",
+				 args->access ? "yes" : "no");
+	ks_strbuf_puts(&lab->parameters, args->parameters);
+}
+
+/* Signals are read, not handled, so that none can come between us and cleaning up. */
+static int catch_signals(struct lab *lab, struct ks_diag *diag)
+{
+	static const int numbers[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGWINCH };
+	size_t i;
+
+	sigemptyset(&lab->blocked);
+	for (i = 0; i < ARRAY_SIZE(numbers); i++)
+		sigaddset(&lab->blocked, numbers[i]);
+	sigprocmask(SIG_BLOCK, &lab->blocked, NULL);
+	signal(SIGPIPE, SIG_IGN);
+	lab->signals = signalfd(-1, &lab->blocked, SFD_CLOEXEC | SFD_NONBLOCK);
+	if (lab->signals < 0)
+		return ks_diag_set(diag, -errno, "cannot wait for signals: %s", strerror(errno));
+	return 0;
+}
+
+static int prepare(struct lab *lab, struct ks_diag *diag)
+{
+	const struct ks_lab_args *args = lab->args;
+	int err = ks_lab_kernel_find(args->version, args->arch, &lab->kernel, diag);
+
+	if (!err)
+		err = ks_lab_find_helper("lab-init", &lab->init, diag);
+	if (!err && args->arch == KS_LAB_UM)
+		err = ks_lab_find_helper("lab-xstate.so", &lab->shim, diag);
+	if (!err) {
+		make_orders(lab);
+		make_parameters(lab);
+		err = ks_lab_ramdisk(ks_strbuf_str(&lab->init), &lab->orders, &lab->ramdisk, diag);
+	}
+	if (!err && lab->path) {
+		err = ks_outfile_open(&lab->map, lab->path, diag);
+		lab->has_map = !err;
+	}
+	if (!err)
+		err = catch_signals(lab, diag);
+	return err;
+}
+
+/* === Internals: the terminal ============================================================== */
+
+/* A shell in the background must not be stopped for reading a terminal that it does not need. */
+static int usable_input(void)
+{
+	if (isatty(STDIN_FILENO) && tcgetpgrp(STDIN_FILENO) != getpgrp())
+		return -1;
+	return STDIN_FILENO;
+}
+
+static void set_raw(const struct lab *lab)
+{
+	struct termios raw = lab->terminal;
+
+	cfmakeraw(&raw);
+	tcsetattr(STDIN_FILENO, TCSADRAIN, &raw);
+}
+
+/* === Internals: the guest ================================================================= */
+
+static int run_guest(struct lab *lab, bool kvm, struct ks_lab_session *session,
+		     struct ks_diag *diag)
+{
+	const struct ks_lab_args *args = lab->args;
+	struct ks_lab_machine machine = {
+		.kernel = &lab->kernel,
+		.shim = ks_strbuf_str(&lab->shim),
+		.parameters = ks_strbuf_str(&lab->parameters),
+		.shares = args->shares.items,
+		.ramdisk = lab->ramdisk,
+		.processors = (u32)args->processors,
+		.memory_mb = args->memory_mb,
+		.kvm = kvm,
+	};
+	struct ks_lab_guest guest;
+	int err;
+
+	*session = (struct ks_lab_session){
+		.guest = &guest,
+		.map = lab->has_map ? &lab->map : NULL,
+		.text = !args->binary,
+		.in = usable_input(),
+		.out = STDOUT_FILENO,
+		.err = STDERR_FILENO,
+		.signals = lab->signals,
+		.boot_ms = args->arch == KS_LAB_UM ? BOOT_MS_UM
+			   : kvm		   ? BOOT_MS_KVM
+						   : BOOT_MS_TCG,
+		.run_ms = args->timeout_ms,
+		.tty = lab->tty,
+	};
+	err = ks_lab_guest_start(&guest, &machine, diag);
+	if (err)
+		return err;
+	if (lab->tty)
+		set_raw(lab);
+	err = ks_lab_session_run(session, diag);
+	if (lab->tty)
+		tcsetattr(STDIN_FILENO, TCSADRAIN, &lab->terminal);
+	ks_lab_guest_end(&guest);
+	return err;
+}
+
+/* Where it is noted that KVM does not work, and what is noted: it may after the next boot. */
+static int kvm_note(struct ks_strbuf *path, struct ks_strbuf *boot)
+{
+	struct ks_diag diag;
+	int err = ks_lab_cache(path, &diag);
+
+	ks_strbuf_puts(path, "/lab-kvm-fails");
+	return err ? err : ks_slurp("/proc/sys/kernel/random/boot_id", boot);
+}
+
+static bool kvm_promises(void)
+{
+	struct ks_strbuf path, boot, noted;
+	bool failed_before;
+
+	if (access("/dev/kvm", R_OK | W_OK))
+		return false;
+	ks_strbuf_init(&path);
+	ks_strbuf_init(&boot);
+	ks_strbuf_init(&noted);
+	failed_before = !kvm_note(&path, &boot) && !ks_slurp(ks_strbuf_str(&path), &noted) &&
+			!strcmp(ks_strbuf_str(&boot), ks_strbuf_str(&noted));
+	ks_strbuf_deinit(&noted);
+	ks_strbuf_deinit(&boot);
+	ks_strbuf_deinit(&path);
+	return !failed_before;
+}
+
+static void kvm_remember(struct lab *lab)
+{
+	struct ks_strbuf path, boot;
+
+	ks_strbuf_init(&path);
+	ks_strbuf_init(&boot);
+	if (!kvm_note(&path, &boot))
+		ks_cli_write(&lab->args->cli, ks_strbuf_str(&path), &boot);
+	ks_strbuf_deinit(&boot);
+	ks_strbuf_deinit(&path);
+}
+
+/* Machines offer KVM that does not get a kernel up; only trying tells. */
+static int run_somehow(struct lab *lab, struct ks_lab_session *session, struct ks_diag *diag)
+{
+	const struct ks_lab_args *args = lab->args;
+	bool kvm = args->arch != KS_LAB_UM &&
+		   (args->accel == KS_LAB_ACCEL_KVM ||
+		    (args->accel == KS_LAB_ACCEL_AUTO && kvm_promises()));
+	int err = run_guest(lab, kvm, session, diag);
+
+	if (!kvm || args->accel != KS_LAB_ACCEL_AUTO || session->stage != KS_LAB_BOOT || !err ||
+	    err == -EINTR)
+		return err;
+	if (!args->quiet)
+		fputs("kmemscope lab: KVM does not work here; emulating\n", stderr);
+	kvm_remember(lab);
+	ks_lab_session_deinit(session);
+	return run_guest(lab, false, session, diag);
+}
+
+/* === Internals: after the guest =========================================================== */
+
+/* The number behind "NAME: " in show_stats; 0 if there is none. */
+static u64 stat_of(const struct ks_lab_session *session, const char *name)
+{
+	const char *line = ks_strbuf_str(&session->stats);
+	size_t len = strlen(name);
+	char digits[24];
+	u64 value = 0;
+
+	for (; line; line = strchr(line, '\n'), line += line != NULL) {
+		if (strncmp(line, name, len) || strncmp(line + len, ": ", 2))
+			continue;
+		snprintf(digits, sizeof(digits), "%.*s", (int)strcspn(line + len + 2, " \n"),
+			 line + len + 2);
+		return ks_parse_u64(digits, &value) ? 0 : value;
+	}
+	return 0;
+}
+
+/* What says that the map is not all there was. */
+static u64 lost(const struct lab *lab, const struct ks_lab_session *session)
+{
+	static const char *const names[] = { "dropped_full", "dropped_nmi", "marks_lost" };
+	u64 sum = 0;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(names); i++) {
+		u64 value = stat_of(session, names[i]);
+
+		if (value && !lab->args->quiet)
+			fprintf(stderr, "%s: %s: %llu\n", lab->path, names[i],
+				(unsigned long long)value);
+		sum += value;
+	}
+	return sum;
+}
+
+/* A map that broke off ends with its last whole object. */
+static int keep_map(struct lab *lab, const struct ks_lab_session *session, int err,
+		    struct ks_diag *diag)
+{
+	u64 size = err && session->text ? session->map_whole : session->map_bytes;
+	int next;
+
+	if (!lab->has_map)
+		return 0;
+	lab->has_map = false;
+	if (!size) {
+		ks_outfile_abort(&lab->map);
+		return 0;
+	}
+	if (size != session->map_bytes && ftruncate(lab->map.fd, (off_t)size)) {
+		next = ks_diag_set(diag, -errno, "%s: cannot cut off the end: %s", lab->path,
+				   strerror(errno));
+		ks_outfile_abort(&lab->map);
+		return next;
+	}
+	return ks_outfile_commit(&lab->map, diag);
+}
+
+static void tell(const struct lab *lab, const struct ks_lab_session *session)
+{
+	/* The first line of the live objects says where the kernel is, and is none. */
+	if (session->text)
+		fprintf(stderr, "%s: %llu objects\n", lab->path,
+			(unsigned long long)session->objects - (session->objects > 0));
+	else
+		fprintf(stderr, "%s: %llu bytes\n", lab->path,
+			(unsigned long long)session->map_bytes);
+	fprintf(stderr, "%s: read it with 'kmemscope kmap report -k %s %s'\n", lab->path,
+		lab->kernel.vmlinux, lab->path);
+}
+
+/* Writes the console's text where it was wanted, or to a new file if something went wrong. */
+static void keep_log(const struct lab *lab, const struct ks_lab_session *session, bool failed)
+{
+	const char *tmp = getenv("TMPDIR");
+	char path[512];
+	int fd;
+
+	if (lab->args->log) {
+		ks_cli_write(&lab->args->cli, lab->args->log, &session->console);
+		snprintf(path, sizeof(path), "%s", lab->args->log);
+	} else {
+		if (!failed || !session->console.len)
+			return;
+		snprintf(path, sizeof(path), "%s/kmemscope-lab-XXXXXX", tmp && *tmp ? tmp : "/tmp");
+		fd = mkostemp(path, O_CLOEXEC);
+		if (fd < 0 || write(fd, session->console.s, session->console.len) < 0)
+			snprintf(path, sizeof(path), "lost: %s", strerror(errno));
+		if (fd >= 0)
+			close(fd);
+	}
+	if (failed)
+		fprintf(stderr, "%s: the kernel's log is in %s\n", lab->args->cli.command, path);
+}
+
+static int conclude(struct lab *lab, struct ks_lab_session *session, int err, struct ks_diag *diag)
+{
+	const struct ks_cli *cli = &lab->args->cli;
+	bool told_status = session->stage == KS_LAB_END && session->status;
+	struct ks_diag map_diag = { 0 };
+	int kept = keep_map(lab, session, err, &map_diag);
+	bool command_missing = err && told_status && session->status != KS_EXIT_LAB;
+	/* Where it was the host's disk that failed, the guest's words are of no use. */
+	bool guest_failed = err == -EIO || err == -EPROTO || err == -ETIMEDOUT;
+
+	if (err == -EINTR)
+		return 128 + session->signal;
+	if (err)
+		ks_cli_error(cli, KS_EXIT_LAB, "%s", diag->text);
+	if (err && !kept && session->map_whole && !lab->args->quiet)
+		fprintf(stderr, "%s: holds what came before\n", lab->path);
+	keep_log(lab, session, guest_failed && !command_missing);
+	if (command_missing)
+		return session->status;
+	if (kept)
+		return ks_cli_error(cli, KS_EXIT_LAB, "%s", map_diag.text);
+	if (err)
+		return KS_EXIT_LAB;
+	if (lab->path) {
+		u64 losses = lost(lab, session);
+
+		if (!lab->args->quiet)
+			tell(lab, session);
+		if (!strstr(ks_strbuf_str(&session->stats), "state: ok\n"))
+			return ks_cli_error(cli, KS_EXIT_LAB,
+					    "the memorizer has switched itself off; the map ends "
+					    "there");
+		if (!session->status && cli->strict && losses)
+			return KS_EXIT_LOST;
+	}
+	return session->status;
+}
+
+static int run(struct ks_lab_args *args, const char *path, bool tty)
+{
+	struct lab lab = { .args = args, .path = path, .tty = tty, .ramdisk = -1, .signals = -1 };
+	struct ks_lab_session session = { 0 };
+	struct ks_diag diag = { 0 };
+	int err, code;
+
+	if (tty && tcgetattr(STDIN_FILENO, &lab.terminal))
+		lab.tty = false;
+	err = prepare(&lab, &diag);
+	if (err) {
+		code = ks_cli_error(&args->cli, KS_EXIT_LAB, "%s", diag.text);
+	} else {
+		err = run_somehow(&lab, &session, &diag);
+		code = conclude(&lab, &session, err, &diag);
+		ks_lab_session_deinit(&session);
+	}
+	if (lab.has_map)
+		ks_outfile_abort(&lab.map);
+	if (lab.ramdisk >= 0)
+		close(lab.ramdisk);
+	if (lab.signals >= 0)
+		close(lab.signals);
+	ks_strbuf_deinit(&lab.parameters);
+	ks_strbuf_deinit(&lab.orders);
+	ks_strbuf_deinit(&lab.shim);
+	ks_strbuf_deinit(&lab.init);
+	ks_lab_kernel_deinit(&lab.kernel);
+	return code;
+}
+
+/* === Public =============================================================================== */
+
+int ks_lab_run(struct ks_lab_args *args)
+{
+	if (!args->nr_words && !args->boot)
+		return ks_cli_error(&args->cli, KS_EXIT_USAGE,
+				    "give a command, or --boot for the kernel's start alone");
+	return run(args, args->output ? args->output : default_output, false);
+}
+
+int ks_lab_shell(struct ks_lab_args *args)
+{
+	static char fallback[] = "/bin/sh";
+	char *shell = getenv("SHELL"), *words[] = { shell && *shell ? shell : fallback, NULL };
+
+	if (args->nr_words)
+		return ks_cli_error(&args->cli, KS_EXIT_USAGE,
+				    "give no command; 'kmemscope lab run' takes one");
+	if (!args->output && (args->access || args->mode || args->binary))
+		return ks_cli_error(&args->cli, KS_EXIT_USAGE,
+				    "give -o FILE, too: without it nothing is recorded");
+	args->command = words;
+	return run(args, args->output, isatty(STDIN_FILENO));
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What the parts of "kmemscope lab" share. */
+#ifndef KS_CLI_LAB_H
+#define KS_CLI_LAB_H
+
+#include "cli/cli.h"
+#include "lab/place.h"
+
+/* The lab's own failures, so that they are not mistaken for the command's; as env(1) and timeout(1). */
+enum { KS_EXIT_LAB = 125 };
+
+enum ks_lab_accel { KS_LAB_ACCEL_AUTO, KS_LAB_ACCEL_KVM, KS_LAB_ACCEL_TCG };
+
+/* What the options said. */
+struct ks_lab_args {
+	struct ks_cli cli;
+	const char *version; /* --kernel */
+	enum ks_lab_arch arch;
+	/* of run and shell: */
+	enum ks_lab_accel accel;
+	const char *output;	/* -o */
+	const char *log;	/* --log */
+	const char *parameters; /* --append */
+	u64 mode;		/* 0 = not given */
+	u64 processors, memory_mb, timeout_ms;
+	bool access, boot, binary, quiet;
+	KS_VEC(char *) shares; /* absolute, owned; ends with NULL */
+	char **command;
+	int nr_words;
+};
+
+/* Each returns the exit code. */
+int ks_lab_build(struct ks_lab_args *args);
+int ks_lab_run(struct ks_lab_args *args);
+int ks_lab_shell(struct ks_lab_args *args);
+
+#endif

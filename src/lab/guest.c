@@ -1,0 +1,328 @@
+// SPDX-License-Identifier: LGPL-2.1-only
+/*
+ * A guest: the lab's kernel as a process of this machine.
+ *
+ * A keeper stands between the runner and the guest. It does nothing but wait for the guest's end, or
+ * for the runner's, and then kill whatever is left: User Mode Linux has a process for each address
+ * space in it, which would not notice that their kernel was killed.
+ */
+#include "lab/guest.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/statvfs.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* === Data ================================================================================= */
+
+/* The guest's descriptors, beside the console on 1 and 2. */
+enum { CHANNEL_FD = 3, RAMDISK_FD = 4 };
+
+/* Strings of a command line, owned. */
+struct words {
+	KS_VEC(char *) list;
+	bool failed;
+};
+
+/* === Internals: command lines ============================================================= */
+
+static void add_word(struct words *words, const char *fmt, ...) ks_printf(2, 3);
+
+static void add_word(struct words *words, const char *fmt, ...)
+{
+	char **slot = ks_vec_push(&words->list);
+	va_list ap;
+
+	if (!slot) {
+		words->failed = true;
+		return;
+	}
+	va_start(ap, fmt);
+	if (vasprintf(slot, fmt, ap) < 0) {
+		*slot = NULL;
+		words->failed = true;
+	}
+	va_end(ap);
+}
+
+static void free_words(struct words *words)
+{
+	size_t i;
+
+	for (i = 0; i < words->list.len; i++)
+		free(words->list.items[i]);
+	ks_vec_free(&words->list);
+}
+
+static void um_command(struct words *words, const struct ks_lab_machine *machine)
+{
+	const char *at = machine->parameters;
+
+	add_word(words, "%s", machine->kernel->image);
+	add_word(words, "mem=%lluM", (unsigned long long)machine->memory_mb);
+	add_word(words, "initrd=/proc/self/fd/%d", RAMDISK_FD);
+	add_word(words, "con=null");
+	add_word(words, "con0=null,fd:1");
+	add_word(words, "con1=fd:%d", CHANNEL_FD);
+	/* It would make a directory there for its control socket, and leave it when it is killed. */
+	add_word(words, "uml_dir=/dev/null");
+	while (*at) {
+		size_t len = strcspn(at, " ");
+
+		if (len)
+			add_word(words, "%.*s", (int)len, at);
+		at += len + strspn(at + len, " ");
+	}
+}
+
+/* Commas separate QEMU's options; one in a value is written twice. */
+static char *double_commas(const char *path)
+{
+	char *out = malloc(2 * strlen(path) + 1), *to = out;
+
+	for (; out && *path; path++) {
+		*to++ = *path;
+		if (*path == ',')
+			*to++ = ',';
+	}
+	if (out)
+		*to = '\0';
+	return out;
+}
+
+static void add_9p(struct words *words, const char *path, const char *tag, bool writable)
+{
+	char *quoted = double_commas(path);
+
+	if (!quoted) {
+		words->failed = true;
+		return;
+	}
+	add_word(words, "-fsdev");
+	/* The host's tree is of many file systems: their inode numbers must not collide. */
+	add_word(words, "local,id=%s,path=%s,security_model=none,multidevs=remap%s", tag, quoted,
+		 writable ? "" : ",readonly=on");
+	add_word(words, "-device");
+	add_word(words, "virtio-9p-pci,fsdev=%s,mount_tag=%s", tag, tag);
+	free(quoted);
+}
+
+static void qemu_command(struct words *words, const struct ks_lab_machine *machine)
+{
+	static const char *const fixed[] = {
+		"-nodefaults", "-no-user-config", "-no-reboot", "-display",	     "none",
+		"-serial",     "stdio",		  "-device",	"virtio-serial-pci", "-chardev"
+	};
+	char tag[32];
+	size_t i;
+
+	add_word(words, "qemu-system-x86_64");
+	for (i = 0; i < ARRAY_SIZE(fixed); i++)
+		add_word(words, "%s", fixed[i]);
+	add_word(words, "socket,id=lab,fd=%d", CHANNEL_FD);
+	add_word(words, "-device");
+	add_word(words, "virtserialport,chardev=lab,name=lab");
+	/*
+	 * One thread for all processors: with one each, QEMU 7.2 now and then executes half of an
+	 * instruction that the guest is patching, as it does when a tracepoint is switched on.
+	 */
+	add_word(words, "-accel");
+	add_word(words, "%s", machine->kvm ? "kvm" : "tcg,thread=single");
+	add_word(words, "-cpu");
+	add_word(words, "max");
+	/* A socket each: without ACPI a kernel finds no more than one processor in a socket. */
+	add_word(words, "-smp");
+	add_word(words, "%u,sockets=%u", machine->processors, machine->processors);
+	add_word(words, "-m");
+	add_word(words, "%llu", (unsigned long long)machine->memory_mb);
+	add_9p(words, "/", "root", false);
+	for (i = 0; machine->shares[i]; i++) {
+		snprintf(tag, sizeof(tag), "share%zu", i);
+		add_9p(words, machine->shares[i], tag, true);
+	}
+	add_word(words, "-kernel");
+	add_word(words, "%s", machine->kernel->image);
+	add_word(words, "-initrd");
+	add_word(words, "/proc/self/fd/%d", RAMDISK_FD);
+	add_word(words, "-append");
+	/* The kernel where vmlinux says it is, so that addresses of two runs can be compared. */
+	add_word(words, "console=ttyS0 panic=-1 nokaslr %s", machine->parameters);
+}
+
+/* === Internals: the guest ================================================================= */
+
+/*
+ * The memory of User Mode Linux is a file without a name. On a disk it would be written back again and
+ * again; but a small /dev/shm, as containers have it, must not run full under it.
+ */
+static void choose_memory_place(u64 memory_mb)
+{
+	struct statvfs vfs;
+
+	if (!statvfs("/dev/shm", &vfs) && !access("/dev/shm", W_OK) &&
+	    (u64)vfs.f_bavail * vfs.f_frsize / (1 << 20) >= memory_mb)
+		setenv("TMPDIR", "/dev/shm", 1);
+}
+
+static int duplicate_to(int fd, int wanted)
+{
+	if (fd == wanted)
+		return fcntl(fd, F_SETFD, 0);
+	return dup2(fd, wanted);
+}
+
+static void __attribute__((noreturn))
+become_guest(const struct ks_lab_machine *machine, char **argv, int channel, int console)
+{
+	struct rlimit no_core = { 0, 0 };
+	/* Above all that is to be used, so that no copy overwrites another. */
+	int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
+	int high[] = { fcntl(nothing, F_DUPFD_CLOEXEC, 10), fcntl(console, F_DUPFD_CLOEXEC, 10),
+		       fcntl(channel, F_DUPFD_CLOEXEC, 10),
+		       fcntl(machine->ramdisk, F_DUPFD_CLOEXEC, 10) };
+	sigset_t none;
+
+	setpgid(0, 0);
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (duplicate_to(high[0], 0) < 0 || duplicate_to(high[1], 1) < 0 ||
+	    duplicate_to(high[1], 2) < 0 || duplicate_to(high[2], CHANNEL_FD) < 0 ||
+	    duplicate_to(high[3], RAMDISK_FD) < 0)
+		_exit(125);
+	close_range(RAMDISK_FD + 1, ~0u, 0);
+	setrlimit(RLIMIT_CORE, &no_core);
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	signal(SIGPIPE, SIG_DFL);
+	if (machine->kernel->arch == KS_LAB_UM) {
+		choose_memory_place(machine->memory_mb);
+		setenv("LD_PRELOAD", machine->shim, 1);
+	}
+	execvp(argv[0], argv);
+	dprintf(STDERR_FILENO, "lab: cannot run %s: %s\n", argv[0], strerror(errno));
+	_exit(125);
+}
+
+/* === Internals: the keeper ================================================================ */
+
+/* Until the guest has ended, or the other end of the leash is closed. */
+static void wait_for_an_end(pid_t guest, int leash, int child_signals)
+{
+	struct pollfd fds[] = { { .fd = leash, .events = POLLIN },
+				{ .fd = child_signals, .events = POLLIN } };
+	struct signalfd_siginfo info;
+	siginfo_t ended;
+
+	for (;;) {
+		ended.si_pid = 0;
+		if (waitid(P_PID, (id_t)guest, &ended, WEXITED | WNOHANG | WNOWAIT) || ended.si_pid)
+			return;
+		if (poll(fds, 2, -1) < 0 && errno != EINTR)
+			return;
+		if (fds[0].revents)
+			return;
+		if (fds[1].revents && read(child_signals, &info, sizeof(info)) < 0)
+			return;
+	}
+}
+
+static void __attribute__((noreturn))
+keep(const struct ks_lab_machine *machine, char **argv, int channel, int console, int leash)
+{
+	sigset_t signals;
+	int child_signals;
+	pid_t guest;
+
+	/* What a terminal sends to the runner is the runner's to answer. */
+	setsid();
+	sigfillset(&signals);
+	sigprocmask(SIG_BLOCK, &signals, NULL);
+	sigemptyset(&signals);
+	sigaddset(&signals, SIGCHLD);
+	child_signals = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
+	/* Orphans of the guest come to us, and to nobody else. */
+	prctl(PR_SET_CHILD_SUBREAPER, 1);
+	guest = fork();
+	if (guest < 0)
+		_exit(125);
+	if (!guest)
+		become_guest(machine, argv, channel, console);
+	setpgid(guest, guest);
+	close(channel);
+	close(console);
+	wait_for_an_end(guest, leash, child_signals);
+	do {
+		kill(-guest, SIGKILL);
+	} while (waitpid(-1, NULL, 0) > 0 || errno == EINTR);
+	_exit(0);
+}
+
+/* === Public =============================================================================== */
+
+int ks_lab_guest_start(struct ks_lab_guest *guest, const struct ks_lab_machine *machine,
+		       struct ks_diag *diag)
+{
+	int channel[2] = { -1, -1 }, console[2] = { -1, -1 }, leash[2] = { -1, -1 }, err = 0;
+	struct words words = { 0 };
+	pid_t keeper = -1;
+
+	if (machine->kernel->arch == KS_LAB_UM)
+		um_command(&words, machine);
+	else
+		qemu_command(&words, machine);
+	if (words.failed || !ks_vec_push(&words.list)) {
+		err = ks_diag_nomem(diag, "starting a guest");
+		goto out;
+	}
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, channel) ||
+	    pipe2(console, O_CLOEXEC) || pipe2(leash, O_CLOEXEC) || (keeper = fork()) < 0) {
+		err = ks_diag_set(diag, -errno, "cannot start a guest: %s", strerror(errno));
+		goto out;
+	}
+	if (!keeper) {
+		close(channel[0]);
+		close(console[0]);
+		close(leash[1]);
+		keep(machine, words.list.items, channel[1], console[1], leash[0]);
+	}
+	fcntl(channel[0], F_SETFL, O_NONBLOCK);
+	fcntl(console[0], F_SETFL, O_NONBLOCK);
+	*guest = (struct ks_lab_guest){
+		.channel = channel[0], .console = console[0], .leash = leash[1], .keeper = keeper
+	};
+	channel[0] = console[0] = leash[1] = -1;
+out:
+	if (channel[0] >= 0)
+		close(channel[0]);
+	if (channel[1] >= 0)
+		close(channel[1]);
+	if (console[0] >= 0)
+		close(console[0]);
+	if (console[1] >= 0)
+		close(console[1]);
+	if (leash[0] >= 0)
+		close(leash[0]);
+	if (leash[1] >= 0)
+		close(leash[1]);
+	free_words(&words);
+	return err;
+}
+
+void ks_lab_guest_end(struct ks_lab_guest *guest)
+{
+	close(guest->leash);
+	close(guest->channel);
+	close(guest->console);
+	while (waitpid(guest->keeper, NULL, 0) < 0 && errno == EINTR)
+		;
+	*guest = (struct ks_lab_guest){ .channel = -1, .console = -1, .leash = -1 };
+}

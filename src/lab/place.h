@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: LGPL-2.1-only */
+/* Where the lab's parts are: what came with kmemscope, and the kernels that were built. */
+#ifndef KS_LAB_PLACE_H
+#define KS_LAB_PLACE_H
+
+#include "base/diag.h"
+#include "base/strbuf.h"
+
+enum ks_lab_arch { KS_LAB_UM, KS_LAB_X86_64, KS_LAB_ARCHES };
+
+extern const char *const ks_lab_arch_names[KS_LAB_ARCHES];
+
+/* A kernel that was built. */
+struct ks_lab_kernel {
+	enum ks_lab_arch arch;
+	char *dir;     /* where its build is */
+	char *image;   /* what boots */
+	char *vmlinux; /* what names its functions */
+};
+
+/*
+ * The directory with kernel/ and lab/build.sh: named by $KMEMSCOPE_LAB, beside the program in a build
+ * directory, or below share/ where it is installed.
+ */
+int ks_lab_find_home(struct ks_strbuf *ret_dir, struct ks_diag *diag);
+
+/* A program or library that the lab needs, by name: beside the program, or below libexec/. */
+int ks_lab_find_helper(const char *name, struct ks_strbuf *ret_path, struct ks_diag *diag);
+
+/* Where kernels are kept: $KMEMSCOPE_CACHE, or kmemscope/ below the user's cache. */
+int ks_lab_cache(struct ks_strbuf *ret_dir, struct ks_diag *diag);
+
+/* Remembers where build.sh has put a kernel; finds it again. -ENOENT: it has to be built. */
+int ks_lab_kernel_set(const char *version, enum ks_lab_arch arch, const char *dir,
+		      struct ks_diag *diag);
+int ks_lab_kernel_find(const char *version, enum ks_lab_arch arch, struct ks_lab_kernel *ret_kernel,
+		       struct ks_diag *diag);
+void ks_lab_kernel_deinit(struct ks_lab_kernel *kernel);
+
+#endif

@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Compares the accesses in a KMAP with what mzaccess/expect says, exactly: what each function of
+ * that module did to each object, and that it did nothing to any other object.
+ *   mzcount text|bin FILE [task]
+ * With "task", only what was done in task context is expected.
+ */
+#define _GNU_SOURCE
+#include <ctype.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../../include/uapi/memorizer.h"
+
+static void __attribute__((noreturn, format(printf, 1, 2))) fail(const char *format, ...)
+{
+	va_list args;
+
+	printf("# mzcount: ");
+	va_start(args, format);
+	vprintf(format, args);
+	va_end(args);
+	printf("\n");
+	exit(1);
+}
+
+/* === Symbols of the module =============================================================== */
+
+struct symbol {
+	uint64_t addr;
+	char name[64];
+};
+
+static struct symbol symbols[256];
+static unsigned int nr_symbols;
+
+static int by_addr(const void *a, const void *b)
+{
+	const struct symbol *x = a, *y = b;
+
+	return x->addr < y->addr ? -1 : x->addr > y->addr;
+}
+
+static void read_symbols(void)
+{
+	FILE *f = fopen("/proc/kallsyms", "r");
+	char line[512], name[256];
+	unsigned long long addr;
+	char type;
+
+	while (f && fgets(line, sizeof(line), f) && nr_symbols < 256) {
+		if (!strstr(line, "[mzaccess]") ||
+		    sscanf(line, "%llx %c %255s", &addr, &type, name) != 3 || tolower(type) != 't')
+			continue;
+		symbols[nr_symbols].addr = addr;
+		snprintf(symbols[nr_symbols++].name, sizeof(symbols[0].name), "%.63s", name);
+	}
+	if (!nr_symbols)
+		fail("no symbols of mzaccess in /proc/kallsyms");
+	fclose(f);
+	qsort(symbols, nr_symbols, sizeof(symbols[0]), by_addr);
+}
+
+/* The function that counts, or NULL: the others of the module use objects as anyone does. */
+static const char *function_of(uint64_t ip)
+{
+	const char *name = NULL;
+	unsigned int i;
+
+	for (i = 0; i < nr_symbols && symbols[i].addr < ip; i++)
+		name = symbols[i].name;
+	if (!name || ip - symbols[i - 1].addr >= 4096 || strncmp(name, "mzaccess_", 9) ||
+	    !strcmp(name, "mzaccess_init") || !strcmp(name, "mzaccess_exit"))
+		return NULL;
+	return name;
+}
+
+/* === Sums ================================================================================= */
+
+struct sum {
+	unsigned long long addr;
+	char function[64];
+	bool irq;
+	unsigned long long expected[4], counted[4]; /* writes, reads, and the bytes of both */
+};
+
+static struct sum sums[1024];
+static unsigned int nr_sums;
+
+static struct sum *sum_of(unsigned long long addr, const char *function, bool irq)
+{
+	struct sum *s;
+
+	for (s = sums; s < sums + nr_sums; s++) {
+		if (s->addr == addr && s->irq == irq && !strcmp(s->function, function))
+			return s;
+	}
+	if (nr_sums++ == 1024)
+		fail("too many objects");
+	s->addr = addr;
+	s->irq = irq;
+	snprintf(s->function, sizeof(s->function), "%s", function);
+	return s;
+}
+
+static void read_expectations(bool only_task)
+{
+	FILE *f = fopen("/sys/kernel/debug/mzaccess/expect", "r");
+	char function[64], context[8];
+	unsigned long long addr, n[4];
+
+	if (!f)
+		fail("mzaccess/expect: %m");
+	while (fscanf(f, "%llx %63s %7s %llu %llu %llu %llu", &addr, function, context, &n[0],
+		      &n[1], &n[2], &n[3]) == 7) {
+		bool irq = !strcmp(context, "irq");
+		struct sum *s = sum_of(addr, function, irq);
+		unsigned int i;
+
+		for (i = 0; i < 4 && !(irq && only_task); i++)
+			s->expected[i] += n[i];
+	}
+	if (!nr_sums)
+		fail("nothing is expected");
+	fclose(f);
+}
+
+static void count(unsigned long long addr, const struct memorizer_access *access)
+{
+	const char *function = function_of(access->ip);
+	struct sum *s;
+
+	if (!function)
+		return;
+	s = sum_of(addr, function, access->pid == -1);
+	s->counted[0] += access->writes;
+	s->counted[1] += access->reads;
+	s->counted[2] += access->bytes_written;
+	s->counted[3] += access->bytes_read;
+}
+
+static void compare(bool bytes)
+{
+	unsigned int i, j, wrong = 0;
+
+	for (i = 0; i < nr_sums; i++) {
+		struct sum *s = &sums[i];
+
+		for (j = 0; j < (bytes ? 4 : 2); j++) {
+			static const char *const what[] = { "writes", "reads", "bytes written",
+							    "bytes read" };
+
+			if (s->expected[j] == s->counted[j])
+				continue;
+			printf("# %llx %s %s: %llu %s, expected %llu\n", s->addr, s->function,
+			       s->irq ? "irq" : "task", s->counted[j], what[j], s->expected[j]);
+			wrong++;
+		}
+	}
+	if (wrong)
+		fail("%u counts are wrong", wrong);
+}
+
+/* === Files ================================================================================ */
+
+/* A stream, too: it ends where nothing is there yet. */
+static FILE *open_file(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_NONBLOCK);
+
+	if (fd < 0)
+		fail("%s: %m", path);
+	return fdopen(fd, "r");
+}
+
+static void read_text(const char *path)
+{
+	FILE *f = open_file(path);
+	struct memorizer_access access = { 0 };
+	unsigned long long addr = 0, ip, writes, reads, last_ip = 0;
+	int end, pid, last_pid = -2;
+	char line[512];
+
+	while (fgets(line, sizeof(line), f)) {
+		if (line[0] != ' ') {
+			if (sscanf(line, "%*16x,%*d,%16llx,", &addr) != 1)
+				fail("not an object: %s", line);
+			last_ip = 0;
+			last_pid = -2;
+			continue;
+		}
+		if (sscanf(line, "  %16llx,%d,%llu,%llu%n", &ip, &pid, &writes, &reads, &end) !=
+			    4 ||
+		    line[end] != '\n' || !addr)
+			fail("not an access: %s", line);
+		if (ip < last_ip || (ip == last_ip && pid <= last_pid) || !(writes + reads))
+			fail("out of order, or empty: %s", line);
+		last_ip = ip;
+		last_pid = pid;
+		access.ip = ip;
+		access.pid = pid;
+		access.writes = writes;
+		access.reads = reads;
+		count(addr, &access);
+	}
+	fclose(f);
+}
+
+static void read_binary(const char *path)
+{
+	FILE *f = open_file(path);
+	struct memorizer_header header;
+	struct memorizer_record record;
+	struct memorizer_access access;
+
+	if (fread(&header, sizeof(header), 1, f) != 1)
+		fail("%s: no header: %m", path);
+	if (header.access_size != sizeof(access) || header.record_size != sizeof(record))
+		fail("wrong header");
+	while (fread(&record, sizeof(record), 1, f) == 1) {
+		for (; record.accesses; record.accesses--) {
+			if (fread(&access, sizeof(access), 1, f) != 1)
+				fail("ends within the accesses of an object");
+			if ((access.context == MEMORIZER_IN_TASK) != (access.pid >= 0))
+				fail("pid %d in context %u", access.pid, access.context);
+			count(record.addr, &access);
+		}
+	}
+	fclose(f);
+}
+
+int main(int argc, char **argv)
+{
+	bool binary = argc > 2 && !strcmp(argv[1], "bin");
+
+	if (argc < 3)
+		fail("usage: see the source");
+	read_symbols();
+	read_expectations(argc > 3);
+	if (binary)
+		read_binary(argv[2]);
+	else
+		read_text(argv[2]);
+	compare(binary);
+	return 0;
+}

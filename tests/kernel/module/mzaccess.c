@@ -1,0 +1,506 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Known numbers of loads and stores: of given widths, by given functions, to given objects, in
+ * task, workqueue, softirq and hard interrupt context, on all processors.
+ *
+ * Writing a name to debugfs mzaccess/run runs the pattern of that name; mzaccess/expect then tells,
+ * a line for each object, function and context, what must have been counted:
+ *   address function task|irq writes reads bytes-written bytes-read
+ */
+#include <linux/atomic.h>
+#include <linux/completion.h>
+#include <linux/cpu.h>
+#include <linux/debugfs.h>
+#include <linux/irq_work.h>
+#include <linux/kthread.h>
+#include <linux/mm.h>
+#include <linux/module.h>
+#include <linux/mutex.h>
+#include <linux/sched.h>
+#include <linux/seq_file.h>
+#include <linux/slab.h>
+#include <linux/timer.h>
+#include <linux/uaccess.h>
+#include <linux/vmalloc.h>
+#include <linux/workqueue.h>
+
+/* === Data ================================================================================= */
+
+#define EXPECTED_MAX 128
+#define OBJECT_SIZE  192
+#define CACHE_SIZE   64
+#define NEIGHBOURS   4
+#define STORM	     200000
+
+struct expectation {
+	unsigned long addr;
+	const char *function, *context;
+	u64 writes, reads, bytes_written, bytes_read;
+};
+
+static DEFINE_MUTEX(lock);
+static struct expectation expected[EXPECTED_MAX];
+static unsigned int nr_expected;
+static struct dentry *directory;
+static struct kmem_cache *cache;
+static void *shared;
+static struct completion done;
+
+/* === Functions that access =============================================================== */
+
+/* Each is what it is written as: not inlined, not cloned, not merged with one that is the same. */
+#define counted __attribute__((__noipa__))
+
+static counted void mzaccess_store8(u8 *p, unsigned int n)
+{
+	while (n--)
+		WRITE_ONCE(*p, n);
+	barrier();
+}
+
+static counted void mzaccess_load8(u8 *p, unsigned int n)
+{
+	while (n--)
+		READ_ONCE(*p);
+	barrier();
+}
+
+static counted void mzaccess_store16(u16 *p, unsigned int n)
+{
+	while (n--)
+		WRITE_ONCE(*p, n);
+	barrier();
+}
+
+static counted void mzaccess_load16(u16 *p, unsigned int n)
+{
+	while (n--)
+		READ_ONCE(*p);
+	barrier();
+}
+
+static counted void mzaccess_store32(u32 *p, unsigned int n)
+{
+	while (n--)
+		WRITE_ONCE(*p, n);
+	barrier();
+}
+
+static counted void mzaccess_load32(u32 *p, unsigned int n)
+{
+	while (n--)
+		READ_ONCE(*p);
+	barrier();
+}
+
+static counted void mzaccess_store64(u64 *p, unsigned int n)
+{
+	while (n--)
+		WRITE_ONCE(*p, n);
+	barrier();
+}
+
+static counted void mzaccess_load64(u64 *p, unsigned int n)
+{
+	while (n--)
+		READ_ONCE(*p);
+	barrier();
+}
+
+static counted void mzaccess_atomic(atomic_t *p, unsigned int n)
+{
+	while (n--)
+		atomic_inc(p);
+	barrier();
+}
+
+static counted void mzaccess_memset(void *p, size_t len)
+{
+	memset(p, 0, len);
+	barrier();
+}
+
+static counted void mzaccess_memcpy(void *to, const void *from, size_t len)
+{
+	memcpy(to, from, len);
+	barrier();
+}
+
+/* In the place of a jump to memmove(): the caller must still be known. */
+static counted void mzaccess_memmove(void *to, const void *from, size_t len)
+{
+	memmove(to, from, len);
+}
+
+static counted void mzaccess_storm(u32 *p, unsigned int n)
+{
+	while (n--)
+		WRITE_ONCE(*p, n);
+	barrier();
+}
+
+/* === Expectations ========================================================================= */
+
+static void expect(const void *addr, const char *function, const char *context, u64 writes,
+		   u64 reads, u64 bytes)
+{
+	if (nr_expected == EXPECTED_MAX)
+		return;
+	expected[nr_expected++] = (struct expectation){
+		.addr = (unsigned long)addr,
+		.function = function,
+		.context = context,
+		.writes = writes,
+		.reads = reads,
+		.bytes_written = writes ? bytes : 0,
+		.bytes_read = reads ? bytes : 0,
+	};
+}
+
+static void use_width(void *p, unsigned int bits, unsigned int writes, unsigned int reads)
+{
+	switch (bits) {
+	case 8:
+		mzaccess_store8(p, writes);
+		mzaccess_load8(p, reads);
+		break;
+	case 16:
+		mzaccess_store16(p, writes);
+		mzaccess_load16(p, reads);
+		break;
+	case 32:
+		mzaccess_store32(p, writes);
+		mzaccess_load32(p, reads);
+		break;
+	default:
+		mzaccess_store64(p, writes);
+		mzaccess_load64(p, reads);
+		break;
+	}
+}
+
+/* A different number for each width and direction, from the context that calls it. */
+static void use_all_widths(void *obj, const char *context)
+{
+	static const struct {
+		unsigned int bits, writes, reads;
+		const char *store, *load;
+	} widths[] = {
+		{ 8, 3, 5, "mzaccess_store8", "mzaccess_load8" },
+		{ 16, 7, 11, "mzaccess_store16", "mzaccess_load16" },
+		{ 32, 13, 17, "mzaccess_store32", "mzaccess_load32" },
+		{ 64, 1019, 2003, "mzaccess_store64", "mzaccess_load64" },
+	};
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(widths); i++) {
+		unsigned int bytes = widths[i].bits / 8;
+
+		/* At the start, inside, and at the end. */
+		use_width(obj + i * 8, widths[i].bits, widths[i].writes, widths[i].reads);
+		expect(obj, widths[i].store, context, widths[i].writes, 0,
+		       widths[i].writes * bytes);
+		expect(obj, widths[i].load, context, 0, widths[i].reads, widths[i].reads * bytes);
+	}
+}
+
+/* === Patterns ============================================================================= */
+
+static void run_task(void)
+{
+	void *obj = kmalloc(OBJECT_SIZE, GFP_KERNEL);
+
+	if (!obj)
+		return;
+	use_all_widths(obj, "task");
+	mzaccess_atomic(obj + 64, 23);
+	expect(obj, "mzaccess_atomic", "task", 23, 0, 23 * sizeof(atomic_t));
+	kfree(obj);
+}
+
+static void access_in_work(struct work_struct *unused)
+{
+	use_all_widths(shared, "task");
+}
+
+static DECLARE_WORK(work, access_in_work);
+
+static void run_work(void)
+{
+	shared = kmalloc(OBJECT_SIZE, GFP_KERNEL);
+	if (!shared)
+		return;
+	schedule_work(&work);
+	flush_work(&work);
+	kfree(shared);
+}
+
+static void access_in_timer(struct timer_list *unused)
+{
+	use_all_widths(shared, "irq");
+	complete(&done);
+}
+
+static void access_in_irq(struct irq_work *unused)
+{
+	use_all_widths(shared, "irq");
+	complete(&done);
+}
+
+static void run_softirq(void)
+{
+	static struct timer_list timer;
+
+	shared = kmalloc(OBJECT_SIZE, GFP_KERNEL);
+	if (!shared)
+		return;
+	reinit_completion(&done);
+	timer_setup(&timer, access_in_timer, 0);
+	mod_timer(&timer, jiffies + 1);
+	wait_for_completion(&done);
+	kfree(shared);
+}
+
+static void run_irq(void)
+{
+	static struct irq_work hard_work;
+
+	shared = kmalloc(OBJECT_SIZE, GFP_KERNEL);
+	if (!shared)
+		return;
+	reinit_completion(&done);
+	init_irq_work(&hard_work, access_in_irq);
+	irq_work_queue(&hard_work);
+	wait_for_completion(&done);
+	irq_work_sync(&hard_work);
+	kfree(shared);
+}
+
+/* Pages that are one object: an operation on all of them is one. */
+static void run_pages(void)
+{
+	void *pages = (void *)__get_free_pages(GFP_KERNEL, 2), *area = vmalloc(3 * PAGE_SIZE);
+
+	if (pages && area) {
+		mzaccess_memset(pages, 4 * PAGE_SIZE);
+		expect(pages, "mzaccess_memset", "task", 1, 0, 4 * PAGE_SIZE);
+		mzaccess_store32(pages + 3 * PAGE_SIZE, 31);
+		expect(pages, "mzaccess_store32", "task", 31, 0, 31 * 4);
+		mzaccess_memcpy(area, pages + 100, 3 * PAGE_SIZE);
+		expect(pages, "mzaccess_memcpy", "task", 0, 1, 3 * PAGE_SIZE);
+		expect(area, "mzaccess_memcpy", "task", 1, 0, 3 * PAGE_SIZE);
+		mzaccess_load64(area + 2 * PAGE_SIZE + 8, 37);
+		expect(area, "mzaccess_load64", "task", 0, 37, 37 * 8);
+	}
+	vfree(area);
+	free_pages((unsigned long)pages, 2);
+}
+
+/* Larger than any slab object. */
+static void run_large(void)
+{
+	void *obj = kmalloc(5 * PAGE_SIZE, GFP_KERNEL);
+
+	if (!obj)
+		return;
+	mzaccess_store8(obj + 4 * PAGE_SIZE, 41);
+	expect(obj, "mzaccess_store8", "task", 41, 0, 41);
+	mzaccess_memset(obj, 5 * PAGE_SIZE);
+	expect(obj, "mzaccess_memset", "task", 1, 0, 5 * PAGE_SIZE);
+	kfree(obj);
+}
+
+/* The start of a run of objects side by side, or NULL. */
+static void *find_neighbours(void **objects, unsigned int nr)
+{
+	unsigned int i, j, k;
+
+	for (i = 0; i < nr; i++) {
+		for (j = 1; j < NEIGHBOURS; j++) {
+			for (k = 0; k < nr && objects[k] != objects[i] + j * CACHE_SIZE; k++)
+				;
+			if (k == nr)
+				break;
+		}
+		if (j == NEIGHBOURS)
+			return objects[i];
+	}
+	return NULL;
+}
+
+/* One copy over several objects is one access to each of them. */
+static void run_range(void)
+{
+	void *objects[64], *from = kmalloc(NEIGHBOURS * CACHE_SIZE, GFP_KERNEL), *to;
+	size_t len = (NEIGHBOURS - 1) * CACHE_SIZE;
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(objects); i++)
+		objects[i] = kmem_cache_alloc(cache, GFP_KERNEL);
+	to = find_neighbours(objects, ARRAY_SIZE(objects));
+	if (from && to) {
+		/* Half of the first and half of the last. */
+		mzaccess_memcpy(to + CACHE_SIZE / 2, from, len);
+		for (i = 0; i < NEIGHBOURS; i++)
+			expect(to + i * CACHE_SIZE, "mzaccess_memcpy", "task", 1, 0,
+			       i == 0 || i == NEIGHBOURS - 1 ? CACHE_SIZE / 2 : CACHE_SIZE);
+		expect(from, "mzaccess_memcpy", "task", 0, 1, len);
+		mzaccess_memmove(to, to + CACHE_SIZE, CACHE_SIZE);
+		expect(to, "mzaccess_memmove", "task", 1, 0, CACHE_SIZE);
+		expect(to + CACHE_SIZE, "mzaccess_memmove", "task", 0, 1, CACHE_SIZE);
+	}
+	for (i = 0; i < ARRAY_SIZE(objects); i++)
+		kmem_cache_free(cache, objects[i]);
+	kfree(from);
+}
+
+static atomic_t storms;
+
+static int storm(void *unused)
+{
+	mzaccess_storm(shared, STORM);
+	if (atomic_dec_and_test(&storms))
+		complete(&done);
+	return 0;
+}
+
+/* Two threads on each processor, all on one object. */
+static void run_storm(void)
+{
+	unsigned int cpu, i, started = 0;
+
+	shared = kmalloc(OBJECT_SIZE, GFP_KERNEL);
+	if (!shared)
+		return;
+	reinit_completion(&done);
+	atomic_set(&storms, 1);
+	cpus_read_lock();
+	for_each_online_cpu(cpu) {
+		for (i = 0; i < 2; i++) {
+			struct task_struct *task = kthread_create(storm, NULL, "storm/%u", cpu);
+
+			if (IS_ERR(task))
+				continue;
+			kthread_bind(task, cpu);
+			atomic_inc(&storms);
+			started++;
+			wake_up_process(task);
+		}
+	}
+	cpus_read_unlock();
+	if (atomic_dec_and_test(&storms))
+		complete(&done);
+	wait_for_completion(&done);
+	expect(shared, "mzaccess_storm", "task", (u64)started * STORM, 0,
+	       (u64)started * STORM * sizeof(u32));
+	kfree(shared);
+}
+
+/* Freed on another processor than it was used on, over and over. */
+static void free_in_work(struct work_struct *unused)
+{
+	kfree(shared);
+}
+
+static DECLARE_WORK(free_work, free_in_work);
+
+static void run_pass(void)
+{
+	unsigned int i;
+
+	for (i = 0; i < 32; i++) {
+		shared = kmalloc(OBJECT_SIZE, GFP_KERNEL);
+		if (!shared)
+			return;
+		mzaccess_store32(shared, 1000 + i);
+		expect(shared, "mzaccess_store32", "task", 1000 + i, 0, (1000 + i) * 4);
+		schedule_work_on(cpumask_last(cpu_online_mask), &free_work);
+		flush_work(&free_work);
+	}
+}
+
+static void run_clear(void)
+{
+	nr_expected = 0;
+}
+
+static const struct {
+	const char *name;
+	void (*run)(void);
+} patterns[] = {
+	{ "clear", run_clear }, { "task", run_task },	{ "work", run_work },
+	{ "irq", run_irq },	{ "pages", run_pages }, { "softirq", run_softirq },
+	{ "large", run_large }, { "range", run_range }, { "storm", run_storm },
+	{ "pass", run_pass },
+};
+
+/* === Files ================================================================================ */
+
+static ssize_t run_write(struct file *file, const char __user *ubuf, size_t count, loff_t *ppos)
+{
+	char name[16];
+	unsigned int i;
+
+	if (count >= sizeof(name))
+		return -EINVAL;
+	if (copy_from_user(name, ubuf, count))
+		return -EFAULT;
+	name[count] = '\0';
+	strim(name);
+	for (i = 0; i < ARRAY_SIZE(patterns); i++) {
+		if (!strcmp(name, patterns[i].name)) {
+			mutex_lock(&lock);
+			patterns[i].run();
+			mutex_unlock(&lock);
+			return count;
+		}
+	}
+	return -EINVAL;
+}
+
+static const struct file_operations run_fops = {
+	.owner = THIS_MODULE,
+	.open = simple_open,
+	.write = run_write,
+};
+
+static int expect_show(struct seq_file *m, void *unused)
+{
+	unsigned int i;
+
+	mutex_lock(&lock);
+	for (i = 0; i < nr_expected; i++) {
+		const struct expectation *e = &expected[i];
+
+		seq_printf(m, "%lx %s %s %llu %llu %llu %llu\n", e->addr, e->function, e->context,
+			   e->writes, e->reads, e->bytes_written, e->bytes_read);
+	}
+	mutex_unlock(&lock);
+	return 0;
+}
+DEFINE_SHOW_ATTRIBUTE(expect);
+
+static int __init mzaccess_init(void)
+{
+	cache = kmem_cache_create("mzaccess_cache", CACHE_SIZE, 0, 0, NULL);
+	if (!cache)
+		return -ENOMEM;
+	init_completion(&done);
+	directory = debugfs_create_dir("mzaccess", NULL);
+	debugfs_create_file("run", 0200, directory, NULL, &run_fops);
+	debugfs_create_file("expect", 0400, directory, NULL, &expect_fops);
+	return 0;
+}
+
+static void __exit mzaccess_exit(void)
+{
+	debugfs_remove_recursive(directory);
+	/* A timer callback may have completed without having returned. */
+	synchronize_rcu();
+	kmem_cache_destroy(cache);
+}
+
+module_init(mzaccess_init);
+module_exit(mzaccess_exit);
+MODULE_DESCRIPTION("Known numbers of loads and stores");
+MODULE_LICENSE("GPL");

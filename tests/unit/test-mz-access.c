@@ -1,0 +1,382 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The kernel side's records of accesses, compiled in user space: made, counted in by threads, added up. */
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+
+#include "../../kernel/record.h"
+#include "../../kernel/spans.h"
+
+#include <cmocka.h>
+
+bool user_pages_exhausted;
+
+/* === Helpers ============================================================================== */
+
+enum { TEXT = 0x10000 };
+
+static void setup(struct mz_index *idx, long max_pages, u32 reserve)
+{
+	assert_int_equal(mz_index_init(idx, 2, max_pages, 0x7654321), 0);
+	idx->reserve = reserve;
+}
+
+static struct mz_object *add(struct mz_index *idx, u64 key)
+{
+	struct mz_object obj = { .key = key, .alloc_ns = 1, .size = 8 };
+	bool implied;
+
+	assert_int_equal(mz_index_add(idx, &obj, 1, 0, &implied), 0);
+	return mz_index_find(idx, key);
+}
+
+static u32 who(u32 pid, u32 context, bool write, u32 cpu)
+{
+	struct mz_access access = { .pid = pid, .context = context, .write = write, .cpu = cpu };
+
+	return access.who;
+}
+
+static bool count(struct mz_index *idx, struct mz_object *obj, s32 ip, u32 by, u32 times, u32 bytes)
+{
+	struct mz_access *access = mz_index_access(idx, obj, ip, by, false);
+
+	if (!access)
+		return false;
+	access->count += times;
+	access->bytes += bytes;
+	return true;
+}
+
+static struct mz_object *end_and_collect(struct mz_index *idx, u64 key)
+{
+	struct mz_chain chain = { 0 };
+
+	assert_true(mz_index_end(idx, key, 9, 2, false));
+	mz_index_collect(idx, &chain);
+	assert_int_equal(chain.nr, 1);
+	return mz_chain_pop(&chain);
+}
+
+static void teardown(struct mz_index *idx)
+{
+	idx->reserve = 0;
+	mz_index_shrink(idx);
+	assert_int_equal(mz_index_nr_accesses(idx), 0);
+	assert_int_equal(atomic_long_read(&idx->nr_pages), 0);
+	assert_null(idx->broken);
+	mz_index_deinit(idx);
+}
+
+/* === Tests ================================================================================ */
+
+static void test_sums(void **state)
+{
+	struct memorizer_access sum;
+	const struct mz_access *at;
+	struct mz_index idx;
+	struct mz_object *obj;
+	char line[128];
+	int len;
+
+	setup(&idx, 100, 2);
+	obj = add(&idx, 0x1000);
+	/* One thread on two processors, and a range operation that reads and writes. */
+	assert_true(count(&idx, obj, 0x20, who(7, 0, true, 0), 3, 12));
+	assert_true(count(&idx, obj, 0x20, who(7, 0, true, 1), 4, 16));
+	assert_true(count(&idx, obj, 0x20, who(7, 0, false, 1), 1, 100));
+	assert_true(count(&idx, obj, 0x20, who(8, 0, true, 0), 5, 5));
+	/* Two kinds of interrupt. */
+	assert_true(count(&idx, obj, 0x20, who(0, 1, true, 0), 6, 6));
+	assert_true(count(&idx, obj, 0x20, who(0, 2, true, 0), 7, 7));
+	/* A module below the kernel. */
+	assert_true(count(&idx, obj, -0x10, who(7, 0, false, 0), 8, 64));
+	assert_int_equal(mz_index_nr_accesses(&idx), 7);
+
+	obj = end_and_collect(&idx, 0x1000);
+	mz_accesses_sort(obj);
+	assert_int_equal(mz_accesses_count(obj), 5);
+
+	at = mz_accesses_next(mz_object_accesses(obj), TEXT, true, &sum);
+	assert_int_equal(sum.ip, TEXT - 0x10);
+	assert_int_equal(sum.reads, 8);
+	assert_int_equal(sum.bytes_read, 64);
+	assert_int_equal(sum.writes, 0);
+	at = mz_accesses_next(at, TEXT, true, &sum);
+	assert_int_equal(sum.pid, -1);
+	assert_int_equal(sum.context, MEMORIZER_IN_SOFTIRQ);
+	assert_int_equal(sum.writes, 6);
+	at = mz_accesses_next(at, TEXT, true, &sum);
+	assert_int_equal(sum.context, MEMORIZER_IN_HARDIRQ);
+	assert_int_equal(sum.writes, 7);
+	at = mz_accesses_next(at, TEXT, true, &sum);
+	assert_int_equal(sum.pid, 7);
+	assert_int_equal(sum.writes, 7);
+	assert_int_equal(sum.reads, 1);
+	assert_int_equal(sum.bytes_written, 28);
+	assert_int_equal(sum.bytes_read, 100);
+	at = mz_accesses_next(at, TEXT, true, &sum);
+	assert_int_equal(sum.pid, 8);
+	assert_null(at);
+
+	/* In text interrupts are one. */
+	at = mz_accesses_next(mz_object_accesses(obj), TEXT, false, &sum);
+	at = mz_accesses_next(at, TEXT, false, &sum);
+	assert_int_equal(sum.writes, 13);
+	len = mz_access_text(&sum, line, sizeof(line));
+	assert_int_equal(len, (int)strlen(line));
+	assert_string_equal(line, "  0000000000010020,-1,13,0\n");
+
+	mz_index_release(&idx, obj);
+	teardown(&idx);
+}
+
+/* A record is found again, unless it is full; many records go back with their object. */
+static void test_find_and_release(void **state)
+{
+	struct mz_access *first, *second;
+	struct memorizer_access sum;
+	struct mz_index idx;
+	struct mz_object *obj;
+	u64 total = 0;
+	u32 i;
+
+	setup(&idx, 1000, 30);
+	obj = add(&idx, 0x1000);
+	mz_index_refill(&idx, 0);
+	first = mz_index_access(&idx, obj, 1, 2, false);
+	assert_ptr_equal(first, mz_index_access(&idx, obj, 1, 2, false));
+	first->count = UINT32_MAX;
+	second = mz_index_access(&idx, obj, 1, 2, true);
+	assert_ptr_not_equal(first, second);
+	assert_ptr_equal(second, mz_index_access(&idx, obj, 1, 2, false));
+	second->count = 5;
+	/* So far back that they are not found again: each time a further record. */
+	for (i = 0; i < 3000; i++)
+		assert_true(count(&idx, obj, 100 + i % 50, 2, 1, 1));
+
+	obj = end_and_collect(&idx, 0x1000);
+	mz_accesses_sort(obj);
+	assert_int_equal(mz_accesses_count(obj), 51);
+	for (const struct mz_access *at = mz_object_accesses(obj); at;) {
+		at = mz_accesses_next(at, TEXT, true, &sum);
+		assert_int_equal(sum.reads, sum.ip == TEXT + 1 ? UINT32_MAX + 5ULL : 60);
+		total += sum.bytes_read;
+	}
+	assert_int_equal(total, 3000);
+	mz_index_release(&idx, obj);
+	teardown(&idx);
+}
+
+/* Without a page there is no record, and it is said; what there was stays. */
+static void test_exhausted(void **state)
+{
+	struct mz_index idx;
+	struct mz_object *obj;
+	u32 i, made = 0;
+
+	setup(&idx, 20, 2);
+	obj = add(&idx, 0x1000);
+	mz_index_refill(&idx, 0);
+	for (i = 0; i < 1000; i++)
+		made += count(&idx, obj, i, 2, 1, 1);
+	assert_int_equal(made, 2 * 169);
+	assert_true(idx.hungry);
+	mz_index_refill(&idx, 0);
+	assert_false(idx.hungry);
+	assert_true(count(&idx, obj, 5000, 2, 1, 1));
+	/* No more than the budget, however much is wanted. */
+	for (i = 0; i < 10000; i++) {
+		mz_index_refill(&idx, 0);
+		count(&idx, obj, 6000 + i, 2, 1, 1);
+	}
+	assert_true(atomic_long_read(&idx.nr_pages) <= 20);
+	mz_index_release(&idx, end_and_collect(&idx, 0x1000));
+	teardown(&idx);
+}
+
+/* === Threads ============================================================================== */
+
+enum { THREADS = 4, OBJECTS = 64, ROUNDS = 200000 };
+
+struct worker {
+	struct mz_index *idx;
+	u32 cpu;
+	u64 dropped;
+	u64 counted[OBJECTS];
+};
+
+static void *work(void *data)
+{
+	struct worker *worker = data;
+	u32 i, state = worker->cpu + 1;
+
+	for (i = 0; i < ROUNDS; i++) {
+		u32 n;
+		struct mz_object *obj;
+
+		state = state * 1664525 + 1013904223;
+		n = (state >> 16) % OBJECTS;
+		obj = mz_index_find(worker->idx, 0x1000 + n * 0x100);
+		assert_non_null(obj);
+		if (count(worker->idx, obj, state >> 30, who(1, 0, true, worker->cpu), 1, 4))
+			worker->counted[n]++;
+		else
+			worker->dropped++;
+	}
+	return NULL;
+}
+
+/* Objects and their ends in between, in the same shards. */
+static void *churn(void *data)
+{
+	struct mz_index *idx = data;
+	u32 i;
+
+	for (i = 0; i < ROUNDS / 10; i++) {
+		u64 key = 0x1000000 + i % 512 * 0x40;
+		struct mz_object *obj = add(idx, key);
+
+		count(idx, obj, 1, who(2, 0, false, 9), 1, 1);
+		assert_true(mz_index_end(idx, key, i, 2, false));
+	}
+	return NULL;
+}
+
+static void test_threads(void **state)
+{
+	static struct worker workers[THREADS];
+	pthread_t threads[THREADS + 1];
+	struct mz_chain chain = { 0 };
+	struct mz_object *obj;
+	u64 seen[OBJECTS] = { 0 }, churned = 0;
+	struct mz_index idx;
+	u32 i, j;
+
+	setup(&idx, 20000, 8);
+	for (i = 0; i < OBJECTS; i++)
+		add(&idx, 0x1000 + i * 0x100);
+	mz_index_refill(&idx, 0);
+	for (i = 0; i < THREADS; i++) {
+		workers[i] = (struct worker){ .idx = &idx, .cpu = i };
+		assert_int_equal(pthread_create(&threads[i], NULL, work, &workers[i]), 0);
+	}
+	assert_int_equal(pthread_create(&threads[THREADS], NULL, churn, &idx), 0);
+	for (i = 0; i <= THREADS; i++)
+		pthread_join(threads[i], NULL);
+
+	mz_index_drop_live(&idx, 10, 0);
+	mz_index_collect(&idx, &chain);
+	while ((obj = mz_chain_pop(&chain))) {
+		struct memorizer_access sum;
+		const struct mz_access *at;
+
+		mz_accesses_sort(obj);
+		for (at = mz_object_accesses(obj); at;) {
+			at = mz_accesses_next(at, TEXT, true, &sum);
+			if (obj->key < 0x1000000)
+				seen[(obj->key - 0x1000) / 0x100] += sum.writes;
+			else
+				churned += sum.reads;
+			assert_int_equal(sum.bytes_written, sum.writes * 4);
+		}
+		mz_index_release(&idx, obj);
+	}
+	for (i = 0; i < OBJECTS; i++) {
+		u64 expected = 0;
+
+		for (j = 0; j < THREADS; j++)
+			expected += workers[j].counted[i];
+		assert_int_equal(seen[i], expected);
+	}
+	for (j = 0; j < THREADS; j++)
+		assert_int_equal(workers[j].dropped, 0);
+	assert_int_equal(churned, ROUNDS / 10);
+	teardown(&idx);
+}
+
+/* === Spans ================================================================================ */
+
+static void test_spans(void **state)
+{
+	struct mz_spans spans;
+	struct mz_span span;
+	unsigned long i;
+
+	assert_int_equal(mz_spans_init(&spans, 100), 0);
+	assert_false(mz_spans_find(&spans, 0x1000, &span));
+	/* In no order: 7 and 100 have no common divisor. */
+	for (i = 0; i < 100; i++) {
+		unsigned long start = 0x1000 * (1 + i * 7 % 100);
+
+		assert_true(mz_spans_add(&spans, start, start + 0x800));
+	}
+	assert_false(mz_spans_add(&spans, 0x1000000, 0x1000001));
+	for (i = 1; i <= 100; i++) {
+		assert_true(mz_spans_find(&spans, 0x1000 * i, &span));
+		assert_int_equal(span.start, 0x1000 * i);
+		assert_true(mz_spans_find(&spans, 0x1000 * i + 0x7ff, &span));
+		assert_int_equal(span.end, 0x1000 * i + 0x800);
+		assert_false(mz_spans_find(&spans, 0x1000 * i + 0x800, &span));
+		assert_false(mz_spans_find(&spans, 0x1000 * i - 1, &span));
+	}
+	assert_false(mz_spans_remove(&spans, 0x1001));
+	for (i = 1; i <= 100; i += 2)
+		assert_true(mz_spans_remove(&spans, 0x1000 * i));
+	for (i = 1; i <= 100; i++)
+		assert_int_equal(mz_spans_find(&spans, 0x1000 * i, &span), i % 2 == 0);
+	mz_spans_deinit(&spans);
+}
+
+struct span_writer {
+	struct mz_spans *spans;
+	bool stop;
+};
+
+static void *move_spans(void *data)
+{
+	struct span_writer *writer = data;
+
+	while (!__atomic_load_n(&writer->stop, __ATOMIC_RELAXED)) {
+		assert_true(mz_spans_add(writer->spans, 0x100, 0x200));
+		assert_true(mz_spans_remove(writer->spans, 0x100));
+	}
+	return NULL;
+}
+
+/* What is there all the time is found all the time, while others come and go in front of it. */
+static void test_spans_change(void **state)
+{
+	struct mz_spans spans;
+	struct span_writer writer = { .spans = &spans };
+	struct mz_span span;
+	pthread_t thread;
+	u32 i;
+
+	assert_int_equal(mz_spans_init(&spans, 10), 0);
+	for (i = 1; i < 6; i++)
+		assert_true(mz_spans_add(&spans, i * 0x1000, i * 0x1000 + 0x1000));
+	assert_int_equal(pthread_create(&thread, NULL, move_spans, &writer), 0);
+	for (i = 0; i < 300000; i++) {
+		unsigned long addr = 0x1000 + i * 37 % 0x5000;
+
+		assert_true(mz_spans_find(&spans, addr, &span));
+		assert_int_equal(span.start, addr & ~0xfffUL);
+		assert_int_equal(span.end, span.start + 0x1000);
+	}
+	__atomic_store_n(&writer.stop, true, __ATOMIC_RELAXED);
+	pthread_join(thread, NULL);
+	mz_spans_deinit(&spans);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_sums),	  cmocka_unit_test(test_find_and_release),
+		cmocka_unit_test(test_exhausted), cmocka_unit_test(test_threads),
+		cmocka_unit_test(test_spans),	  cmocka_unit_test(test_spans_change),
+	};
+
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,33 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-only
+# "make lab": makes the kernel that counts accesses, runs "ls -l /" in it, and shows what kmemscope makes
+# of its map. Usage: lab.sh BUILD_DIR
+set -eu
+cd "$(dirname "$0")/.."
+kmemscope=${1:?usage: lab.sh BUILD_DIR}/kmemscope
+out=lab-out
+map=$out/ls.kmap
+
+mkdir -p $out
+kernel=$("$kmemscope" lab build)
+echo "lab: the kernel is in $kernel"
+echo
+echo "\$ kmemscope lab run --access -o $map -- ls -l /"
+"$kmemscope" lab run -q --access -o $map -- ls -l /
+echo
+echo "\$ kmemscope kmap report -k $kernel/vmlinux --order-by accesses --top 10 $map"
+"$kmemscope" kmap report --no-pager -k "$kernel/vmlinux" --order-by accesses --top 10 $map
+"$kmemscope" kmap matrix -k "$kernel/build" --by dir -o $out/ls.svg $map >$out/matrix.txt
+
+cat <<END
+
+lab: made in $PWD/$out:
+    ls.kmap     $(grep -vc '^ ' $map) objects, $(grep -c '^ ' $map) lines of accesses
+    ls.svg      who touches whose objects, as a heat map
+    matrix.txt  the same as a table
+lab: try next
+    $kmemscope kmap accesses -k "$kernel/vmlinux" __d_alloc $map
+    $kmemscope kmap touches -k "$kernel/vmlinux" copy_page_range $map
+    $kmemscope lab run --boot --access -o $out/boot.kmap
+    $kmemscope lab shell
+END
