@@ -69,6 +69,10 @@ struct lane {
 	bool marked;
 	u32 marks_changes;
 	const struct task_struct *task;
+	/* What the kernel has told of last: the compiler may be about to tell it again. */
+	unsigned long told_addr, told_ip;
+	size_t told_size;
+	bool told_write;
 	u64 counts[MZ_CLASSES];
 };
 
@@ -320,6 +324,24 @@ static __always_inline unsigned long count_part(struct lane *lane, struct operat
 	return addr + bytes;
 }
 
+/* An atomic operation is told by the kernel; one that is a plain load or store, by both. */
+#define TOLD_DISTANCE 128
+
+static __always_inline bool told_before(struct lane *lane, unsigned long addr, size_t size,
+					bool write, unsigned long ip, enum mz_teller teller)
+{
+	bool before = teller == MZ_COMPILER && lane->told_addr == addr && lane->told_size == size &&
+		      lane->told_write == write && ip - lane->told_ip < TOLD_DISTANCE;
+
+	lane->told_addr = teller == MZ_KERNEL ? addr : 0;
+	if (teller == MZ_KERNEL) {
+		lane->told_ip = ip;
+		lane->told_size = size;
+		lane->told_write = write;
+	}
+	return before;
+}
+
 /* The idle task counts by kind only: RCU does not wait for it, and so we could not. */
 static __always_inline void count_in_context(struct lane *lane, int level, unsigned long addr,
 					     size_t size, bool write, unsigned long ip)
@@ -360,8 +382,10 @@ static void refill(struct irq_work *work)
 /* === Interface to the callbacks =========================================================== */
 
 /* Preemption stays off without a thought of rescheduling: this may be anywhere. */
-void mz_access_count(unsigned long addr, size_t size, bool write, unsigned long ip)
+void mz_access_count(unsigned long addr, size_t size, bool write, unsigned long ip,
+		     enum mz_teller teller)
 {
+	struct lane *lane;
 	int level;
 
 	if (unlikely(!READ_ONCE(ready))) {
@@ -370,10 +394,13 @@ void mz_access_count(unsigned long addr, size_t size, bool write, unsigned long 
 	}
 	preempt_disable_notrace();
 	level = interrupt_context_level();
-	if (unlikely(level > MEMORIZER_IN_HARDIRQ))
+	if (unlikely(level > MEMORIZER_IN_HARDIRQ)) {
 		this_cpu_inc(lanes[MEMORIZER_IN_HARDIRQ].counts[MZ_LOST_NMI]);
-	else if (!(raw_cpu_read(mz_guard) & (MZ_GUARD_LOCKED | BIT(level))))
-		count_in_context(raw_cpu_ptr(&lanes[level]), level, addr, size, write, ip);
+	} else if (!(raw_cpu_read(mz_guard) & (MZ_GUARD_LOCKED | BIT(level)))) {
+		lane = raw_cpu_ptr(&lanes[level]);
+		if (likely(!told_before(lane, addr, size, write, ip, teller)))
+			count_in_context(lane, level, addr, size, write, ip);
+	}
 	preempt_enable_no_resched_notrace();
 }
 

@@ -13,23 +13,29 @@
 /* Whether anyone wants accesses counted at all. */
 extern bool mz_access_on;
 
-void mz_access_count(unsigned long addr, size_t size, bool write, unsigned long ip);
+/* Who tells of an access. */
+enum mz_teller {
+	MZ_COMPILER, /* at a load or store */
+	MZ_CALLER,   /* of a memory function */
+	MZ_KERNEL,   /* of an atomic operation, or a copy from or to user space */
+};
 
-static __always_inline void mz_access(unsigned long addr, size_t size, bool write, unsigned long ip)
-{
-	if (unlikely(READ_ONCE(mz_access_on)))
-		mz_access_count(addr, size, write, ip);
-}
+void mz_access_count(unsigned long addr, size_t size, bool write, unsigned long ip,
+		     enum mz_teller teller);
 
-/* The same where user memory may be accessible, which it must not be in functions that are called. */
-static __always_inline void mz_access_anywhere(unsigned long addr, size_t size, bool write,
-					       unsigned long ip)
+static __always_inline void mz_access(unsigned long addr, size_t size, bool write, unsigned long ip,
+				      enum mz_teller teller)
 {
 	unsigned long flags;
 
-	if (unlikely(READ_ONCE(mz_access_on))) {
+	if (likely(!READ_ONCE(mz_access_on)))
+		return;
+	/* User memory may be accessible, which it must not be in functions that are called. */
+	if (teller == MZ_CALLER) {
+		mz_access_count(addr, size, write, ip, teller);
+	} else {
 		flags = user_access_save();
-		mz_access_count(addr, size, write, ip);
+		mz_access_count(addr, size, write, ip, teller);
 		user_access_restore(flags);
 	}
 }

@@ -138,7 +138,7 @@ function topSites(sums, title, value, text) {
 function machineFacts() {
 	const machine = [data.machine, data.cpu_count && `${data.cpu_count} CPU${data.cpu_count === 1 ? "" : "s"}`].filter(Boolean).join(", ");
 	const facts = [["Kernel", data.kernel || "unknown"], ["Machine", machine || "unknown"], ["Capture", `${data.name}, ${data.format}`], ["Time", duration(data.span)]];
-	return h("div", { class: "card facts" }, facts.map(([name, text]) => h("span", {}, h("span", { class: "soft" }, name), " ", h("b", {}, text))));
+	return h("div", { class: "card facts" }, facts.map(([name, text]) => h("span", {}, h("span", { class: "soft" }, name), " ", h("span", { class: "fact" }, text))));
 }
 
 function captureFacts() {

@@ -114,6 +114,21 @@ static counted void mzaccess_atomic(atomic_t *p, unsigned int n)
 	barrier();
 }
 
+/* These are plain loads and stores that the kernel and the compiler both know of. */
+static counted void mzaccess_atomic_set(atomic_t *p, unsigned int n)
+{
+	while (n--)
+		atomic_set(p, n);
+	barrier();
+}
+
+static counted void mzaccess_atomic_read(atomic_t *p, unsigned int n)
+{
+	while (n--)
+		atomic_read(p);
+	barrier();
+}
+
 static counted void mzaccess_memset(void *p, size_t len)
 {
 	memset(p, 0, len);
@@ -215,6 +230,10 @@ static void run_task(void)
 	use_all_widths(obj, "task");
 	mzaccess_atomic(obj + 64, 23);
 	expect(obj, "mzaccess_atomic", "task", 23, 0, 23 * sizeof(atomic_t));
+	mzaccess_atomic_set(obj + 64, 29);
+	expect(obj, "mzaccess_atomic_set", "task", 29, 0, 29 * sizeof(atomic_t));
+	mzaccess_atomic_read(obj + 64, 37);
+	expect(obj, "mzaccess_atomic_read", "task", 0, 37, 37 * sizeof(atomic_t));
 	kfree(obj);
 }
 
