@@ -73,9 +73,6 @@ static int next_block(struct ksdb_trace *kt, struct ks_diag *diag)
 
 	if (err)
 		return err;
-	if (kt->base.opts.blame && ks_blame_shapes(kt->base.opts.blame, &kt->base.names,
-						   kt->block.shapes, kt->block.shapes_len))
-		return ks_diag_nomem(diag, "reading a DB");
 	kt->next_block++;
 	kt->at = kt->slots_at = kt->ptrs_at = 0;
 	if (kt->base.opts.blame && ks_blame_shapes(kt->base.opts.blame, &kt->base.names,
