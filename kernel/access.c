@@ -17,7 +17,6 @@
 #include <linux/sched.h>
 #include <linux/sched/task_stack.h>
 #include <linux/seq_file.h>
-#include <linux/uaccess.h>
 #include <asm/sections.h>
 
 #include "hooks.h"
@@ -32,7 +31,7 @@ static bool ready __read_mostly;
 static u64 early_accesses;
 
 #define STAMP_BITS 14
-static atomic_t stamps[1 << STAMP_BITS];
+static atomic_t stamps[BIT(STAMP_BITS)];
 
 struct where {
 	unsigned long start, len;
@@ -70,13 +69,17 @@ struct lane {
 	bool marked;
 	u32 marks_changes;
 	const struct task_struct *task;
+	/* What the kernel has told of last: the compiler may be about to tell it again. */
+	unsigned long told_addr, told_ip;
+	size_t told_size;
+	bool told_write;
 	u64 counts[MZ_CLASSES];
 };
 
 static DEFINE_PER_CPU(struct lane, lanes[MEMORIZER_IN_HARDIRQ + 1]);
 
 /* With more processors than a record can tell apart, two of them may count in the same one. */
-#define PROCESSORS_APART (1U << MZ_ACCESS_CPU_BITS)
+#define PROCESSORS_APART BIT(MZ_ACCESS_CPU_BITS)
 
 /* Blank pages for records in each shard of the index. */
 #define RESERVE_MAX 32
@@ -117,7 +120,8 @@ static u32 stamp_value(u16 stamp)
 
 static void stamp_change(unsigned long addr)
 {
-	atomic_inc(&stamps[stamp_of(addr)]);
+	/* With the barriers of a function that returns a value: what has changed comes before. */
+	atomic_inc_return(&stamps[stamp_of(addr)]);
 }
 
 /* === Internals: from the address to the object ============================================ */
@@ -149,11 +153,11 @@ static noinline const struct where *look_up(const struct lane *lane, int level, 
 	enter(level);
 	found.page_stamp = stamp_of(addr & PAGE_MASK);
 	found.stamp = stamp_value(found.page_stamp);
-	smp_rmb();
+	smp_rmb(); /* pairs with atomic_inc_return() in stamp_change() */
 	mz_locate(addr, &place);
 	found.base_stamp = stamp_of(place.base);
 	found.stamp += stamp_value(found.base_stamp);
-	smp_rmb();
+	smp_rmb(); /* likewise */
 	found.obj = mz_locate_object(&place);
 	leave(level);
 	found.start = place.start;
@@ -320,6 +324,24 @@ static __always_inline unsigned long count_part(struct lane *lane, struct operat
 	return addr + bytes;
 }
 
+/* An atomic operation is told by the kernel; one that is a plain load or store, by both. */
+#define TOLD_DISTANCE 128
+
+static __always_inline bool told_before(struct lane *lane, unsigned long addr, size_t size,
+					bool write, unsigned long ip, enum mz_teller teller)
+{
+	bool before = teller == MZ_COMPILER && lane->told_addr == addr && lane->told_size == size &&
+		      lane->told_write == write && ip - lane->told_ip < TOLD_DISTANCE;
+
+	lane->told_addr = teller == MZ_KERNEL ? addr : 0;
+	if (teller == MZ_KERNEL) {
+		lane->told_ip = ip;
+		lane->told_size = size;
+		lane->told_write = write;
+	}
+	return before;
+}
+
 /* The idle task counts by kind only: RCU does not wait for it, and so we could not. */
 static __always_inline void count_in_context(struct lane *lane, int level, unsigned long addr,
 					     size_t size, bool write, unsigned long ip)
@@ -359,28 +381,27 @@ static void refill(struct irq_work *work)
 
 /* === Interface to the callbacks =========================================================== */
 
-/*
- * User memory may be accessible here, which it must not be in functions that are called. Preemption
- * stays off without a thought of rescheduling: this may be anywhere.
- */
-void mz_access_count(unsigned long addr, size_t size, bool write, unsigned long ip)
+/* Preemption stays off without a thought of rescheduling: this may be anywhere. */
+void mz_access_count(unsigned long addr, size_t size, bool write, unsigned long ip,
+		     enum mz_teller teller)
 {
-	unsigned long user_flags;
+	struct lane *lane;
 	int level;
 
 	if (unlikely(!READ_ONCE(ready))) {
 		early_accesses++;
 		return;
 	}
-	user_flags = user_access_save();
 	preempt_disable_notrace();
 	level = interrupt_context_level();
-	if (unlikely(level > MEMORIZER_IN_HARDIRQ))
+	if (unlikely(level > MEMORIZER_IN_HARDIRQ)) {
 		this_cpu_inc(lanes[MEMORIZER_IN_HARDIRQ].counts[MZ_LOST_NMI]);
-	else if (!(raw_cpu_read(mz_guard) & (MZ_GUARD_LOCKED | BIT(level))))
-		count_in_context(raw_cpu_ptr(&lanes[level]), level, addr, size, write, ip);
+	} else if (!(raw_cpu_read(mz_guard) & (MZ_GUARD_LOCKED | BIT(level)))) {
+		lane = raw_cpu_ptr(&lanes[level]);
+		if (likely(!told_before(lane, addr, size, write, ip, teller)))
+			count_in_context(lane, level, addr, size, write, ip);
+	}
 	preempt_enable_no_resched_notrace();
-	user_access_restore(user_flags);
 }
 
 void memorizer_vmalloc(const void *addr, unsigned long size, const void *caller, gfp_t gfp,
@@ -473,7 +494,7 @@ static int lanes_init(void)
 		for (level = 0; level <= MEMORIZER_IN_HARDIRQ && !err; level++) {
 			bool in_task = level == MEMORIZER_IN_TASK;
 
-			err = lane_init(&per_cpu(lanes, cpu)[level], in_task ? 13 : 10,
+			err = lane_init(per_cpu_ptr(&lanes[level], cpu), in_task ? 13 : 10,
 					in_task ? 14 : 11, cpu_to_node(cpu));
 		}
 	}
@@ -495,7 +516,7 @@ int mz_access_init(void)
 	if (!err)
 		err = lanes_init();
 	if (!err)
-		smp_store_release(&ready, true);
+		WRITE_ONCE(ready, true);
 	return err;
 }
 
@@ -568,7 +589,7 @@ static u64 class_sum(enum mz_class class)
 
 	for_each_possible_cpu(cpu) {
 		for (level = 0; level <= MEMORIZER_IN_HARDIRQ; level++)
-			sum += READ_ONCE(per_cpu(lanes, cpu)[level].counts[class]);
+			sum += READ_ONCE(per_cpu_ptr(&lanes[level], cpu)->counts[class]);
 	}
 	return sum;
 }

@@ -6,19 +6,38 @@
 #include <linux/compiler.h>
 #include <linux/seq_file.h>
 #include <linux/types.h>
+#include <linux/uaccess.h>
 
 #ifdef CONFIG_MEMORIZER_ACCESS
 
 /* Whether anyone wants accesses counted at all. */
 extern bool mz_access_on;
 
-void mz_access_count(unsigned long addr, size_t size, bool write, unsigned long ip);
+/* Who tells of an access. */
+enum mz_teller {
+	MZ_COMPILER, /* at a load or store */
+	MZ_CALLER,   /* of a memory function */
+	MZ_KERNEL,   /* of an atomic operation, or a copy from or to user space */
+};
 
-static __always_inline void mz_access(unsigned long addr, size_t size, bool write,
-				      unsigned long ip)
+void mz_access_count(unsigned long addr, size_t size, bool write, unsigned long ip,
+		     enum mz_teller teller);
+
+static __always_inline void mz_access(unsigned long addr, size_t size, bool write, unsigned long ip,
+				      enum mz_teller teller)
 {
-	if (unlikely(READ_ONCE(mz_access_on)))
-		mz_access_count(addr, size, write, ip);
+	unsigned long flags;
+
+	if (likely(!READ_ONCE(mz_access_on)))
+		return;
+	/* User memory may be accessible, which it must not be in functions that are called. */
+	if (teller == MZ_CALLER) {
+		mz_access_count(addr, size, write, ip, teller);
+	} else {
+		flags = user_access_save();
+		mz_access_count(addr, size, write, ip, teller);
+		user_access_restore(flags);
+	}
 }
 
 /* What became of the memory of an object, of pages, of a vmalloc area; from core.c. */

@@ -128,4 +128,3 @@ void mz_chain_sort_by_alloc(struct mz_chain *chain)
 	}
 	mz_sorter_finish(&sorter, chain);
 }
-

@@ -8,7 +8,6 @@
 #include <linux/sched.h>
 #include <linux/slab.h>
 
-
 #include "memorizer.h"
 
 /* === Data ================================================================================= */

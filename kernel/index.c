@@ -18,6 +18,12 @@
 /* A chain as long as this is a cycle: with a seeded hash it can't come from bad luck. */
 #define CHAIN_LIMIT 65536
 
+/*
+ * How often an insertion takes pages, which it does without the lock: meanwhile others may use up
+ * what is there, or mz_index_shrink() give it back.
+ */
+#define TRIES 16
+
 /* The key of an object that is not in use: no address has all bits set. */
 #define KEY_UNUSED (~0ULL)
 
@@ -116,11 +122,33 @@ static void give_page(struct mz_index *idx, void *page)
 	atomic_long_dec(&idx->nr_pages);
 }
 
+/* At most @nr pages, linked through their first word; NULL if there is not one to be had. */
+static void *take_pages(struct mz_index *idx, unsigned int nr, gfp_t gfp)
+{
+	void *first = NULL, *page;
+
+	while (nr-- && (page = take_page(idx, gfp))) {
+		*(void **)page = first;
+		first = page;
+	}
+	return first;
+}
+
 static void push_spare(struct mz_shard *shard, void *page)
 {
 	*(void **)page = shard->spares;
 	shard->spares = page;
 	shard->nr_spares++;
+}
+
+static void push_spares(struct mz_shard *shard, void *pages)
+{
+	while (pages) {
+		void *next = *(void **)pages;
+
+		push_spare(shard, pages);
+		pages = next;
+	}
 }
 
 static void *pop_spare(struct mz_shard *shard)
@@ -276,47 +304,44 @@ static void grow(struct mz_index *idx, struct mz_shard *shard)
 	}
 }
 
+/* Half of what makes the table grow: it does not swing between the two. */
+static bool has_idle_buckets(const struct mz_shard *shard)
+{
+	return shard->segments &&
+	       (!shard->nr_live ||
+		(shard->nr_buckets > 1 &&
+		 shard->nr_live < (unsigned long)shard->nr_buckets * OBJECTS_PER_BUCKET / 2));
+}
+
 /*
- * The reverse of grow(): empties the last bucket into the one it was split from. Returns a page
- * that nothing needs any more, or NULL.
+ * The reverse of grow(): empties the last bucket into the one it was split from. What memory that
+ * frees becomes spare.
  */
-static void *shrink_once(const struct mz_index *idx, struct mz_shard *shard)
+static void remove_bucket(struct mz_shard *shard)
 {
 	struct mz_object **from, **to;
-	u32 last;
-	void *page;
+	u32 last = shard->nr_buckets - 1;
 
-	if (shard->nr_spares > idx->reserve)
-		return pop_spare(shard);
-	if (!shard->nr_live && shard->nr_buckets == 1) {
+	if (!last) {
 		push_spare(shard, shard->segments[0]);
 		push_spare(shard, shard->segments);
 		shard->segments = NULL;
 		shard->nr_buckets = 0;
-		return pop_spare(shard);
+		return;
 	}
-	last = --shard->nr_buckets;
 	from = bucket_head(shard, last);
 	to = bucket_head(shard, last & (shard->mask >> 1));
 	while (*to)
 		to = &(*to)->next;
 	*to = *from;
 	*from = NULL;
+	shard->nr_buckets = last;
 	if (last == (shard->mask >> 1) + 1)
 		shard->mask >>= 1;
-	if (last % HEADS_PER_PAGE)
-		return NULL;
-	page = shard->segments[last / HEADS_PER_PAGE];
-	shard->segments[last / HEADS_PER_PAGE] = NULL;
-	return page;
-}
-
-/* Half of what makes the table grow: it does not swing between the two. */
-static bool can_shrink(const struct mz_index *idx, const struct mz_shard *shard)
-{
-	return shard->nr_spares > idx->reserve || (shard->segments && !shard->nr_live) ||
-	       (shard->nr_buckets > 1 &&
-		shard->nr_live < (unsigned long)shard->nr_buckets * OBJECTS_PER_BUCKET / 2);
+	if (last % HEADS_PER_PAGE == 0) {
+		push_spare(shard, shard->segments[last / HEADS_PER_PAGE]);
+		shard->segments[last / HEADS_PER_PAGE] = NULL;
+	}
 }
 
 /* === Internals: the end of an object ====================================================== */
@@ -350,8 +375,7 @@ int mz_index_init(struct mz_index *idx, unsigned int shard_bits, long max_pages,
 {
 	unsigned long i;
 
-	BUILD_BUG_ON(sizeof(void *) == 8 &&
-		     sizeof(struct mz_object) != (MZ_HAS_ACCESS ? 64 : 56));
+	BUILD_BUG_ON(sizeof(void *) == 8 && sizeof(struct mz_object) != (MZ_HAS_ACCESS ? 64 : 56));
 	BUILD_BUG_ON(sizeof(void *) == 8 && sizeof(struct mz_access) != 24);
 	*idx = (struct mz_index){ .shard_bits = shard_bits, .max_pages = max_pages, .seed = seed };
 	idx->shards = vzalloc(sizeof(*idx->shards) << shard_bits);
@@ -403,19 +427,16 @@ int mz_index_add(struct mz_index *idx, const struct mz_object *values, u32 impli
 
 	*ret_implied = false;
 	mz_lock(&shard->lock, flags);
-	/*
-	 * Pages are taken without the lock; three is the most that a first insertion needs. What
-	 * is used of the reserve comes back a few pages at a time.
-	 */
-	for (tries = 0; tries < 4 && pages_wanted(idx, shard) > shard->nr_spares; tries++) {
-		void *page;
+	for (tries = 0; tries < TRIES && pages_wanted(idx, shard) > shard->nr_spares; tries++) {
+		unsigned int nr = pages_wanted(idx, shard) - shard->nr_spares;
+		void *pages;
 
 		mz_unlock(&shard->lock, flags);
-		page = take_page(idx, gfp);
+		pages = take_pages(idx, nr, gfp);
 		mz_lock(&shard->lock, flags);
-		if (!page)
+		if (!pages)
 			break;
-		push_spare(shard, page);
+		push_spares(shard, pages);
 	}
 
 	link = find(idx, shard, hash, values->key);
@@ -680,8 +701,10 @@ void mz_index_shrink(struct mz_index *idx)
 
 		do {
 			mz_lock(&shard->lock, flags);
-			more = can_shrink(idx, shard);
-			page = more ? shrink_once(idx, shard) : NULL;
+			if (has_idle_buckets(shard))
+				remove_bucket(shard);
+			page = shard->nr_spares > idx->reserve ? pop_spare(shard) : NULL;
+			more = page || has_idle_buckets(shard);
 			mz_unlock(&shard->lock, flags);
 			if (page)
 				give_page(idx, page);

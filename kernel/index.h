@@ -20,11 +20,11 @@ struct mz_object {
 	struct mz_object *next; /* in its bucket, then in a chain of freed objects */
 	u64 key;		/* address, bit 0 set for page memory: see mz_key() */
 	u64 alloc_ns;
-	u64 free_ns;	/* 0 while live */
+	u64 free_ns; /* 0 while live */
 #ifdef MZ_ACCESS
 	struct mz_access *accesses;
 #endif
-	u16 alloc_site;	 /* of the table of sites, as free_site */
+	u16 alloc_site; /* of the table of sites, as free_site */
 	u16 free_site;
 	u32 size;	 /* as requested */
 	u32 pid : 22;	 /* the kernel's limit is 2^22 */
@@ -73,10 +73,10 @@ struct mz_shard {
 	unsigned long nr_live;
 	struct mz_object ***segments; /* pages of pages of bucket heads */
 	struct mz_chain freed;
-	struct list_head pages; /* pages with room for an object */
+	struct list_head pages;	       /* pages with room for an object */
 	struct list_head access_pages; /* likewise, for an access */
 	unsigned long nr_accesses;
-	void *spares;		/* blank pages, linked through their first word */
+	void *spares; /* blank pages, linked through their first word */
 } ____cacheline_aligned_in_smp;
 
 struct mz_index {

@@ -96,8 +96,7 @@ static void locate_in_area(unsigned long addr, struct mz_place *place)
 	} else if (in_modules(addr)) {
 		place->class = MZ_TO_MODULE;
 	} else {
-		place->class = is_vmalloc_addr((void *)addr) ? MZ_TO_VMALLOC
-							     : MZ_TO_OTHER;
+		place->class = is_vmalloc_addr((void *)addr) ? MZ_TO_VMALLOC : MZ_TO_OTHER;
 	}
 }
 

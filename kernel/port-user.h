@@ -67,8 +67,8 @@ static inline void user_spin_lock(raw_spinlock_t *l)
 #define MZ_HAS_ACCESS 0
 #endif
 
-#define mz_lock(l, flags)    ((void)((flags) = 0), user_spin_lock(l))
-#define mz_unlock(l, flags)  ((void)(flags), __atomic_clear(&(l)->taken, __ATOMIC_RELEASE))
+#define mz_lock(l, flags)   ((void)((flags) = 0), user_spin_lock(l))
+#define mz_unlock(l, flags) ((void)(flags), __atomic_clear(&(l)->taken, __ATOMIC_RELEASE))
 
 struct list_head {
 	struct list_head *next, *prev;

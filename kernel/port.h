@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What the portable files (index.c, chain.c, table.c, record.c, spans.c) take from the kernel. In user space, where
- * the unit tests compile the same files, this header stands in for it.
+ * What the portable files (index.c, chain.c, table.c, record.c, spans.c) take from the kernel. In
+ * user space, where the unit tests compile the same files, port-user.h stands in for it.
  */
 #ifndef MEMORIZER_PORT_H
 #define MEMORIZER_PORT_H
@@ -37,14 +37,14 @@
  * must not come back here.
  */
 DECLARE_PER_CPU(unsigned int, mz_guard);
-#define MZ_GUARD_LOCKED (1U << 31)
+#define MZ_GUARD_LOCKED ((unsigned int)BIT(31))
 
-#define mz_lock(lock, flags)                              \
-	do {                                              \
-		local_irq_save(flags);                    \
-		this_cpu_or(mz_guard, MZ_GUARD_LOCKED);   \
-		barrier();                                \
-		raw_spin_lock(lock);                      \
+#define mz_lock(lock, flags)                            \
+	do {                                            \
+		local_irq_save(flags);                  \
+		this_cpu_or(mz_guard, MZ_GUARD_LOCKED); \
+		barrier();                              \
+		raw_spin_lock(lock);                    \
 	} while (0)
 
 #define mz_unlock(lock, flags)                            \

@@ -29,7 +29,7 @@ static void insert(struct mz_span *spans, u32 *nr, const struct mz_span *span)
 	WRITE_ONCE(*nr, *nr + 1);
 }
 
-static void delete(struct mz_span *spans, u32 *nr, u32 at)
+static void remove_at(struct mz_span *spans, u32 *nr, u32 at)
 {
 	memmove(spans + at, spans + at + 1, (*nr - at - 1) * sizeof(*spans));
 	WRITE_ONCE(*nr, *nr - 1);
@@ -38,9 +38,9 @@ static void delete(struct mz_span *spans, u32 *nr, u32 at)
 /* Sends readers to the other copy. All that was written before is there for who comes later. */
 static void turn(struct mz_spans *spans)
 {
-	smp_wmb();
+	smp_wmb(); /* pairs with the first one in mz_spans_find() */
 	WRITE_ONCE(spans->sequence, spans->sequence + 1);
-	smp_wmb();
+	smp_wmb(); /* pairs with the second one */
 }
 
 /* The copy that readers do not use now. */
@@ -106,7 +106,7 @@ bool mz_spans_remove(struct mz_spans *spans, unsigned long start)
 	for (i = 0; found && i < 2; i++) {
 		int copy = resting(spans);
 
-		delete(spans->copies[copy], &spans->nr[copy], at - 1);
+		remove_at(spans->copies[copy], &spans->nr[copy], at - 1);
 		turn(spans);
 	}
 	mz_unlock(&spans->lock, flags);
@@ -124,14 +124,14 @@ bool mz_spans_find(const struct mz_spans *spans, unsigned long addr, struct mz_s
 		const struct mz_span *copy;
 
 		sequence = READ_ONCE(spans->sequence);
-		smp_rmb();
+		smp_rmb(); /* pairs with the first one in turn() */
 		copy = spans->copies[sequence & 1];
 		at = rank(copy, READ_ONCE(spans->nr[sequence & 1]), addr);
 		if (at) {
 			span.start = READ_ONCE(copy[at - 1].start);
 			span.end = READ_ONCE(copy[at - 1].end);
 		}
-		smp_rmb();
+		smp_rmb(); /* pairs with the second one in turn() */
 	} while (READ_ONCE(spans->sequence) != sequence);
 	found = at && addr < span.end;
 	if (found)

@@ -72,8 +72,8 @@ static void put_access(struct stream *stream)
 {
 	struct memorizer_access sum;
 
-	stream->access = mz_accesses_next(stream->access, mz_access_text_start(), stream->binary,
-					  &sum);
+	stream->access =
+		mz_accesses_next(stream->access, mz_access_text_start(), stream->binary, &sum);
 	if (stream->binary) {
 		stream->buf.access = sum;
 		stream->len = sizeof(sum);

@@ -26,8 +26,8 @@
 /* Which allocator the object came from. */
 enum memorizer_kind {
 	MEMORIZER_KMALLOC = 1,
-	MEMORIZER_CACHE = 2, /* kmem_cache_alloc(), one by one or in bulk */
-	MEMORIZER_PAGES = 3, /* the page allocator; slab memory is seen here a second time */
+	MEMORIZER_CACHE = 2,   /* kmem_cache_alloc(), one by one or in bulk */
+	MEMORIZER_PAGES = 3,   /* the page allocator; slab memory is seen here a second time */
 	MEMORIZER_VMALLOC = 4, /* seen by kernels that count accesses */
 };
 
@@ -117,7 +117,7 @@ struct memorizer_record {
  * @reads: how often it read from it
  * @bytes_written: bytes of all these writes
  * @bytes_read: bytes of all these reads; both are 0 in maps converted from text
- * @pid: thread that ran it; the kernel always knows, but a converted map may say -1
+ * @pid: thread that ran it; -1 in interrupts
  * @context: enum memorizer_context
  * @reserved: 0
  */

@@ -58,23 +58,6 @@ static u32 new_site_group(struct ks_account *acc, u32 site)
 	return group_of_name(acc, place->owner);
 }
 
-static u32 group_of_site(struct ks_account *acc, u32 site)
-{
-	size_t at = (u32)(site + 1); /* no site is the first */
-	u32 *cached;
-
-	while (acc->group_of_site.len <= at) {
-		cached = ks_vec_push(&acc->group_of_site);
-		if (!cached)
-			return KS_NONE;
-		*cached = KS_NONE;
-	}
-	cached = &acc->group_of_site.items[at];
-	if (*cached == KS_NONE)
-		*cached = new_site_group(acc, site);
-	return *cached;
-}
-
 static const char *number_label(struct ks_arena *arena, const char *format, u64 value)
 {
 	char text[64];
@@ -92,6 +75,15 @@ static const char *string_label(struct ks_arena *arena, const struct ks_intern *
 	return ks_arena_strndup(arena, s.s, s.len);
 }
 
+static const char *cache_label(struct ks_account *acc, struct ks_arena *arena, u64 key)
+{
+	if (key & KMALLOC_CLASS)
+		return number_label(arena, "kmalloc of %llu bytes", key & ~KMALLOC_CLASS);
+	if (key & UNNAMED)
+		return number_label(arena, "unnamed cache of %llu bytes", key & ~UNNAMED);
+	return string_label(arena, &acc->names->caches, key);
+}
+
 static const char *label_of(struct ks_account *acc, struct ks_arena *arena, u64 key)
 {
 	switch (acc->by) {
@@ -99,11 +91,7 @@ static const char *label_of(struct ks_account *acc, struct ks_arena *arena, u64 
 	case KS_BY_MODULE:
 		return string_label(arena, &acc->strings, key);
 	case KS_BY_CACHE:
-		if (key & KMALLOC_CLASS)
-			return number_label(arena, "kmalloc of %llu bytes", key & ~KMALLOC_CLASS);
-		if (key & UNNAMED)
-			return number_label(arena, "unnamed cache of %llu bytes", key & ~UNNAMED);
-		return string_label(arena, &acc->names->caches, key);
+		return cache_label(acc, arena, key);
 	case KS_BY_COMM:
 		return string_label(arena, &acc->names->comms, key);
 	case KS_BY_GFP:
@@ -117,7 +105,8 @@ static const char *label_of(struct ks_account *acc, struct ks_arena *arena, u64 
 	case KS_BY_SIZE:
 		return number_label(arena, "%llu", key);
 	case KS_BY_SITE:
-	case KS_BYS:
+	case KS_BY_STACK:
+	case KS_BY_SAMPLE:
 		break;
 	}
 	return "?";
@@ -145,6 +134,42 @@ static int fill_site(struct ks_account *acc, u32 site, struct ks_arena *arena,
 	return 0;
 }
 
+static int fill_origin(struct ks_account *acc, u32 number, struct ks_arena *arena,
+		       struct ks_group *group)
+{
+	struct ks_origin origin = ks_origin_get(&acc->strings, number);
+
+	if (fill_site(acc, origin.site, arena, group) ||
+	    ks_origin_fill(acc->names, origin.stack, &acc->frames, arena, group))
+		return -ENOMEM;
+	if (acc->by == KS_BY_SAMPLE)
+		group->cache = cache_label(acc, arena, origin.cache);
+	return group->cache ? 0 : -ENOMEM;
+}
+
+static u64 cache_key(const struct ks_group_key *key)
+{
+	if (key->kind == KS_KMALLOC)
+		return key->bytes_alloc | KMALLOC_CLASS;
+	if (key->cache == KS_NONE && key->kind == KS_CACHE_ALLOC)
+		return key->bytes_alloc | UNNAMED;
+	return key->cache;
+}
+
+static u32 group_of_origin(struct ks_account *acc, const struct ks_group_key *key)
+{
+	struct ks_origin origin = {
+		.cache = acc->by == KS_BY_SAMPLE ? cache_key(key) : 0,
+		.site = key->site,
+	};
+	u32 number;
+
+	if (ks_alike_find(&acc->alike, acc->names, key->stack, &origin.stack))
+		return KS_NONE;
+	number = ks_origin_add(&acc->strings, origin);
+	return number == KS_NONE ? KS_NONE : group_of_key(acc, number);
+}
+
 static bool is_named(const struct ks_intern *names, u32 id, const char *name)
 {
 	return id != KS_NONE && !strcmp(ks_intern_get(names, id).s, name);
@@ -170,8 +195,10 @@ int ks_account_init(struct ks_account *acc, enum ks_by by, const struct ks_filte
 	acc->filter = *filter;
 	acc->names = names;
 	acc->until = UINT64_MAX;
-	ks_places_init(&acc->places, names, resolver, filter->branch);
-	if (ks_map64_init(&acc->keys) || ks_intern_init(&acc->strings)) {
+	ks_places_init(&acc->places, &names->sites, resolver, filter->branch);
+	ks_places_init(&acc->frames, &names->frames, resolver, NULL);
+	if (ks_map64_init(&acc->keys) || ks_intern_init(&acc->strings) ||
+	    ks_alike_init(&acc->alike)) {
 		ks_account_deinit(acc);
 		return -ENOMEM;
 	}
@@ -187,7 +214,9 @@ void ks_account_deinit(struct ks_account *acc)
 	ks_vec_free(&acc->group_of_site);
 	ks_map64_deinit(&acc->keys);
 	ks_intern_deinit(&acc->strings);
+	ks_alike_deinit(&acc->alike);
 	ks_places_deinit(&acc->places);
+	ks_places_deinit(&acc->frames);
 }
 
 struct ks_stat ks_tally_total(const struct ks_tally *tally)
@@ -254,19 +283,31 @@ bool ks_account_passes_task(const struct ks_account *acc, const struct ks_group_
 	       (!filter->comm || is_named(&acc->names->comms, key->comm, filter->comm));
 }
 
+u32 ks_account_new_site(struct ks_account *acc, u32 site)
+{
+	size_t at = (u32)(site + 1);
+	u32 *group;
+
+	while (acc->group_of_site.len <= at) {
+		group = ks_vec_push(&acc->group_of_site);
+		if (!group)
+			return KS_NONE;
+		*group = KS_NONE;
+	}
+	group = &acc->group_of_site.items[at];
+	*group = new_site_group(acc, site);
+	return *group;
+}
+
 u32 ks_account_group(struct ks_account *acc, const struct ks_group_key *key)
 {
 	switch (acc->by) {
 	case KS_BY_SITE:
 	case KS_BY_FUNCTION:
 	case KS_BY_MODULE:
-		return group_of_site(acc, key->site);
+		return ks_account_site(acc, key->site);
 	case KS_BY_CACHE:
-		if (key->kind == KS_KMALLOC)
-			return group_of_key(acc, key->bytes_alloc | KMALLOC_CLASS);
-		if (key->cache == KS_NONE && key->kind == KS_CACHE_ALLOC)
-			return group_of_key(acc, key->bytes_alloc | UNNAMED);
-		return group_of_key(acc, key->cache);
+		return group_of_key(acc, cache_key(key));
 	case KS_BY_SIZE:
 		return group_of_key(acc, key->bytes_alloc);
 	case KS_BY_PID:
@@ -279,8 +320,9 @@ u32 ks_account_group(struct ks_account *acc, const struct ks_group_key *key)
 		return group_of_key(acc, (u32)key->node);
 	case KS_BY_GFP:
 		return group_of_key(acc, key->gfp);
-	case KS_BYS:
-		break;
+	case KS_BY_STACK:
+	case KS_BY_SAMPLE:
+		return group_of_origin(acc, key);
 	}
 	return KS_NONE;
 }
@@ -298,11 +340,13 @@ void ks_account_other(struct ks_account *acc, enum ks_level level, u32 group, bo
 
 int ks_account_error(const struct ks_account *acc, struct ks_diag *diag)
 {
-	if (!acc->places.diag.err)
+	const struct ks_diag *why = acc->places.diag.err ? &acc->places.diag : &acc->frames.diag;
+
+	if (!why->err)
 		return ks_diag_nomem(diag, "accounting events");
 	if (diag)
-		*diag = acc->places.diag;
-	return acc->places.diag.err;
+		*diag = *why;
+	return why->err;
 }
 
 const char *ks_account_label(struct ks_account *acc, u32 group, struct ks_arena *arena)
@@ -329,9 +373,13 @@ int ks_account_fill(struct ks_account *acc, enum ks_level level, struct ks_model
 		if (!group)
 			return -ENOMEM;
 		group->stat = tally->groups.items[i];
-		group->func = group->module = group->path = group->inlined = group->text = "";
+		group->func = group->module = group->path = group->inlined = group->text =
+			group->cache = "";
 		if (acc->by == KS_BY_SITE) {
 			if (fill_site(acc, (u32)key, &model->arena, group))
+				return -ENOMEM;
+		} else if (acc->by >= KS_BY_STACK) {
+			if (fill_origin(acc, (u32)key, &model->arena, group))
 				return -ENOMEM;
 		} else {
 			group->label = label_of(acc, &model->arena, key);

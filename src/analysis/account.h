@@ -8,6 +8,7 @@
 
 #include "analysis/filter.h"
 #include "analysis/model.h"
+#include "analysis/origins.h"
 #include "analysis/places.h"
 #include "base/map64.h"
 #include "trace/event.h"
@@ -27,9 +28,11 @@ struct ks_account {
 	enum ks_by by;
 	struct ks_filter filter;
 	struct ks_places places;
+	struct ks_places frames; /* of stacks */
 	const struct ks_names *names;
 	struct ks_map64 keys;	  /* a group's key -> its number */
-	struct ks_intern strings; /* functions and modules, whose keys are numbers in here */
+	struct ks_intern strings; /* functions, modules, origins, whose keys are numbers in here */
+	struct ks_alike alike;	  /* stacks */
 	KS_VEC(u32)
 	group_of_site;	  /* by site + 1: KS_NONE = not asked yet; functions, modules, sites */
 	u64 since, until; /* the filter's window, in trace time */
@@ -51,7 +54,7 @@ static inline bool ks_account_in_window(const struct ks_account *acc, u64 ts)
 /* What a group is made from, beside the site. */
 struct ks_group_key {
 	u8 kind;
-	u32 site, cache, gfp, comm, pid;
+	u32 site, cache, gfp, comm, pid, stack;
 	u32 cpu;
 	s32 node;
 	u64 bytes_alloc;
@@ -71,6 +74,18 @@ static inline int ks_account_passes(struct ks_account *acc, const struct ks_grou
 
 /* The number of the group, whose stats exist from now on; KS_NONE when there is no memory. */
 u32 ks_account_group(struct ks_account *acc, const struct ks_group_key *key);
+
+/* The same where groups are sites. Inline, as it runs once an event. */
+u32 ks_account_new_site(struct ks_account *acc, u32 site);
+
+static inline u32 ks_account_site(struct ks_account *acc, u32 site)
+{
+	u32 at = site + 1; /* no site is the first */
+
+	if (likely(at < acc->group_of_site.len && acc->group_of_site.items[at] != KS_NONE))
+		return acc->group_of_site.items[at];
+	return ks_account_new_site(acc, site);
+}
 
 /* Whether the group depends on the task, and not on the shape of the event alone. */
 static inline bool ks_by_is_task(enum ks_by by)

@@ -34,7 +34,7 @@ static int make_model(const struct ks_facts *facts, struct ks_account *account,
 	if (!model)
 		return ks_diag_nomem(diag, "gathering results");
 	ks_arena_init(&model->arena);
-	if (ks_facts_fill(facts, &account->places, model) ||
+	if (ks_facts_fill(facts, account->names, &account->places, model) ||
 	    ks_account_fill(account, opts->level, model)) {
 		ks_model_free(model);
 		return ks_account_error(account, diag);
@@ -84,7 +84,7 @@ static int finish_db(struct ks_db_writer *writer, const struct ks_facts *facts,
 	ks_facts_pack(facts, &summary);
 	ks_tally_pack(&engine->account, &summary);
 	err = summary.failed ? ks_diag_nomem(diag, "writing a DB")
-			     : ks_db_writer_finish(writer, names, &summary, diag);
+			     : ks_db_writer_finish(writer, names, &facts->host, &summary, diag);
 	ks_strbuf_deinit(&summary);
 	return err;
 }
@@ -113,6 +113,7 @@ static int facts_of_db(const char *path, struct ks_facts *ret_facts, struct ks_d
 	summary = ks_db_summary(db, &len);
 	ks_bytes_init(&b, summary, len);
 	err = ks_facts_unpack(ret_facts, &b);
+	ret_facts->host = *ks_db_host(db);
 	ks_db_free(db);
 	return err ? bad_summary(path, err, diag) : 0;
 }
@@ -121,34 +122,29 @@ static int facts_of_trace(const char *path, const struct ks_engine *engine,
 			  const struct ks_trace_info *info, struct ks_facts *ret_facts,
 			  struct ks_diag *diag)
 {
-	if (ks_db_is_db(path))
+	if (path && ks_db_is_db(path))
 		return facts_of_db(path, ret_facts, diag);
 	return ks_facts_init(ret_facts, &engine->matcher, info)
 		       ? ks_diag_nomem(diag, "gathering results")
 		       : 0;
 }
 
-static int analyze_trace(const char *path, const char *db_path, const struct ks_analysis_opts *opts,
-			 struct ks_model **ret_model, struct ks_diag *diag)
+/* @path is where the trace is from; NULL = from no file. */
+static int run_trace(struct ks_trace *trace, const char *path, const char *db_path,
+		     const struct ks_analysis_opts *opts, struct ks_model **ret_model,
+		     struct ks_diag *diag)
 {
 	struct ks_db_writer *writer = NULL;
-	struct ks_trace *trace = NULL;
 	struct ks_facts facts = { 0 };
-	struct ks_frame_filter filter = { skip_frame, opts->helpers };
 	struct ks_engine engine;
-	int err = ks_trace_open_blaming(path, opts->skip_helpers ? &filter : NULL, &trace, diag);
+	int err = 0;
 
-	if (err)
-		return err;
-	if (ks_engine_init(&engine, opts, &trace->names)) {
-		ks_trace_close(trace);
+	if (ks_engine_init(&engine, opts, &trace->names))
 		return ks_diag_nomem(diag, "starting the engine");
-	}
 	if (db_path)
 		err = ks_db_writer_new(db_path, &writer, diag);
 	engine.writer = writer;
 	engine.info = &trace->info;
-	trace->want_stacks = opts->want_stacks;
 	if (!err)
 		err = pump(trace, opts, &engine, diag);
 	if (!err && opts->observer && opts->observer->finish(opts->observer_ctx, &engine))
@@ -162,6 +158,26 @@ static int analyze_trace(const char *path, const char *db_path, const struct ks_
 	ks_db_writer_free(writer);
 	ks_facts_deinit(&facts);
 	ks_engine_deinit(&engine);
+	return err;
+}
+
+static int analyze_trace(const char *path, const char *db_path, const struct ks_analysis_opts *opts,
+			 struct ks_model **ret_model, struct ks_diag *diag)
+{
+	struct ks_frame_filter filter = { skip_frame, opts->helpers };
+	struct ks_trace_opts trace_opts = {
+		.stacks = opts->want_stacks || db_path || opts->by >= KS_BY_STACK,
+		.blame = opts->skip_helpers ? &filter : NULL,
+	};
+	struct ks_trace *trace;
+	int err;
+
+	if (opts->trace)
+		return run_trace(opts->trace, NULL, db_path, opts, ret_model, diag);
+	err = ks_trace_open_with(path, &trace_opts, &trace, diag);
+	if (err)
+		return err;
+	err = run_trace(trace, path, db_path, opts, ret_model, diag);
 	ks_trace_close(trace);
 	return err;
 }
@@ -169,7 +185,9 @@ static int analyze_trace(const char *path, const char *db_path, const struct ks_
 static int analyze_db(const char *path, const struct ks_analysis_opts *opts,
 		      struct ks_model **ret_model, struct ks_diag *diag)
 {
-	bool ready = opts->by == KS_BY_SITE && ks_filter_is_empty(&opts->filter);
+	struct ks_frame_filter blame = { skip_frame, opts->helpers };
+	enum ks_by by = opts->by;
+	bool ready;
 	struct ks_facts facts = { 0 };
 	struct ks_account account;
 	struct ks_bytes b;
@@ -178,15 +196,14 @@ static int analyze_db(const char *path, const struct ks_analysis_opts *opts,
 	const void *summary;
 	int err;
 
-	if (opts->skip_helpers)
-		return ks_diag_set(diag, -EINVAL,
-				   "%s: a DB holds no stack traces to skip helpers by; give the "
-				   "log that it was made from",
-				   path);
 	err = ks_db_open(path, &db, diag);
 	if (err)
 		return err;
-	if (ks_account_init(&account, opts->by, &opts->filter, ks_db_names(db), opts->resolver)) {
+	/* Where there are no stacks, profiles are of sites, whose sums are ready. */
+	if (by == KS_BY_STACK && !ks_db_names(db)->stacks.strs.len)
+		by = KS_BY_SITE;
+	ready = by == KS_BY_SITE && !opts->skip_helpers && ks_filter_is_empty(&opts->filter);
+	if (ks_account_init(&account, by, &opts->filter, ks_db_names(db), opts->resolver)) {
 		ks_db_free(db);
 		return ks_diag_nomem(diag, "asking a DB");
 	}
@@ -197,9 +214,10 @@ static int analyze_db(const char *path, const struct ks_analysis_opts *opts,
 		err = ks_tally_unpack(&account, &b);
 	if (err)
 		err = bad_summary(path, err, diag);
+	facts.host = *ks_db_host(db);
 	if (!err && !ready)
-		err = ks_query_blocks(db, opts, facts.first_ts, !facts.quality[KS_Q_BACKWARDS],
-				      &account, diag);
+		err = ks_query_blocks(db, opts, opts->skip_helpers ? &blame : NULL, facts.first_ts,
+				      !facts.quality[KS_Q_BACKWARDS], &account, diag);
 	if (!err)
 		err = make_model(&facts, &account, opts, ret_model, diag);
 	ks_facts_deinit(&facts);
@@ -214,7 +232,7 @@ int ks_analyze(const char *path, const struct ks_analysis_opts *opts, struct ks_
 	       struct ks_diag *diag)
 {
 	/* An observer wants to see the events, which a DB gives too, if more slowly. */
-	if (ks_db_is_db(path) && !opts->observer)
+	if (!opts->trace && !opts->observer && ks_db_is_db(path))
 		return analyze_db(path, opts, ret_model, diag);
 	return analyze_trace(path, NULL, opts, ret_model, diag);
 }
@@ -224,7 +242,7 @@ int ks_import(const char *path, const char *db_path, const struct ks_analysis_op
 {
 	struct ks_analysis_opts whole = *opts;
 
-	if (ks_db_is_db(path))
+	if (!opts->trace && ks_db_is_db(path))
 		return ks_diag_set(diag, -EINVAL, "%s: is a DB already; copy the file instead",
 				   path);
 	whole.by = KS_BY_SITE;

@@ -10,6 +10,7 @@
 #include "sym/sym.h"
 
 struct ks_observer;
+struct ks_trace;
 
 struct ks_analysis_opts {
 	enum ks_by by;
@@ -24,6 +25,7 @@ struct ks_analysis_opts {
 	/* Called now and then with how far along it is; total 0 = not known. Not 0: stop, -EINTR. */
 	int (*progress)(void *ctx, u64 done, u64 total);
 	void *progress_ctx;
+	struct ks_trace *trace; /* made by the caller, who closes it: asked in place of the path */
 };
 
 /* Reads the capture, or asks the DB, at @path. */

@@ -123,6 +123,7 @@ int ks_facts_init(struct ks_facts *facts, const struct ks_matcher *m,
 	facts->lines_other_event = info->lines_other_event + info->events_other;
 	facts->lines_stack = info->lines_stack;
 	facts->ptrs_hashed = info->ptrs_hashed;
+	facts->host = info->host;
 	for (what = 0; what < KS_QUALITIES; what++) {
 		const struct ks_misuses *misuses = &m->misuses[what];
 
@@ -212,13 +213,18 @@ int ks_facts_unpack(struct ks_facts *facts, struct ks_bytes *b)
 	return err ? err : b->overrun ? KS_EBADINPUT : 0;
 }
 
-int ks_facts_fill(const struct ks_facts *facts, struct ks_places *places, struct ks_model *model)
+int ks_facts_fill(const struct ks_facts *facts, const struct ks_names *names,
+		  struct ks_places *places, struct ks_model *model)
 {
 	size_t i;
 
 	model->format = ks_arena_strndup(&model->arena, facts->format, strlen(facts->format));
 	model->clock = ks_arena_strndup(&model->arena, facts->clock, strlen(facts->clock));
-	if (!model->format || !model->clock)
+	model->kernel =
+		ks_arena_strndup(&model->arena, facts->host.kernel, strlen(facts->host.kernel));
+	model->arch = ks_arena_strndup(&model->arena, facts->host.arch, strlen(facts->host.arch));
+	model->cpus = facts->host.cpus;
+	if (!model->format || !model->clock || !model->kernel || !model->arch)
 		return -ENOMEM;
 	memcpy(model->events, facts->events, sizeof(model->events));
 	memcpy(model->quality, facts->quality, sizeof(model->quality));
@@ -232,9 +238,9 @@ int ks_facts_fill(const struct ks_facts *facts, struct ks_places *places, struct
 	model->lines_stack = facts->lines_stack;
 	model->ptrs_hashed = facts->ptrs_hashed;
 	model->findings_dropped = facts->misuses_dropped;
-	model->sites = places->names->sites.sites.len;
-	model->caches = places->names->caches.strs.len;
-	model->comms = places->names->comms.strs.len;
+	model->sites = names->sites.sites.len;
+	model->caches = names->caches.strs.len;
+	model->comms = names->comms.strs.len;
 	for (i = 0; i < facts->misuses.len; i++) {
 		const struct ks_facts_misuse *item = &facts->misuses.items[i];
 		struct ks_finding *finding = ks_vec_push(&model->findings);

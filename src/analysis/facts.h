@@ -21,6 +21,7 @@ struct ks_facts {
 	u64 events[KS_KINDS];
 	u64 first_ts, last_ts;
 	u64 lines, lines_comment, lines_other_event, lines_stack;
+	struct ks_host host; /* a DB keeps it in a section of its own */
 	bool ptrs_hashed;
 	u64 quality[KS_QUALITIES];
 	u64 misuses_dropped;
@@ -38,6 +39,7 @@ void ks_facts_pack(const struct ks_facts *facts, struct ks_strbuf *sb);
 /* KS_EBADINPUT when the bytes make no sense; @facts is to be deinited in any case. */
 int ks_facts_unpack(struct ks_facts *facts, struct ks_bytes *b);
 
-int ks_facts_fill(const struct ks_facts *facts, struct ks_places *places, struct ks_model *model);
+int ks_facts_fill(const struct ks_facts *facts, const struct ks_names *names,
+		  struct ks_places *places, struct ks_model *model);
 
 #endif

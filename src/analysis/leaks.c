@@ -69,7 +69,7 @@ static int add_frames(struct gather *g, struct ks_engine *engine, u32 stack, str
 	if (!leak->frames)
 		return -ENOMEM;
 	for (i = 0; i < leak->frames_len; i++) {
-		const struct ks_place *place = ks_places_get(&engine->account.places, sites[i]);
+		const struct ks_place *place = ks_places_get(&engine->account.frames, sites[i]);
 
 		if (!place)
 			return -ENOMEM;

@@ -7,6 +7,7 @@
 #ifndef KS_ANALYSIS_LIVE_H
 #define KS_ANALYSIS_LIVE_H
 
+#include "base/hash.h"
 #include "base/vec.h"
 
 enum { KS_OBJ_DEAD = 0xf, KS_OBJ_CPU_MAX = 0x7ff };
@@ -47,27 +48,128 @@ struct ks_live {
 	 */
 	u32 *index;
 	u32 buckets;
-	u32 filled; /* buckets that are not empty: objects and tombstones */
-	u32 slot_bits;
+	u32 filled;	/* buckets that are not empty: objects and tombstones */
+	u32 max_filled; /* the index is made anew before there are more */
+	u32 tombstone;	/* a bucket whose object was removed: all slot bits set */
 	u64 seed;
 };
 
 int ks_live_init(struct ks_live *live);
 void ks_live_deinit(struct ks_live *live);
 
-/* The slot of the object at @ptr, or KS_NONE; *ret_bucket is where the index has it. */
-u32 ks_live_find(const struct ks_live *live, u64 ptr, u32 *ret_bucket);
+/* Makes room in the index. After -ENOMEM the table can only be freed. */
+int ks_live_rebuild(struct ks_live *live);
 
 /*
- * The slot for a new object at @ptr. *ret_reused says that the slot still holds an object that was
- * thought alive; else the caller fills all but ptr. After -ENOMEM the table can only be freed.
+ * The rest is inline, as it runs once an event. All take the address's hash, so that it is worked out
+ * once, ahead of use.
  */
-int ks_live_insert(struct ks_live *live, u64 ptr, u32 *ret_slot, bool *ret_reused);
+static inline u64 ks_live_hash(const struct ks_live *live, u64 ptr)
+{
+	return ks_hash_u64(ptr, live->seed);
+}
+
+enum { KS_LIVE_EMPTY = 0 };
+
+static inline u32 ks_live_home(const struct ks_live *live, u64 hash)
+{
+	return ks_hash_range(hash, live->buckets);
+}
+
+static inline u32 ks_live_next(const struct ks_live *live, u32 bucket)
+{
+	return ++bucket == live->buckets ? 0 : bucket;
+}
+
+/* Brings the bucket of an address into the cache; */
+static inline void ks_live_prefetch(const struct ks_live *live, u64 hash)
+{
+	__builtin_prefetch(&live->index[ks_live_home(live, hash)]);
+}
+
+/* and later the object that it likely names. As a number: an empty bucket names none. */
+static inline void ks_live_prefetch_obj(const struct ks_live *live, u64 hash)
+{
+	u32 word = live->index[ks_live_home(live, hash)] & live->tombstone;
+	uintptr_t end = (uintptr_t)live->objs.items + word * sizeof(struct ks_obj);
+
+	__builtin_prefetch((const void *)(end - sizeof(struct ks_obj)), 1);
+	__builtin_prefetch((const void *)(end - 1), 1);
+}
+
+/* The word of a bucket. The bits above the slot are those of the hash that choose no bucket. */
+static inline u32 ks_live_word(const struct ks_live *live, u32 slot, u64 hash)
+{
+	return ((u32)hash & ~live->tombstone) | (slot + 1);
+}
+
+/* The slot of the object at @ptr, found in *ret_bucket, or KS_NONE. */
+ks_inline u32 ks_live_find(const struct ks_live *live, u64 ptr, u64 hash, u32 *ret_bucket)
+{
+	u32 at = ks_live_home(live, hash), low = live->tombstone, word;
+
+	for (; (word = live->index[at]) != KS_LIVE_EMPTY; at = ks_live_next(live, at)) {
+		u32 slot = (word & low) - 1;
+
+		if (((word ^ (u32)hash) & ~low) == 0 && word != low &&
+		    live->objs.items[slot].ptr == ptr) {
+			*ret_bucket = at;
+			return slot;
+		}
+	}
+	return KS_NONE;
+}
+
+/*
+ * A slot for a new object at @ptr, where there is none; the caller fills all but ptr. KS_NONE when
+ * there is no memory.
+ */
+ks_inline u32 ks_live_insert(struct ks_live *live, u64 ptr, u64 hash)
+{
+	u32 slot = live->first_dead, at;
+	struct ks_obj *obj;
+
+	if (unlikely(live->filled >= live->max_filled) && ks_live_rebuild(live))
+		return KS_NONE;
+	at = ks_live_home(live, hash);
+	while (live->index[at] != KS_LIVE_EMPTY && live->index[at] != live->tombstone)
+		at = ks_live_next(live, at);
+	live->filled += live->index[at] == KS_LIVE_EMPTY;
+	if (slot != KS_NONE) {
+		obj = &live->objs.items[slot];
+		live->first_dead = obj->site;
+	} else {
+		obj = ks_vec_push(&live->objs);
+		if (!obj)
+			return KS_NONE;
+		slot = (u32)live->objs.len - 1;
+	}
+	live->index[at] = ks_live_word(live, slot, hash);
+	live->count++;
+	obj->ptr = ptr;
+	obj->kind = 0; /* alive */
+	return slot;
+}
 
 /* Ends the object in the slot. @bucket is from ks_live_find(), with no insertion since. */
-void ks_live_remove(struct ks_live *live, u32 slot, u32 bucket);
+ks_inline void ks_live_remove(struct ks_live *live, u32 slot, u32 bucket)
+{
+	struct ks_obj *obj = &live->objs.items[slot];
 
-/* Brings the bucket of an address into the cache ahead of its use. */
-void ks_live_prefetch(const struct ks_live *live, u64 ptr);
+	/* In front of an empty bucket nobody probes on: no tombstone is needed, nor those before. */
+	if (live->index[ks_live_next(live, bucket)] == KS_LIVE_EMPTY) {
+		do {
+			live->index[bucket] = KS_LIVE_EMPTY;
+			live->filled--;
+			bucket = bucket ? bucket - 1 : live->buckets - 1;
+		} while (live->index[bucket] == live->tombstone);
+	} else {
+		live->index[bucket] = live->tombstone;
+	}
+	obj->kind = KS_OBJ_DEAD;
+	obj->site = live->first_dead;
+	live->first_dead = slot;
+	live->count--;
+}
 
 #endif

@@ -6,13 +6,27 @@
 #ifndef KS_ANALYSIS_MATCH_H
 #define KS_ANALYSIS_MATCH_H
 
+#include <errno.h>
+
 #include "analysis/live.h"
 #include "analysis/model.h"
 #include "base/map64.h"
 #include "trace/event.h"
 #include "trace/ksdb.h"
 
-struct ks_recent; /* addresses freed of late, for second frees */
+/* An address freed of late, for second frees. */
+struct ks_recent_free {
+	u64 ptr;
+	u32 alloc_site;
+	u32 lost_windows; /* at the time of the free, plus one; 0 = empty */
+};
+
+enum {
+	KS_RECENT_BITS = 14,
+	KS_RECENT_FREES = 1 << KS_RECENT_BITS,
+	/* kmalloc(0) returns 16, ZERO_SIZE_PTR: freeing it is as void as freeing NULL. */
+	KS_ZERO_SIZE_PTR = 16,
+};
 
 /* A kind of misuse between two sites. */
 struct ks_misuse {
@@ -28,12 +42,12 @@ struct ks_misuses {
 
 struct ks_matcher {
 	struct ks_live live[KS_LEVELS];
-	struct ks_recent *recent[KS_LEVELS];
+	struct ks_recent_free *recent[KS_LEVELS]; /* by hash of the address, the last one freed */
 	u64 quality[KS_QUALITIES];
 	u64 events[KS_KINDS];
 	u64 first_ts, last_ts;
 	bool any_ts;
-	u32 found_at;	  /* bucket of the object that the last step found */
+	u32 bucket;	  /* of the object that the last step found */
 	u32 lost_windows; /* so far: what was freed before the last one proves nothing */
 	struct ks_misuses misuses[KS_QUALITIES];
 };
@@ -41,18 +55,135 @@ struct ks_matcher {
 int ks_matcher_init(struct ks_matcher *m);
 void ks_matcher_deinit(struct ks_matcher *m);
 
-/*
- * Says what the event does. KS_OP_ALLOC: to the slot of the level's table, which still holds the old
- * object if ret_match->reused. KS_OP_FREE: the object is still in its slot. The caller does its
- * accounting and then calls ks_matcher_commit(), which ends and begins the objects.
- */
-int ks_matcher_step(struct ks_matcher *m, const struct ks_event *ev, struct ks_match *ret_match);
-void ks_matcher_commit(struct ks_matcher *m, const struct ks_event *ev,
-		       const struct ks_match *match, bool counted);
-
 static inline enum ks_level ks_level_of(enum ks_kind kind)
 {
 	return ks_kind_is_page(kind) ? KS_PAGES : KS_SLAB;
+}
+
+/* Rare cases of the steps below. */
+int ks_matcher_misuse(struct ks_matcher *m, enum ks_quality what, u32 alloc_site, u32 free_site,
+		      const struct ks_event *ev);
+int ks_matcher_stray_free(struct ks_matcher *m, const struct ks_event *ev, struct ks_match *match);
+
+/* No seed: which address pushes out which shows in the counters, so it is the same in every run. */
+static inline struct ks_recent_free *ks_matcher_recent(struct ks_matcher *m, enum ks_level level,
+						       u64 ptr)
+{
+	return &m->recent[level][ptr * 0x9e3779b97f4a7c15ull >> (64 - KS_RECENT_BITS)];
+}
+
+ks_inline int ks_match_alloc(struct ks_matcher *m, const struct ks_event *ev, u64 hash,
+			     struct ks_match *match)
+{
+	struct ks_live *live = &m->live[match->level];
+	bool no_ptr = ev->flags & KS_EV_NO_PTR;
+
+	if (unlikely(no_ptr)) {
+		m->quality[KS_Q_UNPAIRABLE]++;
+		match->op = KS_OP_ALLOC_UNPAIRED;
+	} else if (unlikely(ev->ptr == (match->level == KS_PAGES ? UINT64_MAX : 0))) {
+		m->quality[KS_Q_FAILED_ALLOCS]++;
+		match->op = KS_OP_ALLOC_FAILED;
+		return 0;
+	}
+	if (unlikely(ev->bytes_alloc > UINT32_MAX || ev->bytes_req > UINT32_MAX)) {
+		m->quality[KS_Q_IMPOSSIBLE]++;
+		match->op = KS_OP_NOTHING;
+		return 0;
+	}
+	if (unlikely(ev->bytes_alloc < ev->bytes_req) &&
+	    ks_matcher_misuse(m, KS_Q_SHORT_ALLOCS, ev->site, KS_NONE, ev))
+		return -ENOMEM;
+	if (unlikely(no_ptr))
+		return 0;
+	match->op = KS_OP_ALLOC;
+	match->slot = ks_live_find(live, ev->ptr, hash, &m->bucket);
+	match->reused = match->slot != KS_NONE;
+	if (match->reused) {
+		m->quality[KS_Q_IMPLIED_FREES]++;
+		return 0;
+	}
+	match->slot = ks_live_insert(live, ev->ptr, hash);
+	return match->slot == KS_NONE ? -ENOMEM : 0;
+}
+
+ks_inline int ks_match_free(struct ks_matcher *m, const struct ks_event *ev, u64 hash,
+			    struct ks_match *match)
+{
+	const struct ks_obj *obj;
+
+	if (unlikely(ev->flags & KS_EV_NO_PTR)) {
+		m->quality[KS_Q_UNPAIRABLE]++;
+		return 0;
+	}
+	if (match->level == KS_SLAB && ev->ptr <= KS_ZERO_SIZE_PTR) {
+		m->quality[KS_Q_NULL_FREES]++;
+		return 0;
+	}
+	match->slot = ks_live_find(&m->live[match->level], ev->ptr, hash, &m->bucket);
+	if (unlikely(match->slot == KS_NONE))
+		return ks_matcher_stray_free(m, ev, match);
+	match->op = KS_OP_FREE;
+	obj = &m->live[match->level].objs.items[match->slot];
+	if (likely(obj->kind + 1 == ev->kind)) /* the two of a family are neighbours */
+		return 0;
+	return ks_matcher_misuse(
+		m, ev->kind == KS_KFREE ? KS_Q_KFREE_OF_CACHE : KS_Q_CACHE_FREE_OF_KMALLOC,
+		obj->site, ev->site, ev);
+}
+
+/*
+ * Says what the event does. KS_OP_ALLOC: to the slot of the level's table, which still holds the old
+ * object if ret_match->reused. KS_OP_FREE: the object is still in its slot. The caller does its
+ * accounting and then calls ks_matcher_commit(), which ends and begins the objects. Inline, as it
+ * runs once an event; @hash is ks_live_hash() of the address.
+ */
+ks_inline int ks_matcher_step(struct ks_matcher *m, const struct ks_event *ev, u64 hash,
+			      struct ks_match *ret_match)
+{
+	*ret_match = (struct ks_match){ .op = KS_OP_NOTHING,
+					.level = (u8)ks_level_of(ev->kind),
+					.slot = KS_NONE };
+	m->events[ev->kind]++;
+	if (unlikely(ev->kind == KS_LOST)) {
+		m->quality[KS_Q_LOST_EVENTS] += ev->bytes_req;
+		m->quality[KS_Q_LOST_WINDOWS]++;
+		m->lost_windows++;
+		return 0;
+	}
+	if (unlikely(!m->any_ts)) {
+		m->any_ts = true;
+		m->first_ts = m->last_ts = ev->ts;
+	} else if (unlikely(ev->ts < m->last_ts)) {
+		m->quality[KS_Q_BACKWARDS]++;
+	} else {
+		m->last_ts = ev->ts;
+	}
+	return ks_kind_is_alloc(ev->kind) ? ks_match_alloc(m, ev, hash, ret_match)
+					  : ks_match_free(m, ev, hash, ret_match);
+}
+
+ks_inline void ks_matcher_commit(struct ks_matcher *m, const struct ks_event *ev,
+				 const struct ks_match *match, bool counted)
+{
+	struct ks_live *live = &m->live[match->level];
+	struct ks_obj *obj;
+
+	if (match->op == KS_OP_ALLOC) {
+		obj = &live->objs.items[match->slot];
+		obj->site = ev->site;
+		obj->bytes_req = (u32)ev->bytes_req;
+		obj->bytes_alloc = (u32)ev->bytes_alloc;
+		ks_obj_set_ts(obj, ev->ts > m->first_ts ? ev->ts - m->first_ts : 0);
+		obj->cpu = ks_min(ev->cpu, KS_OBJ_CPU_MAX);
+		obj->kind = ev->kind;
+		obj->counted = counted;
+	} else if (match->op == KS_OP_FREE) {
+		obj = &live->objs.items[match->slot];
+		*ks_matcher_recent(m, (enum ks_level)match->level, ev->ptr) =
+			(struct ks_recent_free){ ev->ptr, obj->site, m->lost_windows + 1 };
+		ks_live_remove(live, match->slot, m->bucket);
+	}
 }
 
 #endif

@@ -25,7 +25,10 @@ enum ks_by {
 	KS_BY_CPU,
 	KS_BY_NODE,
 	KS_BY_GFP,
-	KS_BYS
+	KS_BYS,
+	/* Of profiles: a site and its stack; and the cache too. Sites where there are no stacks. */
+	KS_BY_STACK = KS_BYS,
+	KS_BY_SAMPLE,
 };
 
 const char *ks_by_name(enum ks_by by);
@@ -64,14 +67,17 @@ bool ks_quality_is_loss(enum ks_quality q);
 
 /* One row: a call site, or another group of allocations. */
 struct ks_group {
-	const char *label;   /* "alloc_inode+0x4f", "dentry", "1234", ... */
-	const char *func;    /* sites only, else ""; "" where not known */
-	const char *module;  /* sites only; "" = the kernel itself */
-	const char *path;    /* source file; "" where not known */
-	const char *inlined; /* sites only: the function that was inlined at the call, or "" */
-	const char *text;    /* sites only: as the trace spells it; the last tie-breaker */
-	u64 addr, offset;    /* sites only; 0 where not known */
-	bool helper;	     /* sites only: allocates for its caller */
+	const char *label;    /* "alloc_inode+0x4f", "dentry", "1234", ... */
+	const char *func;     /* sites only, else ""; "" where not known */
+	const char *module;   /* sites only; "" = the kernel itself */
+	const char *path;     /* source file; "" where not known */
+	const char *inlined;  /* sites only: the function that was inlined at the call, or "" */
+	const char *text;     /* sites only: as the trace spells it; the last tie-breaker */
+	u64 addr, offset;     /* sites only; 0 where not known */
+	bool helper;	      /* sites only: allocates for its caller */
+	const char **callers; /* by stack or sample: functions, innermost first */
+	size_t callers_len;
+	const char *cache; /* by sample: where the memory is from, else "" */
 	struct ks_stat stat;
 };
 
@@ -96,8 +102,10 @@ struct ks_model {
 
 	/* Of the whole capture. */
 	const char *format;
-	const char *clock; /* "seconds", "ticks", "none" */
-	u64 events_total;  /* that the engine used */
+	const char *clock;	   /* "seconds", "ticks", "none" */
+	const char *kernel, *arch; /* of the machine that was traced; "" where not told */
+	u32 cpus;		   /* of it; 0 where not told */
+	u64 events_total;	   /* that the engine used */
 	u64 events[KS_KINDS];
 	u64 first_ts, last_ts; /* of them */
 	u64 sites, caches, comms;

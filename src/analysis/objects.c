@@ -95,7 +95,7 @@ static int on_event(void *ctx, const struct ks_engine *engine, const struct ks_e
 
 	if (unlikely(!source->names)) {
 		source->names = engine->account.names;
-		ks_places_init(&source->places, source->names, source->resolver, NULL);
+		ks_places_init(&source->places, &source->names->sites, source->resolver, NULL);
 	}
 	if (match->level != source->level)
 		return 0;

@@ -38,7 +38,7 @@ static const char *make_label(struct ks_places *places, const struct ks_site *si
 /* 0 or a negative errno, with its context in places->diag. */
 static int resolve(struct ks_places *places, u32 id, struct ks_place *ret)
 {
-	const struct ks_site *site = ks_sites_get(&places->names->sites, id);
+	const struct ks_site *site = ks_sites_get(places->sites, id);
 	struct ks_sym_query query = {
 		.func = site->func,
 		.module = site->module,
@@ -79,11 +79,11 @@ static int resolve(struct ks_places *places, u32 id, struct ks_place *ret)
 
 /* === Public =============================================================================== */
 
-void ks_places_init(struct ks_places *places, const struct ks_names *names,
+void ks_places_init(struct ks_places *places, const struct ks_sites *sites,
 		    struct ks_resolver *resolver, const char *branch)
 {
 	memset(places, 0, sizeof(*places));
-	places->names = names;
+	places->sites = sites;
 	places->resolver = resolver;
 	places->branch = branch;
 	ks_arena_init(&places->arena);

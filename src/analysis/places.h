@@ -22,7 +22,7 @@ struct ks_place {
 };
 
 struct ks_places {
-	const struct ks_names *names;
+	const struct ks_sites *sites;
 	struct ks_resolver *resolver; /* may be NULL; not owned */
 	const char *branch;	      /* may be NULL */
 	struct ks_arena arena;
@@ -31,7 +31,7 @@ struct ks_places {
 	struct ks_diag diag;		/* why ks_places_get() returned NULL */
 };
 
-void ks_places_init(struct ks_places *places, const struct ks_names *names,
+void ks_places_init(struct ks_places *places, const struct ks_sites *sites,
 		    struct ks_resolver *resolver, const char *branch);
 void ks_places_deinit(struct ks_places *places);
 

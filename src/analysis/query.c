@@ -78,6 +78,7 @@ static int plan_block(struct query *q, const struct ks_db_block *block)
 			.cache = shape->cache,
 			.gfp = shape->gfp,
 			.node = shape->node,
+			.stack = shape->stack,
 			.bytes_alloc = shape->bytes_alloc,
 		};
 		int passes = 0;
@@ -259,8 +260,9 @@ int ks_tally_unpack(struct ks_account *acc, struct ks_bytes *b)
 	return b->overrun ? KS_EBADINPUT : 0;
 }
 
-int ks_query_blocks(struct ks_db *db, const struct ks_analysis_opts *opts, u64 first_ts,
-		    bool ordered, struct ks_account *account, struct ks_diag *diag)
+int ks_query_blocks(struct ks_db *db, const struct ks_analysis_opts *opts,
+		    const struct ks_frame_filter *blame, u64 first_ts, bool ordered,
+		    struct ks_account *account, struct ks_diag *diag)
 {
 	unsigned int columns = KS_DB_TIMES | KS_DB_SLOTS;
 	size_t blocks = ks_db_blocks(db), i;
@@ -279,7 +281,9 @@ int ks_query_blocks(struct ks_db *db, const struct ks_analysis_opts *opts, u64 f
 		if (ordered && (info.max_ts < account->since || info.min_ts >= account->until))
 			continue;
 		err = ks_db_block_read(db, i, columns, &block, diag);
-		if (!err && (plan_block(q, &block) || run_block(q, &block)))
+		if (!err && ((blame && ks_blame_shapes(blame, ks_db_names(db), block.shapes,
+						       block.shapes_len)) ||
+			     plan_block(q, &block) || run_block(q, &block)))
 			err = ks_account_error(account, diag);
 		if (!err && opts->progress && opts->progress(opts->progress_ctx, i, blocks))
 			err = ks_diag_set(diag, -EINTR, "interrupted");

@@ -398,7 +398,7 @@ static int label_stacks(struct gather *g, struct ks_engine *engine)
 	size_t i;
 
 	for (i = 0; i < tracks->items.len; i++)
-		if (label_stack(g, engine, &engine->account.places, g->stacks.keys.items[i],
+		if (label_stack(g, engine, &engine->account.frames, g->stacks.keys.items[i],
 				&tracks->items.items[i]))
 			return -ENOMEM;
 	return 0;

@@ -6,17 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/hash.h"
-
-static u32 *find_bucket(const struct ks_map64 *map, u64 key)
-{
-	u32 at = (u32)ks_hash_u64(key, map->seed) & map->mask;
-
-	while (map->index[at] && map->keys.items[map->index[at] - 1] != key)
-		at = (at + 1) & map->mask;
-	return &map->index[at];
-}
-
 static int grow_index(struct ks_map64 *map)
 {
 	size_t buckets = ((size_t)map->mask + 1) * 2, i;
@@ -31,7 +20,7 @@ static int grow_index(struct ks_map64 *map)
 	map->index = index;
 	map->mask = (u32)buckets - 1;
 	for (i = 0; i < map->keys.len; i++)
-		*find_bucket(map, map->keys.items[i]) = (u32)i + 1;
+		*ks_map64_bucket(map, map->keys.items[i]) = (u32)i + 1;
 	return 0;
 }
 
@@ -53,7 +42,7 @@ void ks_map64_deinit(struct ks_map64 *map)
 
 u32 ks_map64_add(struct ks_map64 *map, u64 key)
 {
-	u32 *bucket = find_bucket(map, key);
+	u32 *bucket = ks_map64_bucket(map, key);
 	u64 *slot;
 
 	if (*bucket)
@@ -61,7 +50,7 @@ u32 ks_map64_add(struct ks_map64 *map, u64 key)
 	if ((map->keys.len + 1) * 2 > map->mask) {
 		if (grow_index(map))
 			return KS_NONE;
-		bucket = find_bucket(map, key);
+		bucket = ks_map64_bucket(map, key);
 	}
 	slot = ks_vec_push(&map->keys);
 	if (!slot)
@@ -69,13 +58,6 @@ u32 ks_map64_add(struct ks_map64 *map, u64 key)
 	*slot = key;
 	*bucket = (u32)map->keys.len;
 	return *bucket - 1;
-}
-
-u32 ks_map64_find(const struct ks_map64 *map, u64 key)
-{
-	u32 *bucket = find_bucket(map, key);
-
-	return *bucket ? *bucket - 1 : KS_NONE;
 }
 
 void ks_map64_clear(struct ks_map64 *map)

@@ -18,6 +18,7 @@ typedef int64_t s64;
 #define ARRAY_SIZE(a)	(sizeof(a) / sizeof((a)[0]))
 #define likely(x)	__builtin_expect(!!(x), 1)
 #define unlikely(x)	__builtin_expect(!!(x), 0)
+#define ks_inline	static inline __attribute__((always_inline)) /* runs once an event */
 #define ks_printf(f, a) __attribute__((format(printf, f, a)))
 
 #define ks_min(a, b)                               \

@@ -117,6 +117,12 @@ int ks_cli_by(const struct ks_cli *cli, const char *arg, enum ks_by *ret_by);
 /* The argument of --measure. -1 or an exit code. */
 int ks_cli_measure(const struct ks_cli *cli, const char *arg, enum ks_measure *ret_measure);
 
+/*
+ * The argument of --frames: whether profiles are by recorded stack, where there are any, or by place in
+ * the source. -1 or an exit code.
+ */
+int ks_cli_frames(const struct ks_cli *cli, const char *arg, bool *ret_by_stack);
+
 /* Takes the one file argument, where no option named it. -1 or an exit code. */
 int ks_cli_input(struct ks_cli *cli, int argc, char **argv);
 

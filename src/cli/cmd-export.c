@@ -22,6 +22,8 @@ static const char help[] =
 	"      --table WHAT         of csv, json and parquet: sites (default) or objects\n"
 	"      --measure WHAT       of collapsed stacks: live (default), waste, objects, peak,\n"
 	"                           total, allocs\n"
+	"      --frames WHAT        of pprof, speedscope and collapsed stacks: stack, by call stack\n"
+	"                           where there are any (default), or place, by directory and file\n"
 	"  -f, --file FILE          the capture (or name it as an argument)\n"
 	"      --db-file FILE       the same, for a DB file\n"
 	"  -k, --kernel PATH        kernel tree, vmlinux, System.map or kallsyms for symbols\n"
@@ -58,9 +60,10 @@ struct wish {
 	enum ks_measure measure;
 	const char *output;
 	bool objects;
+	bool by_stack;
 };
 
-enum { OPT_FORMAT = KS_OPT_OWN, OPT_MEASURE, OPT_TABLE };
+enum { OPT_FORMAT = KS_OPT_OWN, OPT_MEASURE, OPT_TABLE, OPT_FRAMES };
 
 /* === Internals ============================================================================ */
 
@@ -87,6 +90,8 @@ static int own_option(struct ks_cli *cli, int opt, struct wish *wish)
 		return parse_format(cli, optarg, &wish->format);
 	case OPT_MEASURE:
 		return ks_cli_measure(cli, optarg, &wish->measure);
+	case OPT_FRAMES:
+		return ks_cli_frames(cli, optarg, &wish->by_stack);
 	case OPT_TABLE:
 		wish->objects = !strcmp(optarg, "objects");
 		if (wish->objects || !strcmp(optarg, "sites"))
@@ -168,15 +173,33 @@ static int export_chrome(struct ks_cli *cli, const struct wish *wish)
 	return code;
 }
 
+/* pprof labels each sample with its cache, so it needs them apart; tables are of sites. */
+static enum ks_by grouping(const struct wish *wish)
+{
+	if (wish->format == PPROF)
+		return KS_BY_SAMPLE;
+	return wish->by_stack && wish->format < CHROME ? KS_BY_STACK : KS_BY_SITE;
+}
+
+static void forget_callers(struct ks_model *model)
+{
+	size_t i;
+
+	for (i = 0; i < model->groups.len; i++)
+		model->groups.items[i].callers_len = 0;
+}
+
 static int export_sites(struct ks_cli *cli, const struct wish *wish)
 {
 	struct ks_model *model;
 	struct ks_strbuf out;
 	struct ks_rows rows;
-	int code = ks_cli_analyze(cli, KS_BY_SITE, &model);
+	int code = ks_cli_analyze(cli, grouping(wish), &model);
 
 	if (code)
 		return code;
+	if (!wish->by_stack)
+		forget_callers(model);
 	ks_strbuf_init(&out);
 	if (ks_rows_init(&rows, model, KS_ORDER_CURRENT, 0))
 		out.failed = true;
@@ -278,10 +301,11 @@ int ks_cmd_export(int argc, char **argv)
 		{ "output", required_argument, NULL, 'o' },
 		{ "table", required_argument, NULL, OPT_TABLE },
 		{ "measure", required_argument, NULL, OPT_MEASURE },
+		{ "frames", required_argument, NULL, OPT_FRAMES },
 		{ NULL, 0, NULL, 0 },
 	};
 	struct ks_cli cli = { .command = argv[0], .help = help };
-	struct wish wish = { .format = FORMATS, .output = "-" };
+	struct wish wish = { .format = FORMATS, .output = "-", .by_stack = true };
 	int opt, code;
 
 	while ((opt = getopt_long(argc, argv, KS_SHORT_COMMON KS_SHORT_INPUT KS_SHORT_FILTER "o:",

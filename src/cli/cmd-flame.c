@@ -12,10 +12,13 @@
 static const char help[] =
 	"usage: kmemscope flame [OPTION...] FILE\n"
 	"\n"
-	"Draws a flame graph, as SVG: by directory, file, function and call site where the\n"
-	"kernel tree is given, else by module, function and call site.\n"
+	"Draws a flame graph, as SVG: by call stack where the capture has stack traces; else\n"
+	"by directory, file, function and call site where the kernel tree is given, and by\n"
+	"module, function and call site where it is not.\n"
 	"\n"
 	"      --measure WHAT       live (default), waste, objects, peak, total, allocs\n"
+	"      --frames WHAT        stack: by call stack where there are any (default); place:\n"
+	"                           by directory and file in any case\n"
 	"  -o, --output FILE        write here; - is standard output, the default\n"
 	"  -f, --file FILE          the capture (or name it as an argument)\n"
 	"      --db-file FILE       the same, for a DB file\n"
@@ -61,7 +64,7 @@ static void draw(const struct ks_model *model, enum ks_measure measure, struct k
 
 int ks_cmd_flame(int argc, char **argv)
 {
-	enum { OPT_MEASURE = KS_OPT_OWN };
+	enum { OPT_MEASURE = KS_OPT_OWN, OPT_FRAMES };
 	static const struct option options[] = {
 		KS_LONG_PLAIN,
 		KS_LONG_INPUT,
@@ -69,11 +72,13 @@ int ks_cmd_flame(int argc, char **argv)
 		{ "pages", no_argument, NULL, KS_OPT_PAGES },
 		{ "output", required_argument, NULL, 'o' },
 		{ "measure", required_argument, NULL, OPT_MEASURE },
+		{ "frames", required_argument, NULL, OPT_FRAMES },
 		{ NULL, 0, NULL, 0 },
 	};
 	struct ks_cli cli = { .command = argv[0], .help = help };
 	enum ks_measure measure = KS_MEASURE_LIVE;
 	const char *output = "-";
+	bool by_stack = true;
 	struct ks_model *model;
 	struct ks_strbuf out;
 	int opt, code;
@@ -84,15 +89,16 @@ int ks_cmd_flame(int argc, char **argv)
 			output = optarg;
 			continue;
 		}
-		code = opt == OPT_MEASURE ? ks_cli_measure(&cli, optarg, &measure)
-					  : ks_cli_option(&cli, opt);
+		code = opt == OPT_MEASURE  ? ks_cli_measure(&cli, optarg, &measure)
+		       : opt == OPT_FRAMES ? ks_cli_frames(&cli, optarg, &by_stack)
+					   : ks_cli_option(&cli, opt);
 		if (code >= 0)
 			return code;
 	}
 	code = ks_cli_input(&cli, argc, argv);
 	if (code >= 0)
 		return code;
-	code = ks_cli_analyze(&cli, KS_BY_SITE, &model);
+	code = ks_cli_analyze(&cli, by_stack ? KS_BY_STACK : KS_BY_SITE, &model);
 	if (code)
 		return code;
 	ks_strbuf_init(&out);

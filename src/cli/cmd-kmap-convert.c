@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/outfile.h"
+#include "cli/kmap-trace.h"
 #include "cli/kmap.h"
 #include "kmap/convert.h"
 #include "trace/input.h"
@@ -91,20 +92,36 @@ static int close_files(struct output *output, int err, struct ks_diag *diag)
 	return err;
 }
 
+struct loss {
+	u64 count;
+	const char *what;
+};
+
 /* On standard error: standard output may be the map. */
+static void say(const struct ks_kmap_args *args, const struct loss *losses, size_t len)
+{
+	size_t i;
+
+	for (i = 0; i < len; i++)
+		if (losses[i].count)
+			fprintf(stderr, "%s: %llu %s\n", args->cli.command,
+				(unsigned long long)losses[i].count, losses[i].what);
+}
+
 static void say_what_was_lost(const struct ks_kmap_args *args, const struct ks_kmap_converted *done,
 			      const struct ks_kmap_quality *quality)
 {
-	const struct {
-		u64 count;
-		const char *what;
-	} losses[] = {
+	const struct loss losses[] = {
 		{ done->dropped_accesses, "access lines dropped: the target has none" },
 		{ done->dropped_calls, "call lines dropped: the target has none" },
 		{ done->dropped_types, "types dropped: the target has no place for them" },
 		{ done->changed_types, "types written as the nearest that the target knows" },
 		{ done->dropped_caches, "cache names dropped: the target has none" },
 		{ done->dropped_sizes, "requested sizes dropped: the target has one size" },
+		{ done->dropped_details,
+		  "cpus, gfp flags and processes dropped: the target has none" },
+		{ done->dropped_anchors,
+		  "notes of the place of the kernel dropped: the target has none" },
 		{ done->dropped_callers, "callers of accesses dropped: the target has none" },
 		{ done->dropped_contexts,
 		  "kinds of interrupts dropped: the target has -1 for all" },
@@ -117,12 +134,29 @@ static void say_what_was_lost(const struct ks_kmap_args *args, const struct ks_k
 		{ quality->bad_lines, "lines not understood, left out" },
 		{ quality->orphan_accesses, "accesses of no object, left out" },
 	};
-	size_t i;
 
-	for (i = 0; i < ARRAY_SIZE(losses); i++)
-		if (losses[i].count)
-			fprintf(stderr, "%s: %llu %s\n", args->cli.command,
-				(unsigned long long)losses[i].count, losses[i].what);
+	say(args, losses, ARRAY_SIZE(losses));
+}
+
+static void say_what_was_not_traced(const struct ks_kmap_args *args,
+				    const struct ks_kmap_traced *traced,
+				    const struct ks_kmap_quality *quality)
+{
+	const struct loss losses[] = {
+		{ traced->accesses, "access lines dropped: a DB has none" },
+		{ traced->calls, "call lines dropped: a DB has none" },
+		{ traced->not_allocated, "objects dropped that no allocator made, with" },
+		{ traced->not_allocated_bytes, "bytes in them" },
+		{ traced->guessed, "objects have no type: whole pages are taken for pages, the "
+				   "others for kmalloc's" },
+		{ traced->unseen, "objects ended unseen: now freed by no site" },
+		{ traced->timeless, "objects freed at no time, or before their time: now freed at "
+				    "once" },
+		{ quality->bad_lines, "lines not understood, left out" },
+		{ quality->orphan_accesses, "accesses of no object, left out" },
+	};
+
+	say(args, losses, ARRAY_SIZE(losses));
 }
 
 static int parse_target(struct ks_kmap_args *args, enum ks_kmap_target *ret_target)
@@ -134,8 +168,61 @@ static int parse_target(struct ks_kmap_args *args, enum ks_kmap_target *ret_targ
 	fprintf(stderr, "%s: --to: choose one of", args->cli.command);
 	for (i = 0; i < KS_KMAP_TARGETS; i++)
 		fprintf(stderr, " %s", ks_kmap_target_name((enum ks_kmap_target)i));
-	fputc('\n', stderr);
+	fputs(" ksdb\n", stderr);
 	return KS_EXIT_USAGE;
+}
+
+static int show_import(void *ctx, u64 done, u64 total)
+{
+	struct output *output = ctx;
+
+	return ks_cli_progress(&output->progress, done, total);
+}
+
+/* A DB takes a resolver, for its sites, and an engine, for its summary. */
+static int write_db(struct ks_kmap_args *args, struct ks_kmap_file *file)
+{
+	struct output output = { .input = file->input };
+	struct ks_analysis_opts opts = { .by = KS_BY_SITE,
+					 .progress = show_import,
+					 .progress_ctx = &output };
+	struct ks_kmap_traced traced;
+	struct ks_model *model = NULL;
+	struct ks_diag diag = { 0 };
+	struct ks_trace *trace = NULL;
+	int err, code = ks_cli_resolver(&args->cli, &opts.resolver);
+
+	if (code)
+		return code;
+	ks_cli_progress_start(&output.progress, "converting");
+	err = ks_kmap_trace_new(file->reader, opts.resolver, NULL, show, &output, &traced, &trace,
+				&diag);
+	opts.trace = trace;
+	if (!err)
+		err = ks_import(NULL, args->output, &opts, &model, &diag);
+	ks_cli_progress_end(&output.progress);
+	if (!err)
+		say_what_was_not_traced(args, &traced, ks_kmap_reader_quality(file->reader));
+	ks_model_free(model);
+	if (trace)
+		ks_trace_close(trace);
+	ks_resolver_free(opts.resolver);
+	return err ? ks_cli_fail(&args->cli, err, &diag) : 0;
+}
+
+static int convert_to_db(struct ks_kmap_args *args, bool to_file)
+{
+	struct ks_kmap_file file;
+	int code;
+
+	if (!to_file)
+		return ks_cli_error(&args->cli, KS_EXIT_USAGE, "name the DB file to make with -o");
+	code = ks_kmap_file_open(args, args->operands[0], &file);
+	if (code)
+		return code;
+	code = write_db(args, &file);
+	ks_kmap_file_close(&file);
+	return code;
 }
 
 /* === Public =============================================================================== */
@@ -149,8 +236,14 @@ int ks_kmap_convert_command(struct ks_kmap_args *args)
 	struct ks_kmap_file file;
 	struct ks_diag diag = { 0 };
 	bool to_file = args->output && strcmp(args->output, "-");
-	int err = 0, code = parse_target(args, &target);
+	int err = 0, code;
 
+	if (args->to && !strcmp(args->to, "ksdb"))
+		return convert_to_db(args, to_file);
+	if (args->cli.kernel)
+		return ks_cli_error(&args->cli, KS_EXIT_USAGE,
+				    "--kernel goes with --to ksdb: other forms have addresses");
+	code = parse_target(args, &target);
 	if (code)
 		return code;
 	if (target == KS_KMAP_TO_CSV && !to_file)

@@ -32,7 +32,7 @@ static const char help[] =
 	"      --accesses FILE  the second file of a CSV pair\n"
 	"      --dialect N      8, 9, 10 or 11 fields in an object's line\n"
 	"      --with FILE      an allocation capture of the same run: waste beside access\n"
-	"      --to WHERE       convert: seed, uscope, iti, csv, json, binary;\n"
+	"      --to WHERE       convert: seed, uscope, iti, csv, json, binary, ksdb;\n"
 	"                       stream: FILE or tcp:HOST:PORT\n"
 	"      --spool FILE     stream: what was not acknowledged (kmap-stream.spool)\n"
 	"      --bind ADDRESS   listen: where (127.0.0.1:9999)\n"
@@ -84,7 +84,7 @@ static const struct question {
 	{ "matrix", ks_kmap_matrix, 1, "FILE", "bcdOkt" },
 	{ "privilege", ks_kmap_privilege, 1, "FILE", "cdk" },
 	{ "diff", ks_kmap_diff, 2, "OLD NEW", "bdkt" },
-	{ "convert", ks_kmap_convert_command, 1, "--to FORM FILE", "cdOT" },
+	{ "convert", ks_kmap_convert_command, 1, "--to FORM FILE", "cdkOT" },
 	{ "stream", ks_kmap_stream, ONE_OR_NONE, "--to WHERE [FILE]", "TS" },
 	{ "listen", ks_kmap_listen, 0, "-o DIR", "OB" },
 	{ "record", ks_kmap_record, A_COMMAND, "[-- COMMAND...]", "Or" },

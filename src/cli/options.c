@@ -106,6 +106,14 @@ int ks_cli_by(const struct ks_cli *cli, const char *arg, enum ks_by *ret_by)
 	return KS_EXIT_USAGE;
 }
 
+int ks_cli_frames(const struct ks_cli *cli, const char *arg, bool *ret_by_stack)
+{
+	*ret_by_stack = !strcmp(arg, "stack");
+	if (*ret_by_stack || !strcmp(arg, "place"))
+		return -1;
+	return ks_cli_error(cli, KS_EXIT_USAGE, "--frames '%s': choose stack or place", arg);
+}
+
 int ks_cli_measure(const struct ks_cli *cli, const char *arg, enum ks_measure *ret_measure)
 {
 	if (!ks_measure_parse(arg, ret_measure))

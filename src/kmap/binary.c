@@ -28,11 +28,25 @@ static bool is_header(const void *data, size_t len, bool *ret_big_endian)
 	return true;
 }
 
+/* Names are short and many: eight bytes at a time, up to the first that is 0. */
 static struct ks_slice name_of(const char *s, size_t size)
 {
-	const char *end = memchr(s, 0, size);
+	const u64 ones = 0x0101010101010101, tops = 0x8080808080808080;
+	size_t i;
 
-	return (struct ks_slice){ s, end ? (size_t)(end - s) : size };
+	for (i = 0; i < size; i += 8) {
+		u64 word, zeros;
+
+		memcpy(&word, s + i, 8);
+		zeros = (word - ones) & ~word & tops;
+		if (!zeros)
+			continue;
+		/* Only the lowest mark is sure to be one: on big-endian machines, it is the last. */
+		if (host_is_big_endian)
+			return (struct ks_slice){ s, strnlen(s, size) };
+		return (struct ks_slice){ s, i + (size_t)__builtin_ctzll(zeros) / 8 };
+	}
+	return (struct ks_slice){ s, size };
 }
 
 static u32 type_of(u8 kind)
@@ -63,48 +77,89 @@ static u8 context_of(u8 context)
 	}
 }
 
-#define GET(type, member)                                                                \
-	({                                                                               \
-		typeof(((type *)0)->member) field_;                                      \
-		memcpy(&field_, at + offsetof(type, member), sizeof(field_));            \
-		swap ? (typeof(field_))swap_bytes((u64)field_, sizeof(field_)) : field_; \
-	})
-#define FIELD(member)  GET(struct memorizer_record, member)
-#define ACCESS(member) GET(struct memorizer_access, member)
+#define SWAP(field)                                                                      \
+	(field) = (typeof(field))(sizeof(field) == 8   ? __builtin_bswap64((u64)(field)) \
+				  : sizeof(field) == 4 ? __builtin_bswap32((u32)(field)) \
+						       : __builtin_bswap16((u16)(field)))
 
-static inline u64 swap_bytes(u64 value, size_t size)
+static void swap_record(struct memorizer_record *r)
 {
-	return __builtin_bswap64(value) >> (64 - 8 * size);
+	SWAP(r->addr);
+	SWAP(r->alloc_ip);
+	SWAP(r->free_ip);
+	SWAP(r->alloc_ns);
+	SWAP(r->free_ns);
+	SWAP(r->bytes_req);
+	SWAP(r->bytes_alloc);
+	SWAP(r->gfp);
+	SWAP(r->pid);
+	SWAP(r->tgid);
+	SWAP(r->cpu);
+	SWAP(r->flags);
+	SWAP(r->accesses);
 }
+
+static void swap_access(struct memorizer_access *a)
+{
+	SWAP(a->ip);
+	SWAP(a->writes);
+	SWAP(a->reads);
+	SWAP(a->bytes_written);
+	SWAP(a->bytes_read);
+	SWAP(a->pid);
+}
+
+/* Where the window has it, a record may be at any address. */
+#define LOAD(type, member)                                                    \
+	({                                                                    \
+		typeof(((type *)0)->member) field_;                           \
+		memcpy(&field_, at + offsetof(type, member), sizeof(field_)); \
+		field_;                                                       \
+	})
+#define FIELD(member)  LOAD(struct memorizer_record, member)
+#define ACCESS(member) LOAD(struct memorizer_access, member)
 
 /*
  * Returns how many accesses follow. @at has room for a whole struct memorizer_record: record_size is
- * checked in start.
+ * checked in start. Every member is set: to clear it all first would cost as much as the rest.
  */
 static u32 parse_record(const struct ks_kmap_binary *binary, const char *at,
 			struct ks_kmap_object *object)
 {
-	bool swap = binary->big_endian != host_is_big_endian;
-	u32 flags = FIELD(flags);
+	const char *comm = at + offsetof(struct memorizer_record, comm);
+	const char *cache = at + offsetof(struct memorizer_record, cache);
+	struct memorizer_record swapped;
+	u32 flags;
 
-	*object = (struct ks_kmap_object){
-		.alloc_ip = FIELD(alloc_ip),
-		.addr = FIELD(addr),
-		.size = FIELD(bytes_alloc),
-		.requested = FIELD(bytes_req),
-		.alloc_time = FIELD(alloc_ns),
-		.pid = FIELD(context) == MEMORIZER_IN_TASK ? FIELD(pid) : -1,
-		.type = type_of(FIELD(kind)),
-		.comm = name_of(at + offsetof(struct memorizer_record, comm), MEMORIZER_COMM_LEN),
-		.cache =
-			name_of(at + offsetof(struct memorizer_record, cache), MEMORIZER_CACHE_LEN),
-		.new_type = { "", 0 },
-	};
-	object->type_name = ks_kmap_type_slice(object->type);
-	if (flags & (MEMORIZER_FREED | MEMORIZER_IMPLIED)) {
-		object->free_time = FIELD(free_ns);
-		object->free_ip = flags & MEMORIZER_IMPLIED ? KS_KMAP_IP_IMPLIED : FIELD(free_ip);
+	if (unlikely(binary->big_endian != host_is_big_endian)) {
+		memcpy(&swapped, at, sizeof(swapped));
+		swap_record(&swapped);
+		at = (const char *)&swapped;
 	}
+	flags = FIELD(flags);
+	object->alloc_ip = FIELD(alloc_ip);
+	object->addr = FIELD(addr);
+	object->size = FIELD(bytes_alloc);
+	object->requested = FIELD(bytes_req);
+	object->alloc_time = FIELD(alloc_ns);
+	object->free_time = flags & (MEMORIZER_FREED | MEMORIZER_IMPLIED) ? FIELD(free_ns) : 0;
+	object->free_ip = flags & MEMORIZER_IMPLIED ? KS_KMAP_IP_IMPLIED
+			  : flags & MEMORIZER_FREED ? FIELD(free_ip)
+						    : 0;
+	object->pid = FIELD(context) == MEMORIZER_IN_TASK ? FIELD(pid) : -1;
+	object->type = type_of(FIELD(kind));
+	object->fields = 0;
+	object->gfp = FIELD(gfp);
+	object->tgid = FIELD(tgid);
+	object->cpu = FIELD(cpu);
+	object->context = context_of(FIELD(context));
+	object->has_bytes = false;
+	object->comm = name_of(comm, MEMORIZER_COMM_LEN);
+	object->cache = name_of(cache, MEMORIZER_CACHE_LEN);
+	object->type_name = ks_kmap_type_slice(object->type);
+	object->new_type = (struct ks_slice){ "", 0 };
+	object->accesses = NULL;
+	object->nr_accesses = 0;
 	return FIELD(accesses);
 }
 
@@ -112,21 +167,26 @@ static u32 parse_record(const struct ks_kmap_binary *binary, const char *at,
 static void parse_access(const struct ks_kmap_binary *binary, const char *at,
 			 struct ks_kmap_access *access)
 {
-	bool swap = binary->big_endian != host_is_big_endian;
-	u8 context = ACCESS(context);
-	s32 pid = ACCESS(pid);
+	struct memorizer_access swapped;
+	s32 pid;
 
-	*access = (struct ks_kmap_access){
-		.ip = ACCESS(ip),
-		.writes = ACCESS(writes),
-		.reads = ACCESS(reads),
-		.bytes_written = ACCESS(bytes_written),
-		.bytes_read = ACCESS(bytes_read),
-		.context = context_of(context),
-		.pid = context != MEMORIZER_IN_TASK ? -1
-		       : pid < 0		    ? KS_KMAP_NO_PID
-						    : pid,
-	};
+	if (unlikely(binary->big_endian != host_is_big_endian)) {
+		memcpy(&swapped, at, sizeof(swapped));
+		swap_access(&swapped);
+		at = (const char *)&swapped;
+	}
+	pid = ACCESS(pid);
+	access->ip = ACCESS(ip);
+	access->caller = 0;
+	access->writes = ACCESS(writes);
+	access->reads = ACCESS(reads);
+	access->bytes_written = ACCESS(bytes_written);
+	access->bytes_read = ACCESS(bytes_read);
+	access->context = context_of(ACCESS(context));
+	if (ACCESS(context) != MEMORIZER_IN_TASK)
+		access->pid = -1;
+	else
+		access->pid = pid < 0 ? KS_KMAP_NO_PID : pid;
 }
 
 /* Keeps the names of the object in hand while the window moves on. */
@@ -200,6 +260,19 @@ static int read_accesses(struct ks_kmap_binary *binary, struct ks_window *window
 	return err;
 }
 
+static void note_header(struct ks_kmap_info *info, const struct ks_kmap_info *found)
+{
+	if (!info->anchor_name[0]) {
+		info->anchor = found->anchor;
+		memcpy(info->anchor_name, found->anchor_name, sizeof(info->anchor_name));
+	}
+	if (!info->tick_ns) {
+		info->tick_ns = found->tick_ns;
+		info->base_ns = found->base_ns;
+		info->base_jiffies = found->base_jiffies;
+	}
+}
+
 /* === Public =============================================================================== */
 
 void ks_kmap_binary_deinit(struct ks_kmap_binary *binary)
@@ -220,6 +293,7 @@ int ks_kmap_binary_start(struct ks_kmap_binary *binary, struct ks_window *window
 	const char *name = window->source->name;
 	u64 offset = window->offset + window->pos;
 	u16 version, header_size;
+	struct ks_kmap_info found = { 0 };
 	struct ks_bytes bytes;
 	const char *anchor_name;
 	size_t record_size, access_size;
@@ -230,8 +304,10 @@ int ks_kmap_binary_start(struct ks_kmap_binary *binary, struct ks_window *window
 	version = ks_bytes_u16(&bytes);
 	header_size = ks_bytes_u16(&bytes);
 	record_size = ks_bytes_u32(&bytes);
-	ks_bytes_take(&bytes, offsetof(struct memorizer_header, anchor) - bytes.pos);
-	info->anchor = ks_bytes_u64(&bytes);
+	found.tick_ns = ks_bytes_u32(&bytes);
+	found.base_ns = ks_bytes_u64(&bytes);
+	found.base_jiffies = ks_bytes_u64(&bytes);
+	found.anchor = ks_bytes_u64(&bytes);
 	anchor_name = ks_bytes_take(&bytes, sizeof(((struct memorizer_header *)0)->anchor_name));
 	access_size = ks_bytes_u32(&bytes);
 	if (bytes.overrun)
@@ -253,16 +329,17 @@ int ks_kmap_binary_start(struct ks_kmap_binary *binary, struct ks_window *window
 	binary->record_size = record_size;
 	binary->access_size = access_size;
 	binary->big_endian = bytes.big_endian;
-	memcpy(info->anchor_name, anchor_name, sizeof(((struct memorizer_header *)0)->anchor_name));
+	memcpy(found.anchor_name, anchor_name, sizeof(((struct memorizer_header *)0)->anchor_name));
+	note_header(info, &found);
 	window->pos += header_size;
 	return 0;
 }
 
 int ks_kmap_binary_next(struct ks_kmap_binary *binary, struct ks_window *window,
-			struct ks_kmap_quality *quality, enum ks_kmap_item *ret_item,
-			struct ks_kmap_object *ret_object, struct ks_diag *diag)
+			struct ks_kmap_info *info, struct ks_kmap_quality *quality,
+			enum ks_kmap_item *ret_item, struct ks_kmap_object *ret_object,
+			struct ks_diag *diag)
 {
-	struct ks_kmap_info again = { 0 };
 	bool big_endian;
 	u32 accesses;
 	int err;
@@ -274,7 +351,7 @@ int ks_kmap_binary_next(struct ks_kmap_binary *binary, struct ks_window *window,
 	}
 	/* Each open of the kernel's file begins with a header; streams may be put end to end. */
 	while (is_header(window->buf + window->pos, window->len - window->pos, &big_endian)) {
-		err = ks_kmap_binary_start(binary, window, &again, diag);
+		err = ks_kmap_binary_start(binary, window, info, diag);
 		if (!err && window->len - window->pos < binary->record_size)
 			err = ks_window_fill(window, diag);
 		if (err)

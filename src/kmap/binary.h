@@ -17,12 +17,13 @@ void ks_kmap_binary_deinit(struct ks_kmap_binary *binary);
 
 bool ks_kmap_binary_detect(const void *data, size_t len);
 
-/* Reads the header that the window begins with. */
+/* Reads the header that the window begins with. What @info already has stays. */
 int ks_kmap_binary_start(struct ks_kmap_binary *binary, struct ks_window *window,
 			 struct ks_kmap_info *info, struct ks_diag *diag);
 
 int ks_kmap_binary_next(struct ks_kmap_binary *binary, struct ks_window *window,
-			struct ks_kmap_quality *quality, enum ks_kmap_item *ret_item,
-			struct ks_kmap_object *ret_object, struct ks_diag *diag);
+			struct ks_kmap_info *info, struct ks_kmap_quality *quality,
+			enum ks_kmap_item *ret_item, struct ks_kmap_object *ret_object,
+			struct ks_diag *diag);
 
 #endif

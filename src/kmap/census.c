@@ -13,7 +13,7 @@
 
 /* Of one object. */
 struct uses {
-	u64 reads, writes, foreign;
+	u64 reads, writes, bytes_read, bytes_written, foreign, irq;
 };
 
 /* === Internals ============================================================================ */
@@ -122,11 +122,19 @@ static struct ks_kmap_edge *find_edge(struct ks_kmap_census *census, u32 site, u
 	return edge;
 }
 
-/* What no code allocated, like a global, belongs to no task. */
+/* What no code allocated, like a global, belongs to no task; and an interrupt is none. */
 static bool is_foreign(const struct ks_kmap_object *object, const struct ks_kmap_access *access)
 {
-	return ks_kmap_is_code(object->alloc_ip) && access->pid != KS_KMAP_NO_PID &&
-	       access->pid != object->pid;
+	return access->pid != object->pid && access->pid >= 0 && ks_kmap_is_code(object->alloc_ip);
+}
+
+static void add_bytes(struct ks_kmap_edge *edge, struct uses *uses,
+		      const struct ks_kmap_access *access)
+{
+	edge->bytes_read = ks_add_sat(edge->bytes_read, access->bytes_read);
+	edge->bytes_written = ks_add_sat(edge->bytes_written, access->bytes_written);
+	uses->bytes_read = ks_add_sat(uses->bytes_read, access->bytes_read);
+	uses->bytes_written = ks_add_sat(uses->bytes_written, access->bytes_written);
 }
 
 /* Adds the accesses to the edges; their sums come back. */
@@ -144,6 +152,8 @@ static int add_accesses(struct ks_kmap_census *census, u32 site,
 			return -ENOMEM;
 		edge->reads = ks_add_sat(edge->reads, access->reads);
 		edge->writes = ks_add_sat(edge->writes, access->writes);
+		if (object->has_bytes)
+			add_bytes(edge, uses, access);
 		/* One instruction may have several lines in an object, one for each pid. */
 		if (both && edge->last_object != census->nr_objects) {
 			edge->last_object = census->nr_objects;
@@ -154,27 +164,48 @@ static int add_accesses(struct ks_kmap_census *census, u32 site,
 		if (is_foreign(object, access)) {
 			edge->foreign = ks_add_sat(edge->foreign, both);
 			uses->foreign = ks_add_sat(uses->foreign, both);
+		} else if (access->pid == -1) {
+			edge->irq = ks_add_sat(edge->irq, both);
+			uses->irq = ks_add_sat(uses->irq, both);
 		}
 	}
+	census->nr_accesses += object->nr_accesses;
 	return 0;
 }
 
-/* What the object's counts say of its bytes. */
-static void add_uses(struct ks_kmap_stat *stat, const struct uses *uses, u64 size)
+/* Of @size bytes, those that no access can have reached: it moved @moved bytes, if that is known. */
+static u64 beyond(u64 size, bool accessed, bool has_bytes, u64 moved)
 {
-	bool read = uses->reads > 0, written = uses->writes > 0;
+	if (!accessed)
+		return size;
+	return has_bytes && moved < size ? size - moved : 0;
+}
 
-	stat->reads = ks_add_sat(stat->reads, uses->reads);
-	stat->writes = ks_add_sat(stat->writes, uses->writes);
-	stat->foreign = ks_add_sat(stat->foreign, uses->foreign);
+/* What the object's counts say of its bytes. */
+static void add_uses(struct ks_kmap_stat *stat, const struct uses *uses,
+		     const struct ks_kmap_object *object)
+{
+	bool read = uses->reads > 0, written = uses->writes > 0, has_bytes = object->has_bytes;
+	u64 size = object->size, moved = ks_add_sat(uses->bytes_read, uses->bytes_written);
+
 	if (!read && !written) {
 		stat->cold_objects++;
 		stat->cold_bytes = ks_add_sat(stat->cold_bytes, size);
-	}
-	if (!read)
 		stat->unread_bytes = ks_add_sat(stat->unread_bytes, size);
-	if (!written)
 		stat->unwritten_bytes = ks_add_sat(stat->unwritten_bytes, size);
+		return;
+	}
+	stat->reads = ks_add_sat(stat->reads, uses->reads);
+	stat->writes = ks_add_sat(stat->writes, uses->writes);
+	stat->bytes_read = ks_add_sat(stat->bytes_read, uses->bytes_read);
+	stat->bytes_written = ks_add_sat(stat->bytes_written, uses->bytes_written);
+	stat->foreign = ks_add_sat(stat->foreign, uses->foreign);
+	stat->irq = ks_add_sat(stat->irq, uses->irq);
+	stat->cold_bytes = ks_add_sat(stat->cold_bytes, beyond(size, true, has_bytes, moved));
+	stat->unread_bytes =
+		ks_add_sat(stat->unread_bytes, beyond(size, read, has_bytes, uses->bytes_read));
+	stat->unwritten_bytes = ks_add_sat(stat->unwritten_bytes,
+					   beyond(size, written, has_bytes, uses->bytes_written));
 	if (written && !read)
 		stat->write_only_bytes = ks_add_sat(stat->write_only_bytes, size);
 	if (uses->reads == 1) {
@@ -268,7 +299,7 @@ static int add_object(struct ks_kmap_census *census, const struct ks_kmap_object
 		return -ENOMEM;
 	site->stat.objects++;
 	site->stat.bytes = ks_add_sat(site->stat.bytes, object->size);
-	add_uses(&site->stat, &uses, object->size);
+	add_uses(&site->stat, &uses, object);
 	add_life(&site->stat, object);
 	note_times(census, object);
 	if (ks_kmap_is_code(object->free_ip)) {
@@ -281,6 +312,22 @@ static int add_object(struct ks_kmap_census *census, const struct ks_kmap_object
 	accesses = ks_add_sat(uses.reads, uses.writes);
 	return accesses && accesses >= census->hot_floor ? add_hot(census, number, object, &uses)
 							 : 0;
+}
+
+static int add_call(struct ks_kmap_census *census, const struct ks_kmap_call *call)
+{
+	u32 from = ks_map64_add(&census->codes, call->from);
+	u32 to = ks_map64_add(&census->codes, call->to);
+	struct ks_kmap_calls *calls = NULL;
+
+	if (from != KS_NONE && to != KS_NONE)
+		calls = find_or_push(&census->call_index, &census->calls, (u64)from << 32 | to);
+	if (!calls)
+		return -ENOMEM;
+	calls->from = from;
+	calls->to = to;
+	calls->count = ks_add_sat(calls->count, call->count);
+	return 0;
 }
 
 static int init_tables(struct ks_kmap_census *census)
@@ -334,27 +381,23 @@ void ks_kmap_census_free(struct ks_kmap_census *census)
 	free(census);
 }
 
-int ks_kmap_census_add(struct ks_kmap_census *census, const struct ks_kmap_object *object,
-		       struct ks_diag *diag)
+int ks_kmap_census_take(struct ks_kmap_census *census, enum ks_kmap_item item,
+			const struct ks_kmap_object *object, const struct ks_kmap_call *call,
+			struct ks_diag *diag)
 {
-	return add_object(census, object) ? ks_diag_nomem(diag, "adding up an access map") : 0;
+	int err = 0;
+
+	if (likely(item == KS_KMAP_OBJECT))
+		err = add_object(census, object);
+	else if (item == KS_KMAP_CALL)
+		err = add_call(census, call);
+	return err ? ks_diag_nomem(diag, "adding up an access map") : 0;
 }
 
-int ks_kmap_census_add_call(struct ks_kmap_census *census, const struct ks_kmap_call *call,
-			    struct ks_diag *diag)
+void ks_kmap_census_finish(struct ks_kmap_census *census, const struct ks_kmap_reader *reader)
 {
-	u32 from = ks_map64_add(&census->codes, call->from);
-	u32 to = ks_map64_add(&census->codes, call->to);
-	struct ks_kmap_calls *calls = NULL;
-
-	if (from != KS_NONE && to != KS_NONE)
-		calls = find_or_push(&census->call_index, &census->calls, (u64)from << 32 | to);
-	if (!calls)
-		return ks_diag_nomem(diag, "adding up calls");
-	calls->from = from;
-	calls->to = to;
-	calls->count = ks_add_sat(calls->count, call->count);
-	return 0;
+	census->quality = *ks_kmap_reader_quality(reader);
+	census->info = *ks_kmap_reader_info(reader);
 }
 
 int ks_kmap_census_read(struct ks_kmap_reader *reader, int (*progress)(void *ctx), void *ctx,
@@ -371,10 +414,8 @@ int ks_kmap_census_read(struct ks_kmap_reader *reader, int (*progress)(void *ctx
 		return err;
 	while (!err && item != KS_KMAP_END) {
 		err = ks_kmap_next(reader, &item, &object, &call, diag);
-		if (!err && item == KS_KMAP_OBJECT)
-			err = ks_kmap_census_add(census, &object, diag);
-		else if (!err && item == KS_KMAP_CALL)
-			err = ks_kmap_census_add_call(census, &call, diag);
+		if (!err)
+			err = ks_kmap_census_take(census, item, &object, &call, diag);
 		if (!err && progress && !(++items & 0xffff) && progress(ctx))
 			err = ks_diag_set(diag, -EINTR, "interrupted");
 	}
@@ -382,8 +423,7 @@ int ks_kmap_census_read(struct ks_kmap_reader *reader, int (*progress)(void *ctx
 		ks_kmap_census_free(census);
 		return err;
 	}
-	census->quality = *ks_kmap_reader_quality(reader);
-	census->info = *ks_kmap_reader_info(reader);
+	ks_kmap_census_finish(census, reader);
 	*ret_census = census;
 	return 0;
 }
@@ -416,7 +456,10 @@ void ks_kmap_stat_add(struct ks_kmap_stat *to, const struct ks_kmap_stat *from)
 	to->lifetime_sum += from->lifetime_sum;
 	to->reads = ks_add_sat(to->reads, from->reads);
 	to->writes = ks_add_sat(to->writes, from->writes);
+	to->bytes_read = ks_add_sat(to->bytes_read, from->bytes_read);
+	to->bytes_written = ks_add_sat(to->bytes_written, from->bytes_written);
 	to->foreign = ks_add_sat(to->foreign, from->foreign);
+	to->irq = ks_add_sat(to->irq, from->irq);
 	to->cold_objects += from->cold_objects;
 	to->cold_bytes = ks_add_sat(to->cold_bytes, from->cold_bytes);
 	to->unread_bytes = ks_add_sat(to->unread_bytes, from->unread_bytes);

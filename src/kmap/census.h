@@ -12,7 +12,11 @@
 
 typedef unsigned __int128 ks_u128;
 
-/* "Bytes" are those of whole objects: a map does not say which bytes of an object were touched. */
+/*
+ * Bytes never read, written or touched are those of whole objects that never were; and where the map
+ * says how many bytes the accesses to an object moved, also those that exceed this number. So the
+ * true numbers are no less.
+ */
 struct ks_kmap_stat {
 	u64 objects, bytes;
 	u64 live_objects, live_bytes;
@@ -21,10 +25,12 @@ struct ks_kmap_stat {
 	u64 lifetime_min, lifetime_max; /* of those */
 	ks_u128 lifetime_sum;
 	u64 reads, writes;
+	u64 bytes_read, bytes_written;	   /* moved by these, where the map says so */
 	u64 foreign;			   /* accesses by another task than the allocating one */
+	u64 irq;			   /* accesses in interrupts */
 	u64 cold_objects, cold_bytes;	   /* neither read nor written */
 	u64 unread_bytes, unwritten_bytes; /* never read; never written; both count cold ones */
-	u64 write_only_bytes;		   /* written, never read */
+	u64 write_only_bytes;		   /* of objects that were written, never read */
 	u64 read_once_objects, read_once_bytes;
 	/*
 	 * Bytes times time: of ended objects; and for live ones, whose end is the end of the map,
@@ -43,9 +49,10 @@ struct ks_kmap_site {
 /* What one instruction did to the objects of one site. */
 struct ks_kmap_edge {
 	u32 site, code; /* code: number in the table of instructions */
-	u64 reads, writes, foreign, frees;
-	u64 objects;	 /* that it read or wrote */
-	u64 last_object; /* the latest of them, by its place in the map, from 1 */
+	u64 reads, writes, bytes_read, bytes_written;
+	u64 foreign, irq, frees; /* foreign, irq: of its reads and writes */
+	u64 objects;		 /* that it read or wrote */
+	u64 last_object;	 /* the latest of them, by its place in the map, from 1 */
 };
 
 struct ks_kmap_calls {
@@ -72,6 +79,7 @@ struct ks_kmap_census {
 	struct ks_kmap_hot hot[KS_KMAP_HOTTEST]; /* most accesses first */
 	size_t nr_hot;
 	u64 first_time, last_time; /* of any object's begin or end */
+	u64 nr_accesses;	   /* lines or records of them */
 	struct ks_kmap_quality quality;
 	struct ks_kmap_info info;
 
@@ -86,10 +94,13 @@ struct ks_kmap_census {
 int ks_kmap_census_new(struct ks_kmap_census **ret_census, struct ks_diag *diag);
 void ks_kmap_census_free(struct ks_kmap_census *census);
 
-int ks_kmap_census_add(struct ks_kmap_census *census, const struct ks_kmap_object *object,
-		       struct ks_diag *diag);
-int ks_kmap_census_add_call(struct ks_kmap_census *census, const struct ks_kmap_call *call,
-			    struct ks_diag *diag);
+/* Adds what ks_kmap_next() gave. */
+int ks_kmap_census_take(struct ks_kmap_census *census, enum ks_kmap_item item,
+			const struct ks_kmap_object *object, const struct ks_kmap_call *call,
+			struct ks_diag *diag);
+
+/* Notes, at the end, what the reader knows of the map. */
+void ks_kmap_census_finish(struct ks_kmap_census *census, const struct ks_kmap_reader *reader);
 
 /* All of a reader. @progress may be NULL; it returns non-zero to stop with -EINTR. */
 int ks_kmap_census_read(struct ks_kmap_reader *reader, int (*progress)(void *ctx), void *ctx,

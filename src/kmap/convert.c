@@ -20,6 +20,7 @@ struct writer {
 	struct ks_strbuf first, second;
 	struct ks_kmap_converted done;
 	KS_VEC(struct ks_kmap_access) merged;
+	bool anchored; /* where the kernel was has been said */
 };
 
 static const char *const target_names[KS_KMAP_TARGETS] = { "seed", "uscope", "iti",
@@ -230,6 +231,9 @@ static void put_json(struct writer *writer, const struct ks_kmap_object *object)
 			 (unsigned long long)object->alloc_time,
 			 (unsigned long long)object->free_time,
 			 (unsigned long long)object->free_ip);
+	if (!object->fields)
+		ks_strbuf_printf(out, ",\"cpu\":%u,\"gfp\":%u,\"tgid\":%d", object->cpu,
+				 object->gfp, object->tgid);
 	put_json_string(out, "type", object->type_name);
 	put_json_string(out, "comm", object->comm);
 	put_json_string(out, "cache", object->cache);
@@ -317,13 +321,15 @@ static void put_binary_access(struct writer *writer, const struct ks_kmap_access
 	ks_strbuf_add(&writer->first, &record, sizeof(record));
 }
 
+/* Text tells the kind of an interrupt by the command's name, if at all. */
 static u8 object_context(const struct ks_kmap_object *object)
 {
+	bool hardirq = object->comm.len == 7 && !memcmp(object->comm.s, "hardirq", 7);
+
 	if (object->pid >= 0)
 		return MEMORIZER_IN_TASK;
-	return object->comm.len == 7 && !memcmp(object->comm.s, "hardirq", 7)
-		       ? MEMORIZER_IN_HARDIRQ
-		       : MEMORIZER_IN_SOFTIRQ;
+	return hardirq || object->context == KS_KMAP_IN_HARDIRQ ? MEMORIZER_IN_HARDIRQ
+								: MEMORIZER_IN_SOFTIRQ;
 }
 
 static void put_binary(struct writer *writer, const struct ks_kmap_object *object)
@@ -340,7 +346,9 @@ static void put_binary(struct writer *writer, const struct ks_kmap_object *objec
 		.kind = kind_for(writer, object),
 		.context = object_context(object),
 		.pid = object->pid < 0 ? 0 : object->pid,
-		.tgid = object->pid < 0 ? 0 : object->pid,
+		.tgid = object->fields ? ks_max(object->pid, 0) : object->tgid,
+		.gfp = object->fields ? 0 : object->gfp,
+		.cpu = object->fields ? 0 : object->cpu,
 		.accesses = accesses,
 	};
 
@@ -356,7 +364,7 @@ static void put_binary(struct writer *writer, const struct ks_kmap_object *objec
 	writer->done.dropped_accesses += object->nr_accesses - accesses;
 }
 
-static void put_head(struct writer *writer, const struct ks_kmap_info *info)
+static void put_header(struct writer *writer, const struct ks_kmap_info *info)
 {
 	struct memorizer_header header = {
 		.magic = MEMORIZER_MAGIC,
@@ -364,17 +372,54 @@ static void put_head(struct writer *writer, const struct ks_kmap_info *info)
 		.header_size = sizeof(header),
 		.record_size = sizeof(struct memorizer_record),
 		.access_size = sizeof(struct memorizer_access),
+		.tick_ns = info->tick_ns,
+		.base_ns = info->base_ns,
+		.base_jiffies = info->base_jiffies,
 		.anchor = info->anchor,
 	};
 
-	if (writer->target == KS_KMAP_TO_BINARY) {
-		memcpy(header.anchor_name, info->anchor_name, sizeof(header.anchor_name));
-		ks_strbuf_add(&writer->first, &header, sizeof(header));
-	} else if (writer->target == KS_KMAP_TO_CSV) {
+	memcpy(header.anchor_name, info->anchor_name, sizeof(header.anchor_name) - 1);
+	ks_strbuf_add(&writer->first, &header, sizeof(header));
+}
+
+/* Where the kernel was, where the target has a way to say so: once, as soon as it is known. */
+static void put_anchor(struct writer *writer, const struct ks_kmap_info *info)
+{
+	unsigned long long anchor = info->anchor;
+
+	if (writer->anchored || !info->anchor_name[0])
+		return;
+	writer->anchored = true;
+	switch (writer->target) {
+	case KS_KMAP_TO_BINARY:
+		put_header(writer, info);
+		break;
+	case KS_KMAP_TO_SEED:
+		ks_strbuf_printf(&writer->first, "%016x,0,%016llx,0,0,0,%016x,%s\n", 0, anchor, 0,
+				 info->anchor_name);
+		break;
+	case KS_KMAP_TO_JSON:
+		ks_strbuf_printf(&writer->first, "{\"anchor\":\"0x%llx\",\"anchor_name\":\"",
+				 anchor);
+		ks_escape_json(&writer->first, info->anchor_name, strlen(info->anchor_name));
+		ks_strbuf_puts(&writer->first, "\"}\n");
+		break;
+	default:
+		writer->done.dropped_anchors++;
+		break;
+	}
+}
+
+static void put_head(struct writer *writer, const struct ks_kmap_info *info)
+{
+	if (writer->target == KS_KMAP_TO_CSV) {
 		ks_strbuf_puts(&writer->first, "alloc_ip,pid,ptr,size,alloc_serial,free_serial,"
 					       "free_ip,type,command,slab,new_type\n");
 		ks_strbuf_puts(&writer->second, "alloc_index,access_ip,pid,writes,reads\n");
 	}
+	put_anchor(writer, info);
+	if (writer->target == KS_KMAP_TO_BINARY && !writer->anchored)
+		put_header(writer, info);
 }
 
 /* === Internals: the run =================================================================== */
@@ -404,8 +449,10 @@ static int put_object(struct writer *writer, const struct ks_kmap_object *object
 	    writer->target != KS_KMAP_TO_CSV)
 		done->dropped_new_types += object->new_type.len > 0;
 	done->accesses += object->nr_accesses;
-	done->dropped_sizes += !keeps_all && writer->target != KS_KMAP_TO_BINARY &&
-			       object->requested;
+	if (!keeps_all && writer->target != KS_KMAP_TO_BINARY) {
+		done->dropped_sizes += object->requested != 0;
+		done->dropped_details += !object->fields;
+	}
 	for (i = 0; i < object->nr_accesses && !keeps_all; i++)
 		count_dropped(writer, object, &object->accesses[i]);
 	switch (writer->target) {
@@ -473,11 +520,16 @@ static int convert_all(struct writer *writer, struct ks_kmap_reader *reader,
 	enum ks_kmap_item item = KS_KMAP_OBJECT;
 	struct ks_kmap_object object;
 	struct ks_kmap_call call;
+	bool started = false;
 	int err = 0;
 
-	put_head(writer, ks_kmap_reader_info(reader));
 	while (!err && item != KS_KMAP_END) {
 		err = ks_kmap_next(reader, &item, &object, &call, diag);
+		if (!err && !started) {
+			put_head(writer, ks_kmap_reader_info(reader));
+			started = true;
+		}
+		put_anchor(writer, ks_kmap_reader_info(reader));
 		if (!err && item == KS_KMAP_OBJECT && put_object(writer, &object))
 			err = ks_diag_nomem(diag, "converting an access map");
 		if (!err && item == KS_KMAP_CALL)

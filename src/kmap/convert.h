@@ -31,6 +31,8 @@ struct ks_kmap_converted {
 	u64 dropped_types, changed_types; /* not in the target; written as a related one */
 	u64 dropped_caches;
 	u64 dropped_sizes;    /* requested sizes */
+	u64 dropped_details;  /* of objects: cpu, gfp flags, process */
+	u64 dropped_anchors;  /* where the kernel was */
 	u64 dropped_callers;  /* of accesses */
 	u64 dropped_contexts; /* of accesses: the kind of interrupt */
 	u64 changed_contexts; /* of accesses: interrupts of unknown kind became softirqs */

@@ -166,6 +166,7 @@ static bool parse_object(const struct ks_kmap_dialect *dialect, const char *line
 		return false;
 	parsed->object.requested = 0;
 	parsed->object.has_bytes = false;
+	parsed->object.context = KS_KMAP_IN_ANY;
 	parsed->object.accesses = NULL;
 	parsed->object.nr_accesses = 0;
 	parse_names(dialect, p, end, parsed);

@@ -70,13 +70,17 @@ struct ks_kmap_object {
 	u64 alloc_time, free_time, free_ip;
 	s32 pid;
 	u32 type;	       /* KS_KMAP_TYPES = see type_name */
-	unsigned int fields;   /* of the text line: 8 to 11; 0 = binary */
+	unsigned int fields;   /* of the text line: 8 to 11; 0 = binary, which alone has ... */
+	u32 gfp;	       /* ... these: */
+	s32 tgid;	       /* of the process */
+	u16 cpu;	       /* that allocated it */
+	u8 context;	       /* enum ks_kmap_context */
+	bool has_bytes;	       /* accesses tell how many bytes they moved */
 	struct ks_slice comm;  /* or "hardirq", "softirq" */
 	struct ks_slice cache; /* "" = not recorded; "no-slab" = in none */
 	struct ks_slice type_name, new_type;
 	const struct ks_kmap_access *accesses;
 	size_t nr_accesses;
-	bool has_bytes; /* accesses tell how many bytes they moved */
 };
 
 /* Whether the object lives at the end of the map. */
@@ -89,6 +93,16 @@ static inline bool ks_kmap_is_live(const struct ks_kmap_object *object)
 static inline bool ks_kmap_is_implied(const struct ks_kmap_object *object)
 {
 	return object->free_ip == KS_KMAP_IP_IMPLIED || object->free_ip == KS_KMAP_IP_NESTED;
+}
+
+/*
+ * Whether it is no object but the place of a function, whose name is the command's: by such a line
+ * the kernel side says in text what the header of a binary stream says.
+ */
+static inline bool ks_kmap_is_anchor(const struct ks_kmap_object *object)
+{
+	return object->addr && !object->alloc_ip && !object->size && !object->alloc_time &&
+	       !object->free_time && !object->free_ip && !object->pid && object->fields == 8;
 }
 
 /* Whether alloc_ip is the address of code. */

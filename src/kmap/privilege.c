@@ -41,10 +41,14 @@ struct measure {
 };
 
 static const struct ks_view_column columns[] = {
-	{ "cut", "cut", KS_CELL_TEXT },		 { "operation", "operation", KS_CELL_TEXT },
-	{ "ps_min", "PS_min", KS_CELL_U64 },	 { "ps_cut", "PS", KS_CELL_U64 },
-	{ "ps_mono", "PS_mono", KS_CELL_U64 },	 { "psr", "PSR", KS_CELL_RATIO },
-	{ "psr_min", "PSR_min", KS_CELL_RATIO }, { "mediated", "mediated", KS_CELL_RATIO },
+	{ "cut", "cut", KS_CELL_TEXT, false },
+	{ "operation", "operation", KS_CELL_TEXT, false },
+	{ "ps_min", "PS_min", KS_CELL_U64, false },
+	{ "ps_cut", "PS", KS_CELL_U64, false },
+	{ "ps_mono", "PS_mono", KS_CELL_U64, false },
+	{ "psr", "PSR", KS_CELL_RATIO, false },
+	{ "psr_min", "PSR_min", KS_CELL_RATIO, false },
+	{ "mediated", "mediated", KS_CELL_RATIO, false },
 };
 
 /* === Internals ============================================================================ */

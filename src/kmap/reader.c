@@ -153,9 +153,18 @@ static void begin_object(struct ks_kmap_reader *reader)
 	reader->has_ahead = false;
 }
 
-static int next_text(struct ks_kmap_reader *reader, enum ks_kmap_item *ret_item,
-		     struct ks_kmap_object *ret_object, struct ks_kmap_call *ret_call,
-		     struct ks_diag *diag)
+static void note_anchor(struct ks_kmap_info *info, const struct ks_kmap_object *object)
+{
+	if (info->anchor_name[0] || object->comm.len >= sizeof(info->anchor_name))
+		return;
+	memcpy(info->anchor_name, object->comm.s, object->comm.len);
+	info->anchor = object->addr;
+}
+
+static __attribute__((noinline)) int next_text(struct ks_kmap_reader *reader,
+					       enum ks_kmap_item *ret_item,
+					       struct ks_kmap_object *ret_object,
+					       struct ks_kmap_call *ret_call, struct ks_diag *diag)
 {
 	enum ks_kmap_line class;
 	const char *line;
@@ -180,6 +189,10 @@ static int next_text(struct ks_kmap_reader *reader, enum ks_kmap_item *ret_item,
 			err = add_access(reader, &reader->ahead.access);
 			break;
 		case KS_KMAP_LINE_OBJECT:
+			if (ks_kmap_is_anchor(&reader->ahead.object)) {
+				note_anchor(&reader->info, &reader->ahead.object);
+				break;
+			}
 			reader->quality.short_lines += reader->ahead.short_of_fields;
 			err = keep_names(&reader->ahead.object, line + len, &reader->ahead_names);
 			reader->has_ahead = !err;
@@ -253,8 +266,8 @@ int ks_kmap_next(struct ks_kmap_reader *reader, enum ks_kmap_item *ret_item,
 	int err;
 
 	if (reader->info.form == KS_KMAP_BINARY)
-		err = ks_kmap_binary_next(&reader->binary, &reader->window, &reader->quality,
-					  ret_item, ret_object, diag);
+		err = ks_kmap_binary_next(&reader->binary, &reader->window, &reader->info,
+					  &reader->quality, ret_item, ret_object, diag);
 	else
 		err = next_text(reader, ret_item, ret_object, ret_call, diag);
 	reader->info.bytes = reader->window.offset + reader->window.pos;

@@ -33,7 +33,9 @@ struct ks_kmap_info {
 	const char *time;     /* what times count: "ns", or "ticks" (serial numbers or jiffies) */
 	u64 anchor;	      /* where the running kernel had ... */
 	char anchor_name[32]; /* ... this function; "" = not recorded */
-	u64 bytes;	      /* read so far */
+	u64 base_ns, base_jiffies; /* one moment in both clocks of a binary stream ... */
+	u32 tick_ns;		   /* ... and the length of a jiffy; 0 = not recorded */
+	u64 bytes;		   /* read so far */
 };
 
 struct ks_kmap_reader;

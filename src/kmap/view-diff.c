@@ -25,18 +25,26 @@ struct pairs {
 };
 
 static const struct ks_view_column site_columns[] = {
-	{ "change", "change", KS_CELL_TEXT },  { "objects_old", "objects", KS_CELL_U64 },
-	{ "objects_new", "new", KS_CELL_U64 }, { "bytes_old", "bytes", KS_CELL_U64 },
-	{ "bytes_new", "new", KS_CELL_U64 },   { "reads_old", "reads", KS_CELL_U64 },
-	{ "reads_new", "new", KS_CELL_U64 },   { "writes_old", "writes", KS_CELL_U64 },
-	{ "writes_new", "new", KS_CELL_U64 },  { "site", "allocated by", KS_CELL_TEXT },
+	{ "change", "change", KS_CELL_TEXT, false },
+	{ "objects_old", "objects", KS_CELL_U64, false },
+	{ "objects_new", "new", KS_CELL_U64, false },
+	{ "bytes_old", "bytes", KS_CELL_U64, false },
+	{ "bytes_new", "new", KS_CELL_U64, false },
+	{ "reads_old", "reads", KS_CELL_U64, false },
+	{ "reads_new", "new", KS_CELL_U64, false },
+	{ "writes_old", "writes", KS_CELL_U64, false },
+	{ "writes_new", "new", KS_CELL_U64, false },
+	{ "site", "allocated by", KS_CELL_TEXT, false },
 };
 
 static const struct ks_view_column edge_columns[] = {
-	{ "change", "change", KS_CELL_TEXT },	{ "reads_old", "reads", KS_CELL_U64 },
-	{ "reads_new", "new", KS_CELL_U64 },	{ "writes_old", "writes", KS_CELL_U64 },
-	{ "writes_new", "new", KS_CELL_U64 },	{ "code", "code", KS_CELL_TEXT },
-	{ "site", "objects of", KS_CELL_TEXT },
+	{ "change", "change", KS_CELL_TEXT, false },
+	{ "reads_old", "reads", KS_CELL_U64, false },
+	{ "reads_new", "new", KS_CELL_U64, false },
+	{ "writes_old", "writes", KS_CELL_U64, false },
+	{ "writes_new", "new", KS_CELL_U64, false },
+	{ "code", "code", KS_CELL_TEXT, false },
+	{ "site", "objects of", KS_CELL_TEXT, false },
 };
 
 /* === Internals ============================================================================ */

@@ -11,31 +11,41 @@
 
 struct toucher {
 	const char *name;
-	u64 reads, writes, foreign, frees, objects;
+	u64 reads, writes, bytes_read, bytes_written, foreign, irq, frees, objects;
 };
 
 static const struct ks_view_column accesses_columns[] = {
-	{ "reads", "reads", KS_CELL_U64 },
-	{ "writes", "writes", KS_CELL_U64 },
-	{ "foreign_accesses", "foreign", KS_CELL_U64 },
-	{ "objects", NULL, KS_CELL_U64 },
-	{ "frees", "frees", KS_CELL_U64 },
-	{ "code", "accessed by", KS_CELL_TEXT },
+	{ "reads", "reads", KS_CELL_U64, false },
+	{ "writes", "writes", KS_CELL_U64, false },
+	{ "bytes_read", "B read", KS_CELL_U64, true },
+	{ "bytes_written", "B written", KS_CELL_U64, true },
+	{ "foreign_accesses", "foreign", KS_CELL_U64, true },
+	{ "irq_accesses", "irq", KS_CELL_U64, true },
+	{ "objects", NULL, KS_CELL_U64, false },
+	{ "frees", "frees", KS_CELL_U64, true },
+	{ "code", "accessed by", KS_CELL_TEXT, false },
 };
 
 static const struct ks_view_column touches_columns[] = {
-	{ "reads", "reads", KS_CELL_U64 },
-	{ "writes", "writes", KS_CELL_U64 },
-	{ "foreign_accesses", "foreign", KS_CELL_U64 },
-	{ "objects", NULL, KS_CELL_U64 },
-	{ "frees", "frees", KS_CELL_U64 },
-	{ "site", "objects of", KS_CELL_TEXT },
+	{ "reads", "reads", KS_CELL_U64, false },
+	{ "writes", "writes", KS_CELL_U64, false },
+	{ "bytes_read", "B read", KS_CELL_U64, true },
+	{ "bytes_written", "B written", KS_CELL_U64, true },
+	{ "foreign_accesses", "foreign", KS_CELL_U64, true },
+	{ "irq_accesses", "irq", KS_CELL_U64, true },
+	{ "objects", NULL, KS_CELL_U64, false },
+	{ "frees", "frees", KS_CELL_U64, true },
+	{ "site", "objects of", KS_CELL_TEXT, false },
 };
 
 static const struct ks_view_column matrix_columns[] = {
-	{ "reads", "reads", KS_CELL_U64 },	 { "writes", "writes", KS_CELL_U64 },
-	{ "share", "share", KS_CELL_RATIO },	 { "code", "code", KS_CELL_TEXT },
-	{ "owner", "objects of", KS_CELL_TEXT },
+	{ "reads", "reads", KS_CELL_U64, false },
+	{ "writes", "writes", KS_CELL_U64, false },
+	{ "bytes_read", "B read", KS_CELL_U64, true },
+	{ "bytes_written", "B written", KS_CELL_U64, true },
+	{ "share", "share", KS_CELL_RATIO, false },
+	{ "code", "code", KS_CELL_TEXT, false },
+	{ "owner", "objects of", KS_CELL_TEXT, false },
 };
 
 /* === Internals: one row =================================================================== */
@@ -56,7 +66,10 @@ static void add_edge(struct toucher *toucher, const struct ks_kmap_edge *edge)
 {
 	toucher->reads = ks_add_sat(toucher->reads, edge->reads);
 	toucher->writes = ks_add_sat(toucher->writes, edge->writes);
+	toucher->bytes_read = ks_add_sat(toucher->bytes_read, edge->bytes_read);
+	toucher->bytes_written = ks_add_sat(toucher->bytes_written, edge->bytes_written);
 	toucher->foreign = ks_add_sat(toucher->foreign, edge->foreign);
+	toucher->irq = ks_add_sat(toucher->irq, edge->irq);
 	toucher->frees += edge->frees;
 	toucher->objects += edge->objects;
 }
@@ -73,10 +86,13 @@ static void put_touchers(struct ks_view *view, struct ks_view_table *table,
 			return;
 		row[0].u64 = touchers[i].reads;
 		row[1].u64 = touchers[i].writes;
-		row[2].u64 = touchers[i].foreign;
-		row[3].u64 = touchers[i].objects;
-		row[4].u64 = touchers[i].frees;
-		row[5].text = ks_view_string(view, touchers[i].name);
+		row[2].u64 = touchers[i].bytes_read;
+		row[3].u64 = touchers[i].bytes_written;
+		row[4].u64 = touchers[i].foreign;
+		row[5].u64 = touchers[i].irq;
+		row[6].u64 = touchers[i].objects;
+		row[7].u64 = touchers[i].frees;
+		row[8].text = ks_view_string(view, touchers[i].name);
 	}
 }
 
@@ -191,6 +207,8 @@ int ks_kmap_matrix_init(struct ks_kmap_matrix *matrix, const struct ks_kmap_cens
 		cell->owner = owner;
 		cell->reads = ks_add_sat(cell->reads, edge->reads);
 		cell->writes = ks_add_sat(cell->writes, edge->writes);
+		cell->bytes_read = ks_add_sat(cell->bytes_read, edge->bytes_read);
+		cell->bytes_written = ks_add_sat(cell->bytes_written, edge->bytes_written);
 	}
 	ks_map64_deinit(&index);
 	if (err)
@@ -234,10 +252,12 @@ struct ks_view *ks_kmap_view_matrix(const struct ks_kmap_census *census,
 			break;
 		row[0].u64 = sorted[i].reads;
 		row[1].u64 = sorted[i].writes;
-		row[2].ratio =
+		row[2].u64 = sorted[i].bytes_read;
+		row[3].u64 = sorted[i].bytes_written;
+		row[4].ratio =
 			(double)ks_add_sat(sorted[i].reads, sorted[i].writes) / (double)total;
-		row[3].text = ks_view_string(view, ks_kmap_label(matrix->places, sorted[i].code));
-		row[4].text = ks_view_string(view, ks_kmap_label(matrix->places, sorted[i].owner));
+		row[5].text = ks_view_string(view, ks_kmap_label(matrix->places, sorted[i].code));
+		row[6].text = ks_view_string(view, ks_kmap_label(matrix->places, sorted[i].owner));
 	}
 	free(sorted);
 	ks_kmap_view_quality(view, census, matrix->places);

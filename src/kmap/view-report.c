@@ -29,54 +29,64 @@ static const char *const order_names[KS_KMAP_ORDERS] = {
 };
 
 static const struct ks_view_column group_columns[] = {
-	{ "objects", "objects", KS_CELL_U64 },
-	{ "bytes", "bytes", KS_CELL_U64 },
-	{ "live_objects", NULL, KS_CELL_U64 },
-	{ "live_bytes", "live", KS_CELL_U64 },
-	{ "mean_bytes", "mean", KS_CELL_U64 },
-	{ "lifetime_mean", "life", KS_CELL_U64 },
-	{ "lifetime_min", NULL, KS_CELL_U64 },
-	{ "lifetime_max", NULL, KS_CELL_U64 },
-	{ "implied_frees", NULL, KS_CELL_U64 },
-	{ "reads", "reads", KS_CELL_U64 },
-	{ "writes", "writes", KS_CELL_U64 },
-	{ "own_accesses", "own", KS_CELL_U64 },
-	{ "foreign_accesses", "foreign", KS_CELL_U64 },
-	{ "cold_objects", NULL, KS_CELL_U64 },
-	{ "cold_bytes", "cold", KS_CELL_U64 },
-	{ "unread_bytes", "unread", KS_CELL_U64 },
-	{ "unwritten_bytes", NULL, KS_CELL_U64 },
-	{ "write_only_bytes", "wr-only", KS_CELL_U64 },
-	{ "read_once_objects", NULL, KS_CELL_U64 },
-	{ "read_once_bytes", NULL, KS_CELL_U64 },
-	{ "group", "group", KS_CELL_TEXT },
+	{ "objects", "objects", KS_CELL_U64, false },
+	{ "bytes", "bytes", KS_CELL_U64, false },
+	{ "live_objects", NULL, KS_CELL_U64, false },
+	{ "live_bytes", "live", KS_CELL_U64, false },
+	{ "mean_bytes", "mean", KS_CELL_U64, false },
+	{ "lifetime_mean", "life", KS_CELL_U64, false },
+	{ "lifetime_min", NULL, KS_CELL_U64, false },
+	{ "lifetime_max", NULL, KS_CELL_U64, false },
+	{ "implied_frees", NULL, KS_CELL_U64, false },
+	{ "reads", "reads", KS_CELL_U64, true },
+	{ "writes", "writes", KS_CELL_U64, true },
+	{ "bytes_read", "B read", KS_CELL_U64, true },
+	{ "bytes_written", "B written", KS_CELL_U64, true },
+	{ "own_accesses", "own", KS_CELL_U64, true },
+	{ "foreign_accesses", "foreign", KS_CELL_U64, true },
+	{ "irq_accesses", "irq", KS_CELL_U64, true },
+	{ "cold_objects", NULL, KS_CELL_U64, false },
+	{ "cold_bytes", "cold", KS_CELL_U64, true },
+	{ "unread_bytes", "unread", KS_CELL_U64, true },
+	{ "unwritten_bytes", NULL, KS_CELL_U64, false },
+	{ "write_only_bytes", "wr-only", KS_CELL_U64, true },
+	{ "read_once_objects", NULL, KS_CELL_U64, false },
+	{ "read_once_bytes", NULL, KS_CELL_U64, false },
+	{ "group", "group", KS_CELL_TEXT, false },
 	/* from here on with an allocation capture only */
-	{ "capture_allocs", "allocs", KS_CELL_U64 },
-	{ "capture_bytes", "alloc'd", KS_CELL_U64 },
-	{ "capture_waste", "waste", KS_CELL_U64 },
+	{ "capture_allocs", "allocs", KS_CELL_U64, false },
+	{ "capture_bytes", "alloc'd", KS_CELL_U64, false },
+	{ "capture_waste", "waste", KS_CELL_U64, false },
 };
 
 static const struct ks_view_column hot_columns[] = {
-	{ "reads", "reads", KS_CELL_U64 },	  { "writes", "writes", KS_CELL_U64 },
-	{ "size", "size", KS_CELL_U64 },	  { "address", "address", KS_CELL_HEX },
-	{ "alloc_time", NULL, KS_CELL_U64 },	  { "pid", "pid", KS_CELL_S64 },
-	{ "comm", "command", KS_CELL_TEXT },	  { "cache", "cache", KS_CELL_TEXT },
-	{ "site", "allocated by", KS_CELL_TEXT },
+	{ "reads", "reads", KS_CELL_U64, false },
+	{ "writes", "writes", KS_CELL_U64, false },
+	{ "size", "size", KS_CELL_U64, false },
+	{ "address", "address", KS_CELL_HEX, false },
+	{ "alloc_time", NULL, KS_CELL_U64, false },
+	{ "pid", "pid", KS_CELL_S64, false },
+	{ "comm", "command", KS_CELL_TEXT, false },
+	{ "cache", "cache", KS_CELL_TEXT, false },
+	{ "site", "allocated by", KS_CELL_TEXT, false },
 };
 
 static const struct ks_view_column code_columns[] = {
-	{ "reads", "reads", KS_CELL_U64 },
-	{ "writes", "writes", KS_CELL_U64 },
-	{ "sites", "sites", KS_CELL_U64 },
-	{ "ip", "ip", KS_CELL_HEX },
-	{ "instruction", "instruction", KS_CELL_TEXT },
+	{ "reads", "reads", KS_CELL_U64, false },
+	{ "writes", "writes", KS_CELL_U64, false },
+	{ "bytes_read", "B read", KS_CELL_U64, true },
+	{ "bytes_written", "B written", KS_CELL_U64, true },
+	{ "irq_accesses", "irq", KS_CELL_U64, true },
+	{ "sites", "sites", KS_CELL_U64, false },
+	{ "ip", "ip", KS_CELL_HEX, false },
+	{ "instruction", "instruction", KS_CELL_TEXT, false },
 };
 
 static const struct ks_view_column idle_columns[] = {
-	{ "objects", "objects", KS_CELL_U64 },
-	{ "bytes", "bytes", KS_CELL_U64 },
-	{ "accesses", "accesses", KS_CELL_U64 },
-	{ "function", "allocating function", KS_CELL_TEXT },
+	{ "objects", "objects", KS_CELL_U64, false },
+	{ "bytes", "bytes", KS_CELL_U64, false },
+	{ "accesses", "accesses", KS_CELL_U64, false },
+	{ "function", "allocating function", KS_CELL_TEXT, false },
 };
 
 /* === Internals: groups ==================================================================== */
@@ -171,6 +181,12 @@ static void add_waste(struct groups *groups, const struct ks_kmap_report_opts *o
 	}
 }
 
+static void forget_uses(struct ks_kmap_stat *stat)
+{
+	stat->cold_objects = stat->cold_bytes = 0;
+	stat->unread_bytes = stat->unwritten_bytes = 0;
+}
+
 /* Adds up sites and, of the edges, those within one function. */
 static int groups_init(struct groups *groups, const struct ks_kmap_census *census,
 		       const struct ks_kmap_places *places, const struct ks_kmap_report_opts *opts)
@@ -186,6 +202,9 @@ static int groups_init(struct groups *groups, const struct ks_kmap_census *censu
 		if (!group)
 			return -ENOMEM;
 		ks_kmap_stat_add(&group->stat, &census->sites.items[i].stat);
+		/* Where no access was recorded, that an object had none says nothing of it. */
+		if (!census->nr_accesses)
+			forget_uses(&group->stat);
 	}
 	for (i = 0; i < census->edges.len; i++) {
 		const struct ks_kmap_edge *edge = &census->edges.items[i];
@@ -231,8 +250,11 @@ static void put_group(struct ks_view *view, struct ks_view_table *table, const s
 		stat->implied,
 		stat->reads,
 		stat->writes,
+		stat->bytes_read,
+		stat->bytes_written,
 		group->own,
 		stat->foreign,
+		stat->irq,
 		stat->cold_objects,
 		stat->cold_bytes,
 		stat->unread_bytes,
@@ -298,7 +320,7 @@ static void put_hot(struct ks_view *view, const struct ks_kmap_census *census,
 }
 
 struct heat {
-	u64 ip, reads, writes, sites;
+	u64 ip, reads, writes, bytes_read, bytes_written, irq, sites;
 	u32 code;
 };
 
@@ -333,6 +355,9 @@ static void put_codes(struct ks_view *view, const struct ks_kmap_census *census,
 
 		h->reads = ks_add_sat(h->reads, edge->reads);
 		h->writes = ks_add_sat(h->writes, edge->writes);
+		h->bytes_read = ks_add_sat(h->bytes_read, edge->bytes_read);
+		h->bytes_written = ks_add_sat(h->bytes_written, edge->bytes_written);
+		h->irq = ks_add_sat(h->irq, edge->irq);
 		h->sites += edge->reads || edge->writes;
 	}
 	qsort(heat, census->codes.keys.len, sizeof(*heat), compare_heat);
@@ -348,9 +373,12 @@ static void put_codes(struct ks_view *view, const struct ks_kmap_census *census,
 				break;
 			row[0].u64 = heat[i].reads;
 			row[1].u64 = heat[i].writes;
-			row[2].u64 = heat[i].sites;
-			row[3].u64 = heat[i].ip;
-			row[4].text = ks_view_string(view, ks_kmap_label(places, label));
+			row[2].u64 = heat[i].bytes_read;
+			row[3].u64 = heat[i].bytes_written;
+			row[4].u64 = heat[i].irq;
+			row[5].u64 = heat[i].sites;
+			row[6].u64 = heat[i].ip;
+			row[7].text = ks_view_string(view, ks_kmap_label(places, label));
 		}
 	}
 	free(heat);
@@ -424,8 +452,13 @@ void ks_kmap_view_quality(struct ks_view *view, const struct ks_kmap_census *cen
 	ks_view_note(view, "objects", total.objects, "objects");
 	ks_view_note(view, "bytes", total.bytes, "bytes in them");
 	ks_view_note(view, "live_objects", total.live_objects, "objects live at the end");
+	ks_view_note(view, "accesses", census->nr_accesses, "lines or records of accesses");
 	ks_view_note(view, "reads", total.reads, "reads");
 	ks_view_note(view, "writes", total.writes, "writes");
+	ks_view_note(view, "bytes_read", total.bytes_read, "bytes read");
+	ks_view_note(view, "bytes_written", total.bytes_written, "bytes written");
+	ks_view_note(view, "no_accesses", !census->nr_accesses,
+		     "map without any access: who touched its objects is not known");
 	ks_view_note(view, "implied_frees", total.implied,
 		     "objects ended unseen: their address was allocated again");
 	ks_view_note(view, "endless_objects", total.objects - total.live_objects - total.ended,

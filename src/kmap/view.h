@@ -15,6 +15,7 @@ struct ks_view_column {
 	const char *name; /* in JSON and CSV */
 	const char *head; /* in a table for people; NULL = not shown there */
 	enum ks_cell_kind kind;
+	bool if_any; /* not shown there either where all of it is 0 */
 };
 
 union ks_view_cell {

@@ -59,7 +59,7 @@ struct ks_view *ks_kmap_view_touches(const struct ks_kmap_census *census,
 /* A cell of the matrix: what code did to objects, both by label. */
 struct ks_kmap_cell {
 	u32 code, owner;
-	u64 reads, writes;
+	u64 reads, writes, bytes_read, bytes_written;
 };
 
 struct ks_kmap_matrix {

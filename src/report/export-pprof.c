@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-only
 /*
  * pprof's profile.proto, written field by field: a protocol buffer is no more than tagged varints
- * and strings. A sample is a call site; a location is one of its frames.
+ * and strings. A sample is a call site, with the stack that led to it and
+ * the cache of its objects; a location is one of its frames.
  */
 #include "report/export.h"
 
@@ -21,7 +22,8 @@ enum { PROFILE_SAMPLE_TYPE = 1, PROFILE_SAMPLE, PROFILE_MAPPING, PROFILE_LOCATIO
 enum { PROFILE_FUNCTION = 5, PROFILE_STRING, PROFILE_DURATION = 10, PROFILE_COMMENT = 13 };
 enum { PROFILE_DEFAULT_TYPE = 14 };
 enum { VALUE_TYPE = 1, VALUE_UNIT };
-enum { SAMPLE_LOCATIONS = 1, SAMPLE_VALUES };
+enum { SAMPLE_LOCATIONS = 1, SAMPLE_VALUES, SAMPLE_LABEL };
+enum { LABEL_KEY = 1, LABEL_TEXT };
 enum { MAPPING_ID = 1, MAPPING_FILE = 5, MAPPING_HAS_FUNCTIONS = 7 };
 enum { LOCATION_ID = 1, LOCATION_MAPPING, LOCATION_ADDRESS, LOCATION_LINE };
 enum { LINE_FUNCTION = 1 };
@@ -42,6 +44,7 @@ struct pprof {
 	struct ks_strbuf samples, locations, functions; /* messages, each with its tag */
 	struct ks_intern strings;
 	struct ks_intern modules; /* mappings: "kernel" and modules */
+	struct ks_intern sites;	  /* as the trace spells them: one may have many samples */
 	struct ks_map64 known;	  /* functions: name and file */
 	struct ks_map64 places;	  /* locations: function, and number of the site */
 	bool failed;
@@ -150,12 +153,14 @@ static u64 location_id(struct pprof *p, const struct ks_group *group, const stru
 /* === Internals: the profile =============================================================== */
 
 /* The site itself is no frame here: it is the function's location, told apart by its address. */
-static void add_sample(struct pprof *p, const struct ks_group *group, u64 site)
+static void add_sample(struct pprof *p, const struct ks_group *group)
 {
 	struct ks_frames frames = ks_frames_of(group);
 	size_t leaf = frames.len - (*group->func ? 2 : 1), i;
+	u64 site = (u64)ks_intern_add(&p->sites, group->text, strlen(group->text)) + 1;
 	struct ks_strbuf message, packed;
 
+	p->failed |= site > UINT32_MAX;
 	ks_strbuf_init(&message);
 	ks_strbuf_init(&packed);
 	for (i = leaf + 1; i-- > 0;) /* leaf first */
@@ -166,6 +171,10 @@ static void add_sample(struct pprof *p, const struct ks_group *group, u64 site)
 	for (i = 0; i < ARRAY_SIZE(types); i++)
 		ks_pack_varint(&packed, ks_measure_of(&group->stat, types[i].measure));
 	put_message(&message, SAMPLE_VALUES, &packed);
+	ks_strbuf_init(&packed);
+	put_number(&packed, LABEL_KEY, text_id(p, "cache"));
+	put_number(&packed, LABEL_TEXT, text_id(p, group->cache));
+	put_message(&message, SAMPLE_LABEL, &packed);
 	put_message(&p->samples, PROFILE_SAMPLE, &message);
 }
 
@@ -221,7 +230,7 @@ static void put_profile(struct pprof *p, const struct ks_model *model, const str
 
 	text_id(p, ""); /* must be the first */
 	for (i = 0; i < rows->len; i++)
-		add_sample(p, rows->items[i], i + 1);
+		add_sample(p, rows->items[i]);
 	put_types(p, out);
 	ks_strbuf_add(out, ks_strbuf_str(&p->samples), p->samples.len);
 	put_mappings(p, out);
@@ -269,8 +278,8 @@ void ks_export_pprof(const struct ks_model *model, const struct ks_rows *rows,
 	struct ks_strbuf plain;
 
 	ks_strbuf_init(&plain);
-	if (ks_intern_init(&p.strings) || ks_intern_init(&p.modules) || ks_map64_init(&p.known) ||
-	    ks_map64_init(&p.places))
+	if (ks_intern_init(&p.strings) || ks_intern_init(&p.modules) || ks_intern_init(&p.sites) ||
+	    ks_map64_init(&p.known) || ks_map64_init(&p.places))
 		out->failed = true;
 	else
 		put_profile(&p, model, rows, &plain);
@@ -282,6 +291,7 @@ void ks_export_pprof(const struct ks_model *model, const struct ks_rows *rows,
 	ks_strbuf_deinit(&p.functions);
 	ks_intern_deinit(&p.strings);
 	ks_intern_deinit(&p.modules);
+	ks_intern_deinit(&p.sites);
 	ks_map64_deinit(&p.known);
 	ks_map64_deinit(&p.places);
 }

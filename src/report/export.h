@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-only */
-/* The formats of other tools. Those of profiles take models by site; rows give their order. */
+/*
+ * The formats of other tools. Those of profiles take models by site or by stack, pprof by sample; rows
+ * give their order.
+ */
 #ifndef KS_REPORT_EXPORT_H
 #define KS_REPORT_EXPORT_H
 

@@ -27,8 +27,13 @@ static void push_path(struct ks_frames *frames, const char *path)
 struct ks_frames ks_frames_of(const struct ks_group *group)
 {
 	struct ks_frames frames = { .len = 0 };
+	size_t i;
 
-	if (*group->path)
+	for (i = group->callers_len; i-- > 0;)
+		push(&frames, group->callers[i], strlen(group->callers[i]));
+	if (group->callers_len)
+		; /* the stack tells more than the place */
+	else if (*group->path)
 		push_path(&frames, group->path);
 	else if (*group->module)
 		push(&frames, group->module, strlen(group->module));

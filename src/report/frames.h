@@ -5,7 +5,7 @@
 
 #include "analysis/model.h"
 
-enum { KS_FRAMES_MAX = 34 };
+enum { KS_FRAMES_MAX = 34 + 128 };
 
 /* A part of one of the group's strings. */
 struct ks_frame {
@@ -14,8 +14,9 @@ struct ks_frame {
 };
 
 /*
- * Root first: the directories and the file where the source is known, each with its whole path, so
- * that namesakes stay apart; else the module, or "kernel". Then the function, then the site.
+ * Root first. Of a group with a stack, the functions that called; else the directories and the file
+ * where the source is known, each with its whole path, so that namesakes stay apart; else the module, or
+ * "kernel". Then the function, then the site.
  */
 struct ks_frames {
 	struct ks_frame items[KS_FRAMES_MAX];

@@ -501,6 +501,9 @@ static void put_capture(struct ks_strbuf *out, const struct ks_model *model,
 	ks_strbuf_puts(out, "{\"schema\":\"kmemscope-html-1\",\"version\":\"" KS_VERSION "\"");
 	put_named_string(out, "name", name);
 	put_named_string(out, "format", model->format);
+	put_named_string(out, "kernel", model->kernel);
+	put_named_string(out, "machine", model->arch);
+	put_named_u64(out, "cpu_count", model->cpus);
 	put_named_string(out, "clock", model->clock);
 	put_named_string(out, "level", ks_level_name(model->level));
 	ks_strbuf_printf(out, ",\"first_ts\":\"%llu\"", (unsigned long long)model->first_ts);

@@ -24,6 +24,22 @@ static void put_level(const struct ks_model *model, enum ks_level level, struct 
 	ks_strbuf_puts(out, "\n");
 }
 
+static void put_word(struct ks_strbuf *out, const char *name, const char *word)
+{
+	ks_strbuf_printf(out, "%-10s ", name);
+	ks_escape_tty(out, *word ? word : "unknown", strlen(*word ? word : "unknown"));
+}
+
+static void put_machine(const struct ks_model *model, struct ks_strbuf *out)
+{
+	put_word(out, "kernel", model->kernel);
+	ks_strbuf_puts(out, "\n");
+	put_word(out, "machine", model->arch);
+	if (model->cpus)
+		ks_strbuf_printf(out, ", %u CPU%s", model->cpus, model->cpus == 1 ? "" : "s");
+	ks_strbuf_puts(out, "\n");
+}
+
 /* === Public =============================================================================== */
 
 void ks_render_info(const struct ks_model *model, struct ks_strbuf *out)
@@ -31,6 +47,7 @@ void ks_render_info(const struct ks_model *model, struct ks_strbuf *out)
 	size_t i;
 
 	ks_strbuf_printf(out, "%-10s %s\n", "format", model->format);
+	put_machine(model, out);
 	ks_strbuf_printf(out, "%-10s ", "time");
 	ks_render_time(model, model->first_ts, out);
 	ks_strbuf_puts(out, " to ");
@@ -74,6 +91,12 @@ void ks_render_info_json(const struct ks_model *model, struct ks_strbuf *out)
 	ks_json_object(&json, NULL);
 	ks_json_string(&json, "schema", "kmemscope-info-1");
 	ks_json_string(&json, "format", model->format);
+	if (*model->kernel)
+		ks_json_string(&json, "kernel", model->kernel);
+	if (*model->arch)
+		ks_json_string(&json, "machine", model->arch);
+	if (model->cpus)
+		ks_json_u64(&json, "cpus", model->cpus);
 	ks_json_string(&json, "clock", model->clock);
 	ks_json_u64(&json, "events_total", model->events_total);
 	ks_json_object(&json, "events");

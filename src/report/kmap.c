@@ -63,29 +63,36 @@ static void put_padded(struct ks_strbuf *out, const struct ks_strbuf *cell, bool
 	ks_strbuf_puts(out, last ? "\n" : "  ");
 }
 
-static size_t last_shown(const struct ks_view_table *table)
+static bool is_shown(const struct ks_view_table *table, size_t column)
 {
-	size_t i = table->nr_columns;
+	size_t row;
 
-	while (i && !table->columns[--i].head)
-		;
-	return i;
+	if (!table->columns[column].head || !table->columns[column].if_any)
+		return table->columns[column].head;
+	for (row = 0; row < table->nr_rows; row++)
+		if (table->cells.items[row * table->nr_columns + column].u64)
+			return true;
+	return false;
 }
 
 static void put_table(const struct ks_view_table *table, struct ks_strbuf *out,
 		      struct ks_strbuf *scratch)
 {
-	size_t last = last_shown(table), row, i, width[32];
+	size_t last = 0, row, i, width[32];
+	bool shown[32];
 
-	for (i = 0; i < table->nr_columns; i++)
-		width[i] = table->columns[i].head ? width_of(table, i, scratch) : 0;
+	for (i = 0; i < table->nr_columns; i++) {
+		shown[i] = is_shown(table, i);
+		width[i] = shown[i] ? width_of(table, i, scratch) : 0;
+		last = shown[i] ? i : last;
+	}
 	ks_strbuf_printf(out, "%s:\n", table->title);
 	/* Row 0 is the head. */
 	for (row = 0; row <= table->nr_rows; row++)
 		for (i = 0; i < table->nr_columns; i++) {
 			const struct ks_view_column *column = &table->columns[i];
 
-			if (!column->head)
+			if (!shown[i])
 				continue;
 			scratch->len = 0;
 			if (row)

@@ -47,6 +47,17 @@ static int compare_names(const char *a, const char *b)
 	return strverscmp(a, b);
 }
 
+/* Of groups by stack. */
+static int compare_callers(const struct ks_group *a, const struct ks_group *b)
+{
+	size_t i;
+
+	for (i = 0; i < a->callers_len && i < b->callers_len; i++)
+		if (strcmp(a->callers[i], b->callers[i]))
+			return strcmp(a->callers[i], b->callers[i]);
+	return a->callers_len < b->callers_len ? -1 : a->callers_len > b->callers_len;
+}
+
 static int compare(const void *pa, const void *pb, void *arg)
 {
 	const struct ks_group *a = *(const struct ks_group *const *)pa;
@@ -63,7 +74,11 @@ static int compare(const void *pa, const void *pb, void *arg)
 			return va > vb ? -1 : 1;
 	}
 	diff = compare_names(a->label, b->label);
-	return diff ? diff : strcmp(a->text, b->text);
+	if (!diff)
+		diff = strcmp(a->text, b->text);
+	if (!diff)
+		diff = strcmp(a->cache, b->cache);
+	return diff ? diff : compare_callers(a, b);
 }
 
 /* === Public =============================================================================== */

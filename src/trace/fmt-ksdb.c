@@ -71,6 +71,9 @@ static int ksdb_next(struct ks_trace *trace, struct ks_batch *ret_batch, struct 
 	if (err)
 		return err;
 	kt->next_block++;
+	if (kt->base.opts.blame && ks_blame_shapes(kt->base.opts.blame, &kt->base.names,
+						   kt->block.shapes, kt->block.shapes_len))
+		return ks_diag_nomem(diag, "reading a DB");
 	unpack_events(kt);
 	*ret_batch = (struct ks_batch){ kt->events, kt->block.count };
 	return 0;
@@ -106,16 +109,19 @@ static const struct ks_trace_ops ksdb_ops = {
 /* The names with the numbers that the DB gave them. */
 static int copy_names(struct ks_names *to, const struct ks_names *from)
 {
-	const struct ks_intern *src[] = { &from->caches, &from->comms, &from->gfps };
-	struct ks_intern *dst[] = { &to->caches, &to->comms, &to->gfps };
+	const struct ks_sites *src_sites[] = { &from->sites, &from->frames };
+	struct ks_sites *dst_sites[] = { &to->sites, &to->frames };
+	const struct ks_intern *src[] = { &from->caches, &from->comms, &from->gfps, &from->stacks };
+	struct ks_intern *dst[] = { &to->caches, &to->comms, &to->gfps, &to->stacks };
 	size_t table, i;
 
-	for (i = 0; i < from->sites.texts.strs.len; i++) {
-		struct ks_str s = ks_intern_get(&from->sites.texts, (u32)i);
+	for (table = 0; table < ARRAY_SIZE(src_sites); table++)
+		for (i = 0; i < src_sites[table]->texts.strs.len; i++) {
+			struct ks_str s = ks_intern_get(&src_sites[table]->texts, (u32)i);
 
-		if (ks_sites_add(&to->sites, s.s, s.len) == KS_NONE)
-			return -1;
-	}
+			if (ks_sites_add(dst_sites[table], s.s, s.len) == KS_NONE)
+				return -1;
+		}
 	for (table = 0; table < ARRAY_SIZE(src); table++)
 		for (i = 0; i < src[table]->strs.len; i++) {
 			struct ks_str s = ks_intern_get(src[table], (u32)i);
@@ -155,6 +161,8 @@ int ks_ksdb_trace_open(struct ks_input *input, struct ks_trace **ret_trace, stru
 	}
 	if (!err && copy_names(&kt->base.names, ks_db_names(kt->db)))
 		err = ks_diag_nomem(diag, "opening a DB");
+	if (!err)
+		kt->base.info.host = *ks_db_host(kt->db);
 	if (err) {
 		ksdb_close(&kt->base);
 		return err;

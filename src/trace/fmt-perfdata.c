@@ -158,6 +158,17 @@ static int push(struct perf_trace *pt, struct ks_event *ev)
 	return ks_reorder_push(&pt->order);
 }
 
+static int add_chain(struct perf_trace *pt, const struct ks_perf_sample *sample,
+		     struct ks_event *ev)
+{
+	const struct ks_trace_opts *opts = &pt->base.opts;
+
+	pt->base.info.events_stack++;
+	if (opts->stacks || opts->blame)
+		ev->stack = ks_rawdec_add_stack(&pt->dec, sample->chain, sample->chain_len, 8);
+	return opts->blame ? ks_trace_blame(&pt->base, ev) : 0;
+}
+
 static int on_sample(struct perf_trace *pt, const u8 *rec, size_t size)
 {
 	struct ks_event *ev = ks_reorder_slot(&pt->order);
@@ -184,6 +195,8 @@ static int on_sample(struct perf_trace *pt, const u8 *rec, size_t size)
 	}
 	ev->ts = sample.time;
 	ev->cpu = (u16)sample.cpu;
+	if (sample.chain_len && add_chain(pt, &sample, ev))
+		return -ENOMEM;
 	return push(pt, ev);
 }
 
@@ -274,7 +287,7 @@ static int on_mmap(struct perf_trace *pt, const u8 *rec, size_t size)
 
 	if (size < KS_PERF_RECORD_HEADER + 32 + 24 || strncmp(name, "[kernel.kallsyms]", 17) ||
 	    pt->dec.ksyms.syms.len || uname(&uts) ||
-	    (pt->pf.release[0] && strcmp(pt->pf.release, uts.release)))
+	    (pt->pf.host.kernel[0] && strcmp(pt->pf.host.kernel, uts.release)))
 		return 0;
 	file = fopen("/proc/kallsyms", "re");
 	if (!file)
@@ -576,6 +589,7 @@ int ks_perfdata_trace_open(struct ks_input *input, struct ks_trace **ret_trace,
 		return err;
 	}
 	pt->file_pos = pt->pf.data_pos;
+	pt->base.info.host = pt->pf.host;
 	for (i = 0; i < pt->pf.cpu_nodes.len; i++) {
 		u16 *node = ks_vec_push(&pt->base.info.cpu_nodes);
 

@@ -28,7 +28,7 @@ enum {
 	SAMPLE_MAX = 400, /* bytes kept of a line that was not understood */
 };
 
-enum table { SITES, CACHES, COMMS, GFPS, TABLES };
+enum table { SITES, CACHES, COMMS, GFPS, FRAMES, STACKS, TABLES };
 
 struct chunk {
 	char *text; /* CHUNK_SIZE and slack */
@@ -60,7 +60,7 @@ struct worker {
 struct text_trace {
 	struct ks_trace base;
 	struct ks_input *input;
-	const struct ks_frame_filter *filter; /* NULL = stack traces are only counted */
+	bool stacks; /* else they are only counted */
 
 	pthread_mutex_t lock;	/* guards these and chunk.done */
 	pthread_cond_t changed; /* a chunk became done or free, or stop was set */
@@ -118,7 +118,7 @@ static int fill_chunk(struct text_trace *tt, struct chunk *chunk, bool *ret_end)
 			return 0;
 		}
 		/* A stack trace stays with its event. */
-		if (tt->filter)
+		if (tt->stacks)
 			newline = ks_stack_cut(chunk->text, newline);
 		tt->carry_len = len - (size_t)(newline + 1 - chunk->text);
 		memcpy(tt->carry, newline + 1, tt->carry_len);
@@ -144,6 +144,7 @@ static int keep_sample(struct chunk *chunk, const char *line, size_t len)
 static int parse_line(struct worker *worker, struct chunk *chunk, const char *line, size_t len)
 {
 	struct ks_trace_info *info = &chunk->info;
+	struct ks_names *names = ks_line_parser_names(worker->parser);
 	enum ks_line_class class;
 	struct ks_event *ev;
 
@@ -153,12 +154,17 @@ static int parse_line(struct worker *worker, struct chunk *chunk, const char *li
 	if (ks_line_parse(worker->parser, line, len, &class, ev))
 		return -ENOMEM;
 	info->lines++;
+	if (unlikely(worker->stack.reading) && class != KS_LINE_STACK &&
+	    ks_stack_end(&worker->stack, names, chunk->events.items))
+		return -ENOMEM;
 	switch (class) {
 	case KS_LINE_EVENT:
 		chunk->events.len++;
 		return 0;
 	case KS_LINE_OTHER_EVENT:
 		info->lines_other_event++;
+		if (worker->trace->stacks)
+			ks_stack_pass(&worker->stack);
 		return 0;
 	case KS_LINE_OVERWRITTEN:
 		info->overwritten += ev->bytes_req;
@@ -169,10 +175,10 @@ static int parse_line(struct worker *worker, struct chunk *chunk, const char *li
 		return 0;
 	case KS_LINE_STACK:
 		info->lines_stack++;
-		if (!worker->trace->filter)
+		if (!worker->trace->stacks)
 			return 0;
-		return ks_stack_line(&worker->stack, worker->parser, line, len, ev,
-				     chunk->events.items, chunk->events.len);
+		return ks_stack_line(&worker->stack, names, line, len, ev, chunk->events.items,
+				     chunk->events.len);
 	case KS_LINE_UNPARSED:
 		break;
 	}
@@ -182,13 +188,14 @@ static int parse_line(struct worker *worker, struct chunk *chunk, const char *li
 
 static int parse_chunk(struct worker *worker, struct chunk *chunk)
 {
-	const struct ks_names *names = ks_line_parser_names(worker->parser);
-	const struct ks_intern *tables[TABLES] = { &names->sites.texts, &names->caches,
-						   &names->comms, &names->gfps };
+	struct ks_names *names = ks_line_parser_names(worker->parser);
+	const struct ks_intern *tables[TABLES] = { &names->sites.texts,	 &names->caches,
+						   &names->comms,	 &names->gfps,
+						   &names->frames.texts, &names->stacks };
 	const char *p = chunk->text, *end = p + chunk->len;
 	int table;
 
-	ks_stack_reader_init(&worker->stack, worker->trace->filter);
+	ks_stack_reader_init(&worker->stack, worker->trace->base.opts.blame);
 	while (p < end) {
 		const char *newline = memchr(p, '\n', (size_t)(end - p));
 		size_t len = (size_t)((newline ? newline : end) - p);
@@ -197,6 +204,8 @@ static int parse_chunk(struct worker *worker, struct chunk *chunk)
 			return -ENOMEM;
 		p += len + 1;
 	}
+	if (ks_stack_end(&worker->stack, names, chunk->events.items))
+		return -ENOMEM;
 	chunk->clock = ks_line_parser_clock(worker->parser);
 	for (table = 0; table < TABLES; table++) {
 		u32 *known = &worker->announced[table];
@@ -307,10 +316,43 @@ static struct chunk *wait_chunk(struct text_trace *tt)
 	return chunk;
 }
 
+/* Its frames, which the worker numbered, are known by now. */
+static u32 learn_stack(struct ks_names *names, const struct worker *worker,
+		       const struct ks_str *stack)
+{
+	const u32 *theirs = (const u32 *)(const void *)stack->s; /* an arena's memory is aligned */
+	size_t len = stack->len / sizeof(u32), i;
+	u32 frames[KS_STACK_MAX];
+
+	for (i = 0; i < len; i++)
+		frames[i] = worker->ours[FRAMES].items[theirs[i]];
+	return ks_names_add_stack(names, frames, len);
+}
+
+static u32 learn_name(struct ks_names *names, enum table table, const struct worker *worker,
+		      const struct ks_str *name)
+{
+	switch (table) {
+	case SITES:
+		return ks_sites_add(&names->sites, name->s, name->len);
+	case CACHES:
+		return ks_intern_add(&names->caches, name->s, name->len);
+	case COMMS:
+		return ks_intern_add(&names->comms, name->s, name->len);
+	case GFPS:
+		return ks_intern_add(&names->gfps, name->s, name->len);
+	case FRAMES:
+		return ks_sites_add(&names->frames, name->s, name->len);
+	case STACKS:
+		return learn_stack(names, worker, name);
+	case TABLES:
+		break;
+	}
+	return KS_NONE;
+}
+
 static int learn_names(struct text_trace *tt, struct chunk *chunk)
 {
-	struct ks_names *names = &tt->base.names;
-	struct ks_intern *tables[TABLES] = { NULL, &names->caches, &names->comms, &names->gfps };
 	int table;
 	size_t i;
 
@@ -321,8 +363,7 @@ static int learn_names(struct text_trace *tt, struct chunk *chunk)
 
 			if (!our)
 				return -ENOMEM;
-			*our = table == SITES ? ks_sites_add(&names->sites, name->s, name->len)
-					      : ks_intern_add(tables[table], name->s, name->len);
+			*our = learn_name(&tt->base.names, (enum table)table, chunk->worker, name);
 			if (*our == KS_NONE)
 				return -ENOMEM;
 		}
@@ -343,6 +384,8 @@ static void translate(struct text_trace *tt, struct chunk *chunk)
 			ev->comm = w->ours[COMMS].items[ev->comm];
 		if (ev->gfp != KS_NONE)
 			ev->gfp = w->ours[GFPS].items[ev->gfp];
+		if (unlikely(ev->stack != KS_NONE))
+			ev->stack = w->ours[STACKS].items[ev->stack];
 		if (unlikely(ev->kind == KS_LOST) && !ev->ts)
 			ev->ts = tt->last_ts; /* its line has no time: it happened about here */
 		tt->last_ts = ev->ts;
@@ -492,7 +535,7 @@ static int start_worker(struct text_trace *tt)
 
 /* === Public =============================================================================== */
 
-int ks_text_trace_open(struct ks_input *input, const struct ks_frame_filter *filter,
+int ks_text_trace_open(struct ks_input *input, const struct ks_trace_opts *opts,
 		       struct ks_trace **ret_trace, struct ks_diag *diag)
 {
 	struct text_trace *tt = calloc(1, sizeof(*tt));
@@ -505,7 +548,8 @@ int ks_text_trace_open(struct ks_input *input, const struct ks_frame_filter *fil
 		return ks_diag_nomem(diag, "opening a text log");
 	}
 	tt->input = input;
-	tt->filter = filter;
+	tt->base.opts = *opts;
+	tt->stacks = opts->stacks || opts->blame;
 	pthread_mutex_init(&tt->lock, NULL);
 	pthread_mutex_init(&tt->fill_lock, NULL);
 	pthread_cond_init(&tt->changed, NULL);

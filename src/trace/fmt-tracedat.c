@@ -140,39 +140,14 @@ static inline bool take(struct tracedat_trace *tt, struct stream *stream, struct
 	return true;
 }
 
-static bool is_passed_over(const struct tracedat_trace *tt, u32 site)
-{
-	const struct ks_frame_filter *blame = tt->base.blame;
-	const char *func = ks_sites_get(&tt->base.names.sites, site)->func;
-
-	return !*func || blame->skip(blame->ctx, func, strlen(func));
-}
-
-/* The site becomes the first frame, further out than itself, that is not to be passed over. */
-static void blame_caller(const struct tracedat_trace *tt, u32 stack, struct ks_event *ev)
-{
-	size_t len, i, at = 0;
-	const u32 *frames = ks_names_stack(&tt->base.names, stack, &len);
-
-	if (ev->site == KS_NONE || !is_passed_over(tt, ev->site))
-		return;
-	for (i = 0; i < len; i++)
-		if (frames[i] == ev->site)
-			at = i + 1;
-	while (at < len && is_passed_over(tt, frames[at]))
-		at++;
-	if (at < len)
-		ev->site = frames[at];
-}
-
 /*
  * The records behind an event that are stack traces. An interrupt may put its own event and stack in
- * between, so that a second stack is of the event before.
+ * between, even many of them, so that a second stack is of the event before.
  */
 static int take_stacks(struct tracedat_trace *tt, struct stream *stream, size_t count,
 		       struct ks_diag *diag)
 {
-	enum { NESTING = 4 };
+	enum { NESTING = 256 };
 	struct ks_ring *ring = &stream->ring;
 	int err = 0;
 
@@ -188,8 +163,8 @@ static int take_stacks(struct tracedat_trace *tt, struct stream *stream, size_t 
 				continue;
 			if (ev->stack == KS_NONE) {
 				ev->stack = id;
-				if (tt->base.blame)
-					blame_caller(tt, id, ev);
+				if (tt->base.opts.blame && ks_trace_blame(&tt->base, ev))
+					tt->dec.nomem = true;
 				break;
 			}
 			back++;
@@ -228,7 +203,7 @@ static int drain_top(struct tracedat_trace *tt, size_t *count, struct ks_diag *d
 		}
 		*count += take(tt, top, &tt->batch[*count]);
 		err = ks_ring_next(&top->ring, diag);
-		if (unlikely(tt->base.want_stacks || tt->base.blame) && !err)
+		if (unlikely(tt->base.opts.stacks || tt->base.opts.blame) && !err)
 			err = take_stacks(tt, top, *count, diag);
 		if (unlikely(err || !top->ring.data) || (other && !before(top, other)))
 			break;
@@ -424,6 +399,8 @@ int ks_tracedat_trace_open(struct ks_input *input, struct ks_trace **ret_trace,
 		return err;
 	}
 	tt->base.info.unfinished = tt->td.journal;
+	tt->base.info.host = tt->td.host;
+	tt->base.info.host.cpus = tt->td.cpu_count;
 	err = set_clock(tt, diag);
 	if (!err && !ks_rawdec_has_events(&tt->dec))
 		err = ks_diag_set(diag, KS_EBADINPUT, "%s: describes no kmem event at all",

@@ -6,8 +6,8 @@
 #include "trace/input.h"
 #include "trace/reader.h"
 
-/* @filter may be NULL; else it stays as long as the trace. */
-int ks_text_trace_open(struct ks_input *input, const struct ks_frame_filter *filter,
+/* Starts to read at once, so it has to know what is wanted. */
+int ks_text_trace_open(struct ks_input *input, const struct ks_trace_opts *opts,
 		       struct ks_trace **ret_trace, struct ks_diag *diag);
 int ks_tracedat_trace_open(struct ks_input *input, struct ks_trace **ret_trace,
 			   struct ks_diag *diag);

@@ -16,8 +16,13 @@ enum {
 	KS_DB_HEADER_SIZE = 40,
 };
 
-/* Bits of the features word that this version knows: none yet. Any other is refused. */
-#define KS_DB_FEATURES 0ull
+/*
+ * Bits of the features word that this version knows; any other is refused. Each is of a section behind
+ * the three that are always there, in the order of the bits.
+ */
+#define KS_DB_HAS_HOST	 (1ull << 0)
+#define KS_DB_HAS_STACKS (1ull << 1)
+#define KS_DB_FEATURES	 (KS_DB_HAS_HOST | KS_DB_HAS_STACKS)
 
 /*
  * The columns of a block, in file order. Each is one zstd frame with a checksum; all but the first
@@ -36,7 +41,20 @@ enum ks_db_column {
 enum { KS_DB_BLOCK_WIDE_TS = 1 << 0 };
 
 /* The sections that the tail lists. Each is one zstd frame with a checksum. */
-enum ks_db_section { KS_SEC_NAMES, KS_SEC_SUMMARY, KS_SEC_INDEX, KS_DB_SECTIONS };
+enum ks_db_section {
+	KS_SEC_NAMES,
+	KS_SEC_SUMMARY,
+	KS_SEC_INDEX,
+	KS_SEC_HOST,
+	KS_SEC_STACKS,
+	KS_DB_SECTIONS
+};
+
+/* Whether a DB with these features has the section. */
+static inline bool ks_db_has_section(u64 features, enum ks_db_section section)
+{
+	return section < KS_SEC_HOST || features >> (section - KS_SEC_HOST) & 1;
+}
 
 /* Whether an event stores its pointer: a free finds it in the slot. */
 static inline bool ks_db_has_ptr(u8 op, u8 kind)

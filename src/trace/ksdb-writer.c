@@ -191,7 +191,31 @@ static void pack_intern(struct ks_strbuf *sb, const struct ks_intern *in)
 		ks_pack_string(sb, in->strs.items[i].s, in->strs.items[i].len);
 }
 
-static int write_header(struct ks_db_writer *w, u64 tail_offset, u32 tail_len, struct ks_diag *diag)
+static void pack_host(struct ks_strbuf *sb, const struct ks_host *host)
+{
+	ks_pack_string(sb, host->kernel, strlen(host->kernel));
+	ks_pack_string(sb, host->arch, strlen(host->arch));
+	ks_pack_varint(sb, host->cpus);
+}
+
+static void pack_stacks(struct ks_strbuf *sb, const struct ks_names *names)
+{
+	size_t i, k;
+
+	pack_intern(sb, &names->frames.texts);
+	ks_pack_varint(sb, names->stacks.strs.len);
+	for (i = 0; i < names->stacks.strs.len; i++) {
+		size_t len;
+		const u32 *frames = ks_names_stack(names, (u32)i, &len);
+
+		ks_pack_varint(sb, len);
+		for (k = 0; k < len; k++)
+			ks_pack_varint(sb, frames[k]);
+	}
+}
+
+static int write_header(struct ks_db_writer *w, u64 features, u64 tail_offset, u32 tail_len,
+			struct ks_diag *diag)
 {
 	struct ks_strbuf sb;
 	int err;
@@ -200,7 +224,7 @@ static int write_header(struct ks_db_writer *w, u64 tail_offset, u32 tail_len, s
 	ks_strbuf_add(&sb, KS_DB_MAGIC, KS_DB_MAGIC_LEN);
 	ks_pack_uint(&sb, KS_DB_VERSION, 4);
 	ks_pack_uint(&sb, KS_DB_HEADER_SIZE, 4);
-	ks_pack_uint(&sb, KS_DB_FEATURES, 8);
+	ks_pack_uint(&sb, features, 8);
 	ks_pack_uint(&sb, tail_offset, 8);
 	ks_pack_uint(&sb, tail_len, 4);
 	if (!sb.failed)
@@ -313,10 +337,11 @@ int ks_db_writer_add(struct ks_db_writer *w, const struct ks_event *ev,
 }
 
 int ks_db_writer_finish(struct ks_db_writer *w, const struct ks_names *names,
-			const struct ks_strbuf *summary, struct ks_diag *diag)
+			const struct ks_host *host, const struct ks_strbuf *summary,
+			struct ks_diag *diag)
 {
 	struct ks_strbuf sections[KS_DB_SECTIONS], tail;
-	u64 tail_offset;
+	u64 tail_offset, features = 0;
 	int i, err;
 
 	for (i = 0; i < KS_DB_SECTIONS; i++)
@@ -335,9 +360,19 @@ int ks_db_writer_finish(struct ks_db_writer *w, const struct ks_names *names,
 		ks_pack_varint(&sections[KS_SEC_INDEX], w->slots[i]);
 	ks_pack_varint(&sections[KS_SEC_INDEX], w->blocks);
 	ks_strbuf_add(&sections[KS_SEC_INDEX], w->index.s, w->index.len);
+	if (ks_host_is_known(host)) {
+		features |= KS_DB_HAS_HOST;
+		pack_host(&sections[KS_SEC_HOST], host);
+	}
+	if (names->stacks.strs.len) {
+		features |= KS_DB_HAS_STACKS;
+		pack_stacks(&sections[KS_SEC_STACKS], names);
+	}
 	for (i = 0; i < KS_DB_SECTIONS; i++) {
 		u64 start = w->offset, stored;
 
+		if (!ks_db_has_section(features, (enum ks_db_section)i))
+			continue;
 		if (sections[i].failed) {
 			err = ks_diag_nomem(diag, "writing a DB");
 			goto out;
@@ -354,7 +389,7 @@ int ks_db_writer_finish(struct ks_db_writer *w, const struct ks_names *names,
 	err = tail.failed ? ks_diag_nomem(diag, "writing a DB")
 			  : ks_outfile_write(&w->out, tail.s, tail.len, diag);
 	if (!err)
-		err = write_header(w, tail_offset, (u32)tail.len, diag);
+		err = write_header(w, features, tail_offset, (u32)tail.len, diag);
 	if (!err) {
 		err = ks_outfile_commit(&w->out, diag);
 		w->open = false;

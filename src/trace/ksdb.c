@@ -36,6 +36,7 @@ struct ks_db {
 	int fd;
 	u64 size;
 	struct ks_names names;
+	struct ks_host host;
 	u8 *summary;
 	size_t summary_len;
 	u64 events;
@@ -171,6 +172,64 @@ static int parse_names(struct ks_db *db, struct ks_bytes *b)
 	return b->overrun || ks_bytes_left(b) ? KS_EBADINPUT : 0;
 }
 
+static int parse_host(struct ks_db *db, struct ks_bytes *b)
+{
+	struct {
+		char *to;
+		size_t cap;
+	} texts[] = { { db->host.kernel, sizeof(db->host.kernel) },
+		      { db->host.arch, sizeof(db->host.arch) } };
+	size_t i, len;
+
+	for (i = 0; i < ARRAY_SIZE(texts); i++) {
+		const char *s = ks_bytes_string(b, &len);
+
+		if (!s || len >= texts[i].cap)
+			return KS_EBADINPUT;
+		memcpy(texts[i].to, s, len);
+	}
+	db->host.cpus = (u32)ks_min(ks_bytes_varint(b), (u64)UINT32_MAX);
+	return b->overrun || ks_bytes_left(b) ? KS_EBADINPUT : 0;
+}
+
+/* Frames and stacks must come out with the numbers they went in with, too. */
+static int parse_stacks(struct ks_db *db, struct ks_bytes *b)
+{
+	u64 count = ks_bytes_varint(b), i, k;
+
+	for (i = 0; i < count; i++) {
+		size_t len;
+		const char *s = ks_bytes_string(b, &len);
+		u32 id = s ? ks_sites_add(&db->names.frames, s, len) : 0;
+
+		if (id == KS_NONE)
+			return -ENOMEM;
+		if (!s || id != i)
+			return KS_EBADINPUT;
+	}
+	count = ks_bytes_varint(b);
+	for (i = 0; i < count; i++) {
+		u32 frames[KS_STACK_MAX], id;
+		u64 len = ks_bytes_varint(b);
+
+		if (!len || len > KS_STACK_MAX)
+			return KS_EBADINPUT;
+		for (k = 0; k < len; k++) {
+			u64 frame = ks_bytes_varint(b);
+
+			if (b->overrun || frame >= db->names.frames.sites.len)
+				return KS_EBADINPUT;
+			frames[k] = (u32)frame;
+		}
+		id = ks_names_add_stack(&db->names, frames, (size_t)len);
+		if (id == KS_NONE)
+			return -ENOMEM;
+		if (id != i)
+			return KS_EBADINPUT;
+	}
+	return b->overrun || ks_bytes_left(b) ? KS_EBADINPUT : 0;
+}
+
 static bool block_fits(const struct ks_db *db, const struct block_entry *e)
 {
 	const struct column *c = e->columns;
@@ -227,48 +286,79 @@ static int parse_index(struct ks_db *db, struct ks_bytes *b)
 	return b->overrun || ks_bytes_left(b) || events != db->events ? KS_EBADINPUT : 0;
 }
 
-static int read_tail(struct ks_db *db, u64 offset, u32 len, struct ks_diag *diag)
+static int parse_section(struct ks_db *db, enum ks_db_section section, struct ks_bytes *b)
 {
-	u8 tail_bytes[KS_DB_SECTIONS * 24 + 4], *names = NULL, *index = NULL;
-	size_t names_len, index_len;
-	struct ks_bytes tail, b;
-	ZSTD_DCtx *zstd;
-	int err;
+	switch (section) {
+	case KS_SEC_NAMES:
+		return parse_names(db, b);
+	case KS_SEC_INDEX:
+		return parse_index(db, b);
+	case KS_SEC_HOST:
+		return parse_host(db, b);
+	case KS_SEC_STACKS:
+		return parse_stacks(db, b);
+	case KS_SEC_SUMMARY: /* is kept as it is */
+	case KS_DB_SECTIONS:
+		break;
+	}
+	return 0;
+}
 
-	if (len != sizeof(tail_bytes) || offset > db->size || len > db->size - offset)
+static int read_sections(struct ks_db *db, u64 features, struct ks_bytes *tail, u64 tail_offset,
+			 struct ks_diag *diag)
+{
+	static const char *const what[] = { "the names", "the summary", "the index", "the host",
+					    "the stacks" };
+	ZSTD_DCtx *zstd = ZSTD_createDCtx();
+	int i, err = zstd ? 0 : ks_diag_nomem(diag, "reading a DB");
+
+	for (i = 0; i < KS_DB_SECTIONS && !err; i++) {
+		struct ks_bytes b;
+		size_t len = 0;
+		u8 *data = NULL;
+
+		if (!ks_db_has_section(features, (enum ks_db_section)i))
+			continue;
+		err = read_section(db, tail, zstd, what[i], &data, &len, diag);
+		if (err)
+			break;
+		ks_bytes_init(&b, data, len);
+		err = parse_section(db, (enum ks_db_section)i, &b);
+		if (i == KS_SEC_SUMMARY) {
+			db->summary = data;
+			db->summary_len = len;
+		} else {
+			free(data);
+		}
+		if (err)
+			err = err == -ENOMEM
+				      ? ks_diag_nomem(diag, "reading a DB")
+				      : damaged(db, tail_offset,
+						"names, index, host or stacks make no sense", diag);
+	}
+	ZSTD_freeDCtx(zstd);
+	return err;
+}
+
+static int read_tail(struct ks_db *db, u64 features, u64 offset, u32 len, struct ks_diag *diag)
+{
+	u8 bytes[KS_DB_SECTIONS * 24 + 4];
+	struct ks_bytes tail;
+	u32 want = 4;
+	int i, err;
+
+	for (i = 0; i < KS_DB_SECTIONS; i++)
+		want += ks_db_has_section(features, (enum ks_db_section)i) ? 24 : 0;
+	if (len != want || offset > db->size || len > db->size - offset)
 		return damaged(db, offset, "the tail is not where the header says", diag);
-	err = read_at(db, offset, tail_bytes, len, diag);
+	err = read_at(db, offset, bytes, len, diag);
 	if (err)
 		return err;
-	ks_bytes_init(&tail, tail_bytes + len - 4, 4);
-	if (crc32(0, tail_bytes, len - 4) != ks_bytes_u32(&tail))
+	ks_bytes_init(&tail, bytes + len - 4, 4);
+	if (crc32(0, bytes, len - 4) != ks_bytes_u32(&tail))
 		return damaged(db, offset, "the checksum of the tail is wrong", diag);
-	ks_bytes_init(&tail, tail_bytes, len - 4);
-	zstd = ZSTD_createDCtx();
-	if (!zstd)
-		return ks_diag_nomem(diag, "reading a DB");
-	err = read_section(db, &tail, zstd, "the names", &names, &names_len, diag);
-	if (!err)
-		err = read_section(db, &tail, zstd, "the summary", &db->summary, &db->summary_len,
-				   diag);
-	if (!err)
-		err = read_section(db, &tail, zstd, "the index", &index, &index_len, diag);
-	ZSTD_freeDCtx(zstd);
-	if (err)
-		goto out;
-	ks_bytes_init(&b, names, names_len);
-	err = parse_names(db, &b);
-	if (!err) {
-		ks_bytes_init(&b, index, index_len);
-		err = parse_index(db, &b);
-	}
-	if (err)
-		err = err == -ENOMEM ? ks_diag_nomem(diag, "reading a DB")
-				     : damaged(db, offset, "names or index make no sense", diag);
-out:
-	free(names);
-	free(index);
-	return err;
+	ks_bytes_init(&tail, bytes, len - 4);
+	return read_sections(db, features, &tail, offset, diag);
 }
 
 static int read_header(struct ks_db *db, struct ks_diag *diag)
@@ -303,7 +393,7 @@ static int read_header(struct ks_db *db, struct ks_diag *diag)
 		return ks_diag_set(diag, KS_EBADINPUT,
 				   "%s: uses features 0x%llx that this program does not know",
 				   db->path, (unsigned long long)(features & ~KS_DB_FEATURES));
-	return read_tail(db, tail_offset, tail_len, diag);
+	return read_tail(db, features, tail_offset, tail_len, diag);
 }
 
 /* === Internals: blocks ==================================================================== */
@@ -334,7 +424,7 @@ static int parse_tables(const struct ks_db *db, struct ks_bytes *b, struct ks_db
 		shape->site = take_id(b, db->names.sites.sites.len);
 		shape->cache = take_id(b, db->names.caches.strs.len);
 		shape->gfp = take_id(b, db->names.gfps.strs.len);
-		shape->stack = take_id(b, UINT32_MAX);
+		shape->stack = take_id(b, db->names.stacks.strs.len);
 		shape->node = (s32)ks_unzigzag(ks_bytes_varint(b));
 		shape->bytes_req = ks_bytes_varint(b);
 		shape->bytes_alloc = ks_bytes_varint(b);
@@ -489,9 +579,14 @@ void ks_db_free(struct ks_db *db)
 	free(db);
 }
 
-const struct ks_names *ks_db_names(const struct ks_db *db)
+struct ks_names *ks_db_names(struct ks_db *db)
 {
 	return &db->names;
+}
+
+const struct ks_host *ks_db_host(const struct ks_db *db)
+{
+	return &db->host;
 }
 
 const void *ks_db_summary(const struct ks_db *db, size_t *ret_len)

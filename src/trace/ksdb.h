@@ -13,6 +13,7 @@
 #include "base/diag.h"
 #include "base/strbuf.h"
 #include "trace/event.h"
+#include "trace/host.h"
 #include "trace/names.h"
 
 /* What an event does to the objects. */
@@ -88,9 +89,10 @@ void ks_db_writer_free(struct ks_db_writer *writer);
 int ks_db_writer_add(struct ks_db_writer *writer, const struct ks_event *ev,
 		     const struct ks_match *match, struct ks_diag *diag);
 
-/* Writes names, summary and index, and gives the file its name. */
+/* Writes names, summary, index, host and stacks, and gives the file its name. */
 int ks_db_writer_finish(struct ks_db_writer *writer, const struct ks_names *names,
-			const struct ks_strbuf *summary, struct ks_diag *diag);
+			const struct ks_host *host, const struct ks_strbuf *summary,
+			struct ks_diag *diag);
 
 /* === Reading ============================================================================== */
 
@@ -103,7 +105,9 @@ bool ks_db_is_db(const char *path);
 int ks_db_open(const char *path, struct ks_db **ret_db, struct ks_diag *diag);
 void ks_db_free(struct ks_db *db);
 
-const struct ks_names *ks_db_names(const struct ks_db *db);
+/* May be added to, as ks_blame() does. */
+struct ks_names *ks_db_names(struct ks_db *db);
+const struct ks_host *ks_db_host(const struct ks_db *db);
 const void *ks_db_summary(const struct ks_db *db, size_t *ret_len);
 u64 ks_db_events(const struct ks_db *db);
 

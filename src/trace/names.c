@@ -105,7 +105,7 @@ int ks_names_init(struct ks_names *names)
 	memset(names, 0, sizeof(*names));
 	if (ks_intern_init(&names->sites.texts) || ks_intern_init(&names->caches) ||
 	    ks_intern_init(&names->comms) || ks_intern_init(&names->gfps) ||
-	    ks_intern_init(&names->stacks)) {
+	    ks_intern_init(&names->frames.texts) || ks_intern_init(&names->stacks)) {
 		ks_names_deinit(names);
 		return -ENOMEM;
 	}
@@ -119,8 +119,15 @@ void ks_names_deinit(struct ks_names *names)
 	ks_intern_deinit(&names->caches);
 	ks_intern_deinit(&names->comms);
 	ks_intern_deinit(&names->gfps);
+	ks_intern_deinit(&names->frames.texts);
+	ks_vec_free(&names->frames.sites);
 	ks_intern_deinit(&names->stacks);
 	ks_vec_free(&names->gfp_masks);
+}
+
+u32 ks_names_add_stack(struct ks_names *names, const u32 *frames, size_t len)
+{
+	return ks_intern_add(&names->stacks, (const char *)frames, len * sizeof(*frames));
 }
 
 u32 ks_sites_add(struct ks_sites *sites, const char *text, size_t len)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only */
-/* The tables that events point into: call sites, caches, comms, gfp masks. */
+/* The tables that events point into: call sites, caches, comms, gfp masks, stacks. */
 #ifndef KS_TRACE_NAMES_H
 #define KS_TRACE_NAMES_H
 
@@ -25,7 +25,8 @@ struct ks_names {
 	struct ks_intern caches;
 	struct ks_intern comms;
 	struct ks_intern gfps;
-	struct ks_intern stacks; /* each the u32 site ids of its frames, innermost first */
+	struct ks_sites frames;	 /* of stacks: apart, since most of them allocate nothing */
+	struct ks_intern stacks; /* each the u32 ids of its frames, innermost first */
 	KS_VEC(u64) gfp_masks;	 /* by id in gfps, where the capture has them as numbers */
 };
 
@@ -50,6 +51,12 @@ static inline const struct ks_site *ks_sites_get(const struct ks_sites *sites, u
 
 	return id < sites->sites.len ? &sites->sites.items[id] : &unknown;
 }
+
+/* Of a deeper stack, the innermost frames are kept. */
+enum { KS_STACK_MAX = 128 };
+
+/* The id of a stack of these frames; KS_NONE for lack of memory. */
+u32 ks_names_add_stack(struct ks_names *names, const u32 *frames, size_t len);
 
 /* The frames of a stack, innermost first; none where there is no such stack. */
 static inline const u32 *ks_names_stack(const struct ks_names *names, u32 id, size_t *ret_len)

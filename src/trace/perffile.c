@@ -3,6 +3,7 @@
 #include "trace/perffile.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,6 +20,8 @@ enum {
 
 	FEATURE_TRACING_DATA = 1,
 	FEATURE_OSRELEASE = 4,
+	FEATURE_ARCH = 6,
+	FEATURE_NRCPUS = 7,
 	FEATURE_NUMA = 14,
 	FEATURES = 256,
 
@@ -94,10 +97,21 @@ static void read_numa(struct ks_perf_file *pf, struct ks_cursor *at)
 	at->err = 0;
 }
 
+/* A string that makes no sense is one that is not there. */
+static void read_string(struct ks_cursor *at, char *to, size_t cap)
+{
+	u64 len = ks_cursor_uint(at, 4);
+
+	if (!at->err && len < cap && ks_cursor_read(at, to, (size_t)len))
+		to[len] = '\0';
+	else
+		to[0] = '\0';
+}
+
 static void read_feature(struct ks_perf_file *pf, struct ks_cursor *at, unsigned int feature,
 			 struct ks_rawdec *dec)
 {
-	u32 len;
+	char text[256];
 
 	switch (feature) {
 	case FEATURE_TRACING_DATA:
@@ -107,9 +121,16 @@ static void read_feature(struct ks_perf_file *pf, struct ks_cursor *at, unsigned
 		read_numa(pf, at);
 		break;
 	case FEATURE_OSRELEASE:
-		len = (u32)ks_cursor_uint(at, 4);
-		if (!at->err && len < sizeof(pf->release) && ks_cursor_read(at, pf->release, len))
-			pf->release[len] = '\0';
+		read_string(at, text, sizeof(text));
+		snprintf(pf->host.kernel, sizeof(pf->host.kernel), "%.127s", text);
+		break;
+	case FEATURE_ARCH:
+		read_string(at, text, sizeof(text));
+		snprintf(pf->host.arch, sizeof(pf->host.arch), "%.31s", text);
+		break;
+	case FEATURE_NRCPUS:
+		ks_cursor_skip(at, 4); /* those that it could have */
+		pf->host.cpus = (u32)ks_cursor_uint(at, 4);
 		break;
 	}
 }

@@ -3,6 +3,7 @@
 #ifndef KS_TRACE_PERFFILE_H
 #define KS_TRACE_PERFFILE_H
 
+#include "trace/host.h"
 #include "trace/tracemeta.h"
 
 enum {
@@ -34,7 +35,7 @@ struct ks_perf_file {
 	bool pipe;  /* written to a pipe: attributes and formats come as records */
 	bool mixed; /* attributes differ: records must be looked up by id */
 	u64 data_pos, data_end;
-	char release[128]; /* of the traced kernel; "" = not told */
+	struct ks_host host;
 	KS_VEC(struct ks_perf_attr) attrs;
 	KS_VEC(u16) cpu_nodes; /* NUMA node by CPU */
 	struct ks_map64 ids;   /* sample ids, numbered as id_attrs */
@@ -58,6 +59,8 @@ struct ks_perf_sample {
 	u32 cpu; /* KS_CPU_UNKNOWN where not told */
 	const u8 *raw;
 	u32 raw_len;
+	const u8 *chain; /* addresses of the kernel's part of the call chain, 8 bytes each */
+	u32 chain_len;
 };
 
 /* Walks a sample in the order of its fields, as far as the raw data; false where it is too short. */

@@ -42,6 +42,29 @@ static size_t read_size(u64 format, u64 nr)
 	return 8 * (format & 8 ? 1 + times + nr * each : each + times);
 }
 
+/*
+ * A chain is parted by marks that say in whose context the addresses behind them are; of these there is
+ * the kernel's at most once.
+ */
+static void find_kernel_part(const u8 *chain, u64 len, bool swap, struct ks_perf_sample *ret)
+{
+	const u64 first_mark = (u64)-4095, kernel = (u64)-128;
+	u64 i, start = len;
+
+	for (i = 0; i < len; i++) {
+		u64 addr = ks_load(chain + 8 * i, 8, swap);
+
+		if (addr < first_mark)
+			continue;
+		if (start < len)
+			break;
+		if (addr == kernel)
+			start = i + 1;
+	}
+	ret->chain = chain + 8 * ks_min(start, len);
+	ret->chain_len = (u32)(i - ks_min(start, i));
+}
+
 /* === Public =============================================================================== */
 
 bool ks_perf_parse_sample(const struct ks_perf_file *pf, const u8 *rec, size_t size,
@@ -98,6 +121,7 @@ bool ks_perf_parse_sample(const struct ks_perf_file *pf, const u8 *rec, size_t s
 		if (nr > size)
 			return false;
 		NEED(8 * nr);
+		find_kernel_part(p, nr, swap, ret);
 		p += 8 * nr;
 	}
 	if (type & KS_PERF_RAW) {

@@ -5,9 +5,12 @@
  */
 #include "trace/rawevent.h"
 
+#include <endian.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "base/hash.h"
 
 /* === Data ================================================================================= */
 
@@ -27,7 +30,7 @@ static const struct {
 	{ "mm_pagevec_free", KS_PAGE_FREE },	 /* the same */
 };
 
-enum { MAX_ORDER = 40, MAX_FORMATS = 64, MAX_FRAMES = 64 };
+enum { MAX_ORDER = 40, MAX_FORMATS = 64 };
 
 /* === Internals: layouts =================================================================== */
 
@@ -36,10 +39,11 @@ static struct ks_slot slot_of(const struct ks_evformat *fmt, const char *name, u
 	const struct ks_field *f = ks_evformat_field(fmt, name);
 
 	if (!f || (f->size != 1 && f->size != 2 && f->size != 4 && f->size != 8) ||
-	    f->offset + f->size > UINT16_MAX)
-		return (struct ks_slot){ 0, 0 };
+	    f->offset + f->size < 8 || f->offset + f->size > UINT16_MAX)
+		return (struct ks_slot){ 0 };
 	*min_size = (u16)ks_max((u32)*min_size, f->offset + f->size);
-	return (struct ks_slot){ (u16)f->offset, (u8)f->size };
+	return (struct ks_slot){ (u16)(f->offset + f->size - 8), (u8)f->size,
+				 (u8)(64 - 8 * f->size) };
 }
 
 /* The fields without which an event of this kind means nothing. */
@@ -48,7 +52,7 @@ static bool is_complete(const struct ks_rawlayout *l)
 	if (!l->ptr.size)
 		return false;
 	if (ks_kind_is_page(l->kind))
-		return l->order.size;
+		return l->order.size || l->single;
 	return l->site.size && (!ks_kind_is_alloc(l->kind) || (l->req.size && l->alloc.size));
 }
 
@@ -71,9 +75,7 @@ static void fill_layout(struct ks_rawlayout *l, const struct ks_evformat *fmt)
 		l->by_page = !l->ptr.size;
 		if (l->by_page)
 			l->ptr = slot_of(fmt, "page", min);
-		if (!l->order.size && !strcmp(fmt->name, "mm_pagevec_free"))
-			l->order =
-				(struct ks_slot){ l->ptr.offset, 1 }; /* single pages; see decode */
+		l->single = !l->order.size && !strcmp(fmt->name, "mm_pagevec_free");
 	} else {
 		l->ptr = slot_of(fmt, "ptr", min);
 	}
@@ -122,7 +124,7 @@ static struct ks_site_memo *learn_site(struct ks_rawdec *dec, u64 addr)
 	    ks_map64_add(&dec->sites, addr) == KS_NONE)
 		return NULL;
 	memo = &dec->site_memo.items[dec->site_memo.len++];
-	*memo = (struct ks_site_memo){ id, KS_NONE };
+	*memo = (struct ks_site_memo){ .site = id, .cache = KS_NONE };
 	return memo;
 }
 
@@ -139,20 +141,53 @@ static inline struct ks_site_memo *find_site(struct ks_rawdec *dec, u64 addr)
 	return memo ? memo : &dec->no_site;
 }
 
-/* One site mostly names one cache: compare with the last name before asking the table. */
-static inline u32 find_cache(struct ks_rawdec *dec, struct ks_site_memo *memo, const char *name,
-			     size_t len)
+static u32 frame_of(struct ks_rawdec *dec, u64 addr)
 {
-	struct ks_str last = ks_intern_get(&dec->names->caches, memo->cache);
-	u32 id;
+	u32 at = ks_map64_find(&dec->frames, addr), id;
+	struct ks_strbuf sb;
 
-	if (likely(last.len == len && !memcmp(last.s, name, len) && memo->cache != KS_NONE))
-		return memo->cache;
-	id = ks_intern_add(&dec->names->caches, name, len);
-	dec->nomem |= id == KS_NONE;
-	if (memo->site != KS_NONE)
-		memo->cache = id;
+	if (at != KS_NONE)
+		return dec->frame_ids.items[at];
+	ks_strbuf_init(&sb);
+	ks_ksyms_print(&dec->ksyms, addr, &sb);
+	id = sb.failed ? KS_NONE : ks_sites_add_addr(&dec->names->frames, addr, sb.s, sb.len);
+	ks_strbuf_deinit(&sb);
+	if (id == KS_NONE || ks_vec_reserve(&dec->frame_ids, dec->frame_ids.len + 1) ||
+	    ks_map64_add(&dec->frames, addr) == KS_NONE) {
+		dec->nomem = true;
+		return KS_NONE;
+	}
+	dec->frame_ids.items[dec->frame_ids.len++] = id;
 	return id;
+}
+
+/* Out of line: find_cache() mostly knows the answer. */
+static __attribute__((noinline)) u32 learn_cache(struct ks_rawdec *dec, struct ks_site_memo *memo,
+						 const char *name, size_t len)
+{
+	u32 id = ks_intern_add(&dec->names->caches, name, len);
+
+	dec->nomem |= id == KS_NONE;
+	if (memo->site != KS_NONE) {
+		memo->cache = id;
+		memo->cache_name = ks_intern_get(&dec->names->caches, id);
+	}
+	return id;
+}
+
+/*
+ * The cache that is named by @size bytes, mostly the last of which is the NUL. One site mostly names
+ * one cache: compare with the last name before asking the table.
+ */
+static inline u32 find_cache(struct ks_rawdec *dec, struct ks_site_memo *memo, const char *name,
+			     size_t size)
+{
+	size_t len = memo->cache_name.len;
+
+	if (likely(len + 1 == size && !name[len] && memo->cache != KS_NONE &&
+		   ks_same_bytes(name, memo->cache_name.s, len)))
+		return memo->cache;
+	return learn_cache(dec, memo, name, strnlen(name, size));
 }
 
 static inline u32 find_gfp(struct ks_rawdec *dec, const struct ks_evformat *fmt, u64 mask)
@@ -181,56 +216,66 @@ static void forget_pids(struct ks_rawdec *dec)
 		forget_pid(dec, i);
 }
 
+static __attribute__((noinline)) u32 learn_comm(struct ks_rawdec *dec, u32 pid)
+{
+	u32 slot = pid % KS_PID_CACHE, at = ks_map64_find(&dec->pids, pid);
+
+	if (at == KS_NONE && !pid && !ks_rawdec_set_comm(dec, 0, "<idle>", 6))
+		at = ks_map64_find(&dec->pids, pid);
+	dec->pid_cache[slot].pid = pid;
+	dec->pid_cache[slot].id = at == KS_NONE ? KS_NONE : dec->pid_comms.items[at];
+	return dec->pid_cache[slot].id;
+}
+
+static inline u32 find_comm(struct ks_rawdec *dec, u32 pid)
+{
+	u32 slot = pid % KS_PID_CACHE;
+
+	return likely(dec->pid_cache[slot].pid == pid) ? dec->pid_cache[slot].id
+						       : learn_comm(dec, pid);
+}
+
 /* === Internals: decoding ================================================================== */
 
-static inline u64 get(const struct ks_rawdec *dec, const u8 *data, struct ks_slot slot)
+/* @big_endian is that of the capture; a constant in each caller, so that it is asked once an event. */
+static inline u64 get(const u8 *data, struct ks_slot slot, bool big_endian)
 {
-	return ks_load(data + slot.offset, slot.size, dec->swap);
+	u64 v;
+
+	memcpy(&v, data + slot.offset, 8);
+	return big_endian ? be64toh(v) & UINT64_MAX >> slot.shift : le64toh(v) >> slot.shift;
 }
 
-/* The string that a __data_loc field points to; false where it lies outside of the record. */
-static inline bool get_string(const struct ks_rawdec *dec, const u8 *data, size_t len,
-			      struct ks_slot slot, const char **ret_s, size_t *ret_len)
+static inline bool decode_slab(struct ks_rawdec *dec, const struct ks_rawlayout *l, const u8 *data,
+			       size_t len, bool big_endian, struct ks_event *ev)
 {
-	u32 loc = (u32)get(dec, data, slot);
-	size_t offset = loc & 0xffff, size = loc >> 16;
+	struct ks_site_memo *memo = find_site(dec, get(data, l->site, big_endian));
 
-	if (offset + size > len)
-		return false;
-	*ret_s = (const char *)data + offset;
-	*ret_len = strnlen(*ret_s, size);
-	return true;
-}
-
-static bool decode_slab(struct ks_rawdec *dec, const struct ks_rawlayout *l, const u8 *data,
-			size_t len, struct ks_event *ev)
-{
-	struct ks_site_memo *memo = find_site(dec, get(dec, data, l->site));
-	const char *name;
-	size_t name_len;
-
-	ev->ptr = get(dec, data, l->ptr);
+	ev->ptr = get(data, l->ptr, big_endian);
 	ev->site = memo->site;
 	ev->cache = KS_NONE;
-	if (l->name.size) {
-		if (!get_string(dec, data, len, l->name, &name, &name_len))
+	if (l->name.size) { /* a __data_loc: where in the record the string is, and its size */
+		u32 loc = (u32)get(data, l->name, big_endian);
+		size_t offset = loc & 0xffff, size = loc >> 16;
+
+		if (unlikely(offset + size > len))
 			return false;
-		ev->cache = find_cache(dec, memo, name, name_len);
+		ev->cache = find_cache(dec, memo, (const char *)data + offset, size);
 	}
 	if (ks_kind_is_alloc(l->kind)) {
-		ev->bytes_req = get(dec, data, l->req);
-		ev->bytes_alloc = get(dec, data, l->alloc);
+		ev->bytes_req = get(data, l->req, big_endian);
+		ev->bytes_alloc = get(data, l->alloc, big_endian);
 	}
 	return true;
 }
 
 static bool decode_page(struct ks_rawdec *dec, const struct ks_rawlayout *l, const u8 *data,
-			struct ks_event *ev)
+			bool big_endian, struct ks_event *ev)
 {
-	u64 order = l->order.offset == l->ptr.offset ? 0 : get(dec, data, l->order);
+	u64 order = l->single ? 0 : get(data, l->order, big_endian);
 	u64 none = l->ptr.size == 8 ? UINT64_MAX : UINT32_MAX;
 
-	ev->ptr = get(dec, data, l->ptr);
+	ev->ptr = get(data, l->ptr, big_endian);
 	if (l->by_page ? !ev->ptr : ev->ptr == none)
 		ev->ptr = UINT64_MAX; /* the allocation failed */
 	ev->site = KS_NONE;
@@ -242,6 +287,38 @@ static bool decode_page(struct ks_rawdec *dec, const struct ks_rawlayout *l, con
 		ev->bytes_req = ev->bytes_alloc;
 	}
 	return true;
+}
+
+ks_inline enum ks_raw_class decode(struct ks_rawdec *dec, const u8 *data, size_t len,
+				   bool big_endian, struct ks_event *ev)
+{
+	const struct ks_rawlayout *l;
+	u16 id;
+	bool ok;
+
+	if (unlikely(len < 2))
+		return KS_RAW_BAD;
+	memcpy(&id, data, 2);
+	id = big_endian ? be16toh(id) : le16toh(id);
+	if (unlikely(id >= dec->layouts_len))
+		return KS_RAW_OTHER;
+	l = &dec->layouts[id];
+	if (unlikely(l->kind == KS_KINDS))
+		return l->stack ? KS_RAW_STACK : KS_RAW_OTHER;
+	if (unlikely(len < l->min_size))
+		return KS_RAW_BAD;
+	ev->kind = l->kind;
+	ev->flags = 0;
+	ev->bytes_req = 0;
+	ev->bytes_alloc = 0;
+	ev->stack = KS_NONE;
+	ev->pid = l->pid.size ? (u32)get(data, l->pid, big_endian) : KS_PID_UNKNOWN;
+	ev->node = l->node.size ? (s32)get(data, l->node, big_endian) : -1;
+	ok = ks_kind_is_page(l->kind) ? decode_page(dec, l, data, big_endian, ev)
+				      : decode_slab(dec, l, data, len, big_endian, ev);
+	ev->gfp = l->gfp.size ? find_gfp(dec, l->format, get(data, l->gfp, big_endian)) : KS_NONE;
+	ev->comm = find_comm(dec, ev->pid);
+	return likely(ok) ? KS_RAW_EVENT : KS_RAW_BAD;
 }
 
 /* === Public =============================================================================== */
@@ -258,11 +335,12 @@ int ks_rawdec_init(struct ks_rawdec *dec, struct ks_names *names, bool big_endia
 	dec->word_size = 8;
 	while (dec->page_shift < 20 && 1u << dec->page_shift < page_size)
 		dec->page_shift++;
-	dec->no_site = (struct ks_site_memo){ KS_NONE, KS_NONE };
+	dec->no_site = (struct ks_site_memo){ .site = KS_NONE, .cache = KS_NONE };
 	for (i = 0; i < KS_GFP_CACHE; i++)
 		dec->gfp_cache[i].id = KS_NONE;
 	forget_pids(dec);
-	if (ks_map64_init(&dec->sites) || ks_map64_init(&dec->gfps) || ks_map64_init(&dec->pids)) {
+	if (ks_map64_init(&dec->sites) || ks_map64_init(&dec->frames) ||
+	    ks_map64_init(&dec->gfps) || ks_map64_init(&dec->pids)) {
 		ks_rawdec_deinit(dec);
 		return -ENOMEM;
 	}
@@ -282,9 +360,11 @@ void ks_rawdec_deinit(struct ks_rawdec *dec)
 	dec->layouts = NULL;
 	ks_ksyms_deinit(&dec->ksyms);
 	ks_map64_deinit(&dec->sites);
+	ks_map64_deinit(&dec->frames);
 	ks_map64_deinit(&dec->gfps);
 	ks_map64_deinit(&dec->pids);
 	ks_vec_free(&dec->site_memo);
+	ks_vec_free(&dec->frame_ids);
 	ks_vec_free(&dec->gfp_ids);
 	ks_vec_free(&dec->pid_comms);
 }
@@ -376,16 +456,7 @@ int ks_rawdec_add_cmdlines(struct ks_rawdec *dec, const char *text, size_t len)
 
 u32 ks_rawdec_comm(struct ks_rawdec *dec, u32 pid)
 {
-	u32 slot = pid % KS_PID_CACHE, at;
-
-	if (likely(dec->pid_cache[slot].pid == pid))
-		return dec->pid_cache[slot].id;
-	at = ks_map64_find(&dec->pids, pid);
-	if (at == KS_NONE && !pid && !ks_rawdec_set_comm(dec, 0, "<idle>", 6))
-		at = ks_map64_find(&dec->pids, pid);
-	dec->pid_cache[slot].pid = pid;
-	dec->pid_cache[slot].id = at == KS_NONE ? KS_NONE : dec->pid_comms.items[at];
-	return dec->pid_cache[slot].id;
+	return find_comm(dec, pid);
 }
 
 u32 ks_rawdec_gfp(struct ks_rawdec *dec, const struct ks_evformat *fmt, u64 mask)
@@ -427,27 +498,38 @@ bool ks_rawdec_is_stack(const struct ks_rawdec *dec, const u8 *data, size_t len)
 	return id < dec->layouts_len && dec->layouts[id].stack;
 }
 
+u32 ks_rawdec_add_stack(struct ks_rawdec *dec, const u8 *addresses, size_t count, unsigned int size)
+{
+	u32 frames[KS_STACK_MAX], len = 0, id;
+	size_t i;
+
+	for (i = 0; i < count && len < KS_STACK_MAX; i++) {
+		u64 addr = ks_load(addresses + i * size, size, dec->swap);
+
+		if (!addr)
+			continue;
+		frames[len] = frame_of(dec, addr);
+		if (frames[len++] == KS_NONE)
+			return KS_NONE;
+	}
+	if (!len)
+		return KS_NONE;
+	id = ks_names_add_stack(dec->names, frames, len);
+	dec->nomem |= id == KS_NONE;
+	return id;
+}
+
 u32 ks_rawdec_stack(struct ks_rawdec *dec, const u8 *data, size_t len)
 {
 	const struct ks_rawlayout *l = &dec->layouts[(u32)ks_load(data, 2, dec->swap)];
-	u32 frames[MAX_FRAMES], count = 0, id;
-	u64 want;
 	size_t at = l->stack_offset;
 
 	if (!l->frames.size || !at || len < l->min_size || at > len)
 		return KS_NONE;
-	want = ks_min(get(dec, data, l->frames), (u64)MAX_FRAMES);
-	for (; count < want && len - at >= dec->word_size; at += dec->word_size) {
-		u64 addr = ks_load(data + at, dec->word_size, dec->swap);
-
-		if (addr)
-			frames[count++] = ks_rawdec_site(dec, addr);
-	}
-	if (!count)
-		return KS_NONE;
-	id = ks_intern_add(&dec->names->stacks, (const char *)frames, count * sizeof(u32));
-	dec->nomem |= id == KS_NONE;
-	return id;
+	return ks_rawdec_add_stack(
+		dec, data + at,
+		ks_min(get(data, l->frames, dec->big_endian), (u64)((len - at) / dec->word_size)),
+		dec->word_size);
 }
 
 bool ks_rawdec_has_events(const struct ks_rawdec *dec)
@@ -463,30 +545,6 @@ bool ks_rawdec_has_events(const struct ks_rawdec *dec)
 enum ks_raw_class ks_rawdec_decode(struct ks_rawdec *dec, const u8 *data, size_t len,
 				   struct ks_event *ev)
 {
-	const struct ks_rawlayout *l;
-	u32 id;
-	bool ok;
-
-	if (unlikely(len < 2))
-		return KS_RAW_BAD;
-	id = (u32)ks_load(data, 2, dec->swap);
-	if (unlikely(id >= dec->layouts_len))
-		return KS_RAW_OTHER;
-	l = &dec->layouts[id];
-	if (unlikely(l->kind == KS_KINDS))
-		return l->stack ? KS_RAW_STACK : KS_RAW_OTHER;
-	if (unlikely(len < l->min_size))
-		return KS_RAW_BAD;
-	ev->kind = l->kind;
-	ev->flags = 0;
-	ev->bytes_req = 0;
-	ev->bytes_alloc = 0;
-	ev->stack = KS_NONE;
-	ev->pid = l->pid.size ? (u32)get(dec, data, l->pid) : KS_PID_UNKNOWN;
-	ev->node = l->node.size ? (s32)get(dec, data, l->node) : -1;
-	ok = ks_kind_is_page(l->kind) ? decode_page(dec, l, data, ev)
-				      : decode_slab(dec, l, data, len, ev);
-	ev->gfp = l->gfp.size ? find_gfp(dec, l->format, get(dec, data, l->gfp)) : KS_NONE;
-	ev->comm = ks_rawdec_comm(dec, ev->pid);
-	return ok ? KS_RAW_EVENT : KS_RAW_BAD;
+	return unlikely(dec->big_endian) ? decode(dec, data, len, true, ev)
+					 : decode(dec, data, len, false, ev);
 }

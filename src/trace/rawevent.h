@@ -14,16 +14,22 @@
 #include "trace/names.h"
 #include "trace/ksyms.h"
 
-/* Where a field lies; size 0 = the event has none of it. */
+/*
+ * Where a field lies; size 0 = the event has none of it. Fields of all sizes are got with one load of
+ * eight bytes that ends where the field does, so none may end before byte 8. Those there are part of
+ * the header that all events share.
+ */
 struct ks_slot {
-	u16 offset;
-	u8 size;
+	u16 offset; /* of the eight bytes */
+	u8 size;    /* of the field */
+	u8 shift;   /* bits of the eight bytes that are not of the field */
 };
 
 /* One event id of this capture, as far as it is ours. */
 struct ks_rawlayout {
 	u8 kind;      /* KS_KINDS = not one of ours */
 	bool stack;   /* a kernel_stack record */
+	bool single;  /* a page event without an order */
 	bool by_page; /* a page event of an old kernel: the address of struct page is its identity */
 	u16 min_size; /* a shorter record is damaged */
 	struct ks_slot
@@ -34,7 +40,7 @@ struct ks_rawlayout {
 };
 
 enum ks_raw_class {
-	KS_RAW_EVENT, /* in ret_event; ts, cpu are the caller's */
+	KS_RAW_EVENT,
 	KS_RAW_OTHER, /* an event that is not ours */
 	KS_RAW_STACK,
 	KS_RAW_BAD,
@@ -42,7 +48,8 @@ enum ks_raw_class {
 
 struct ks_site_memo {
 	u32 site;
-	u32 cache; /* the cache that was named here last */
+	u32 cache; /* the cache that was named here last, or KS_NONE */
+	struct ks_str cache_name;
 };
 
 enum { KS_GFP_CACHE = 64, KS_PID_CACHE = 256 };
@@ -62,7 +69,9 @@ struct ks_rawdec {
 	struct ks_map64 sites; /* addresses, numbered as site_memo */
 	KS_VEC(struct ks_site_memo) site_memo;
 	struct ks_site_memo no_site; /* stands in when there is no memory for another */
-	struct ks_map64 gfps;	     /* masks, numbered as gfp_ids */
+	struct ks_map64 frames;	     /* addresses, numbered as frame_ids */
+	KS_VEC(u32) frame_ids;
+	struct ks_map64 gfps; /* masks, numbered as gfp_ids */
 	KS_VEC(u32) gfp_ids;
 	struct ks_map64 pids; /* numbered as pid_comms */
 	KS_VEC(u32) pid_comms;
@@ -99,11 +108,16 @@ u32 ks_rawdec_gfp(struct ks_rawdec *dec, const struct ks_evformat *fmt, u64 mask
 
 /* The id of the stack in a kernel_stack record; KS_NONE where it is damaged or there is no memory. */
 u32 ks_rawdec_stack(struct ks_rawdec *dec, const u8 *data, size_t len);
+
+/* The same for a list of @count addresses in the capture's byte order, @size bytes each. */
+u32 ks_rawdec_add_stack(struct ks_rawdec *dec, const u8 *addresses, size_t count,
+			unsigned int size);
 bool ks_rawdec_is_stack(const struct ks_rawdec *dec, const u8 *data, size_t len);
 
 /* True when some event of ours is described. */
 bool ks_rawdec_has_events(const struct ks_rawdec *dec);
 
+/* In ret_event: all but ts and cpu, which are the caller's. */
 enum ks_raw_class ks_rawdec_decode(struct ks_rawdec *dec, const u8 *data, size_t len,
 				   struct ks_event *ret_event);
 

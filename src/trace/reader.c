@@ -69,11 +69,13 @@ void ks_trace_deinit(struct ks_trace *trace)
 
 int ks_trace_open(const char *path, struct ks_trace **ret_trace, struct ks_diag *diag)
 {
-	return ks_trace_open_blaming(path, NULL, ret_trace, diag);
+	static const struct ks_trace_opts nothing;
+
+	return ks_trace_open_with(path, &nothing, ret_trace, diag);
 }
 
-int ks_trace_open_blaming(const char *path, const struct ks_frame_filter *filter,
-			  struct ks_trace **ret_trace, struct ks_diag *diag)
+int ks_trace_open_with(const char *path, const struct ks_trace_opts *opts,
+		       struct ks_trace **ret_trace, struct ks_diag *diag)
 {
 	struct ks_input *input;
 	struct stat st;
@@ -102,7 +104,7 @@ int ks_trace_open_blaming(const char *path, const struct ks_frame_filter *filter
 		if (formats[i].open) {
 			err = formats[i].open(input, ret_trace, diag);
 			if (!err)
-				(*ret_trace)->blame = filter;
+				(*ret_trace)->opts = *opts;
 			return err;
 		}
 		err = ks_diag_set(diag, KS_EBADINPUT, "%s: is %s, which this version cannot read",
@@ -119,7 +121,7 @@ int ks_trace_open_blaming(const char *path, const struct ks_frame_filter *filter
 			len > 1 ? ((const u8 *)head)[1] : 0);
 		goto fail;
 	}
-	return ks_text_trace_open(input, filter, ret_trace, diag);
+	return ks_text_trace_open(input, opts, ret_trace, diag);
 fail:
 	ks_input_close(input);
 	return err;

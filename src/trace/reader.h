@@ -7,8 +7,12 @@
 #ifndef KS_TRACE_READER_H
 #define KS_TRACE_READER_H
 
+#include <errno.h>
+
 #include "base/diag.h"
+#include "trace/blame.h"
 #include "trace/event.h"
+#include "trace/host.h"
 #include "trace/names.h"
 
 /* One CPU of one buffer of a binary capture. */
@@ -39,6 +43,7 @@ struct ks_trace_info {
 	bool unfinished; /* the recorder was killed: the file ends with the last whole block */
 	KS_VEC(struct ks_cpu_info) cpus; /* binary only */
 	KS_VEC(u16) cpu_nodes;		 /* NUMA node by CPU, where the capture tells; else empty */
+	struct ks_host host;
 	bool ptrs_hashed;	 /* addresses are the kernel's hashes: they pair, but may collide */
 	KS_VEC(char *) unparsed; /* the first few of them, as they are */
 };
@@ -60,10 +65,16 @@ struct ks_trace_ops {
 	void (*progress)(struct ks_trace *trace, u64 *ret_done, u64 *ret_total);
 };
 
-/* Which frames of a stack trace to pass over; called from any thread. */
-struct ks_frame_filter {
-	bool (*skip)(const void *ctx, const char *func, size_t len);
-	const void *ctx;
+/* What is wanted of a capture beside its events. */
+struct ks_trace_opts {
+	/* Events get the stack traces that were recorded with them. */
+	bool stacks;
+	/*
+	 * The site of an event that the filter skips becomes the first frame of its stack trace, further
+	 * out, that it does not. Where there is no stack trace, all stays as it is. May be NULL; stays
+	 * as long as the trace.
+	 */
+	const struct ks_frame_filter *blame;
 };
 
 /* The part that every format's reader begins with. */
@@ -71,26 +82,16 @@ struct ks_trace {
 	const struct ks_trace_ops *ops;
 	struct ks_names names;
 	struct ks_trace_info info;
-	/*
-	 * Set before the first batch: events get the stack traces that were recorded with them. So far
-	 * only those of trace.dat files.
-	 */
-	bool want_stacks;
-	const struct ks_frame_filter *blame; /* see ks_trace_open_blaming(); may be NULL */
+	struct ks_trace_opts opts;
 };
-
-/*
- * The same as ks_trace_open(), but the site of an event that the filter skips becomes the first frame
- * of its stack trace, further out, that it does not. Where there is no stack trace, all stays as it is.
- */
-int ks_trace_open_blaming(const char *path, const struct ks_frame_filter *filter,
-			  struct ks_trace **ret_trace, struct ks_diag *diag);
 
 /*
  * Opens a capture; "-" is standard input, a directory holds the files of a kmemtrace capture.
  * Compressed files are read as they are.
  */
 int ks_trace_open(const char *path, struct ks_trace **ret_trace, struct ks_diag *diag);
+int ks_trace_open_with(const char *path, const struct ks_trace_opts *opts,
+		       struct ks_trace **ret_trace, struct ks_diag *diag);
 
 /* The same for a list of files: the per-CPU files of one kmemtrace capture, or a single path. */
 int ks_trace_open_files(const char *const *paths, size_t len, struct ks_trace **ret_trace,
@@ -101,6 +102,15 @@ static inline int ks_trace_next(struct ks_trace *trace, struct ks_batch *ret_bat
 				struct ks_diag *diag)
 {
 	return trace->ops->next(trace, ret_batch, diag);
+}
+
+/* For the formats: blames the caller of a helper, see ks_trace_opts. 0 or -ENOMEM. */
+static inline int ks_trace_blame(struct ks_trace *trace, struct ks_event *ev)
+{
+	if (ev->site == KS_NONE)
+		return 0;
+	ev->site = ks_blame(trace->opts.blame, &trace->names, ev->site, ev->stack);
+	return ev->site == KS_NONE ? -ENOMEM : 0;
 }
 
 /* For the formats: initialise and tear down the common part. */

@@ -471,7 +471,7 @@ void ks_line_parser_free(struct ks_line_parser *parser)
 	free(parser);
 }
 
-const struct ks_names *ks_line_parser_names(const struct ks_line_parser *parser)
+struct ks_names *ks_line_parser_names(struct ks_line_parser *parser)
 {
 	return &parser->names;
 }
@@ -485,11 +485,6 @@ void ks_line_parser_ptr_stats(const struct ks_line_parser *parser, u64 *ret_wide
 {
 	*ret_wide = parser->ptrs_wide;
 	*ret_low = parser->ptrs_low;
-}
-
-u32 ks_line_parser_add_site(struct ks_line_parser *parser, const char *text, size_t len)
-{
-	return ks_sites_add(&parser->names.sites, text, len);
 }
 
 int ks_line_parse(struct ks_line_parser *parser, const char *line, size_t len,

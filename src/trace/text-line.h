@@ -30,11 +30,8 @@ struct ks_line_parser;
 int ks_line_parser_new(struct ks_line_parser **ret_parser);
 void ks_line_parser_free(struct ks_line_parser *parser);
 
-const struct ks_names *ks_line_parser_names(const struct ks_line_parser *parser);
+struct ks_names *ks_line_parser_names(struct ks_line_parser *parser);
 enum ks_line_clock ks_line_parser_clock(const struct ks_line_parser *parser);
-
-/* The number of a site that is not in an event's own line; KS_NONE for lack of memory. */
-u32 ks_line_parser_add_site(struct ks_line_parser *parser, const char *text, size_t len);
 
 /* How many addresses it saw, and how many of them had no bit set in the upper half. */
 void ks_line_parser_ptr_stats(const struct ks_line_parser *parser, u64 *ret_wide, u64 *ret_low);

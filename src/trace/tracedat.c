@@ -195,6 +195,17 @@ static void read_recorder(struct ks_tracedat *td, struct ks_cursor *cur, u64 siz
 	free(text);
 }
 
+/* "Linux name 6.12.48 x86_64": of these the last two. */
+static void read_uname(struct ks_tracedat *td, const char *text)
+{
+	char words[4][128] = { "" };
+
+	if (sscanf(text, "%127s %127s %127s %127s", words[0], words[1], words[2], words[3]) != 4)
+		return;
+	snprintf(td->host.kernel, sizeof(td->host.kernel), "%s", words[2]);
+	snprintf(td->host.arch, sizeof(td->host.arch), "%.31s", words[3]);
+}
+
 static void read_section(struct ks_tracedat *td, u32 id, u64 offset, struct ks_rawdec *dec,
 			 struct ks_cursor *ret_cur);
 
@@ -222,6 +233,10 @@ static void read_option(struct ks_tracedat *td, struct ks_cursor *cur, u32 id, u
 	case KS_TD_OPT_OFFSET:
 		read_text_option(cur, size, text, sizeof(text));
 		td->ts_offset = strtoll(text, NULL, 0);
+		break;
+	case KS_TD_OPT_UNAME:
+		read_text_option(cur, size, text, sizeof(text));
+		read_uname(td, text);
 		break;
 	case KS_TD_OPT_VERSION:
 		read_recorder(td, cur, size);

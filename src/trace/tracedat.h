@@ -7,6 +7,7 @@
 #ifndef KS_TRACE_TRACEDAT_H
 #define KS_TRACE_TRACEDAT_H
 
+#include "trace/host.h"
 #include "trace/tracedat-writer.h"
 #include "trace/tracemeta.h"
 
@@ -81,6 +82,7 @@ struct ks_tracedat {
 	struct ks_page_header page;
 	char clock[64];
 	u32 cpu_count;
+	struct ks_host host; /* but for the number of CPUs */
 	bool has_tsc;
 	u32 tsc_mult, tsc_shift;
 	u64 tsc_offset;

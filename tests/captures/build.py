@@ -329,17 +329,28 @@ def perf_trailer(m, pid, ts, cpu):
     return m.pack('IIQIIQ', pid, pid, ts, cpu, 0, 7)
 
 
+PERF_KERNEL, PERF_USER = 2 ** 64 - 128, 2 ** 64 - 512  # marks in a call chain
+
+
 def perf_sample(m, event, callchain):
+    """callchain: addresses and marks; True stands for two that are nobody's."""
     body = m.pack('Q', 7) + m.pack('IIQIIQ', event['pid'], event['pid'], event['ts'], event['cpu'], 0, 1)
     if callchain:
-        body += m.pack('QQQ', 2, m.text, m.text + 5)
+        chain = [m.text, m.text + 5] if callchain is True else callchain
+        body += m.pack('Q', len(chain)) + b''.join(m.pack('Q', address) for address in chain)
     raw = m.payload(event)
     raw += b'\0' * (-(len(raw) + 4) % 8)
     return perf_record(m, 9, body + m.pack('I', len(raw)) + raw)
 
 
-def perf_data(m, records, comms, callchain=False, page=4096):
-    """records: ready-made bytes."""
+def perf_string(m, text):
+    data = text.encode() + b'\0'
+    data += b'\0' * (-len(data) % 64)
+    return m.pack('I', len(data)) + data
+
+
+def perf_data(m, records, comms, callchain=False, page=4096, host=None):
+    """records: ready-made bytes; host: kernel, machine and CPUs."""
     kind = TID | TIME | CPU | PERIOD | RAW | IDENT | (CALLCHAIN if callchain else 0)
     flags = 1 << (63 - 18 if m.big else 18)
     attr = m.pack('IIQQQQQ', 2, 128, 100, 1, kind, 0, flags) + b'\0' * 80
@@ -348,11 +359,19 @@ def perf_data(m, records, comms, callchain=False, page=4096):
     ids_at = 104
     attrs_at = ids_at + 8
     data_at = attrs_at + 144
-    table = data_at + len(data)
+    features = {1: meta}
+    if host:
+        features |= {3: perf_string(m, 'secret-name'), 4: perf_string(m, host[0]), 6: perf_string(m, host[1]),
+                     7: m.pack('II', host[2] + 1, host[2])}
+    table, contents = data_at + len(data), b''
+    entries = b''
+    for bit in sorted(features):
+        entries += m.pack('QQ', table + 16 * len(features) + len(contents), len(features[bit]))
+        contents += features[bit]
     out = (b'2ELIFREP' if m.big else b'PERFILE2') + m.pack('QQ', 104, 144)
-    out += m.pack('QQQQQQ', attrs_at, 144, data_at, len(data), 0, 0) + m.pack('QQQQ', 2, 0, 0, 0)
+    out += m.pack('QQQQQQ', attrs_at, 144, data_at, len(data), 0, 0) + m.pack('QQQQ', sum(1 << bit for bit in features), 0, 0, 0)
     out += m.pack('Q', 7) + attr + m.pack('QQ', ids_at, 8) + data
-    return out + m.pack('QQ', table + 16, len(meta)) + meta
+    return out + entries + contents
 
 
 # === the kmemtrace relay ABI ===================================================================

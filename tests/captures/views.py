@@ -144,37 +144,103 @@ def test_filters(m, events, path, what):
               doc.get('error') or {k: (v['allocs'], v['frees'], v['live_bytes']) for k, v in rows.items()})
 
 
+def stack_events(m):
+    """Events with the frames that led to them, in groups: all but the first are interrupts'."""
+    rng = random.Random(3)
+    for i in range(300):
+        events = []
+        for k in range(rng.choice([1, 1, 2])):
+            frames = [m.text + 0x123] + rng.choice([[m.text + 0x345], [m.text + 0x346, m.text + 0x1020], []])
+            events.append((dict(kind='kmalloc', pid=10, ptr=0x80000000 + 64 * (2 * i + k), site=m.text + 0x123,
+                                req=10, alloc=16, gfp=0, node=-1, ts=1000 + i, cpu=0), frames))
+        yield events
+
+
+def uname(m):
+    return b.option(m, 5, b'Linux secret-name 6.1.2-test riscv64\0') + b.option(m, 8, m.pack('I', 5))
+
+
+def stack_captures(m, tmp):
+    """The same as trace.dat, perf.data and text, each with its DB."""
+    ring, records, lines = b.Ring(m), [], []
+    for events in stack_events(m):
+        for ev, _ in events:
+            ring.add(ev['ts'], m.payload(ev))
+        for ev, frames in reversed(events):
+            ring.add(ev['ts'], m.stack(10, frames))
+        for ev, frames in events:
+            user = [b.PERF_USER, 0x400000, 0x401000]
+            records.append(b.perf_sample(m, ev, [b.PERF_KERNEL] + frames + user))
+            head = ' first-10 [000] .... %d.%09d: ' % divmod(ev['ts'], 10 ** 9)
+            lines += [head + 'kmalloc: call_site=%s ptr=%x bytes_req=10 bytes_alloc=16 gfp_flags=GFP_KERNEL'
+                      % (site(m, ev['site']), ev['ptr']), head + '<stack trace>']
+            lines += [' => ' + site(m, frame) for frame in frames]
+    kinds = {'trace.dat': b.trace_dat_v7(m, [('', {0: ring.done()})], COMMS, extra=uname(m)),
+             'perf.data': b.perf_data(m, records, COMMS, callchain=True, host=('6.1.2-test', 'riscv64', 5)),
+             'text': ('\n'.join(lines) + '\n').encode()}
+    for what, data in kinds.items():
+        path, db = tmp / ('stacks.' + what), tmp / (what + '.ksdb')
+        path.write_bytes(data)
+        made = subprocess.run([KMEMSCOPE, 'import', '-o', db, path], capture_output=True, text=True, check=False)
+        check('%s with stacks is imported' % what, made.returncode == 0, made.stderr)
+        yield what, path
+        yield 'DB of ' + what, db
+
+
+def site(m, addr):
+    """As the kernel prints it: label() and the size of the function."""
+    name, _, module = label(m, addr).partition(' ')
+    return name + '/0x700' + (' ' + module if module else '')
+
+
 def test_stacks(tmp):
     """Leaks by stack; an interrupt's event and stack come between an event and its own."""
     for big, word in ((False, 8), (True, 4)):
         m = b.Machine(big, word)
-        rng, ring, want, names = random.Random(3), b.Ring(m), collections.Counter(), {}
-        for i in range(300):
-            evs = []
-            for k in range(rng.choice([1, 1, 2])):
-                frames = [m.text + 0x123] + rng.choice([[m.text + 0x345], [m.text + 0x346, m.text + 0x1020], []])
-                evs.append((dict(kind='kmalloc', pid=10, ptr=0x80000000 + 64 * (2 * i + k), site=m.text + 0x123,
-                                 req=10, alloc=16, gfp=0, node=-1), frames))
+        want = collections.Counter()
+        for events in stack_events(m):
+            for _, frames in events:
                 want[tuple(label(m, f) for f in frames)] += 16
-            for ev, _ in evs:
-                ring.add(1000 + i, m.payload(ev))
-            for ev, frames in reversed(evs):
-                ring.add(1000 + i, m.stack(10, frames))
-        path = tmp / 'stacks.dat'
-        path.write_bytes(b.trace_dat_v7(m, [('', {0: ring.done()})], COMMS))
-        doc = ask('leaks', '--stacks', '--json', path)
-        got = {tuple(r['stack']): r['bytes'] for r in doc.get('sites', [])}
-        check('leaks by stack, %d-bit' % (word * 8), got == dict(want), (got, dict(want)))
-        helpers = tmp / 'helpers'
-        helpers.write_text('first_function\n')
-        doc = ask('report', '--json', '--skip-helpers', '--helpers', helpers, path)
         blamed = collections.Counter()
         for frames, size in want.items():
             blamed[frames[1] if len(frames) > 1 else frames[0]] += size
-        got = {r['site']: r['live_bytes'] for r in doc.get('rows', [])}
-        check('helpers passed over by stack, %d-bit' % (word * 8), got == dict(blamed), (got, dict(blamed), doc.get('error')))
-        doc = ask('leaks', '--json', path)
-        check('without --stacks by site alone', [r['stack'] for r in doc.get('sites', [])] == [[]], doc)
+        helpers = tmp / 'helpers'
+        helpers.write_text('first_function\n')
+        for what, path in stack_captures(m, tmp):
+            what = '%s, %d-bit' % (what, word * 8)
+            doc = ask('leaks', '--stacks', '--json', path)
+            got = {tuple(r['stack']): r['bytes'] for r in doc.get('sites', [])}
+            check('leaks by stack, ' + what, got == dict(want), (got, dict(want)))
+            doc = ask('report', '--json', '--skip-helpers', '--helpers', helpers, path)
+            got = {r['site']: r['live_bytes'] for r in doc.get('rows', [])}
+            check('helpers passed over by stack, ' + what, got == dict(blamed), (got, dict(blamed), doc.get('error')))
+            doc = ask('leaks', '--json', path)
+            check('without --stacks by site alone, ' + what, [r['stack'] for r in doc.get('sites', [])] == [[]], doc)
+            test_profiles(want, path, what)
+            test_host(path, what)
+
+
+def test_profiles(want, path, what):
+    """Collapsed stacks, and the same without stacks."""
+    function = lambda name: name.split('+')[0]
+    lines = {';'.join([function(f) for f in reversed(frames)] + [frames[0]]) if len(frames) > 1 else
+             'kernel;%s;%s' % (function(frames[0]), frames[0]): size for frames, size in want.items()}
+    run = lambda *more: subprocess.run([KMEMSCOPE, 'export', '--format', 'collapsed', *more, path],
+                                       capture_output=True, text=True, check=False).stdout
+    got = {line.rpartition(' ')[0]: int(line.rpartition(' ')[2]) for line in run().splitlines()}
+    check('collapsed stacks, ' + what, got == lines, (got, lines))
+    inner = next(iter(want))[0]
+    wanted = 'kernel;%s;%s %d\n' % (function(inner), inner, sum(want.values()))
+    check('collapsed by place, ' + what, run('--frames', 'place') == wanted, run('--frames', 'place'))
+
+
+def test_host(path, what):
+    doc = ask('info', '--json', path)
+    got = [doc.get(key) for key in ('kernel', 'machine', 'cpus')]
+    check('kernel and machine, ' + what, got == ([None] * 3 if 'text' in what else ['6.1.2-test', 'riscv64', 5]), got)
+    data = path.read_bytes()
+    check("the machine's name stays private, " + what, 'secret' not in json.dumps(doc) and
+          (b'secret-name' not in data or 'DB' not in what))
 
 
 def main():

@@ -61,7 +61,7 @@ mkfifo pipe
 feeder=$!
 "$KMEMSCOPE" import -o interrupted pipe &
 importer=$!
-sleep 0.5
+until ls interrupted* >/dev/null 2>&1; do sleep 0.02; done
 kill -TERM $importer
 kill $feeder # the rest of the log ends here
 wait $importer

@@ -47,6 +47,46 @@ else
 	skip "pprof" "there is no go"
 fi
 
+# By call stack, where there are any: two ways to one site, and two caches.
+event() { # SECOND PTR SITE CACHE BYTES FRAME...
+	printf ' x-1 [000] .... %s.0: kmem_cache_alloc: call_site=%s+0x1/0x9 ptr=ffff88800000%s name=%s bytes_req=%s bytes_alloc=%s gfp_flags=GFP_KERNEL\n' "$1" "$3" "$2" "$4" "$5" "$5"
+	[ $# = 5 ] || { printf ' x-1 [000] .... %s.0: <stack trace>\n' "$1"; printf ' => %s\n' kmem_cache_alloc "$3" "${@:6}"; }
+}
+{
+	event 1 1000 make_file filp 100 open_it sys_open
+	event 2 2000 make_file filp 20 open_it sys_open
+	event 3 3000 make_file filp 3 accept_it sys_accept
+	event 4 4000 make_file other 4000 accept_it sys_accept
+	event 5 5000 lonely filp 50000
+} >stacks.log
+"$KMEMSCOPE" import -o stacks.db stacks.log >/dev/null
+printf '%s\n' 'kernel;lonely;lonely+0x1 50000' 'sys_accept;accept_it;make_file;make_file+0x1 4003' 'sys_open;open_it;make_file;make_file+0x1 120' >want
+stacks_of() { # FILE OPTION...
+	"$KMEMSCOPE" export --format collapsed "${@:2}" "$1" | sort | diff - want
+}
+for file in stacks.log stacks.db; do
+	check "collapsed, $file: by call stack" stacks_of $file
+	"$KMEMSCOPE" export --format speedscope $file >stacks.speedscope
+	check "speedscope, $file: by call stack" python3 -c 'import json
+doc = json.load(open("stacks.speedscope"))
+names = [f["name"] for f in doc["shared"]["frames"]]
+live = doc["profiles"][0]
+got = sorted(";".join(names[i] for i in s) + " %d" % w for s, w in zip(live["samples"], live["weights"]))
+assert got == sorted(open("want").read().splitlines()), got'
+	"$KMEMSCOPE" export --format pprof -o stacks.pprof $file >/dev/null
+	if command -v go >/dev/null; then
+		check "pprof, $file: by call stack" says '4003B +[0-9.]+% \| +accept_it' go tool pprof -unit bytes -peek '^make_file$' stacks.pprof
+		check "pprof, $file: the caches are tags" says '4000.*B.*other' go tool pprof -unit bytes -tags stacks.pprof
+		check "pprof, $file: of one of them alone" says 'accounting for 50123B,' go tool pprof -unit bytes -top -nodefraction 0 -tagfocus cache=filp stacks.pprof
+	else
+		skip "pprof, $file: stacks" "there is no go"
+	fi
+done
+printf '%s\n' 'kernel;lonely;lonely+0x1 50000' 'kernel;make_file;make_file+0x1 4123' >want
+check "collapsed: by place, if that is asked for" stacks_of stacks.log --frames place
+check "the same of a DB" stacks_of stacks.db --frames place
+check "no such frames" fails_saying 2 "frames 'x': choose stack or place" "$KMEMSCOPE" export --format pprof --frames x stacks.log
+
 # speedscope, in a real browser: it tells the totals of its profiles in a list.
 if ! command -v chromium >/dev/null; then
 	skip "speedscope" "there is no chromium"

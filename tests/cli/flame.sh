@@ -36,6 +36,26 @@ judge() { # SVG REPORT.json MEMBER
 		    assert all(a[1] <= b[0] + 0.02 for a, b in zip(row, row[1:])), "frames overlap"
 	PY
 }
+# Two ways to one site: by call stack, the callers stand above it, and its parts add up.
+for pair in open_it:4 accept_it:12; do
+	for i in $(seq "${pair#*:}"); do
+		at=$((${pair#*:} * 100 + i))
+		printf ' x-1 [000] .... 1.%06d: kmalloc: call_site=make_file+0x1/0x9 ptr=ffff88800000%d bytes_req=10 bytes_alloc=100 gfp_flags=GFP_KERNEL\n' $at $((at * 7))
+		printf ' x-1 [000] .... 1.%06d: <stack trace>\n => __kmalloc\n => make_file\n => %s\n => syscall\n' $at "${pair%:*}"
+	done
+done >stacks.log
+"$KMEMSCOPE" import -o stacks.db stacks.log >/dev/null
+names() { # OPTION... FILE: the titles of the frames, from the root on
+	"$KMEMSCOPE" flame "$@" | sed -n 's/^<g><title>\([^<]*\)<.*/\1/p' | paste -sd'|'
+}
+by_stack='all: 1,600 bytes, 100.0 %|syscall: 1,600 bytes, 100.0 %|accept_it: 1,200 bytes, 75.0 %|make_file: 1,200 bytes, 75.0 %|make_file+0x1: 1,200 bytes, 75.0 %|open_it: 400 bytes, 25.0 %|make_file: 400 bytes, 25.0 %|make_file+0x1: 400 bytes, 25.0 %'
+by_place='all: 1,600 bytes, 100.0 %|kernel: 1,600 bytes, 100.0 %|make_file: 1,600 bytes, 100.0 %|make_file+0x1: 1,600 bytes, 100.0 %'
+equal() { [ "$1" = "$2" ] || { printf '%s\nis not\n%s\n' "$1" "$2"; return 1; }; }
+for file in stacks.log stacks.db; do
+	check "$file: by call stack" equal "$(names $file)" "$by_stack"
+	check "$file: by place, if that is asked for" equal "$(names --frames place $file)" "$by_place"
+done
+
 "$KMEMSCOPE" report --json log >report.json
 for pair in live:live_bytes total:total_bytes waste:waste objects:live_objects allocs:allocs; do
 	"$KMEMSCOPE" flame --measure "${pair%:*}" log >flame.svg

@@ -14,6 +14,7 @@ cleanup() {
 
 # listen DIR [PORT]: waits until it listens; $port is where. It must not hold the pipe (3) open.
 listen() {
+	: >listen.err # before the listener does so: the port of the one before must not be read
 	"$KMEMSCOPE" kmap listen --bind "127.0.0.1:${2:-0}" -o "$1" 2>listen.err 3>&- &
 	listener=$!
 	until port=$(sed -n 's/.*: port //p' listen.err) && [ -n "$port" ]; do

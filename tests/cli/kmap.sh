@@ -80,6 +80,15 @@ PY
 columns=(group objects bytes)
 check "moved by KASLR, a binary stream" prints 'ext4_alloc+0x4 1 64' rows report -k tree/src moved.bin
 
+printf '%016x,0,%s,0,0,0,%016x,slub_alloc\n%s,1,%x,64,5,0,%016x,ls\n' 0 "$(at slub_alloc 0 0x1200000)" 0 \
+	"$(at ext4_alloc 4 0x1200000)" 4096 0 >moved.text
+check "moved by KASLR, text with its anchor" prints 'ext4_alloc+0x4 1 64' rows report -k tree/src moved.text
+for to in seed binary; do
+	kmap convert --to $to -o moved.$to moved.text 2>/dev/null
+	check "the anchor stays in $to" prints 'ext4_alloc+0x4 1 64' rows report -k tree/src moved.$to
+done
+check "a form without anchors says so" says '1 notes of the place of the kernel dropped' kmap convert --to iti moved.text
+
 # A larger map: every view adds up to what awk counts.
 awk 'BEGIN {
 	srand(7); n = 20000
@@ -161,8 +170,37 @@ o=[json.loads(l) for l in open("big.json")]; o=[x for x in o if "size" in x]
 a=[y for x in o for y in x["accesses"]]
 print(len(o),sum(x["size"] for x in o),sum(y["reads"] for y in a),sum(y["writes"] for y in a))'
 check "a second round changes nothing" same big.iti <(kmap convert --to iti big.iti 2>/dev/null)
+check "nor does one of binary" cmp big.binary <(kmap convert --to binary big.binary 2>/dev/null)
 check "what was dropped is said" says '1 call lines dropped' cat big.iti.said
 check "and the types that became others" says '1 types written as the nearest' cat big.uscope.said
+
+# As a DB, which all other commands read: site by site what the map says, in both levels of memory.
+kmap convert --to ksdb -o big.ksdb big 2>big.ksdb.said
+of_db() { "$KMEMSCOPE" report --by site --top 0 --csv "$@" big.ksdb | tail -n +2; }
+check "a DB says the same of every site" same \
+	<(kmap report --by site --top 0 --csv big | field group objects bytes live_objects live_bytes | sort) \
+	<(cat <(of_db) <(of_db --pages) | awk -F, '{ n[$1] += $8; b[$1] += $2; l[$1] += $6; lb[$1] += $4 }
+		END { for (s in n) print s, n[s], b[s], l[s], lb[s] }' | sort)
+check "and of all" prints "${counted% * *}" eval 'cat <(of_db) <(of_db --pages) |
+	awk -F, "{ n += \$8; b += \$2 } END { print n, b }"'
+check "a DB says what it has no place for" says "$(grep -c '^ ' big) access lines dropped" cat big.ksdb.said
+# Within one tick an address is used three times; one object lives, one ended unseen, a global was never allocated.
+cat >tick <<'MAP'
+ffffffff81000010,42,ffff888000000040,64,5,5,ffffffff81000900,KMALLOC,ls,kmalloc-64,
+ffffffff81000010,42,ffff888000000040,64,5,9,ffffffff81000900,KMALLOC,ls,kmalloc-64,
+ffffffff81000010,42,ffff888000000040,64,3,5,ffffffff81000900,KMALLOC,ls,kmalloc-64,
+ffffffff81000010,42,ffff888000000080,64,5,0,0000000000000000,KMALLOC,ls,kmalloc-64,
+ffffffff81000010,42,ffff8880000000c0,64,5,7,00000000deadbeef,KMALLOC,ls,kmalloc-64,
+0               ,0,ffffffff82000000,4000,0,0,0000000000000000,GLOBAL,x,no-slab,
+MAP
+kmap convert --to ksdb -o tick.ksdb tick 2>tick.said
+check "one tick, one address, three objects" says '^ +320 +0 +64 +5/4 ' "$KMEMSCOPE" account tick.ksdb
+check "every end was found" prints 0 eval '"$KMEMSCOPE" info tick.ksdb | grep -cE "implied|before"'
+check "what no allocator made is said" says '4000 bytes in them' cat tick.said
+check "an end that was not seen is said" says '1 objects ended unseen' cat tick.said
+kmap convert --to ksdb -k tree/src -o map.ksdb map 2>/dev/null
+check "a DB with names" says ' ext4_alloc\+0x4$' "$KMEMSCOPE" account map.ksdb
+check "a DB needs a name" fails_saying 2 'with -o' "$KMEMSCOPE" kmap convert --to ksdb map
 
 # Heat maps.
 kmap matrix -k tree/src -o heat.svg map >/dev/null
@@ -198,7 +236,7 @@ check "no file" fails_saying 2 'usage: kmemscope kmap report FILE' "$KMEMSCOPE" 
 check "an option of another question" fails_saying 2 "has no such option" "$KMEMSCOPE" kmap report --to json map
 check "a bad --by" fails_saying 2 "by 'colour'" "$KMEMSCOPE" kmap report --by colour map
 check "a bad --dialect" fails_saying 2 '8 to 11' "$KMEMSCOPE" kmap report --dialect 7 map
-check "a bad --to" fails_saying 2 'seed uscope iti csv json binary' "$KMEMSCOPE" kmap convert --to xml map
+check "a bad --to" fails_saying 2 'seed uscope iti csv json binary ksdb' "$KMEMSCOPE" kmap convert --to xml map
 check "not a map" fails_saying 3 'no line of an access map' "$KMEMSCOPE" kmap report kmem.log
 check "--strict, all well" exits_with 0 "$KMEMSCOPE" kmap report --strict map
 echo junk >>map

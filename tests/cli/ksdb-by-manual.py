@@ -13,6 +13,10 @@ import sys
 import tempfile
 import zlib
 
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "captures"))
+import build  # noqa: E402
+
 SAMPLE = pathlib.Path(__file__).resolve().parent.parent / "data" / "sample.log"
 KINDS = ["kmalloc", "kfree", "kmem_cache_alloc", "kmem_cache_free", "mm_page_alloc", "mm_page_free"]
 
@@ -65,11 +69,15 @@ def numbers(raw, code):
 
 def read_tail(data):
     magic, version, size, features, at, length = struct.unpack_from("<8sIIQQI", data)
-    assert magic == b"KSDB\r\n\x1a\n" and (version, size, features, length) == (1, 40, 0, 76)
+    assert magic == b"KSDB\r\n\x1a\n" and (version, size) == (1, 40) and features < 4
+    sections = 3 + bin(features).count("1")
+    assert length == 24 * sections + 4
     assert struct.unpack_from("<I", data, 36)[0] == zlib.crc32(data[:36])
     tail = data[at:at + length]
-    assert len(data) == at + length and struct.unpack("<I", tail[72:])[0] == zlib.crc32(tail[:72])
-    return [Bytes(frame(data, *struct.unpack_from("<QQQ", tail, 24 * i))) for i in range(3)]
+    assert len(data) == at + length and struct.unpack("<I", tail[-4:])[0] == zlib.crc32(tail[:-4])
+    found = [Bytes(frame(data, *struct.unpack_from("<QQQ", tail, 24 * i))) for i in range(sections)]
+    host = found.pop(3) if features & 1 else None
+    return found[:3], host, found[3] if features & 2 else None
 
 
 def read_shapes(table):
@@ -96,7 +104,8 @@ def read_block(data, index, names, addresses):
     slots, pointers = iter(numbers(columns[4], "I")), iter(numbers(columns[5], "Q"))
     pointer, seen = 0, []
     for i in range(count):
-        kind, op, level, _, site, cache, gfp, _, node, req, alloc = shapes[shape_of[i]]
+        kind, op, level, _, site, cache, gfp, stack, node, req, alloc = shapes[shape_of[i]]
+        names[4].append(stack)
         pid, comm, cpu = tasks[task_of[i]]
         now += unzigzag(times[i])
         seen.append(now)
@@ -115,8 +124,8 @@ def read_block(data, index, names, addresses):
 
 
 def read_db(data):
-    table, summary, index = read_tail(data)
-    names = [[table.string() for _ in range(table.varint())] for _ in range(4)]
+    (table, summary, index), host, stacks = read_tail(data)
+    names = [[table.string() for _ in range(table.varint())] for _ in range(4)] + [[]]
     assert table.done()
     total, slots_slab, slots_pages, blocks = index.varints(4)
     addresses = ({}, {})
@@ -126,7 +135,18 @@ def read_db(data):
         assert all(slot < slots_slab for slot in addresses[0])
         assert all(slot < slots_pages for slot in addresses[1])
     assert index.done() and len(events) == total
-    return events, summary
+    return events, summary, host, read_stacks(stacks, names[4])
+
+
+def read_stacks(table, of_events):
+    """By event: the frames, innermost first."""
+    if not table:
+        assert not any(of_events)
+        return []
+    frames = [table.string() for _ in range(table.varint())]
+    stacks = [[frames[i] for i in table.varints(table.varint())] for _ in range(table.varint())]
+    assert table.done() and len({tuple(stack) for stack in stacks}) == len(stacks)
+    return [stacks[i - 1] if i else None for i in of_events]
 
 
 def read_log(path):
@@ -169,14 +189,37 @@ def read_summary(summary, events):
     assert summary.done()
 
 
+def with_stacks(scratch):
+    """A trace.dat that is made here, with stacks and the name of its kernel; what its DB says of them."""
+    machine = build.Machine()
+    ring, want = build.Ring(machine), []
+    for i in range(200):
+        frames = [machine.text + 0x123, machine.text + (0x310, 0x320, 0x330)[i % 3]][:1 + i % 2]
+        ring.add(1000 + i, machine.payload({"kind": "kmalloc", "pid": 10, "ptr": 0x1000 + 64 * i, "req": 10,
+                                            "alloc": 16, "site": machine.text + 0x123}))
+        if i % 5:
+            ring.add(1000 + i, machine.stack(10, frames))
+        want.append([f"{name}+{frame - base:#x}/{size:#x}" for frame, (name, base, size) in
+                     zip(frames, [("first_function", machine.text + 0x100, 0x200),
+                                  ("second_function", machine.text + 0x300, 0x500)])] if i % 5 else None)
+    capture, path = pathlib.Path(scratch) / "stacks.dat", pathlib.Path(scratch) / "stacks.ksdb"
+    capture.write_bytes(build.trace_dat_v7(
+        machine, [("", {0: ring.done()})], {10: "alpha"},
+        extra=build.option(machine, 5, b"Linux name 6.1.2 riscv64\0") + build.option(machine, 8, machine.pack("I", 5))))
+    subprocess.run([sys.argv[1], "import", "-o", path, capture], check=True, stdout=subprocess.DEVNULL)
+    _, _, host, stacks = read_db(path.read_bytes())
+    return (host.string(), host.string(), host.varint(), host.done()), stacks, want
+
+
 def main():
     with tempfile.TemporaryDirectory() as scratch:
         path = pathlib.Path(scratch) / "sample.ksdb"
         subprocess.run([sys.argv[1], "import", "-o", path, SAMPLE], check=True,
                        stdout=subprocess.DEVNULL)
-        events, summary = read_db(path.read_bytes())
+        events, summary, host, stacks = read_db(path.read_bytes())
+        made_host, made_stacks, want_stacks = with_stacks(scratch)
     wanted = list(read_log(SAMPLE))
-    print("1..2")
+    print("1..4")
     if events == wanted and len(wanted) > 500:
         print(f"ok 1 - the {len(wanted)} events of a DB are those of the log")
     else:
@@ -187,7 +230,13 @@ def main():
         print(f"not ok 1 - the events of a DB are those of the log ({len(events)}, {len(wanted)})")
     read_summary(summary, events)
     print("ok 2 - the summary is as the manual says and agrees with the events")
-    return events != wanted
+    good_host = made_host == ("6.1.2", "riscv64", 5, True) and host is None
+    print(f"{'ok' if good_host else 'not ok'} 3 - the machine, where the capture tells of it {made_host}")
+    good_stacks = made_stacks == want_stacks and not stacks
+    print(f"{'ok' if good_stacks else 'not ok'} 4 - the stack of each event, where the capture has stacks")
+    if not good_stacks:
+        print(f"# got {made_stacks[:6]}\n# want {want_stacks[:6]}")
+    return events != wanted or not good_host or not good_stacks
 
 
 if __name__ == "__main__":

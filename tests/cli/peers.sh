@@ -19,6 +19,17 @@ else
 	check "there is something to compare" [ "$(number 'Total bytes allocated')" -gt 10000 ]
 	check "bytes requested as perf kmem counts them" [ "$(ours total_requested)" = "$(number 'Total bytes requested')" ]
 	check "bytes allocated as perf kmem counts them" [ "$(ours total_bytes)" = "$(number 'Total bytes allocated')" ]
+	# Call chains: perf's own text of them, and the file itself.
+	if perf record -q -g -R -c 1 -m 16M "${events[@]}" -o chains.data -- cat /proc/self/maps /proc/self/mounts >find.log 2>&1; then
+		perf script -i chains.data >chains.log 2>/dev/null
+		collapsed() { "$KMEMSCOPE" export --format collapsed --measure total "$1" | sort; }
+		collapsed chains.log >want
+		collapsed chains.data >got
+		check "perf -g: the stacks of perf.data are those of perf script" same want got
+		check "perf -g: there are system calls among them" grep -q 'do_syscall\|el0_svc\|handle_exception' got
+	else
+		skip "perf -g" "perf may not record call chains here"
+	fi
 fi
 
 if ! command -v trace-cmd >/dev/null; then

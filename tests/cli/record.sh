@@ -38,6 +38,14 @@ no_instance() {
 	done
 }
 
+# Waits until the recorder with that pid traces.
+recording() {
+	until grep -qs 1 "$tracefs/instances/kmemscope-$1"-*/tracing_on; do
+		kill -0 "$1" 2>/dev/null || return 1
+		sleep 0.02
+	done
+}
+
 # Without the recorder's own, which we leave out, and without gaps.
 trace_cmd_events() {
 	trace-cmd report -i "$1" 2>/dev/null | grep -v 'EVENTS DROPPED' | tail -n +2 | wc -l
@@ -61,7 +69,7 @@ counts_agree() {
 record_all() {
 	"$KMEMSCOPE" record -o all.dat 2>all.txt &
 	local pid=$! got=0
-	sleep 0.5
+	recording $pid
 	work
 	kill -INT $pid
 	wait $pid || got=$?
@@ -126,7 +134,7 @@ check "leaves no instance after all that" no_instance
 flood() {
 	"$KMEMSCOPE" record -o flood.dat --buffer-size 4 2>flood.txt &
 	local pid=$! i workers=
-	sleep 0.5
+	recording $pid
 	for i in 1 2 3 4; do
 		work &
 		workers="$workers $!"
@@ -155,9 +163,9 @@ fi
 killed() {
 	"$KMEMSCOPE" record -q -o killed.dat &
 	local pid=$!
-	sleep 0.5
+	recording $pid
 	work
-	sleep 1.5
+	until "$KMEMSCOPE" info killed.dat 2>/dev/null | grep -qE '[1-9][0-9]* events \('; do sleep 0.1; done
 	kill -9 $pid
 	wait $pid 2>/dev/null
 	[ -s killed.dat ]
@@ -227,7 +235,7 @@ fi
 guide() {
 	./kmemtraced >guide.txt 2>&1 &
 	local pid=$!
-	sleep 1
+	recording $pid
 	work
 	kill -INT $pid
 	wait $pid && [ -s cpu0.out ] && [ -s kallsyms ] && grep -q 'Control-C' guide.txt

@@ -3,8 +3,9 @@
  * Any bytes as the content of a DB: names, summary and columns are taken from the input and packed
  * with right checksums, so that the fuzzer gets past these and at what lies behind.
  *
- * Input: for each of the nine parts a u16 length, then the parts. Missing bytes make parts short. An
- * empty summary is replaced by a good one, so that the blocks are reached.
+ * Input: for each of the eleven parts a u16 length, then the parts. Missing bytes make parts short. An
+ * empty summary is replaced by a good one, so that the blocks are reached; an empty host and
+ * empty stacks are left out.
  */
 #include "fuzz.h"
 
@@ -16,7 +17,15 @@
 #include "base/pack.h"
 #include "trace/ksdb-format.h"
 
-enum { PART_NAMES, PART_SUMMARY, PART_COUNT, PART_COLUMNS, PARTS = PART_COLUMNS + KS_DB_COLUMNS };
+enum {
+	PART_NAMES,
+	PART_SUMMARY,
+	PART_COUNT,
+	PART_COLUMNS,
+	PART_HOST = PART_COLUMNS + KS_DB_COLUMNS,
+	PART_STACKS,
+	PARTS
+};
 
 struct part {
 	const void *data;
@@ -72,6 +81,8 @@ static void build(struct ks_strbuf *file, const struct part *parts)
 	const struct part *sections[KS_DB_SECTIONS];
 	struct part index_part, good_part;
 	struct ks_strbuf good;
+	u64 features = (parts[PART_HOST].len ? KS_DB_HAS_HOST : 0) |
+		       (parts[PART_STACKS].len ? KS_DB_HAS_STACKS : 0);
 	int i;
 
 	ks_strbuf_init(&tail);
@@ -93,7 +104,11 @@ static void build(struct ks_strbuf *file, const struct part *parts)
 	sections[KS_SEC_NAMES] = &parts[PART_NAMES];
 	sections[KS_SEC_SUMMARY] = parts[PART_SUMMARY].len ? &parts[PART_SUMMARY] : &good_part;
 	sections[KS_SEC_INDEX] = &index_part;
+	sections[KS_SEC_HOST] = &parts[PART_HOST];
+	sections[KS_SEC_STACKS] = &parts[PART_STACKS];
 	for (i = 0; i < KS_DB_SECTIONS; i++) {
+		if (!ks_db_has_section(features, (enum ks_db_section)i))
+			continue;
 		start = file->len;
 		ks_pack_uint(&tail, start, 8);
 		ks_pack_uint(&tail, add_frame(file, sections[i]->data, sections[i]->len), 8);
@@ -103,7 +118,7 @@ static void build(struct ks_strbuf *file, const struct part *parts)
 	ks_strbuf_add(&head, KS_DB_MAGIC, KS_DB_MAGIC_LEN);
 	ks_pack_uint(&head, KS_DB_VERSION, 4);
 	ks_pack_uint(&head, KS_DB_HEADER_SIZE, 4);
-	ks_pack_uint(&head, 0, 8);
+	ks_pack_uint(&head, features, 8);
 	ks_pack_uint(&head, file->len, 8);
 	ks_pack_uint(&head, tail.len, 4);
 	ks_pack_uint(&head, crc32(0, (const Bytef *)head.s, (uInt)head.len), 4);
@@ -137,6 +152,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct ks_bytes b;
 	size_t len[PARTS];
 	char path[64];
+	struct ks_helpers helpers;
 	int i, by, fd;
 
 	ks_bytes_init(&b, data, size);
@@ -148,18 +164,22 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		parts[i].len = ks_min(len[i], ks_bytes_left(&b));
 		parts[i].data = ks_bytes_take(&b, parts[i].len);
 	}
+	FUZZ_ASSERT(!ks_helpers_init(&helpers));
 	ks_strbuf_init(&file);
 	build(&file, parts);
 	fd = fuzz_file(file.s, file.len, path);
-	for (by = 0; by < KS_BYS; by++) {
+	for (by = 0; by <= KS_BY_SAMPLE; by++) {
 		struct ks_analysis_opts opts = { .by = (enum ks_by)by,
 						 .level = by & 1,
-						 .filter = { .malloc_only = by % 3 == 0 } };
+						 .filter = { .malloc_only = by % 3 == 0 },
+						 .helpers = &helpers,
+						 .skip_helpers = by & 2 };
 
 		ask(path, &opts, true);
 	}
 	ask(path, &(struct ks_analysis_opts){ .by = KS_BY_SITE }, false);
 	close(fd);
+	ks_helpers_deinit(&helpers);
 	ks_strbuf_deinit(&file);
 	return 0;
 }

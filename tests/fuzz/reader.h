@@ -13,11 +13,11 @@ static inline void fuzz_reader(const uint8_t *data, size_t size)
 	struct ks_trace *trace;
 	struct ks_batch batch;
 	char path[64];
-	int fd = fuzz_file(data, size, path), err = ks_trace_open(path, &trace, &diag);
+	struct ks_trace_opts opts = { .stacks = size & 1 };
+	int fd = fuzz_file(data, size, path), err = ks_trace_open_with(path, &opts, &trace, &diag);
 	size_t i;
 
 	if (!err) {
-		trace->want_stacks = size & 1;
 		while (!(err = ks_trace_next(trace, &batch, &diag)) && batch.count)
 			for (i = 0; i < batch.count; i++) {
 				const struct ks_event *ev = &batch.events[i];

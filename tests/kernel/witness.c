@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * A plugin for QEMU that counts the loads and stores of each instruction of the kernel, as a witness
- * who knows nothing of ours. At its end it writes them to the file that it was given:
+ * who knows nothing of ours, from when the instruction at one address is executed to when that at
+ * another one is. At its end it writes them to a file:
  *   address loads stores
  *
  * Debian has no package with QEMU's header; what is used of version 1 of its interface is declared
@@ -38,6 +39,9 @@ void qemu_plugin_register_vcpu_mem_cb(struct qemu_plugin_insn *insn,
 						 uint64_t addr, void *data),
 				      enum qemu_plugin_cb_flags flags, enum qemu_plugin_mem_rw rw,
 				      void *data);
+void qemu_plugin_register_vcpu_insn_exec_cb(struct qemu_plugin_insn *insn,
+					    void (*cb)(unsigned int cpu, void *data),
+					    enum qemu_plugin_cb_flags flags, void *data);
 size_t qemu_plugin_tb_n_insns(const struct qemu_plugin_tb *tb);
 struct qemu_plugin_insn *qemu_plugin_tb_get_insn(const struct qemu_plugin_tb *tb, size_t i);
 const void *qemu_plugin_insn_data(const struct qemu_plugin_insn *insn);
@@ -52,7 +56,7 @@ EXPORT int qemu_plugin_version = 1;
 /* The kernel's image. Modules and user space are none of our business. */
 #define TEXT_START 0xffffffff80000000ULL
 
-#define BUCKETS 65536
+#define BUCKETS	   65536
 
 struct counts {
 	struct counts *next;
@@ -62,6 +66,8 @@ struct counts {
 static struct counts *buckets[BUCKETS];
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* for adding */
 static const char *output;
+static uint64_t begin, end;
+static bool counting;
 
 /* === Internals ============================================================================ */
 
@@ -90,6 +96,8 @@ static void on_access(unsigned int cpu, qemu_plugin_meminfo_t info, uint64_t add
 
 	(void)cpu;
 	(void)addr;
+	if (!counting)
+		return;
 	__atomic_add_fetch(qemu_plugin_mem_is_store(info) ? &counts->stores : &counts->loads, 1,
 			   __ATOMIC_RELAXED);
 }
@@ -102,6 +110,12 @@ static bool is_call(const struct qemu_plugin_insn *insn)
 	return bytes[0] == 0xe8 || (bytes[0] == 0xff && (bytes[1] >> 3 & 7) == 2);
 }
 
+static void on_mark(unsigned int cpu, void *is_begin)
+{
+	(void)cpu;
+	counting = is_begin;
+}
+
 static void on_translation(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
 {
 	size_t i;
@@ -111,6 +125,10 @@ static void on_translation(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
 		struct qemu_plugin_insn *insn = qemu_plugin_tb_get_insn(tb, i);
 		uint64_t addr = qemu_plugin_insn_vaddr(insn);
 
+		if (addr == begin || addr == end)
+			qemu_plugin_register_vcpu_insn_exec_cb(insn, on_mark,
+							       QEMU_PLUGIN_CB_NO_REGS,
+							       addr == begin ? &counting : NULL);
 		if (addr >= TEXT_START && !is_call(insn))
 			qemu_plugin_register_vcpu_mem_cb(insn, on_access, QEMU_PLUGIN_CB_NO_REGS,
 							 QEMU_PLUGIN_MEM_RW, counts_of(addr));
@@ -139,13 +157,15 @@ static void on_exit_of_qemu(qemu_plugin_id_t id, void *unused)
 
 EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const void *info, int argc, char **argv);
 
-/* The only argument is file=PATH. */
+/* The arguments are out=PATH, begin=ADDRESS and end=ADDRESS, in this order. */
 EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const void *info, int argc, char **argv)
 {
 	(void)info;
-	if (argc != 1 || strncmp(argv[0], "file=", 5))
+	if (argc != 3 || strncmp(argv[0], "out=", 4) ||
+	    sscanf(argv[1], "begin=%" SCNx64, &begin) != 1 ||
+	    sscanf(argv[2], "end=%" SCNx64, &end) != 1)
 		return -1;
-	output = strdup(argv[0] + 5);
+	output = strdup(argv[0] + 4);
 	qemu_plugin_register_vcpu_tb_trans_cb(id, on_translation);
 	qemu_plugin_register_atexit_cb(id, on_exit_of_qemu, NULL);
 	return 0;

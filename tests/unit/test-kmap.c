@@ -216,7 +216,8 @@ static void test_eleven_fields(void **state)
 	edge = edge_of(census, 0xffffffff81000010, 0xffffffff81000100);
 	assert_int_equal(edge->writes, 4);
 	assert_int_equal(edge->reads, 6);
-	assert_int_equal(edge->foreign, 5);
+	assert_int_equal(edge->foreign, 0);
+	assert_int_equal(edge->irq, 5);
 	assert_int_equal(edge->objects, 2);
 	assert_int_equal(site_of(census, 0xffffffff81000010)->stat.implied, 1);
 	assert_string_equal(
@@ -251,7 +252,8 @@ static void test_csv_pair(void **state)
 	assert_int_equal(total.objects, 3);
 	assert_int_equal(total.writes, 7);
 	assert_int_equal(total.reads, 4);
-	assert_int_equal(total.foreign, 1);
+	assert_int_equal(total.foreign, 0);
+	assert_int_equal(total.irq, 1);
 	assert_int_equal(census->quality.orphan_accesses, 2);
 	assert_int_equal(census->quality.shared_indices, 1);
 	assert_int_equal(census->quality.bad_lines, 1);
@@ -367,6 +369,21 @@ static void check_binary(bool big)
 	assert_int_equal(total.writes, 11);
 	assert_int_equal(edge_of(census, 0xffffffff81000010, 0xffffffff81000100)->foreign, 5);
 	assert_int_equal(edge_of(census, 0xffffffff81000010, 0xffffffff81000200)->writes, 10);
+	assert_int_equal(edge_of(census, 0xffffffff81000010, 0xffffffff81000200)->irq, 9);
+	assert_int_equal(edge_of(census, 0xffffffff81000010, 0xffffffff81000200)->bytes_written,
+			 40);
+	assert_int_equal(total.foreign, 5);
+	assert_int_equal(total.irq, 9);
+	assert_int_equal(census->nr_accesses, 4);
+	/* 2 and 5 reads of 8 bytes; 1, 9 and 1 writes of 4. */
+	assert_int_equal(total.bytes_read, 56);
+	assert_int_equal(total.bytes_written, 44);
+	/* Of 64 bytes, 56 may have been read and 40 written; all of 96 are cold; of 32, 4 written. */
+	assert_int_equal(total.cold_objects, 1);
+	assert_int_equal(total.cold_bytes, 96 + 28);
+	assert_int_equal(total.unread_bytes, 8 + 96 + 32);
+	assert_int_equal(total.unwritten_bytes, 24 + 96 + 28);
+	assert_int_equal(total.write_only_bytes, 32);
 	ks_kmap_census_free(census);
 	ks_strbuf_deinit(&sb);
 }
@@ -684,7 +701,7 @@ static void check_trip(enum ks_kmap_target target, unsigned int fields)
 	assert_int_equal(done.dropped_calls, target != KS_KMAP_TO_USCOPE);
 	assert_int_equal(done.changed_names, target != KS_KMAP_TO_BINARY);
 	assert_int_equal(done.changed_contexts, target == KS_KMAP_TO_BINARY);
-	assert_int_equal(total.foreign, target != KS_KMAP_TO_USCOPE ? 5 : 0);
+	assert_int_equal(total.irq, target != KS_KMAP_TO_USCOPE ? 5 : 0);
 	ks_kmap_census_free(census);
 }
 

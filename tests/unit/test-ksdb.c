@@ -29,7 +29,7 @@ static struct ks_event random_event(u64 *ts)
 			       .cache = KS_NONE,
 			       .comm = rnd(2),
 			       .gfp = KS_NONE,
-			       .stack = KS_NONE,
+			       .stack = rnd(4) ? rnd(2) : KS_NONE,
 			       .pid = rnd(100),
 			       .node = -1,
 			       .cpu = (u16)rnd(8),
@@ -67,7 +67,17 @@ static void add_names(struct ks_names *names)
 	assert_int_equal(ks_intern_add(&names->comms, "", 0), 1);
 	assert_int_equal(ks_intern_add(&names->gfps, "GFP_KERNEL", 10), 0);
 	assert_int_equal(ks_intern_add(&names->gfps, "GFP_NOFS", 8), 1);
+	assert_int_equal(ks_sites_add(&names->frames, "inner+0x1/0x2", 13), 0);
+	assert_int_equal(ks_sites_add(&names->frames, "outer+0x1/0x2 [mod]", 19), 1);
+	assert_int_equal(ks_names_add_stack(names, (u32[]){ 0, 1 }, 2), 0);
+	assert_int_equal(ks_names_add_stack(names, (u32[]){ 1 }, 1), 1);
 }
+
+static u64 hash_of(const struct ks_matcher *matcher, const struct ks_event *ev)
+{
+	return ks_live_hash(&matcher->live[ks_level_of(ev->kind)], ev->ptr);
+}
+static const struct ks_host host = { "6.12.0-test", "riscv64", 12 };
 
 /* Writes the DB that the tests read. */
 static int setup(void **state)
@@ -89,13 +99,15 @@ static int setup(void **state)
 	assert_int_equal(ks_db_writer_new(path, &writer, &diag), 0);
 	for (i = 0; i < EVENTS; i++) {
 		written[i] = random_event(&ts);
-		assert_int_equal(ks_matcher_step(&matcher, &written[i], &match), 0);
+		assert_int_equal(ks_matcher_step(&matcher, &written[i],
+						 hash_of(&matcher, &written[i]), &match),
+				 0);
 		assert_int_equal(ks_db_writer_add(writer, &written[i], &match, &diag), 0);
 		ks_matcher_commit(&matcher, &written[i], &match, false);
 	}
 	ks_strbuf_init(&summary);
 	ks_strbuf_puts(&summary, "any bytes");
-	assert_int_equal(ks_db_writer_finish(writer, &names, &summary, &diag), 0);
+	assert_int_equal(ks_db_writer_finish(writer, &names, &host, &summary, &diag), 0);
 	ks_strbuf_deinit(&summary);
 	ks_db_writer_free(writer);
 	ks_matcher_deinit(&matcher);
@@ -117,6 +129,7 @@ static void test_round_trip(void **state)
 	struct ks_trace *trace;
 	struct ks_diag diag = { 0 };
 	struct ks_batch batch;
+	const u32 *frames;
 	size_t at = 0, i;
 
 	(void)state;
@@ -124,6 +137,13 @@ static void test_round_trip(void **state)
 	assert_int_equal(ks_trace_open(path, &trace, &diag), 0);
 	assert_string_equal(ks_sites_get(&trace->names.sites, 1)->module, "mod");
 	assert_string_equal(ks_intern_get(&trace->names.caches, 1).s, "odd name");
+	assert_string_equal(trace->info.host.kernel, host.kernel);
+	assert_string_equal(trace->info.host.arch, host.arch);
+	assert_int_equal(trace->info.host.cpus, host.cpus);
+	frames = ks_names_stack(&trace->names, 0, &i);
+	assert_int_equal(i, 2);
+	assert_string_equal(ks_sites_get(&trace->names.frames, frames[0])->func, "inner");
+	assert_string_equal(ks_sites_get(&trace->names.frames, frames[1])->module, "mod");
 	for (;;) {
 		assert_int_equal(ks_trace_next(trace, &batch, &diag), 0);
 		if (!batch.count)

@@ -135,6 +135,12 @@ function topSites(sums, title, value, text) {
 	}));
 }
 
+function machineFacts() {
+	const machine = [data.machine, data.cpu_count && `${data.cpu_count} CPU${data.cpu_count === 1 ? "" : "s"}`].filter(Boolean).join(", ");
+	return h("div", { class: "card facts" }, definitions([["kernel", data.kernel || "unknown"], ["machine", machine || "unknown"],
+		["capture", `${data.name}, ${data.format}`], ["time", duration(data.span)]]));
+}
+
 function captureFacts() {
 	const events = Object.entries(data.events).filter(([, n]) => n).map(([name, n]) => `${count(n)} ${name}`).join(", ");
 	return h("p", { class: "note" }, `${data.name}: ${data.format}, ${duration(data.span)}, ${count(data.events_total)} events (${events}), ` +
@@ -147,6 +153,7 @@ function summaryView(view) {
 		const total = sums.total, growing = growingSites(sums);
 		replace(view,
 			h("div", { class: "card" }, h("h2", {}, "Capture quality"), findingList(qualityFindings())),
+			machineFacts(),
 			h("div", { class: "cards" },
 				numberCard("Live at the end", total.live, bytes(total.live), count(total.objects) + " objects"),
 				numberCard("Peak", total.peak, bytes(total.peak), sums.whole ? "at " + moment(data.peak_at) : "in this range"),

@@ -194,7 +194,8 @@ static void read_text(const char *path)
 			last_pid = -2;
 			continue;
 		}
-		if (sscanf(line, "  %16llx,%d,%llu,%llu%n", &ip, &pid, &writes, &reads, &end) != 4 ||
+		if (sscanf(line, "  %16llx,%d,%llu,%llu%n", &ip, &pid, &writes, &reads, &end) !=
+			    4 ||
 		    line[end] != '\n' || !addr)
 			fail("not an access: %s", line);
 		if (ip < last_ip || (ip == last_ip && pid <= last_pid) || !(writes + reads))

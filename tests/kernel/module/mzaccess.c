@@ -48,32 +48,84 @@ static struct completion done;
 
 /* === Functions that access =============================================================== */
 
-/* Each is called as it is written: not inlined, not cloned, not merged with one that does the same. */
-#define counted noinline __attribute__((__noipa__))
+/* Each is what it is written as: not inlined, not cloned, not merged with one that is the same. */
+#define counted __attribute__((__noipa__))
 
-#define DEFINE_WIDTH(bits)                                                \
-	static counted void mzaccess_store##bits(u##bits *p, unsigned int n) \
-	{                                                                 \
-		while (n--)                                               \
-			WRITE_ONCE(*p, n);                                \
-		barrier();                                                \
-	}                                                                 \
-	static counted void mzaccess_load##bits(u##bits *p, unsigned int n) \
-	{                                                                 \
-		while (n--)                                               \
-			READ_ONCE(*p);                                    \
-		barrier();                                                \
-	}
+static counted void mzaccess_store8(u8 *p, unsigned int n)
+{
+	while (n--)
+		WRITE_ONCE(*p, n);
+	barrier();
+}
 
-DEFINE_WIDTH(8)
-DEFINE_WIDTH(16)
-DEFINE_WIDTH(32)
-DEFINE_WIDTH(64)
+static counted void mzaccess_load8(u8 *p, unsigned int n)
+{
+	while (n--)
+		READ_ONCE(*p);
+	barrier();
+}
+
+static counted void mzaccess_store16(u16 *p, unsigned int n)
+{
+	while (n--)
+		WRITE_ONCE(*p, n);
+	barrier();
+}
+
+static counted void mzaccess_load16(u16 *p, unsigned int n)
+{
+	while (n--)
+		READ_ONCE(*p);
+	barrier();
+}
+
+static counted void mzaccess_store32(u32 *p, unsigned int n)
+{
+	while (n--)
+		WRITE_ONCE(*p, n);
+	barrier();
+}
+
+static counted void mzaccess_load32(u32 *p, unsigned int n)
+{
+	while (n--)
+		READ_ONCE(*p);
+	barrier();
+}
+
+static counted void mzaccess_store64(u64 *p, unsigned int n)
+{
+	while (n--)
+		WRITE_ONCE(*p, n);
+	barrier();
+}
+
+static counted void mzaccess_load64(u64 *p, unsigned int n)
+{
+	while (n--)
+		READ_ONCE(*p);
+	barrier();
+}
 
 static counted void mzaccess_atomic(atomic_t *p, unsigned int n)
 {
 	while (n--)
 		atomic_inc(p);
+	barrier();
+}
+
+/* These are plain loads and stores that the kernel and the compiler both know of. */
+static counted void mzaccess_atomic_set(atomic_t *p, unsigned int n)
+{
+	while (n--)
+		atomic_set(p, n);
+	barrier();
+}
+
+static counted void mzaccess_atomic_read(atomic_t *p, unsigned int n)
+{
+	while (n--)
+		atomic_read(p);
 	barrier();
 }
 
@@ -178,6 +230,10 @@ static void run_task(void)
 	use_all_widths(obj, "task");
 	mzaccess_atomic(obj + 64, 23);
 	expect(obj, "mzaccess_atomic", "task", 23, 0, 23 * sizeof(atomic_t));
+	mzaccess_atomic_set(obj + 64, 29);
+	expect(obj, "mzaccess_atomic_set", "task", 29, 0, 29 * sizeof(atomic_t));
+	mzaccess_atomic_read(obj + 64, 37);
+	expect(obj, "mzaccess_atomic_read", "task", 0, 37, 37 * sizeof(atomic_t));
 	kfree(obj);
 }
 

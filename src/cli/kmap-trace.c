@@ -1,0 +1,397 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The objects of an access map as a trace. */
+#include "cli/kmap-trace.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/map64.h"
+#include "base/num.h"
+#include "base/vec.h"
+
+/* === Data ================================================================================= */
+
+enum { BATCH = 2048, PAGE_SHIFT = 12 };
+
+/* An object, its places as numbers: of addresses until all are read, of sites from then on. */
+struct item {
+	u64 addr, size, requested;
+	u64 begin, end; /* end: UINT64_MAX = alive */
+	u64 order;	/* in the file */
+	u32 site, free_site;
+	u32 cache, comm, gfp;
+	u32 pid;
+	u16 cpu;
+	u8 kind; /* of the allocation */
+};
+
+struct kmap_trace {
+	struct ks_trace base;
+	struct ks_kmap_traced traced;
+	struct ks_map64 ips;
+	struct ks_map64 gfps;
+	KS_VEC(u32) gfp_ids;	   /* by number in gfps */
+	KS_VEC(struct item) items; /* in the order of their allocation */
+	KS_VEC(u32) frees;	   /* numbers of items, in the order of their ends */
+	size_t allocs_done, frees_done;
+	struct ks_event batch[BATCH];
+};
+
+/* === Internals: objects =================================================================== */
+
+/*
+ * The kind of allocation that the object came of; KS_LOST if of none. A map that has no types has
+ * objects of all allocators, and memory of slabs twice: as pages, and as what is in them.
+ */
+static enum ks_kind kind_of(struct ks_kmap_traced *traced, const struct ks_kmap_object *object)
+{
+	static const char pages[] = "ALLOC_PAGES", cache[] = "KMEM_CACHE", kmalloc[] = "KMALLOC";
+	const struct ks_slice *type = &object->type_name;
+	u64 whole = object->addr | object->size;
+
+	if (!object->addr || (object->alloc_ip && !ks_kmap_is_code(object->alloc_ip)))
+		return KS_LOST;
+	if (type->len >= sizeof(pages) - 1 && !memcmp(type->s, pages, sizeof(pages) - 1))
+		return KS_PAGE_ALLOC;
+	if (type->len >= sizeof(cache) - 1 && !memcmp(type->s, cache, sizeof(cache) - 1))
+		return KS_CACHE_ALLOC;
+	if (type->len >= sizeof(kmalloc) - 1 && !memcmp(type->s, kmalloc, sizeof(kmalloc) - 1))
+		return KS_KMALLOC;
+	if (type->len)
+		return KS_LOST;
+	traced->guessed++;
+	return whole & ((1u << PAGE_SHIFT) - 1) ? KS_KMALLOC : KS_PAGE_ALLOC;
+}
+
+static u64 end_of(struct ks_kmap_traced *traced, const struct ks_kmap_object *object)
+{
+	if (ks_kmap_is_live(object))
+		return UINT64_MAX;
+	traced->unseen += ks_kmap_is_implied(object);
+	if (object->free_time && object->free_time >= object->alloc_time)
+		return object->free_time;
+	traced->timeless++;
+	return object->alloc_time;
+}
+
+static u32 name_of(struct ks_intern *names, struct ks_slice name, u32 *missing)
+{
+	u32 id = ks_intern_add(names, name.s, name.len);
+
+	*missing |= id == KS_NONE;
+	return id;
+}
+
+/* Flags as a number, as a capture without the kernel's names has them. */
+static u32 gfp_of(struct kmap_trace *trace, u32 mask, u32 *missing)
+{
+	u32 number = ks_map64_add(&trace->gfps, mask);
+	u32 *id;
+	char text[16];
+
+	if (number < trace->gfp_ids.len)
+		return trace->gfp_ids.items[number];
+	id = number == KS_NONE ? NULL : ks_vec_push(&trace->gfp_ids);
+	*missing |= !id;
+	if (!id)
+		return KS_NONE;
+	snprintf(text, sizeof(text), "0x%x", mask);
+	*id = name_of(&trace->base.names.gfps, (struct ks_slice){ text, strlen(text) }, missing);
+	return *id;
+}
+
+static u32 ip_of(struct kmap_trace *trace, u64 ip, u32 *missing)
+{
+	u32 number = ks_kmap_is_code(ip) ? ks_map64_add(&trace->ips, ip) : KS_NONE;
+
+	*missing |= number == KS_NONE && ks_kmap_is_code(ip);
+	return number;
+}
+
+static int add_object(struct kmap_trace *trace, const struct ks_kmap_object *object)
+{
+	static const struct ks_slice no_slab = { "no-slab", 7 };
+	struct ks_names *names = &trace->base.names;
+	enum ks_kind kind = kind_of(&trace->traced, object);
+	bool binary = !object->fields;
+	struct item *item;
+	u32 missing = 0;
+
+	trace->traced.accesses += object->nr_accesses;
+	if (kind == KS_LOST) {
+		trace->traced.not_allocated++;
+		trace->traced.not_allocated_bytes =
+			ks_add_sat(trace->traced.not_allocated_bytes, object->size);
+		return 0;
+	}
+	item = trace->items.len < KS_NONE ? ks_vec_push(&trace->items) : NULL;
+	if (!item)
+		return -ENOMEM;
+	*item = (struct item){
+		.addr = kind == KS_PAGE_ALLOC ? object->addr >> PAGE_SHIFT : object->addr,
+		.size = object->size,
+		.requested = object->requested ? object->requested : object->size,
+		.begin = object->alloc_time,
+		.end = end_of(&trace->traced, object),
+		.order = trace->traced.objects++,
+		.site = ip_of(trace, object->alloc_ip, &missing),
+		.free_site = ip_of(trace, object->free_ip, &missing),
+		.cache = KS_NONE,
+		.comm = name_of(&names->comms, object->comm, &missing),
+		.gfp = binary ? gfp_of(trace, object->gfp, &missing) : KS_NONE,
+		.pid = object->pid < 0 ? KS_PID_UNKNOWN : (u32)object->pid,
+		.cpu = binary ? object->cpu : KS_CPU_UNKNOWN,
+		.kind = (u8)kind,
+	};
+	if (object->cache.len &&
+	    (object->cache.len != no_slab.len || memcmp(object->cache.s, no_slab.s, no_slab.len)))
+		item->cache = name_of(&names->caches, object->cache, &missing);
+	return missing ? -ENOMEM : 0;
+}
+
+static int read_objects(struct kmap_trace *trace, struct ks_kmap_reader *reader,
+			struct ks_kmap_census *census, int (*progress)(void *ctx), void *ctx,
+			struct ks_diag *diag)
+{
+	enum ks_kmap_item item = KS_KMAP_OBJECT;
+	struct ks_kmap_object object;
+	struct ks_kmap_call call;
+	u64 items = 0;
+	int err = 0;
+
+	while (!err && item != KS_KMAP_END) {
+		err = ks_kmap_next(reader, &item, &object, &call, diag);
+		if (!err && item == KS_KMAP_OBJECT && add_object(trace, &object))
+			err = ks_diag_nomem(diag, "converting an access map");
+		if (!err && census)
+			err = ks_kmap_census_take(census, item, &object, &call, diag);
+		trace->traced.calls += !err && item == KS_KMAP_CALL;
+		if (!err && !(++items & 0xffff) && progress(ctx))
+			err = ks_diag_set(diag, -EINTR, "interrupted");
+	}
+	if (!err && census)
+		ks_kmap_census_finish(census, reader);
+	return err;
+}
+
+/* === Internals: sites ===================================================================== */
+
+static int add_site(struct ks_sites *sites, struct ks_resolver *resolver, u64 ip, u32 *ret_site,
+		    struct ks_diag *diag)
+{
+	struct ks_sym_query query = { .func = "", .module = "", .addr = ip };
+	struct ks_sym_place place = { .func = "", .owner = "", .module = "" };
+	char text[512];
+	int err = resolver ? ks_resolver_lookup(resolver, &query, &place, diag) : 0;
+
+	if (err)
+		return err;
+	if (!place.func[0])
+		snprintf(text, sizeof(text), "%llx", (unsigned long long)ip);
+	else if (place.module[0])
+		snprintf(text, sizeof(text), "%.300s+0x%llx [%.100s]", place.func,
+			 (unsigned long long)place.offset, place.module);
+	else
+		snprintf(text, sizeof(text), "%.300s+0x%llx", place.func,
+			 (unsigned long long)place.offset);
+	*ret_site = ks_sites_add_addr(sites, ip, text, strlen(text));
+	return *ret_site == KS_NONE ? ks_diag_nomem(diag, "naming the sites of a map") : 0;
+}
+
+/* Where the kernel was may be said anywhere in the map, so sites get their names at its end. */
+static int name_sites(struct kmap_trace *trace, struct ks_resolver *resolver,
+		      const struct ks_kmap_info *info, struct ks_diag *diag)
+{
+	size_t i, len = trace->ips.keys.len;
+	u32 *sites = calloc(len + 1, sizeof(*sites));
+	int err = 0;
+
+	if (!sites)
+		return ks_diag_nomem(diag, "naming the sites of a map");
+	if (resolver && info->anchor_name[0])
+		ks_resolver_set_anchor(resolver, info->anchor_name, info->anchor);
+	for (i = 0; i < len && !err; i++)
+		err = add_site(&trace->base.names.sites, resolver, trace->ips.keys.items[i],
+			       &sites[i], diag);
+	for (i = 0; i < trace->items.len && !err; i++) {
+		struct item *item = &trace->items.items[i];
+
+		if (item->site != KS_NONE)
+			item->site = sites[item->site];
+		if (item->free_site != KS_NONE)
+			item->free_site = sites[item->free_site];
+	}
+	free(sites);
+	return err;
+}
+
+/* === Internals: order ===================================================================== */
+
+/*
+ * Clocks may be as coarse as jiffies: what begins and ends in one tick must still come in an order
+ * in which each address is free when it is allocated.
+ */
+static int compare_items(const void *a, const void *b)
+{
+	const struct item *x = a, *y = b;
+
+	if (x->begin != y->begin)
+		return x->begin < y->begin ? -1 : 1;
+	if (x->end != y->end)
+		return x->end < y->end ? -1 : 1;
+	return x->order < y->order ? -1 : x->order > y->order;
+}
+
+static int compare_frees(const void *a, const void *b, void *ctx)
+{
+	const struct item *items = ctx;
+	u32 x = *(const u32 *)a, y = *(const u32 *)b;
+
+	if (items[x].end != items[y].end)
+		return items[x].end < items[y].end ? -1 : 1;
+	return x < y ? -1 : x > y;
+}
+
+static int sort(struct kmap_trace *trace)
+{
+	size_t i;
+
+	if (!trace->items.len)
+		return 0;
+	qsort(trace->items.items, trace->items.len, sizeof(*trace->items.items), compare_items);
+	for (i = 0; i < trace->items.len; i++) {
+		u32 *number;
+
+		if (trace->items.items[i].end == UINT64_MAX)
+			continue;
+		number = ks_vec_push(&trace->frees);
+		if (!number)
+			return -ENOMEM;
+		*number = (u32)i;
+	}
+	if (trace->frees.len)
+		qsort_r(trace->frees.items, trace->frees.len, sizeof(*trace->frees.items),
+			compare_frees, trace->items.items);
+	return 0;
+}
+
+/* === Internals: events ==================================================================== */
+
+static void fill_event(const struct item *item, bool is_free, struct ks_event *ev)
+{
+	static const u8 free_kinds[] = {
+		[KS_KMALLOC] = KS_KFREE,
+		[KS_CACHE_ALLOC] = KS_CACHE_FREE,
+		[KS_PAGE_ALLOC] = KS_PAGE_FREE,
+	};
+
+	*ev = (struct ks_event){
+		.ts = is_free ? item->end : item->begin,
+		.ptr = item->addr,
+		.site = is_free ? item->free_site : item->site,
+		.cache = item->cache,
+		.comm = is_free ? KS_NONE : item->comm,
+		.gfp = is_free ? KS_NONE : item->gfp,
+		.stack = KS_NONE,
+		.pid = is_free ? KS_PID_UNKNOWN : item->pid,
+		.node = -1,
+		.cpu = is_free ? KS_CPU_UNKNOWN : item->cpu,
+		.kind = is_free ? free_kinds[item->kind] : item->kind,
+	};
+	if (is_free)
+		return;
+	ev->bytes_req = item->requested;
+	ev->bytes_alloc = item->size;
+}
+
+/* Whether the next free is due before the next allocation. */
+static bool free_is_next(const struct kmap_trace *trace)
+{
+	const struct item *items = trace->items.items;
+	size_t alloc = trace->allocs_done;
+	u32 freed;
+
+	if (trace->frees_done == trace->frees.len)
+		return false;
+	if (alloc == trace->items.len)
+		return true;
+	freed = trace->frees.items[trace->frees_done];
+	if (items[freed].end != items[alloc].begin)
+		return items[freed].end < items[alloc].begin;
+	return freed < alloc;
+}
+
+static int trace_next(struct ks_trace *base, struct ks_batch *ret_batch, struct ks_diag *diag)
+{
+	struct kmap_trace *trace = (struct kmap_trace *)base;
+	size_t count = 0;
+
+	while (count < BATCH &&
+	       (trace->allocs_done < trace->items.len || trace->frees_done < trace->frees.len)) {
+		bool is_free = free_is_next(trace);
+		size_t number = is_free ? trace->frees.items[trace->frees_done++]
+					: trace->allocs_done++;
+
+		fill_event(&trace->items.items[number], is_free, &trace->batch[count++]);
+	}
+	*ret_batch = (struct ks_batch){ trace->batch, count };
+	return 0;
+}
+
+static void trace_progress(struct ks_trace *base, u64 *ret_done, u64 *ret_total)
+{
+	const struct kmap_trace *trace = (struct kmap_trace *)base;
+
+	*ret_done = trace->allocs_done + trace->frees_done;
+	*ret_total = trace->items.len + trace->frees.len;
+}
+
+static void trace_close(struct ks_trace *base)
+{
+	struct kmap_trace *trace = (struct kmap_trace *)base;
+
+	ks_map64_deinit(&trace->ips);
+	ks_map64_deinit(&trace->gfps);
+	ks_vec_free(&trace->gfp_ids);
+	ks_vec_free(&trace->items);
+	ks_vec_free(&trace->frees);
+	ks_trace_deinit(base);
+	free(trace);
+}
+
+/* === Public =============================================================================== */
+
+int ks_kmap_trace_new(struct ks_kmap_reader *reader, struct ks_resolver *resolver,
+		      struct ks_kmap_census *census, int (*progress)(void *ctx), void *ctx,
+		      struct ks_kmap_traced *ret_traced, struct ks_trace **ret_trace,
+		      struct ks_diag *diag)
+{
+	static const struct ks_trace_ops ops = { trace_next, trace_close, trace_progress };
+	const struct ks_kmap_info *info = ks_kmap_reader_info(reader);
+	struct kmap_trace *trace = calloc(1, sizeof(*trace));
+	int err = 0;
+
+	if (!trace || ks_trace_init(&trace->base, &ops, "access map")) {
+		free(trace);
+		return ks_diag_nomem(diag, "converting an access map");
+	}
+	trace->base.info.clock = !strcmp(info->time, "ns") ? "seconds" : "ticks";
+	if (ks_map64_init(&trace->ips) || ks_map64_init(&trace->gfps))
+		err = ks_diag_nomem(diag, "converting an access map");
+	if (!err)
+		err = read_objects(trace, reader, census, progress, ctx, diag);
+	if (!err)
+		err = name_sites(trace, resolver, info, diag);
+	if (!err && sort(trace))
+		err = ks_diag_nomem(diag, "converting an access map");
+	if (err) {
+		trace_close(&trace->base);
+		return err;
+	}
+	trace->base.info.records_bad = ks_kmap_reader_quality(reader)->bad_lines;
+	*ret_traced = trace->traced;
+	*ret_trace = &trace->base;
+	return 0;
+}
