@@ -43,21 +43,6 @@ static u64 scale(const struct ks_diff *diff, u64 value)
 	return scaled > UINT64_MAX ? UINT64_MAX : (u64)scaled;
 }
 
-static u64 size_of(const struct ks_model *model, const struct ks_filter *filter,
-		   enum ks_normal normal)
-{
-	const struct ks_stat *total = ks_model_total(model);
-
-	switch (normal) {
-	case KS_NORMAL_TIME:
-		return ks_filter_span(filter, model->first_ts, model->last_ts);
-	case KS_NORMAL_EVENTS:
-		return total->allocs + total->frees + total->failed;
-	default:
-		return 1;
-	}
-}
-
 static enum ks_change change_of(const struct ks_diff_row *row)
 {
 	if (!row->in_a)
@@ -141,8 +126,8 @@ static int compare(const void *pa, const void *pb)
 
 static int set_sizes(struct ks_diff *diff, const struct ks_filter *filter, struct ks_diag *diag)
 {
-	diff->size_a = size_of(diff->a, filter, diff->normal);
-	diff->size_b = size_of(diff->b, filter, diff->normal);
+	diff->size_a = ks_diff_size(diff->a, filter, diff->normal);
+	diff->size_b = ks_diff_size(diff->b, filter, diff->normal);
 	if (diff->size_a && diff->size_b)
 		return 0;
 	return ks_diag_set(diag, KS_EBADINPUT, "the %s capture covers no %s to normalise by",
@@ -200,6 +185,21 @@ int ks_normal_parse(const char *name, enum ks_normal *ret_normal)
 		return found;
 	*ret_normal = (enum ks_normal)found;
 	return 0;
+}
+
+u64 ks_diff_size(const struct ks_model *model, const struct ks_filter *filter,
+		 enum ks_normal normal)
+{
+	const struct ks_stat *total = ks_model_total(model);
+
+	switch (normal) {
+	case KS_NORMAL_TIME:
+		return ks_filter_span(filter, model->first_ts, model->last_ts);
+	case KS_NORMAL_EVENTS:
+		return total->allocs + total->frees + total->failed;
+	default:
+		return 1;
+	}
 }
 
 const char *ks_change_name(enum ks_change change)

@@ -32,6 +32,10 @@ enum ks_normal { KS_NORMAL_NONE, KS_NORMAL_TIME, KS_NORMAL_EVENTS, KS_NORMALS };
 const char *ks_normal_name(enum ks_normal normal);
 int ks_normal_parse(const char *name, enum ks_normal *ret_normal);
 
+/* How long a capture is in that respect; it was analysed with @filter. */
+u64 ks_diff_size(const struct ks_model *model, const struct ks_filter *filter,
+		 enum ks_normal normal);
+
 enum ks_change { KS_GROWN, KS_SHRUNK, KS_NEW, KS_GONE, KS_SAME, KS_CHANGES };
 
 const char *ks_change_name(enum ks_change change);

@@ -15,27 +15,35 @@
 
 /* === Data ================================================================================= */
 
-/* What has to be done for an event of a shape. */
-struct plan {
-	u8 op;
-	u8 level;
-	bool passes;
-	u32 group; /* KS_NONE: it depends on the task */
-	u32 bytes_req, bytes_alloc;
-};
-
 /* An object that counts; group KS_NONE = none in this slot. */
 struct counted {
 	u32 group;
 	u32 bytes_req, bytes_alloc;
 };
 
+/* What has to be done for an event of a shape. */
+struct plan {
+	struct counted next; /* what it puts into the slot, if its task and time pass too */
+	u8 op;
+	u8 level;
+	bool has_slot;
+	bool is_other; /* an allocation that no slot has */
+};
+
+/* The same for those of a task. */
+struct task_plan {
+	u32 group; /* KS_NONE: that of the shape */
+	bool passes;
+};
+
 enum { PREFETCH_AHEAD = 16 };
 
 struct query {
 	struct ks_account *account;
-	struct counted *in_slot[KS_LEVELS];
+	struct counted *in_slot[KS_LEVELS]; /* by slot + 1; the first is for events without one */
+	bool by_task;
 	struct plan plans[KS_DB_BLOCK_EVENTS];
+	struct task_plan task_plans[KS_DB_BLOCK_EVENTS];
 };
 
 /* === Internals: the summary's tally ======================================================= */
@@ -64,129 +72,126 @@ static void unpack_stat(struct ks_bytes *b, struct ks_stat *stat)
 
 /* === Internals: blocks ==================================================================== */
 
+static int plan_shape(struct query *q, const struct ks_db_shape *shape, struct plan *plan)
+{
+	struct ks_account *acc = q->account;
+	struct ks_group_key key = {
+		.kind = shape->kind,
+		.site = shape->site,
+		.cache = shape->cache,
+		.gfp = shape->gfp,
+		.node = shape->node,
+		.stack = shape->stack,
+		.bytes_alloc = shape->bytes_alloc,
+	};
+	int passes;
+
+	*plan = (struct plan){
+		.next = { KS_NONE, (u32)shape->bytes_req, (u32)shape->bytes_alloc },
+		.op = shape->op,
+		.level = shape->level,
+		.has_slot = shape->op == KS_OP_ALLOC || shape->op == KS_OP_FREE,
+		.is_other = shape->op == KS_OP_ALLOC_FAILED || shape->op == KS_OP_ALLOC_UNPAIRED,
+	};
+	if (shape->op != KS_OP_ALLOC && !plan->is_other)
+		return 0;
+	passes = ks_account_passes_shape(acc, &key);
+	if (passes <= 0)
+		return passes;
+	/* Where groups are tasks, any number says that it passes. */
+	plan->next.group = ks_by_is_task(acc->by) ? 0 : ks_account_group(acc, &key);
+	return plan->next.group == KS_NONE ? -ENOMEM : 0;
+}
+
+static int plan_task(struct query *q, const struct ks_db_task *task, struct task_plan *plan)
+{
+	struct ks_account *acc = q->account;
+	struct ks_group_key key = { .pid = task->pid, .comm = task->comm, .cpu = task->cpu };
+
+	plan->group = KS_NONE;
+	plan->passes = ks_account_passes_task(acc, &key);
+	if (!plan->passes || !ks_by_is_task(acc->by))
+		return 0;
+	plan->group = ks_account_group(acc, &key);
+	return plan->group == KS_NONE ? -ENOMEM : 0;
+}
+
 static int plan_block(struct query *q, const struct ks_db_block *block)
 {
-	struct ks_account *acc = q->account;
+	int err = 0;
 	u32 i;
 
-	for (i = 0; i < block->shapes_len; i++) {
-		const struct ks_db_shape *shape = &block->shapes[i];
-		struct plan *plan = &q->plans[i];
-		struct ks_group_key key = {
-			.kind = shape->kind,
-			.site = shape->site,
-			.cache = shape->cache,
-			.gfp = shape->gfp,
-			.node = shape->node,
-			.stack = shape->stack,
-			.bytes_alloc = shape->bytes_alloc,
-		};
-		int passes = 0;
-
-		*plan = (struct plan){
-			.op = shape->op,
-			.level = shape->level,
-			.group = KS_NONE,
-			.bytes_req = (u32)shape->bytes_req,
-			.bytes_alloc = (u32)shape->bytes_alloc,
-		};
-		if (shape->op == KS_OP_ALLOC || shape->op == KS_OP_ALLOC_FAILED ||
-		    shape->op == KS_OP_ALLOC_UNPAIRED)
-			passes = ks_account_passes_shape(acc, &key);
-		if (passes < 0)
-			return passes;
-		plan->passes = passes;
-		if (passes && !ks_by_is_task(acc->by)) {
-			plan->group = ks_account_group(acc, &key);
-			if (plan->group == KS_NONE)
-				return -ENOMEM;
-		}
-	}
-	return 0;
+	for (i = 0; i < block->shapes_len && !err; i++)
+		err = plan_shape(q, &block->shapes[i], &q->plans[i]);
+	for (i = 0; q->by_task && i < block->tasks_len && !err; i++)
+		err = plan_task(q, &block->tasks[i], &q->task_plans[i]);
+	return err;
 }
 
-static struct ks_group_key task_key(const struct ks_db_block *block, u32 i)
+/* The group of an event whose shape passes. */
+static inline u32 group_by_task(const struct query *q, const struct ks_db_block *block, u32 i,
+				u32 group)
 {
-	const struct ks_db_task *task = &block->tasks[block->task_of[i]];
+	const struct task_plan *plan = &q->task_plans[block->task_of[i]];
 
-	return (struct ks_group_key){ .pid = task->pid, .comm = task->comm, .cpu = task->cpu };
+	if (!plan->passes)
+		return KS_NONE;
+	return plan->group != KS_NONE ? plan->group : group;
 }
 
-static u32 task_group(struct query *q, const struct ks_db_block *block, u32 i)
+/*
+ * There is no telling what the next event is, so as little as can be is a branch on it: all exchange
+ * the content of a slot. @simple is a constant: neither time nor task decide.
+ */
+ks_inline void run_events(struct query *q, const struct ks_db_block *block, bool simple)
 {
-	struct ks_group_key key = task_key(block, i);
-
-	return ks_account_group(q->account, &key);
-}
-
-/* Whether an allocation of a shape that passes does so itself. */
-static inline bool passes(struct query *q, const struct ks_db_block *block, u32 i)
-{
-	struct ks_group_key key;
-
-	if (!ks_account_in_window(q->account, block->ts[i]))
-		return false;
-	if (!ks_filter_is_task(&q->account->filter))
-		return true;
-	key = task_key(block, i);
-	return ks_account_passes_task(q->account, &key);
-}
-
-static inline void end_counted(struct query *q, struct counted *obj, u8 level, u64 ts, bool implied)
-{
-	if (obj->group == KS_NONE)
-		return;
-	if (ks_account_in_window(q->account, ts))
-		ks_account_end(q->account, level, obj->group, obj->bytes_req, obj->bytes_alloc, ts,
-			       implied);
-	obj->group = KS_NONE;
-}
-
-static int run_block(struct query *q, const struct ks_db_block *block)
-{
-	struct ks_account *acc = q->account;
+	struct counted *const in_slot[KS_LEVELS] = { q->in_slot[KS_SLAB], q->in_slot[KS_PAGES] };
 	const u32 *slot = block->slots, *slots_end = slot + block->slots_len;
-	u32 i;
+	const u16 *shape_of = block->shape_of;
+	const u64 *times = block->ts;
+	struct ks_account *acc = q->account;
+	u32 i, count = block->count;
 
-	for (i = 0; i < block->count; i++) {
-		const struct plan *plan = &q->plans[block->shape_of[i]];
-		struct counted *obj;
-		u64 ts = block->ts[i];
-		u32 group;
+	for (i = 0; i < count; i++) {
+		const struct plan *plan = &q->plans[shape_of[i]];
+		struct counted next = plan->next, *obj, old;
+		u64 ts = times[i];
+		bool in_window = simple || ks_account_in_window(acc, ts);
 
 		if (slot + PREFETCH_AHEAD < slots_end) /* nearly all are slab objects */
-			__builtin_prefetch(&q->in_slot[KS_SLAB][slot[PREFETCH_AHEAD]], 1);
-		switch (plan->op) {
-		case KS_OP_FREE:
-			end_counted(q, &q->in_slot[plan->level][*slot++], plan->level, ts, false);
-			break;
-		case KS_OP_ALLOC:
-			obj = &q->in_slot[plan->level][*slot++];
-			end_counted(q, obj, plan->level, ts, true);
-			if (!plan->passes || !passes(q, block, i))
-				break;
-			group = plan->group != KS_NONE ? plan->group : task_group(q, block, i);
-			if (unlikely(group == KS_NONE))
-				return -ENOMEM;
-			*obj = (struct counted){ group, plan->bytes_req, plan->bytes_alloc };
-			ks_account_alloc(acc, plan->level, group, plan->bytes_req,
-					 plan->bytes_alloc, ts);
-			break;
-		case KS_OP_ALLOC_FAILED:
-		case KS_OP_ALLOC_UNPAIRED:
-			if (!plan->passes || !passes(q, block, i))
-				break;
-			group = plan->group != KS_NONE ? plan->group : task_group(q, block, i);
-			if (unlikely(group == KS_NONE))
-				return -ENOMEM;
-			ks_account_other(acc, plan->level, group, plan->op == KS_OP_ALLOC_FAILED,
-					 plan->bytes_req, plan->bytes_alloc, ts);
-			break;
-		default:
-			break;
+			__builtin_prefetch(&in_slot[KS_SLAB][slot[PREFETCH_AHEAD] + 1], 1);
+		if (!in_window)
+			next.group = KS_NONE;
+		else if (!simple && q->by_task && next.group != KS_NONE)
+			next.group = group_by_task(q, block, i, next.group);
+		if (unlikely(plan->is_other)) {
+			if (next.group != KS_NONE)
+				ks_account_other(acc, plan->level, next.group,
+						 plan->op == KS_OP_ALLOC_FAILED, next.bytes_req,
+						 next.bytes_alloc, ts);
+			continue;
 		}
+		obj = &in_slot[plan->level][plan->has_slot * (*slot + 1)];
+		slot += plan->has_slot;
+		old = *obj;
+		*obj = next;
+		if ((old.group != KS_NONE) & in_window)
+			ks_account_end(acc, plan->level, old.group, old.bytes_req, old.bytes_alloc,
+				       ts, plan->op == KS_OP_ALLOC);
+		if (next.group != KS_NONE)
+			ks_account_alloc(acc, plan->level, next.group, next.bytes_req,
+					 next.bytes_alloc, ts);
 	}
-	return 0;
+}
+
+static void run_block(struct query *q, const struct ks_db_block *block,
+		      const struct ks_db_block_info *info)
+{
+	if (!q->by_task && ks_account_in_window(q->account, info->min_ts) &&
+	    ks_account_in_window(q->account, info->max_ts))
+		run_events(q, block, true);
+	else
+		run_events(q, block, false);
 }
 
 static int new_query(struct query **ret, struct ks_db *db, struct ks_account *account)
@@ -272,7 +277,8 @@ int ks_query_blocks(struct ks_db *db, const struct ks_analysis_opts *opts,
 
 	if (new_query(&q, db, account))
 		return ks_diag_nomem(diag, "asking a DB");
-	if (ks_by_is_task(account->by) || ks_filter_is_task(&account->filter))
+	q->by_task = ks_by_is_task(account->by) || ks_filter_is_task(&account->filter);
+	if (q->by_task)
 		columns |= KS_DB_TASKS;
 	ks_account_set_start(account, first_ts);
 	for (i = 0; i < blocks && !err; i++) {
@@ -283,8 +289,10 @@ int ks_query_blocks(struct ks_db *db, const struct ks_analysis_opts *opts,
 		err = ks_db_block_read(db, i, columns, &block, diag);
 		if (!err && ((blame && ks_blame_shapes(blame, ks_db_names(db), block.shapes,
 						       block.shapes_len)) ||
-			     plan_block(q, &block) || run_block(q, &block)))
+			     plan_block(q, &block)))
 			err = ks_account_error(account, diag);
+		if (!err)
+			run_block(q, &block, &info);
 		if (!err && opts->progress && opts->progress(opts->progress_ctx, i, blocks))
 			err = ks_diag_set(diag, -EINTR, "interrupted");
 	}

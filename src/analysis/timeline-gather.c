@@ -1,171 +1,194 @@
 // SPDX-License-Identifier: LGPL-2.1-only
-/* Gathering a timeline while the engine runs. */
-#include "analysis/timeline.h"
+/* Adding up a timeline. */
+#include "analysis/timeline-gather.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/engine.h"
-
 /* === Data ================================================================================= */
 
-/* What the groups of an object were: the live table holds the site only. KS_NONE: no such group. */
-struct groups {
-	u32 of[KS_TL_DIMS];
+enum {
+	MAX_PIDS = 4096,	  /* later ones are added up as one */
+	KEYED_DIMS = KS_TL_STACK, /* the groupings that an account numbers for us: all but stacks */
+	KIND_DIMS = 4,
+	OWNER_DIMS = 2,
 };
-
-/* The link that an allocation of the site took last, for each grouping. */
-struct last_links {
-	u32 link[KS_TL_DIMS];
-};
-
-enum { PAGE_SHIFT = 12, FIRST_WIDTH = 1000 };
-
-/* The groupings that an account numbers for us: all but stacks. */
-enum { KEYED_DIMS = KS_TL_STACK };
 
 static const enum ks_by by_of_dim[KEYED_DIMS] = {
 	[KS_TL_SITE] = KS_BY_SITE, [KS_TL_CACHE] = KS_BY_CACHE, [KS_TL_SIZE] = KS_BY_SIZE,
 	[KS_TL_COMM] = KS_BY_COMM, [KS_TL_CPU] = KS_BY_CPU,
 };
 
-struct gather {
+static const enum ks_tl_dim kind_dims[KIND_DIMS] = { KS_TL_SITE, KS_TL_CACHE, KS_TL_SIZE,
+						     KS_TL_STACK };
+static const enum ks_tl_dim owner_dims[OWNER_DIMS] = { KS_TL_COMM, KS_TL_CPU };
+
+/* Sums of the bucket that is being filled. */
+struct sums {
+	struct ks_cell now;
+	u32 epoch; /* which bucket that was */
+};
+
+struct kind {
+	u32 track[KIND_DIMS]; /* KS_NONE: it has none there */
+	u32 size_class;
+	struct sums sums;
+	u64 allocs, bytes; /* of the whole */
+};
+
+struct owner {
+	u32 track[OWNER_DIMS];
+	u32 pid; /* the number in tl->pids */
+	struct sums sums;
+};
+
+/* What a track needs with every event. */
+struct pulse {
+	u64 live, peak; /* the peak is of the bucket */
+	u64 at_peak;	/* what lived at the peak of the whole that has the number peak_seen */
+	u32 peak_seen;
+	u32 epoch;
+};
+
+struct touched {
+	enum ks_tl_dim dim;
+	u32 track;
+};
+
+/* What kinds are told apart by. */
+struct kind_key {
+	u64 bytes_alloc;
+	u32 site, cache, stack, kind;
+};
+
+struct owner_key {
+	u32 comm, cpu, pid;
+};
+
+/* The pair of a site that was counted last. */
+struct last_pair {
+	u32 owner, pair;
+};
+
+struct ks_tl_gather {
 	struct ks_timeline *tl;
-	enum ks_level level;
+	const struct ks_names *names;
 	struct ks_account keys[KEYED_DIMS]; /* only number and label the groups */
 	struct ks_map64 stacks;		    /* site's track << 32 | stack, numbered as tracks */
-	bool ready;
-	KS_VEC(struct groups) in_slot;
-	struct ks_map64 link_numbers;
-	KS_VEC(struct last_links) last; /* by track of the site */
-	u32 bucket;			/* of the latest event: time does not go back here */
-	size_t cells;			/* of all tracks */
-	u64 live_bytes, peak_bytes;
+	struct ks_intern kind_keys, owner_keys;
+	KS_VEC(struct kind) kinds;
+	KS_VEC(struct owner) owners;
+	KS_VEC(u32) last_kind; /* by site + 1: what an allocation there was last */
+	struct ks_map64 pids;
+
+	struct ks_map64 pair_keys; /* site's track << 32 | owner, numbered as pairs */
+	KS_VEC(struct ks_tl_count) pairs;
+	KS_VEC(struct last_pair) last_pair; /* by site's track */
+
+	struct {
+		KS_VEC(struct pulse) items;
+	} pulse[KS_TL_DIMS];
+	struct pulse total;
 	u32 peak; /* number of the latest peak of the whole; from 1 on */
+	u64 peak_bytes;
+
+	u32 epoch; /* of the bucket that is being filled; from 1 on */
+	u32 bucket;
+	u64 bucket_end;
+	KS_VEC(u32) busy_kinds, busy_owners;
+	KS_VEC(struct touched) touched;
+	size_t cells; /* of all tracks */
+
+	KS_VEC(struct ks_tl_birth) in_slot; /* what lives; kind KS_NONE: nothing */
 };
 
 /* === Internals: groups ==================================================================== */
 
-static int prepare(struct gather *g, const struct ks_engine *engine)
+static int grow_tracks(struct ks_tl_gather *g, enum ks_tl_dim dim, u32 track)
 {
-	static const struct ks_filter everything;
-	const struct ks_account *acc = &engine->account;
-	int dim;
-
-	for (dim = 0; dim < KEYED_DIMS; dim++)
-		if (ks_account_init(&g->keys[dim], by_of_dim[dim], &everything, acc->names, NULL))
+	while (g->tl->by[dim].items.len <= track)
+		if (!ks_vec_push(&g->tl->by[dim].items) || !ks_vec_push(&g->pulse[dim].items))
 			return -ENOMEM;
-	g->tl->first_ts = engine->matcher.first_ts;
-	g->tl->width = FIRST_WIDTH;
-	g->tl->buckets = 1;
-	g->ready = true;
+	return 0;
+}
+
+static int track_of_key(struct ks_tl_gather *g, enum ks_tl_dim dim, const struct ks_group_key *key,
+			u32 *ret_track)
+{
+	u32 track = ks_account_group(&g->keys[dim], key);
+
+	if (track == KS_NONE || grow_tracks(g, dim, track))
+		return -ENOMEM;
+	*ret_track = track;
 	return 0;
 }
 
 /* Where no event so far had a stack there are none; later, to have none is a group too. */
-static int stack_of_event(struct gather *g, const struct ks_event *ev, struct groups *groups)
+static int track_of_stack(struct ks_tl_gather *g, u32 site_track, u32 stack, u32 *ret_track)
 {
-	u32 *number = &groups->of[KS_TL_STACK];
+	u32 track;
 
-	*number = KS_NONE;
-	if (ev->stack == KS_NONE && !g->stacks.keys.len)
+	*ret_track = KS_NONE;
+	if (stack == KS_NONE && !g->names->stacks.strs.len)
 		return 0;
-	*number = ks_map64_add(&g->stacks, (u64)groups->of[KS_TL_SITE] << 32 | ev->stack);
-	if (*number == KS_NONE)
+	track = ks_map64_add(&g->stacks, (u64)site_track << 32 | stack);
+	if (track == KS_NONE || grow_tracks(g, KS_TL_STACK, track))
 		return -ENOMEM;
-	if (*number == g->tl->by[KS_TL_STACK].items.len &&
-	    !ks_vec_push(&g->tl->by[KS_TL_STACK].items))
-		return -ENOMEM;
+	*ret_track = track;
 	return 0;
 }
 
-static int groups_of_event(struct gather *g, const struct ks_event *ev, struct groups *ret)
+static int add_kind(struct ks_tl_gather *g, const struct ks_group_key *key)
 {
-	struct ks_group_key key = {
-		.kind = ev->kind,
-		.site = ev->site,
-		.cache = ev->cache,
-		.comm = ev->comm,
-		.cpu = ev->cpu,
-		.bytes_alloc = ev->bytes_alloc,
-	};
-	int dim;
+	struct kind *kind = ks_vec_push(&g->kinds);
 
-	for (dim = 0; dim < KEYED_DIMS; dim++) {
-		u32 group = ks_account_group(&g->keys[dim], &key);
-
-		if (group == KS_NONE)
-			return -ENOMEM;
-		while (g->tl->by[dim].items.len <= group)
-			if (!ks_vec_push(&g->tl->by[dim].items))
-				return -ENOMEM;
-		ret->of[dim] = group;
-	}
-	return stack_of_event(g, ev, ret);
+	if (!kind || track_of_key(g, KS_TL_SITE, key, &kind->track[0]) ||
+	    track_of_key(g, KS_TL_CACHE, key, &kind->track[1]) ||
+	    track_of_key(g, KS_TL_SIZE, key, &kind->track[2]) ||
+	    track_of_stack(g, kind->track[0], key->stack, &kind->track[3]))
+		return -ENOMEM;
+	kind->size_class = ks_tl_size_class(key->bytes_alloc);
+	return 0;
 }
 
-static struct ks_tl_link *find_link(struct gather *g, const struct groups *groups, int dim)
+/* The number of a pid in tl->pids. Those beyond the last are nobody's. */
+static int pid_number(struct ks_tl_gather *g, u32 pid, u32 comm, u32 *ret_number)
 {
-	u32 site = groups->of[KS_TL_SITE], group = groups->of[dim], number;
-	struct ks_tl_link *link;
-	u32 *last;
+	u32 number = ks_map64_find(&g->pids, pid);
+	struct ks_tl_pid *known;
 
-	while (g->last.len <= site) {
-		struct last_links *fresh = ks_vec_push(&g->last);
-
-		if (!fresh)
-			return NULL;
-		memset(fresh, 0xff, sizeof(*fresh)); /* KS_NONE */
+	*ret_number = number == KS_NONE ? (u32)ks_min(g->tl->pids.len, (size_t)MAX_PIDS) : number;
+	if (*ret_number < g->tl->pids.len)
+		return 0;
+	known = ks_vec_push(&g->tl->pids);
+	if (!known)
+		return -ENOMEM;
+	if (*ret_number == MAX_PIDS) {
+		*known = (struct ks_tl_pid){ .pid = KS_PID_UNKNOWN,
+					     .comm_id = KS_NONE,
+					     .rest = true };
+		return 0;
 	}
-	last = &g->last.items[site].link[dim];
-	if (*last != KS_NONE && g->tl->links.items[*last].group == group)
-		return &g->tl->links.items[*last];
-	number = ks_map64_add(&g->link_numbers, ((u64)site * KS_TL_DIMS + (u32)dim) << 32 | group);
-	if (number == KS_NONE)
-		return NULL;
-	*last = number;
-	if (number < g->tl->links.len)
-		return &g->tl->links.items[number];
-	link = ks_vec_push(&g->tl->links);
-	if (link)
-		*link = (struct ks_tl_link){ .site = site, .group = group, .dim = dim };
-	return link;
+	*known = (struct ks_tl_pid){ .pid = pid, .comm_id = comm };
+	return ks_map64_add(&g->pids, pid) == KS_NONE ? -ENOMEM : 0;
 }
 
-static int count_links(struct gather *g, const struct groups *groups, u64 bytes)
+static int add_owner(struct ks_tl_gather *g, const struct owner_key *key, u32 pid)
 {
-	int dim;
+	struct ks_group_key group = { .comm = key->comm, .cpu = key->cpu };
+	struct owner *owner = ks_vec_push(&g->owners);
 
-	for (dim = KS_TL_SITE + 1; dim < KEYED_DIMS; dim++) {
-		struct ks_tl_link *link = find_link(g, groups, dim);
-
-		if (!link)
-			return -ENOMEM;
-		link->allocs++;
-		link->bytes += bytes;
-	}
+	if (!owner || track_of_key(g, KS_TL_COMM, &group, &owner->track[0]) ||
+	    track_of_key(g, KS_TL_CPU, &group, &owner->track[1]))
+		return -ENOMEM;
+	owner->pid = pid;
 	return 0;
 }
 
 /* === Internals: time ====================================================================== */
 
-static void advance(struct gather *g, u64 ts)
-{
-	struct ks_timeline *tl = g->tl;
-	u64 bucket = ts > tl->first_ts ? (ts - tl->first_ts) / tl->width : 0;
-
-	while (unlikely(bucket >= KS_TL_MAX_BUCKETS ||
-			(g->cells > KS_TL_MAX_CELLS && tl->buckets > 1))) {
-		g->cells = ks_timeline_halve(tl);
-		bucket /= 2;
-		g->bucket /= 2;
-	}
-	g->bucket = ks_max(g->bucket, (u32)bucket);
-	tl->buckets = g->bucket + 1;
-}
-
-static struct ks_cell *cell_now(struct gather *g, struct ks_track *track)
+static struct ks_cell *cell_now(struct ks_tl_gather *g, struct ks_track *track)
 {
 	struct ks_cell *cell;
 
@@ -179,176 +202,281 @@ static struct ks_cell *cell_now(struct gather *g, struct ks_track *track)
 		return NULL;
 	g->cells++;
 	cell->bucket = g->bucket;
-	cell->peak_bytes = track->live_bytes;
 	return cell;
+}
+
+static int add_to_track(struct ks_tl_gather *g, struct ks_track *track, const struct ks_cell *now)
+{
+	struct ks_cell *cell = cell_now(g, track);
+
+	if (!cell)
+		return -ENOMEM;
+	ks_cell_add(cell, now);
+	return 0;
+}
+
+static struct ks_track *track_at(struct ks_tl_gather *g, enum ks_tl_dim dim, u32 track)
+{
+	return &g->tl->by[dim].items.items[track];
+}
+
+static int spread_kind(struct ks_tl_gather *g, const struct kind *kind)
+{
+	int i, err = add_to_track(g, &g->tl->total, &kind->sums.now);
+
+	for (i = 0; i < KIND_DIMS && !err; i++)
+		if (kind->track[i] != KS_NONE)
+			err = add_to_track(g, track_at(g, kind_dims[i], kind->track[i]),
+					   &kind->sums.now);
+	return err;
+}
+
+static int spread_owner(struct ks_tl_gather *g, const struct owner *owner)
+{
+	int i, err = 0;
+
+	for (i = 0; i < OWNER_DIMS && !err; i++)
+		err = add_to_track(g, track_at(g, owner_dims[i], owner->track[i]),
+				   &owner->sums.now);
+	return err;
+}
+
+static int keep_peak_of_bucket(struct ks_tl_gather *g, struct ks_track *track,
+			       const struct pulse *pulse)
+{
+	struct ks_cell *cell = cell_now(g, track);
+
+	if (!cell)
+		return -ENOMEM;
+	cell->peak_bytes = ks_max(cell->peak_bytes, pulse->peak);
+	return 0;
+}
+
+/* The bucket is over: what was added up by kind and owner goes to the tracks. */
+static int spread(struct ks_tl_gather *g)
+{
+	size_t i;
+	int err = 0;
+
+	for (i = 0; i < g->busy_kinds.len && !err; i++)
+		err = spread_kind(g, &g->kinds.items[g->busy_kinds.items[i]]);
+	for (i = 0; i < g->busy_owners.len && !err; i++)
+		err = spread_owner(g, &g->owners.items[g->busy_owners.items[i]]);
+	for (i = 0; i < g->touched.len && !err; i++) {
+		const struct touched *at = &g->touched.items[i];
+
+		err = keep_peak_of_bucket(g, track_at(g, at->dim, at->track),
+					  &g->pulse[at->dim].items.items[at->track]);
+	}
+	if (!err && g->total.epoch == g->epoch)
+		err = keep_peak_of_bucket(g, &g->tl->total, &g->total);
+	g->busy_kinds.len = g->busy_owners.len = g->touched.len = 0;
+	g->epoch++;
+	return err;
+}
+
+static int next_bucket(struct ks_tl_gather *g, u64 ts)
+{
+	struct ks_timeline *tl = g->tl;
+	u64 bucket = (ts - tl->first_ts) / tl->width;
+
+	if (spread(g))
+		return -ENOMEM;
+	while (bucket >= KS_TL_MAX_BUCKETS || (g->cells > KS_TL_MAX_CELLS && tl->buckets > 1)) {
+		g->cells = ks_timeline_halve(tl);
+		bucket /= 2;
+		g->bucket /= 2;
+	}
+	g->bucket = (u32)ks_max((u64)g->bucket, bucket);
+	g->bucket_end = tl->first_ts + ((u64)g->bucket + 1) * tl->width;
+	tl->buckets = g->bucket + 1;
+	return 0;
+}
+
+/* Time that goes back stays in the bucket. */
+static inline int advance(struct ks_tl_gather *g, u64 ts)
+{
+	return likely(ts < g->bucket_end) ? 0 : next_bucket(g, ts);
+}
+
+/* === Internals: events ==================================================================== */
+
+/* Makes the sums those of this bucket; *ret_fresh says that they were not. */
+static inline void begin_sums(const struct ks_tl_gather *g, struct sums *sums, bool *ret_fresh)
+{
+	*ret_fresh = sums->epoch != g->epoch;
+	if (unlikely(*ret_fresh)) {
+		memset(&sums->now, 0, sizeof(sums->now));
+		sums->epoch = g->epoch;
+	}
+}
+
+static inline struct ks_cell *sums_of_kind(struct ks_tl_gather *g, u32 number)
+{
+	struct sums *sums = &g->kinds.items[number].sums;
+	bool fresh;
+	u32 *busy;
+
+	begin_sums(g, sums, &fresh);
+	if (unlikely(fresh)) {
+		busy = ks_vec_push(&g->busy_kinds);
+		if (!busy)
+			return NULL;
+		*busy = number;
+	}
+	return &sums->now;
+}
+
+static inline struct ks_cell *sums_of_owner(struct ks_tl_gather *g, u32 number)
+{
+	struct sums *sums = &g->owners.items[number].sums;
+	bool fresh;
+	u32 *busy;
+
+	begin_sums(g, sums, &fresh);
+	if (unlikely(fresh)) {
+		busy = ks_vec_push(&g->busy_owners);
+		if (!busy)
+			return NULL;
+		*busy = number;
+	}
+	return &sums->now;
 }
 
 /*
  * What a group had at the peak of the whole is what it had when it next changed: so nobody has to
  * copy all groups whenever there is a new peak.
  */
-static void keep_peak(const struct gather *g, struct ks_track *track)
+static inline void keep_peak(const struct ks_tl_gather *g, struct pulse *pulse)
 {
-	if (track->peak_seen == g->peak)
+	if (pulse->peak_seen == g->peak)
 		return;
-	track->peak_seen = g->peak;
-	track->at_peak_bytes = track->live_bytes;
+	pulse->peak_seen = g->peak;
+	pulse->at_peak = pulse->live;
 }
 
-/* === Internals: events ==================================================================== */
-
-static int track_alloc(struct gather *g, struct ks_track *track, const struct ks_event *ev,
-		       bool unpaired)
+/* Live bytes change; returns whether this is the first time in the bucket. */
+static inline bool beat(const struct ks_tl_gather *g, struct pulse *pulse, u64 more)
 {
-	struct ks_cell *cell = cell_now(g, track);
+	bool first = pulse->epoch != g->epoch;
 
-	if (!cell)
-		return -ENOMEM;
-	keep_peak(g, track);
-	cell->allocs++;
-	cell->bytes += ev->bytes_alloc;
-	cell->req += ev->bytes_req;
-	if (unpaired) {
-		cell->unpaired++;
-		cell->ended_bytes += ev->bytes_alloc;
-		cell->ended_req += ev->bytes_req;
-		return 0;
+	keep_peak(g, pulse);
+	if (unlikely(first)) {
+		pulse->epoch = g->epoch;
+		pulse->peak = pulse->live;
 	}
-	track->live_bytes += ev->bytes_alloc;
-	cell->peak_bytes = ks_max(cell->peak_bytes, track->live_bytes);
+	pulse->live += more;
+	pulse->peak = ks_max(pulse->peak, pulse->live);
+	return first;
+}
+
+static int note_touched(struct ks_tl_gather *g, enum ks_tl_dim dim, u32 track)
+{
+	struct touched *touched = ks_vec_push(&g->touched);
+
+	if (!touched)
+		return -ENOMEM;
+	*touched = (struct touched){ dim, track };
 	return 0;
 }
 
-/* The track of an object in a grouping; NULL: it has none there. */
-static struct ks_track *track_of(struct gather *g, const struct groups *groups, int dim)
+/* @more is added modulo 2^64. */
+static inline int beat_all(struct ks_tl_gather *g, u32 kind, u32 owner, u64 more)
 {
-	u32 number = groups->of[dim];
+	const u32 *of_kind = g->kinds.items[kind].track, *of_owner = g->owners.items[owner].track;
+	int i;
 
-	return number == KS_NONE ? NULL : &g->tl->by[dim].items.items[number];
-}
-
-/* The end of an object. */
-struct end {
-	const struct ks_obj *obj;
-	bool implied, cross;
-	u64 life;
-};
-
-static int track_end(struct gather *g, struct ks_track *track, const struct end *end)
-{
-	struct ks_cell *cell = cell_now(g, track);
-
-	if (!cell)
-		return -ENOMEM;
-	keep_peak(g, track);
-	track->live_bytes -= end->obj->bytes_alloc;
-	cell->ended_bytes += end->obj->bytes_alloc;
-	cell->ended_req += end->obj->bytes_req;
-	if (end->implied) {
-		cell->implied++;
-		return 0;
-	}
-	cell->frees++;
-	cell->cross_cpu += end->cross;
-	cell->life_sum += end->life;
-	if (end->life < KS_TL_TEMPORARY_NS) {
-		cell->temporary++;
-		cell->temporary_bytes += end->obj->bytes_alloc;
-	}
-	return 0;
-}
-
-static int on_alloc(struct gather *g, const struct ks_event *ev, const struct ks_match *match)
-{
-	bool unpaired = match->op == KS_OP_ALLOC_UNPAIRED;
-	struct groups groups;
-	int dim, err = groups_of_event(g, ev, &groups);
-
-	if (!err)
-		err = count_links(g, &groups, ev->bytes_alloc);
-	for (dim = 0; dim < KS_TL_DIMS && !err; dim++)
-		if (track_of(g, &groups, dim))
-			err = track_alloc(g, track_of(g, &groups, dim), ev, unpaired);
-	if (!err)
-		err = track_alloc(g, &g->tl->total, ev, unpaired);
-	if (err || unpaired)
-		return err;
-	g->live_bytes += ev->bytes_alloc;
-	if (g->live_bytes > g->peak_bytes) {
-		g->peak_bytes = g->live_bytes;
-		g->peak++;
-	}
-	while (g->in_slot.len <= match->slot)
-		if (!ks_vec_push(&g->in_slot))
+	for (i = 0; i < KIND_DIMS; i++)
+		if (of_kind[i] != KS_NONE &&
+		    unlikely(beat(g, &g->pulse[kind_dims[i]].items.items[of_kind[i]], more)) &&
+		    note_touched(g, kind_dims[i], of_kind[i]))
 			return -ENOMEM;
-	g->in_slot.items[match->slot] = groups;
+	for (i = 0; i < OWNER_DIMS; i++)
+		if (unlikely(beat(g, &g->pulse[owner_dims[i]].items.items[of_owner[i]], more)) &&
+		    note_touched(g, owner_dims[i], of_owner[i]))
+			return -ENOMEM;
+	beat(g, &g->total, more);
 	return 0;
 }
 
-static int on_end(struct gather *g, const struct ks_event *ev, const struct ks_match *match,
-		  const struct ks_obj *obj)
+/* How much of a site's is an owner's. */
+static inline int count_pair(struct ks_tl_gather *g, u32 site, u32 owner, u64 bytes)
 {
-	const struct groups *groups = &g->in_slot.items[match->slot];
-	u64 now = ev->ts > g->tl->first_ts ? ev->ts - g->tl->first_ts : 0, born = ks_obj_ts(obj);
-	u16 cpu = ks_min(ev->cpu, (u16)KS_OBJ_CPU_MAX);
-	struct end end = {
-		.obj = obj,
-		.implied = match->op == KS_OP_ALLOC,
-		.cross = obj->cpu != KS_OBJ_CPU_MAX && ev->cpu != KS_CPU_UNKNOWN && obj->cpu != cpu,
-		.life = now > born ? now - born : 0,
-	};
+	struct ks_tl_count *pair;
+
+	while (unlikely(g->last_pair.len <= site)) {
+		if (!ks_vec_push(&g->last_pair))
+			return -ENOMEM;
+		g->last_pair.items[g->last_pair.len - 1].owner = KS_NONE;
+	}
+	if (unlikely(g->last_pair.items[site].owner != owner)) {
+		u32 number = ks_map64_add(&g->pair_keys, (u64)site << 32 | owner);
+
+		if (number == KS_NONE || (number == g->pairs.len && !ks_vec_push(&g->pairs)))
+			return -ENOMEM;
+		g->last_pair.items[site].owner = owner;
+		g->last_pair.items[site].pair = number;
+	}
+	pair = &g->pairs.items[g->last_pair.items[site].pair];
+	pair->objects++;
+	pair->bytes += bytes;
+	return 0;
+}
+
+static void count_alloc(struct ks_cell *now, const struct ks_tl_birth *birth, bool unpaired)
+{
+	now->allocs++;
+	now->bytes += birth->bytes_alloc;
+	now->req += birth->bytes_req;
+	if (unlikely(unpaired)) {
+		now->unpaired++;
+		now->ended_bytes += birth->bytes_alloc;
+		now->ended_req += birth->bytes_req;
+	}
+}
+
+static inline void count_end(struct ks_cell *now, const struct ks_tl_birth *birth, bool implied,
+			     bool cross, u64 life)
+{
+	now->ended_bytes += birth->bytes_alloc;
+	now->ended_req += birth->bytes_req;
+	if (implied) {
+		now->implied++;
+		return;
+	}
+	now->frees++;
+	now->cross_cpu += cross;
+	now->life_sum += life;
+	if (life < KS_TL_TEMPORARY_NS) {
+		now->temporary++;
+		now->temporary_bytes += birth->bytes_alloc;
+	}
+}
+
+static void count_free(struct ks_tl_gather *g, const struct ks_tl_birth *birth, u16 cpu, u64 life)
+{
 	struct ks_tl_ends *ends = &g->tl->ends[g->bucket];
-	int dim, err;
+	struct ks_tl_count *count =
+		&ends->by_life[g->kinds.items[birth->kind].size_class][ks_tl_life_class(life)];
 
-	err = track_end(g, &g->tl->total, &end);
-	for (dim = 0; dim < KS_TL_DIMS && !err; dim++)
-		if (track_of(g, groups, dim))
-			err = track_end(g, track_of(g, groups, dim), &end);
-	g->live_bytes -= obj->bytes_alloc;
-	if (!err && !end.implied) {
-		struct ks_tl_count *count = &ends->by_life[ks_tl_size_class(obj->bytes_alloc)]
-							  [ks_tl_life_class(end.life)];
-
-		count->objects++;
-		count->bytes += obj->bytes_alloc;
-		if (obj->cpu != KS_OBJ_CPU_MAX && ev->cpu != KS_CPU_UNKNOWN)
-			ends->by_cpus[ks_min(obj->cpu + 0, KS_TL_CPUS - 1)]
-				     [ks_min(cpu + 0, KS_TL_CPUS - 1)]++;
-	}
-	return err;
-}
-
-static int on_event(void *ctx, const struct ks_engine *engine, const struct ks_event *ev,
-		    const struct ks_match *match, bool counted)
-{
-	struct gather *g = ctx;
-	const struct ks_obj *obj;
-
-	if (ev->kind == KS_LOST)
-		return 0;
-	if (unlikely(!g->ready) && prepare(g, engine))
-		return -ENOMEM;
-	advance(g, ev->ts);
-	if (match->level != g->level)
-		return 0;
-	if (match->op == KS_OP_FREE || match->reused) {
-		obj = &engine->matcher.live[g->level].objs.items[match->slot];
-		if (obj->counted && ks_account_in_window(&engine->account, ev->ts) &&
-		    on_end(g, ev, match, obj))
-			return -ENOMEM;
-	}
-	if (counted && (match->op == KS_OP_ALLOC || match->op == KS_OP_ALLOC_UNPAIRED))
-		return on_alloc(g, ev, match);
-	return 0;
+	count->objects++;
+	count->bytes += birth->bytes_alloc;
+	if (birth->cpu != KS_CPU_UNKNOWN && cpu != KS_CPU_UNKNOWN)
+		ends->by_cpus[ks_min(birth->cpu + 0, KS_TL_CPUS - 1)]
+			     [ks_min(cpu + 0, KS_TL_CPUS - 1)]++;
 }
 
 /* === Internals: the end =================================================================== */
 
-static int label_sites(struct gather *g, struct ks_places *places)
+static const char *keep(struct ks_tl_gather *g, const char *s)
+{
+	return ks_arena_strndup(&g->tl->arena, s, strlen(s));
+}
+
+static int label_sites(struct ks_tl_gather *g, struct ks_places *places)
 {
 	const struct ks_map64 *sites = &g->keys[KS_TL_SITE].keys;
 	struct ks_tracks *tracks = &g->tl->by[KS_TL_SITE];
-	struct ks_arena *arena = &g->tl->arena;
 	size_t i;
 
 	for (i = 0; i < tracks->items.len; i++) {
@@ -357,55 +485,42 @@ static int label_sites(struct gather *g, struct ks_places *places)
 
 		if (!place)
 			return -ENOMEM;
-		track->label = ks_arena_strndup(arena, place->label, strlen(place->label));
-		track->func = ks_arena_strndup(arena, place->owner, strlen(place->owner));
-		track->module = ks_arena_strndup(arena, place->module, strlen(place->module));
-		track->path = ks_arena_strndup(arena, place->path, strlen(place->path));
+		track->label = keep(g, place->label);
+		track->func = keep(g, place->owner);
+		track->module = keep(g, place->module);
+		track->path = keep(g, place->path);
 		if (!track->label || !track->func || !track->module || !track->path)
 			return -ENOMEM;
 	}
 	return 0;
 }
 
-static int label_stack(struct gather *g, const struct ks_engine *engine, struct ks_places *places,
-		       u64 key, struct ks_track *track)
+static int label_stack(struct ks_tl_gather *g, struct ks_places *frames, u64 key,
+		       struct ks_track *track)
 {
-	const u32 *sites = ks_names_stack(engine->account.names, (u32)key, &track->frames_len);
-	struct ks_arena *arena = &g->tl->arena;
+	const u32 *ids = ks_names_stack(g->names, (u32)key, &track->frames_len);
 	size_t i;
 
 	track->site = (u32)(key >> 32);
 	track->label = g->tl->by[KS_TL_SITE].items.items[track->site].label;
 	track->func = track->module = track->path = "";
-	track->frames = ks_arena_alloc(arena, (track->frames_len + 1) * sizeof(*track->frames));
+	track->frames =
+		ks_arena_alloc(&g->tl->arena, (track->frames_len + 1) * sizeof(*track->frames));
 	if (!track->frames)
 		return -ENOMEM;
 	for (i = 0; i < track->frames_len; i++) {
-		const struct ks_place *place = ks_places_get(places, sites[i]);
+		const struct ks_place *place = ks_places_get(frames, ids[i]);
 
-		if (place)
-			track->frames[i] =
-				ks_arena_strndup(arena, place->label, strlen(place->label));
-		if (!place || !track->frames[i])
+		track->frames[i] = place ? keep(g, place->label) : NULL;
+		if (!track->frames[i])
 			return -ENOMEM;
 	}
 	return 0;
 }
 
-static int label_stacks(struct gather *g, struct ks_engine *engine)
+static int label_tracks(struct ks_tl_gather *g, struct ks_places *places, struct ks_places *frames)
 {
-	struct ks_tracks *tracks = &g->tl->by[KS_TL_STACK];
-	size_t i;
-
-	for (i = 0; i < tracks->items.len; i++)
-		if (label_stack(g, engine, &engine->account.frames, g->stacks.keys.items[i],
-				&tracks->items.items[i]))
-			return -ENOMEM;
-	return 0;
-}
-
-static int label_tracks(struct gather *g, struct ks_places *places)
-{
+	struct ks_tracks *stacks = &g->tl->by[KS_TL_STACK];
 	size_t i;
 	int dim;
 
@@ -421,7 +536,70 @@ static int label_tracks(struct gather *g, struct ks_places *places)
 				return -ENOMEM;
 		}
 	}
-	return label_sites(g, places);
+	for (i = 0; i < g->tl->pids.len; i++) {
+		struct ks_tl_pid *pid = &g->tl->pids.items[i];
+
+		pid->comm = keep(g, ks_intern_get(&g->names->comms, pid->comm_id).s);
+		if (!pid->comm)
+			return -ENOMEM;
+	}
+	if (label_sites(g, places))
+		return -ENOMEM;
+	for (i = 0; i < stacks->items.len; i++)
+		if (label_stack(g, frames, g->stacks.keys.items[i], &stacks->items.items[i]))
+			return -ENOMEM;
+	return 0;
+}
+
+static int add_link(struct ks_tl_gather *g, struct ks_map64 *known, u32 site, enum ks_tl_dim dim,
+		    u32 group, const struct ks_tl_count *count)
+{
+	u32 number = ks_map64_add(known, ((u64)site * (KS_TL_PID + 1) + (u32)dim) << 32 | group);
+	struct ks_tl_link *link;
+
+	if (number == KS_NONE)
+		return -ENOMEM;
+	if (number == g->tl->links.len) {
+		link = ks_vec_push(&g->tl->links);
+		if (!link)
+			return -ENOMEM;
+		*link = (struct ks_tl_link){ .site = site, .group = group, .dim = dim };
+	}
+	g->tl->links.items[number].allocs += count->objects;
+	g->tl->links.items[number].bytes += count->bytes;
+	return 0;
+}
+
+static int link_groups(struct ks_tl_gather *g)
+{
+	struct ks_map64 known;
+	int err = ks_map64_init(&known);
+	size_t i;
+
+	for (i = 0; i < g->kinds.len && !err; i++) {
+		const struct kind *kind = &g->kinds.items[i];
+		struct ks_tl_count count = { kind->allocs, kind->bytes };
+
+		if (!kind->allocs)
+			continue;
+		err = add_link(g, &known, kind->track[0], KS_TL_CACHE, kind->track[1], &count);
+		if (!err)
+			err = add_link(g, &known, kind->track[0], KS_TL_SIZE, kind->track[2],
+				       &count);
+	}
+	for (i = 0; i < g->pairs.len && !err; i++) {
+		u32 site = (u32)(g->pair_keys.keys.items[i] >> 32);
+		const struct owner *owner = &g->owners.items[(u32)g->pair_keys.keys.items[i]];
+
+		err = add_link(g, &known, site, KS_TL_COMM, owner->track[0], &g->pairs.items[i]);
+		if (!err)
+			err = add_link(g, &known, site, KS_TL_CPU, owner->track[1],
+				       &g->pairs.items[i]);
+		if (!err)
+			err = add_link(g, &known, site, KS_TL_PID, owner->pid, &g->pairs.items[i]);
+	}
+	ks_map64_deinit(&known);
+	return err;
 }
 
 static struct ks_cell *cell_at(struct ks_track *track, u32 bucket)
@@ -442,7 +620,8 @@ static struct ks_cell *cell_at(struct ks_track *track, u32 bucket)
 	return &track->cells.items[track->cells.len - 1];
 }
 
-static void keep_object(struct ks_track *track, const struct ks_obj *obj, u32 bucket, u64 age)
+static void keep_object(struct ks_track *track, const struct ks_tl_birth *birth, u32 bucket,
+			u64 age)
 {
 	struct ks_cell *cell = cell_at(track, bucket);
 
@@ -450,100 +629,263 @@ static void keep_object(struct ks_track *track, const struct ks_obj *obj, u32 bu
 	track->oldest = ks_max(track->oldest, age);
 	track->age_sum += age;
 	cell->kept++;
-	cell->kept_bytes += obj->bytes_alloc;
+	cell->kept_bytes += birth->bytes_alloc;
+}
+
+static void keep_in_tracks(struct ks_tl_gather *g, const struct ks_tl_birth *birth, u64 end,
+			   bool new_page)
+{
+	const struct kind *kind = &g->kinds.items[birth->kind];
+	const struct owner *owner = &g->owners.items[birth->owner];
+	u64 since = birth->ts - ks_min(birth->ts, g->tl->first_ts);
+	u64 age = end > since ? end - since : 0;
+	u32 bucket = (u32)ks_min(since / g->tl->width, (u64)g->tl->buckets - 1);
+	int i;
+
+	keep_object(&g->tl->total, birth, bucket, age);
+	for (i = 0; i < KIND_DIMS; i++)
+		if (kind->track[i] != KS_NONE)
+			keep_object(track_at(g, kind_dims[i], kind->track[i]), birth, bucket, age);
+	for (i = 0; i < OWNER_DIMS; i++)
+		keep_object(track_at(g, owner_dims[i], owner->track[i]), birth, bucket, age);
+	track_at(g, KS_TL_SIZE, kind->track[2])->pages_held += new_page;
 }
 
 /* What lives at the end goes to the cells that it was born in; sizes learn how many pages it holds. */
-static int keep_living(struct gather *g, const struct ks_engine *engine)
+static int keep_living(struct ks_tl_gather *g, u64 until)
 {
-	const struct ks_matcher *m = &engine->matcher;
-	const struct ks_live *live = &m->live[g->level];
-	u64 until = ks_min(m->last_ts, engine->account.until), end;
+	enum { PAGE_SHIFT = 12 };
 	struct ks_map64 pages;
-	int dim, err = 0;
 	size_t i;
+	int err = 0;
 
 	if (ks_map64_init(&pages))
 		return -ENOMEM;
-	end = until - ks_min(until, m->first_ts);
-	for (i = 0; i < live->objs.len && !err; i++) {
-		const struct ks_obj *obj = &live->objs.items[i];
-		u64 born = ks_obj_ts(obj), age = end > born ? end - born : 0;
-		u32 bucket = (u32)ks_min(born / g->tl->width, (u64)g->tl->buckets - 1);
+	for (i = 0; i < g->in_slot.len && !err; i++) {
+		const struct ks_tl_birth *birth = &g->in_slot.items[i];
 		size_t known = pages.keys.len;
 
-		if (obj->kind == KS_OBJ_DEAD || !obj->counted)
+		if (birth->kind == KS_NONE)
 			continue;
-		if (ks_map64_add(&pages, obj->ptr >> PAGE_SHIFT) == KS_NONE)
+		if (ks_map64_add(&pages, birth->ptr >> PAGE_SHIFT) == KS_NONE)
 			err = -ENOMEM;
-		keep_object(&g->tl->total, obj, bucket, age);
-		for (dim = 0; dim < KS_TL_DIMS; dim++) {
-			struct ks_track *track = track_of(g, &g->in_slot.items[i], dim);
-
-			if (!track)
-				continue;
-			keep_object(track, obj, bucket, age);
-			track->pages_held += dim == KS_TL_SIZE && pages.keys.len > known;
-		}
+		keep_in_tracks(g, birth, until - ks_min(until, g->tl->first_ts),
+			       pages.keys.len > known);
 	}
 	ks_map64_deinit(&pages);
 	return err;
 }
 
-static int finish(void *ctx, struct ks_engine *engine)
+static void conclude(struct ks_tl_gather *g, struct ks_track *track, struct pulse *pulse)
 {
-	struct gather *g = ctx;
-	size_t i;
-	int dim;
-
-	if (!g->ready && prepare(g, engine))
-		return -ENOMEM;
-	keep_peak(g, &g->tl->total);
-	for (dim = 0; dim < KS_TL_DIMS; dim++)
-		for (i = 0; i < g->tl->by[dim].items.len; i++)
-			keep_peak(g, &g->tl->by[dim].items.items[i]);
-	if (label_tracks(g, &engine->account.places) || label_stacks(g, engine))
-		return -ENOMEM;
-	return keep_living(g, engine);
+	keep_peak(g, pulse);
+	track->live_bytes = pulse->live;
+	track->at_peak_bytes = pulse->at_peak;
 }
-
-static const struct ks_observer observer = { .event = on_event, .finish = finish };
 
 /* === Public =============================================================================== */
 
-int ks_analyze_timeline(const char *path, const struct ks_analysis_opts *opts,
-			struct ks_timeline **ret_timeline, struct ks_model **ret_model,
-			struct ks_diag *diag)
+int ks_tl_gather_new(const struct ks_names *names, u64 first_ts, u64 width,
+		     struct ks_tl_gather **ret_gather)
 {
-	struct gather g = { .level = opts->level };
-	struct ks_analysis_opts with = *opts;
-	int dim, err = -ENOMEM;
+	static const struct ks_filter everything;
+	struct ks_tl_gather *g = calloc(1, sizeof(*g));
+	int dim, err = g ? 0 : -ENOMEM;
 
-	with.by = KS_BY_SITE;
-	with.want_stacks = true;
-	with.observer = &observer;
-	with.observer_ctx = &g;
-	g.tl = calloc(1, sizeof(*g.tl));
-	if (g.tl) {
-		ks_arena_init(&g.tl->arena);
-		g.tl->ends = calloc(KS_TL_MAX_BUCKETS, sizeof(*g.tl->ends));
-		if (g.tl->ends && !ks_map64_init(&g.link_numbers) && !ks_map64_init(&g.stacks))
-			err = ks_analyze(path, &with, ret_model, diag);
-		else
-			ks_diag_nomem(diag, "adding up over time");
+	if (!g)
+		return err;
+	g->names = names;
+	g->epoch = 1;
+	g->tl = calloc(1, sizeof(*g->tl));
+	if (!g->tl)
+		err = -ENOMEM;
+	for (dim = 0; dim < KEYED_DIMS && !err; dim++)
+		err = ks_account_init(&g->keys[dim], by_of_dim[dim], &everything, names, NULL);
+	if (!err)
+		err = ks_map64_init(&g->stacks) || ks_map64_init(&g->pids) ||
+				      ks_map64_init(&g->pair_keys) ||
+				      ks_intern_init(&g->kind_keys) ||
+				      ks_intern_init(&g->owner_keys)
+			      ? -ENOMEM
+			      : 0;
+	if (!err) {
+		ks_arena_init(&g->tl->arena);
+		g->tl->first_ts = first_ts;
+		g->tl->width = width;
+		g->tl->buckets = 1;
+		g->bucket_end = first_ts + width;
+		g->tl->ends = calloc(KS_TL_MAX_BUCKETS, sizeof(*g->tl->ends));
+		err = g->tl->ends ? 0 : -ENOMEM;
 	}
-	if (err) {
-		ks_timeline_free(g.tl);
-	} else {
-		g.tl->has_time = strcmp((*ret_model)->clock, "none") != 0;
-		*ret_timeline = g.tl;
-	}
-	for (dim = 0; dim < KEYED_DIMS; dim++)
-		if (g.ready)
-			ks_account_deinit(&g.keys[dim]);
-	ks_map64_deinit(&g.link_numbers);
-	ks_map64_deinit(&g.stacks);
-	ks_vec_free(&g.in_slot);
-	ks_vec_free(&g.last);
+	if (err)
+		ks_tl_gather_free(g);
+	else
+		*ret_gather = g;
 	return err;
+}
+
+void ks_tl_gather_free(struct ks_tl_gather *g)
+{
+	int dim;
+
+	if (!g)
+		return;
+	for (dim = 0; dim < KEYED_DIMS; dim++)
+		ks_account_deinit(&g->keys[dim]);
+	for (dim = 0; dim < KS_TL_DIMS; dim++)
+		ks_vec_free(&g->pulse[dim].items);
+	ks_map64_deinit(&g->stacks);
+	ks_map64_deinit(&g->pids);
+	ks_map64_deinit(&g->pair_keys);
+	ks_intern_deinit(&g->kind_keys);
+	ks_intern_deinit(&g->owner_keys);
+	ks_vec_free(&g->kinds);
+	ks_vec_free(&g->owners);
+	ks_vec_free(&g->last_kind);
+	ks_vec_free(&g->pairs);
+	ks_vec_free(&g->last_pair);
+	ks_vec_free(&g->busy_kinds);
+	ks_vec_free(&g->busy_owners);
+	ks_vec_free(&g->touched);
+	ks_vec_free(&g->in_slot);
+	ks_timeline_free(g->tl);
+	free(g);
+}
+
+u32 ks_tl_gather_kind(struct ks_tl_gather *g, const struct ks_group_key *key)
+{
+	struct kind_key kind_key = { key->bytes_alloc, key->site, key->cache, key->stack,
+				     key->kind };
+	size_t at = (u32)(key->site + 1);
+	u32 *last, number;
+
+	while (g->last_kind.len <= at) {
+		last = ks_vec_push(&g->last_kind);
+		if (!last)
+			return KS_NONE;
+		*last = KS_NONE;
+	}
+	last = &g->last_kind.items[at];
+	if (*last != KS_NONE &&
+	    !memcmp(ks_intern_get(&g->kind_keys, *last).s, &kind_key, sizeof(kind_key)))
+		return *last;
+	number = ks_intern_add(&g->kind_keys, (const char *)&kind_key, sizeof(kind_key));
+	if (number == KS_NONE || (number == g->kinds.len && add_kind(g, key)))
+		return KS_NONE;
+	*last = number;
+	return number;
+}
+
+u32 ks_tl_gather_owner(struct ks_tl_gather *g, u32 pid, u32 comm, u32 cpu)
+{
+	struct owner_key key = { comm, cpu, 0 };
+	u32 number;
+
+	if (pid_number(g, pid, comm, &key.pid))
+		return KS_NONE;
+	number = ks_intern_add(&g->owner_keys, (const char *)&key, sizeof(key));
+	if (number == KS_NONE || (number == g->owners.len && add_owner(g, &key, key.pid)))
+		return KS_NONE;
+	return number;
+}
+
+int ks_tl_gather_begin(struct ks_tl_gather *g, const struct ks_tl_birth *birth, u32 slot)
+{
+	bool unpaired = slot == KS_NONE;
+	struct ks_cell *now;
+	struct kind *kind;
+
+	if (advance(g, birth->ts))
+		return -ENOMEM;
+	now = sums_of_kind(g, birth->kind);
+	if (!now)
+		return -ENOMEM;
+	count_alloc(now, birth, unpaired);
+	now = sums_of_owner(g, birth->owner);
+	if (!now)
+		return -ENOMEM;
+	count_alloc(now, birth, unpaired);
+	kind = &g->kinds.items[birth->kind];
+	kind->allocs++;
+	kind->bytes += birth->bytes_alloc;
+	if (count_pair(g, kind->track[0], birth->owner, birth->bytes_alloc) ||
+	    beat_all(g, birth->kind, birth->owner, unpaired ? 0 : birth->bytes_alloc))
+		return -ENOMEM;
+	if (unpaired)
+		return 0;
+	if (g->total.live > g->peak_bytes) {
+		g->peak_bytes = g->total.live;
+		g->peak++;
+	}
+	while (unlikely(g->in_slot.len <= slot)) {
+		struct ks_tl_birth *fresh = ks_vec_push(&g->in_slot);
+
+		if (!fresh)
+			return -ENOMEM;
+		fresh->kind = KS_NONE;
+	}
+	g->in_slot.items[slot] = *birth;
+	return 0;
+}
+
+void ks_tl_gather_prefetch(const struct ks_tl_gather *g, u32 slot)
+{
+	const struct ks_tl_birth *birth;
+
+	if (slot >= g->in_slot.len)
+		return;
+	birth = &g->in_slot.items[slot];
+	__builtin_prefetch(birth, 1);
+	__builtin_prefetch((const char *)(birth + 1) - 1, 1); /* it may lie across two lines */
+}
+
+int ks_tl_gather_end(struct ks_tl_gather *g, u32 slot, u64 ts, u16 cpu, bool implied,
+		     bool in_window)
+{
+	struct ks_cell *of_kind, *of_owner;
+	struct ks_tl_birth *birth;
+	bool cross;
+	u64 life;
+
+	if (slot >= g->in_slot.len || g->in_slot.items[slot].kind == KS_NONE)
+		return 0;
+	birth = &g->in_slot.items[slot];
+	if (in_window) {
+		if (advance(g, ts))
+			return -ENOMEM;
+		of_kind = sums_of_kind(g, birth->kind);
+		of_owner = sums_of_owner(g, birth->owner);
+		if (!of_kind || !of_owner)
+			return -ENOMEM;
+		cross = birth->cpu != KS_CPU_UNKNOWN && cpu != KS_CPU_UNKNOWN && birth->cpu != cpu;
+		life = ts > birth->ts ? ts - birth->ts : 0;
+		count_end(of_kind, birth, implied, cross, life);
+		count_end(of_owner, birth, implied, cross, life);
+		if (beat_all(g, birth->kind, birth->owner, -(u64)birth->bytes_alloc))
+			return -ENOMEM;
+		if (!implied)
+			count_free(g, birth, cpu, life);
+	}
+	birth->kind = KS_NONE;
+	return 0;
+}
+
+int ks_tl_gather_finish(struct ks_tl_gather *g, u64 last_ts, u64 until, struct ks_places *places,
+			struct ks_places *frames, struct ks_timeline **ret_timeline)
+{
+	size_t i;
+	int dim;
+
+	if (next_bucket(g, ks_max(last_ts, g->tl->first_ts)))
+		return -ENOMEM;
+	conclude(g, &g->tl->total, &g->total);
+	for (dim = 0; dim < KS_TL_DIMS; dim++)
+		for (i = 0; i < g->tl->by[dim].items.len; i++)
+			conclude(g, track_at(g, (enum ks_tl_dim)dim, (u32)i),
+				 &g->pulse[dim].items.items[i]);
+	if (label_tracks(g, places, frames) || link_groups(g) || keep_living(g, until))
+		return -ENOMEM;
+	*ret_timeline = g->tl;
+	g->tl = NULL;
+	return 0;
 }

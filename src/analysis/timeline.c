@@ -75,9 +75,10 @@ static void deinit_track(struct ks_track *track)
 
 const char *ks_tl_dim_name(enum ks_tl_dim dim)
 {
-	static const char *const names[KS_TL_DIMS] = {
+	static const char *const names[KS_TL_PID + 1] = {
 		[KS_TL_SITE] = "site", [KS_TL_CACHE] = "cache", [KS_TL_SIZE] = "size",
 		[KS_TL_COMM] = "comm", [KS_TL_CPU] = "cpu",	[KS_TL_STACK] = "stack",
+		[KS_TL_PID] = "pid",
 	};
 
 	return names[dim];
@@ -158,6 +159,7 @@ void ks_timeline_free(struct ks_timeline *tl)
 		ks_vec_free(&tl->by[dim].items);
 	}
 	ks_vec_free(&tl->links);
+	ks_vec_free(&tl->pids);
 	free(tl->ends);
 	ks_arena_deinit(&tl->arena);
 	free(tl);

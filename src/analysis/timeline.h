@@ -36,7 +36,8 @@ enum ks_tl_dim {
 	KS_TL_COMM,
 	KS_TL_CPU,
 	KS_TL_STACK,
-	KS_TL_DIMS
+	KS_TL_DIMS,
+	KS_TL_PID = KS_TL_DIMS, /* of links alone: there may be too many for tracks */
 };
 
 /* "site", "cache", ... */
@@ -75,16 +76,22 @@ struct ks_track {
 	u64 at_peak_bytes;	       /* when the whole was at its peak */
 	u64 oldest, youngest, age_sum; /* of what lives at the end */
 	u64 pages_held;		       /* sizes only: 4 KiB pages that hold what lives at the end */
-	u32 peak_seen;		       /* while gathering: the peak that at_peak_bytes is of */
 };
 
 struct ks_tracks {
 	KS_VEC(struct ks_track) items;
 };
 
+/* A task; comm is the first name that it had. */
+struct ks_tl_pid {
+	u32 pid, comm_id;
+	bool rest; /* all beyond the number that is kept */
+	const char *comm;
+};
+
 /* How many allocations of a site belong to a group of another grouping, but for stacks. */
 struct ks_tl_link {
-	u32 site, group; /* numbers of tracks */
+	u32 site, group; /* numbers of tracks, or in pids */
 	enum ks_tl_dim dim;
 	u64 allocs, bytes;
 };
@@ -107,6 +114,7 @@ struct ks_timeline {
 	bool has_time;
 	struct ks_track total;
 	struct ks_tracks by[KS_TL_DIMS];
+	KS_VEC(struct ks_tl_pid) pids;
 	KS_VEC(struct ks_tl_link) links;
 	struct ks_tl_ends *ends; /* by bucket */
 };

@@ -2,22 +2,19 @@
 /* The parts of the bounded reader that are too long to be inline. */
 #include "base/bytes.h"
 
-u64 ks_bytes_varint_long(struct ks_bytes *b)
+struct ks_varint ks_varint_long(const u8 *data, size_t len)
 {
-	unsigned int shift;
 	u64 v = 0;
+	size_t i;
 
-	for (shift = 0; shift < 70; shift += 7) {
-		u8 byte = ks_bytes_u8(b);
-
-		if (shift == 63 && byte > 1)
-			break;
-		v |= (u64)(byte & 0x7f) << shift;
-		if (!(byte & 0x80))
-			return v;
+	for (i = 0; i < len && i < 10; i++) {
+		if (i == 9 && data[i] > 1)
+			break; /* more than 64 bits */
+		v |= (u64)(data[i] & 0x7f) << 7 * i;
+		if (!(data[i] & 0x80))
+			return (struct ks_varint){ v, i + 1 };
 	}
-	b->overrun = true;
-	return 0;
+	return (struct ks_varint){ 0, 0 };
 }
 
 const char *ks_bytes_string(struct ks_bytes *b, size_t *ret_len)

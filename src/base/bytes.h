@@ -6,6 +6,7 @@
 #ifndef KS_BASE_BYTES_H
 #define KS_BASE_BYTES_H
 
+#include <endian.h>
 #include <string.h>
 
 #include "base/types.h"
@@ -73,14 +74,64 @@ static inline u64 ks_bytes_u64(struct ks_bytes *b)
 	return ks_bytes_uint(b, 8);
 }
 
-/* LEB128; more than ten bytes is an overrun. Most are of one byte: these stay out of the call. */
-u64 ks_bytes_varint_long(struct ks_bytes *b);
+/*
+ * LEB128; more than ten bytes is an overrun. Most are of one or two bytes, with no telling which: these
+ * are read without a branch on it. The call gets values, so that @b can stay in registers.
+ */
+struct ks_varint {
+	u64 value;
+	size_t size; /* in bytes; 0 = not a whole one */
+};
+
+struct ks_varint ks_varint_long(const u8 *data, size_t len);
 
 static inline u64 ks_bytes_varint(struct ks_bytes *b)
 {
-	if (likely(!b->overrun && b->pos < b->len && b->data[b->pos] < 0x80))
-		return b->data[b->pos++];
-	return ks_bytes_varint_long(b);
+	size_t left = b->overrun ? 0 : ks_bytes_left(b);
+	const u8 *p = b->data + b->pos;
+	struct ks_varint v;
+
+	if (likely(left >= 2)) {
+		u32 more = p[0] >> 7;
+
+		if (likely(!(more & p[1] >> 7))) {
+			b->pos += 1 + more;
+			return (p[0] & 0x7f) | (p[1] & -more) << 7;
+		}
+	}
+	v = ks_varint_long(p, left);
+	b->pos += v.size;
+	b->overrun |= !v.size;
+	return v.value;
+}
+
+/*
+ * @count varints, at most four, where most are short: those of one and two bytes come out of one load,
+ * so that none waits for the size of the one before to reach memory.
+ */
+static inline void ks_bytes_varints(struct ks_bytes *b, unsigned int count, u64 *ret)
+{
+	unsigned int i, used = 0;
+	u64 word, is_long = 0;
+
+	if (likely(!b->overrun && ks_bytes_left(b) >= 8)) {
+		memcpy(&word, b->data + b->pos, 8);
+		word = le64toh(word);
+		for (i = 0; i < count; i++) {
+			u64 more = word >> 7 & 1;
+
+			ret[i] = (word & 0x7f) | (word >> 1 & 0x3f80 & -more);
+			is_long |= more & word >> 15;
+			word >>= 8 << more;
+			used += 1 + (unsigned int)more;
+		}
+		if (likely(!is_long)) {
+			b->pos += used;
+			return;
+		}
+	}
+	for (i = 0; i < count; i++)
+		ret[i] = ks_bytes_varint(b);
 }
 
 /* A string with a varint length in front, in place and not terminated. */

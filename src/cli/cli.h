@@ -34,12 +34,13 @@ enum ks_color { KS_COLOR_AUTO, KS_COLOR_ALWAYS, KS_COLOR_NEVER };
 
 /* The options that commands have in common, and what they said. */
 struct ks_cli {
-	const char *command;  /* for messages: "kmemscope account" */
-	const char *help;     /* the text of --help */
-	const char *input;    /* -f, --db-file, or the file argument */
-	const char *kernel;   /* -k */
-	const char *kallsyms; /* the second -k: of the boot that was traced */
-	const char *helpers;  /* --helpers: a file with more of them */
+	const char *command;	/* for messages: "kmemscope account" */
+	const char *help;	/* the text of --help */
+	const char *input;	/* -f, --db-file, or the file argument */
+	struct ks_trace *trace; /* events in its place; NULL = none */
+	const char *kernel;	/* -k */
+	const char *kallsyms;	/* the second -k: of the boot that was traced */
+	const char *helpers;	/* --helpers: a file with more of them */
 	bool json, csv, no_pager, strict, pages, skip_helpers;
 	enum ks_color color;
 	struct ks_filter filter;

@@ -10,15 +10,13 @@
 #include "cli/kmap-trace.h"
 #include "cli/kmap.h"
 #include "kmap/convert.h"
-#include "trace/input.h"
 
 /* === Data ================================================================================= */
 
 struct output {
 	struct ks_outfile files[2]; /* the second for the accesses of a CSV pair */
 	int nr_files;		    /* 0 = standard output */
-	struct ks_progress progress;
-	struct ks_input *input;
+	struct ks_kmap_reading reading;
 };
 
 /* === Internals ============================================================================ */
@@ -46,15 +44,6 @@ static int write_part(void *ctx, bool second, const void *data, size_t len, stru
 	if (!output->nr_files)
 		return write_stdout(data, len, diag);
 	return ks_outfile_write(&output->files[second], data, len, diag);
-}
-
-static int show(void *ctx)
-{
-	struct output *output = ctx;
-	u64 done, total;
-
-	ks_input_progress(output->input, &done, &total);
-	return ks_cli_progress(&output->progress, done, total);
 }
 
 /* A CSV pair is NAME-allocations.csv and NAME-accesses.csv. */
@@ -176,13 +165,13 @@ static int show_import(void *ctx, u64 done, u64 total)
 {
 	struct output *output = ctx;
 
-	return ks_cli_progress(&output->progress, done, total);
+	return ks_cli_progress(&output->reading.progress, done, total);
 }
 
 /* A DB takes a resolver, for its sites, and an engine, for its summary. */
 static int write_db(struct ks_kmap_args *args, struct ks_kmap_file *file)
 {
-	struct output output = { .input = file->input };
+	struct output output = { .reading.input = file->input };
 	struct ks_analysis_opts opts = { .by = KS_BY_SITE,
 					 .progress = show_import,
 					 .progress_ctx = &output };
@@ -194,13 +183,13 @@ static int write_db(struct ks_kmap_args *args, struct ks_kmap_file *file)
 
 	if (code)
 		return code;
-	ks_cli_progress_start(&output.progress, "converting");
-	err = ks_kmap_trace_new(file->reader, opts.resolver, NULL, show, &output, &traced, &trace,
-				&diag);
+	ks_cli_progress_start(&output.reading.progress, "converting");
+	err = ks_kmap_trace_new(file->reader, opts.resolver, NULL, ks_kmap_show_progress,
+				&output.reading, &traced, &trace, &diag);
 	opts.trace = trace;
 	if (!err)
 		err = ks_import(NULL, args->output, &opts, &model, &diag);
-	ks_cli_progress_end(&output.progress);
+	ks_cli_progress_end(&output.reading.progress);
 	if (!err)
 		say_what_was_not_traced(args, &traced, ks_kmap_reader_quality(file->reader));
 	ks_model_free(model);
@@ -252,14 +241,15 @@ int ks_kmap_convert_command(struct ks_kmap_args *args)
 	code = ks_kmap_file_open(args, args->operands[0], &file);
 	if (code)
 		return code;
-	output.input = file.input;
-	ks_cli_progress_start(&output.progress, "converting");
+	output.reading.input = file.input;
+	ks_cli_progress_start(&output.reading.progress, "converting");
 	if (to_file)
 		err = open_files(args->output, target == KS_KMAP_TO_CSV, &output, &diag);
 	if (!err)
-		err = ks_kmap_convert(file.reader, target, &sink, show, &output, &done, &diag);
+		err = ks_kmap_convert(file.reader, target, &sink, ks_kmap_show_progress,
+				      &output.reading, &done, &diag);
 	err = close_files(&output, err, &diag);
-	ks_cli_progress_end(&output.progress);
+	ks_cli_progress_end(&output.reading.progress);
 	if (!err)
 		say_what_was_lost(args, &done, ks_kmap_reader_quality(file.reader));
 	ks_kmap_file_close(&file);

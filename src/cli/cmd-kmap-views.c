@@ -7,84 +7,8 @@
 #include "cli/kmap.h"
 #include "report/heatmap.h"
 #include "report/kmap.h"
-#include "trace/input.h"
 
-/* === Data ================================================================================= */
-
-/* A map that was read, and the names of its code. */
-struct map {
-	struct ks_kmap_census *census;
-	struct ks_kmap_places *places;
-};
-
-struct reading {
-	struct ks_progress progress;
-	struct ks_input *input;
-};
-
-/* === Internals: reading =================================================================== */
-
-static int show(void *ctx)
-{
-	struct reading *reading = ctx;
-	u64 done, total;
-
-	ks_input_progress(reading->input, &done, &total);
-	return ks_cli_progress(&reading->progress, done, total);
-}
-
-static void map_free(struct map *map)
-{
-	ks_kmap_places_free(map->places);
-	ks_kmap_census_free(map->census);
-	*map = (struct map){ 0 };
-}
-
-static int read_census(struct ks_kmap_args *args, const char *path,
-		       struct ks_kmap_census **ret_census)
-{
-	struct reading reading;
-	struct ks_kmap_file file;
-	struct ks_diag diag = { 0 };
-	int err, code = ks_kmap_file_open(args, path, &file);
-
-	if (code)
-		return code;
-	reading.input = file.input;
-	ks_cli_progress_start(&reading.progress, "reading");
-	err = ks_kmap_census_read(file.reader, show, &reading, ret_census, &diag);
-	ks_cli_progress_end(&reading.progress);
-	ks_kmap_file_close(&file);
-	return err ? ks_cli_fail(&args->cli, err, &diag) : 0;
-}
-
-/* A binary stream says where a function was: so much has KASLR moved the kernel. */
-static void set_anchor(struct ks_resolver *resolver, const struct ks_kmap_info *info)
-{
-	if (resolver && info->anchor_name[0])
-		ks_resolver_set_anchor(resolver, info->anchor_name, info->anchor);
-}
-
-static int map_read(struct ks_kmap_args *args, const char *path, struct map *ret_map)
-{
-	struct ks_resolver *resolver = NULL;
-	struct ks_diag diag = { 0 };
-	int err, code;
-
-	*ret_map = (struct map){ 0 };
-	code = ks_cli_resolver(&args->cli, &resolver);
-	if (!code)
-		code = read_census(args, path, &ret_map->census);
-	if (!code) {
-		set_anchor(resolver, &ret_map->census->info);
-		err = ks_kmap_places_new(ret_map->census, resolver, &ret_map->places, &diag);
-		code = err ? ks_cli_fail(&args->cli, err, &diag) : 0;
-	}
-	ks_resolver_free(resolver);
-	if (code)
-		map_free(ret_map);
-	return code;
-}
+/* === Internals ============================================================================ */
 
 static int parse_level(struct ks_kmap_args *args, enum ks_kmap_level *level)
 {
@@ -189,17 +113,17 @@ int ks_kmap_report(struct ks_kmap_args *args)
 {
 	struct ks_kmap_report_opts opts = { .top = args->cli.top };
 	struct ks_model *model = NULL;
-	struct map map;
+	struct ks_kmap_map map;
 	int code = parse_report(args, &opts);
 
 	if (!code && args->with)
 		code = read_waste(args, args->with, &opts, &model);
 	if (code)
 		return code;
-	code = map_read(args, args->operands[0], &map);
+	code = ks_kmap_map_read(args, args->operands[0], &map);
 	if (!code)
 		code = answer(args, ks_kmap_view_report(map.census, map.places, &opts), map.census);
-	map_free(&map);
+	ks_kmap_map_free(&map);
 	free((void *)opts.waste);
 	ks_model_free(model);
 	return code;
@@ -211,11 +135,11 @@ static int one_row(struct ks_kmap_args *args, bool is_site)
 	const char *name = args->operands[0];
 	struct ks_view *view;
 	bool found = true;
-	struct map map;
+	struct ks_kmap_map map;
 	int code = parse_level(args, &level);
 
 	if (!code)
-		code = map_read(args, args->operands[1], &map);
+		code = ks_kmap_map_read(args, args->operands[1], &map);
 	if (code)
 		return code;
 	view = (is_site ? ks_kmap_view_accesses : ks_kmap_view_touches)(
@@ -229,7 +153,7 @@ static int one_row(struct ks_kmap_args *args, bool is_site)
 					    : "the map has no accesses by '%s'",
 				    name);
 	}
-	map_free(&map);
+	ks_kmap_map_free(&map);
 	return code;
 }
 
@@ -267,15 +191,15 @@ int ks_kmap_matrix(struct ks_kmap_args *args)
 {
 	enum ks_kmap_level level = args->cli.kernel ? KS_KMAP_DIR : KS_KMAP_FUNCTION;
 	struct ks_kmap_matrix matrix;
-	struct map map;
+	struct ks_kmap_map map;
 	int code = parse_level(args, &level);
 
 	if (!code)
-		code = map_read(args, args->operands[0], &map);
+		code = ks_kmap_map_read(args, args->operands[0], &map);
 	if (code)
 		return code;
 	if (ks_kmap_matrix_init(&matrix, map.census, map.places, level)) {
-		map_free(&map);
+		ks_kmap_map_free(&map);
 		return ks_cli_error(&args->cli, KS_EXIT_FAILED, "out of memory");
 	}
 	if (args->output)
@@ -284,32 +208,32 @@ int ks_kmap_matrix(struct ks_kmap_args *args)
 		code = answer(args, ks_kmap_view_matrix(map.census, &matrix, args->cli.top),
 			      map.census);
 	ks_kmap_matrix_deinit(&matrix);
-	map_free(&map);
+	ks_kmap_map_free(&map);
 	return code;
 }
 
 int ks_kmap_privilege(struct ks_kmap_args *args)
 {
-	struct map map;
-	int code = map_read(args, args->operands[0], &map);
+	struct ks_kmap_map map;
+	int code = ks_kmap_map_read(args, args->operands[0], &map);
 
 	if (code)
 		return code;
 	code = answer(args, ks_kmap_view_privilege(map.census, map.places), map.census);
-	map_free(&map);
+	ks_kmap_map_free(&map);
 	return code;
 }
 
 int ks_kmap_diff(struct ks_kmap_args *args)
 {
 	enum ks_kmap_level level = KS_KMAP_FUNCTION;
-	struct map old = { 0 }, new = { 0 };
+	struct ks_kmap_map old = { 0 }, new = { 0 };
 	int code = parse_level(args, &level);
 
 	if (!code)
-		code = map_read(args, args->operands[0], &old);
+		code = ks_kmap_map_read(args, args->operands[0], &old);
 	if (!code)
-		code = map_read(args, args->operands[1], &new);
+		code = ks_kmap_map_read(args, args->operands[1], &new);
 	if (!code) {
 		const struct ks_kmap_census *censuses[] = { old.census, new.census };
 		const struct ks_kmap_places *places[] = { old.places, new.places };
@@ -317,7 +241,7 @@ int ks_kmap_diff(struct ks_kmap_args *args)
 		code = answer(args, ks_kmap_view_diff(censuses, places, level, args->cli.top),
 			      new.census);
 	}
-	map_free(&old);
-	map_free(&new);
+	ks_kmap_map_free(&old);
+	ks_kmap_map_free(&new);
 	return code;
 }

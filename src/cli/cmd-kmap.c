@@ -5,7 +5,6 @@
 
 #include "base/num.h"
 #include "cli/kmap.h"
-#include "trace/input.h"
 
 /* === Data ================================================================================= */
 
@@ -278,46 +277,7 @@ static int ask(const struct question *question, int argc, char **argv)
 	return question->run(&args);
 }
 
-static int read_input(void *ctx, void *buf, size_t len, size_t *ret_got, struct ks_diag *diag)
-{
-	return ks_input_read(ctx, buf, len, ret_got, diag);
-}
-
 /* === Public =============================================================================== */
-
-int ks_kmap_file_open(struct ks_kmap_args *args, const char *path, struct ks_kmap_file *ret_file)
-{
-	struct ks_diag diag = { 0 };
-	int err;
-
-	*ret_file = (struct ks_kmap_file){ 0 };
-	err = ks_input_open(path, &ret_file->input, &diag);
-	if (!err && args->accesses)
-		err = ks_input_open(args->accesses, &ret_file->accesses, &diag);
-	if (!err) {
-		ret_file->source = (struct ks_kmap_source){ read_input, ret_file->input,
-							    ks_input_name(ret_file->input) };
-		ret_file->second =
-			(struct ks_kmap_source){ read_input, ret_file->accesses, args->accesses };
-		err = ks_kmap_reader_new(&ret_file->source,
-					 args->accesses ? &ret_file->second : NULL, args->fields,
-					 &ret_file->reader, &diag);
-	}
-	if (!err)
-		return 0;
-	ks_kmap_file_close(ret_file);
-	return ks_cli_fail(&args->cli, err, &diag);
-}
-
-void ks_kmap_file_close(struct ks_kmap_file *file)
-{
-	ks_kmap_reader_free(file->reader);
-	if (file->accesses)
-		ks_input_close(file->accesses);
-	if (file->input)
-		ks_input_close(file->input);
-	*file = (struct ks_kmap_file){ 0 };
-}
 
 int ks_cmd_kmap(int argc, char **argv)
 {

@@ -39,6 +39,28 @@ struct ks_kmap_file {
 int ks_kmap_file_open(struct ks_kmap_args *args, const char *path, struct ks_kmap_file *ret_file);
 void ks_kmap_file_close(struct ks_kmap_file *file);
 
+/* A map that was added up, and the names of its code. */
+struct ks_kmap_map {
+	struct ks_kmap_census *census;
+	struct ks_kmap_places *places;
+};
+
+/* 0 or an exit code; free accepts what read left. */
+int ks_kmap_map_read(struct ks_kmap_args *args, const char *path, struct ks_kmap_map *ret_map);
+void ks_kmap_map_free(struct ks_kmap_map *map);
+
+/* Names the code of a census; the resolver may be NULL. */
+int ks_kmap_name_places(struct ks_kmap_args *args, const struct ks_kmap_census *census,
+			struct ks_resolver *resolver, struct ks_kmap_places **ret_places);
+
+/* Progress of reading a map, for a person. */
+struct ks_kmap_reading {
+	struct ks_progress progress;
+	struct ks_input *input;
+};
+
+int ks_kmap_show_progress(void *reading);
+
 /* The commands: each returns the exit code. */
 int ks_kmap_report(struct ks_kmap_args *args);
 int ks_kmap_accesses(struct ks_kmap_args *args);

@@ -79,6 +79,7 @@ static int run_with(struct ks_cli *cli, const struct wish *wish, const struct ks
 		.skip_helpers = cli->skip_helpers,
 		.progress = ks_cli_progress,
 		.progress_ctx = &progress,
+		.trace = cli->trace,
 	};
 	struct ks_diag diag = { 0 };
 	int err, code = ks_cli_resolver(cli, &opts.resolver);

@@ -81,6 +81,10 @@ struct ks_view *ks_kmap_view_diff(const struct ks_kmap_census *const *censuses,
 struct ks_view *ks_kmap_view_privilege(const struct ks_kmap_census *census,
 				       const struct ks_kmap_places *places);
 
+/* For a page that aggregates by itself: tables "sites", "codes" and "links" between them. */
+struct ks_view *ks_kmap_view_page(const struct ks_kmap_census *census,
+				  const struct ks_kmap_places *places);
+
 /* Adds the counters that every view ends with. */
 void ks_kmap_view_quality(struct ks_view *view, const struct ks_kmap_census *census,
 			  const struct ks_kmap_places *places);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/escape.h"
+#include "base/intern.h"
 #include "report/parquet.h"
 #include "report/report.h"
 
@@ -52,13 +53,19 @@ _Static_assert(ARRAY_SIZE(fields) == FIELDS, "a column for every field");
 struct ks_object_export {
 	enum ks_object_format format;
 	struct ks_strbuf *out;
-	struct ks_strbuf row; /* JSON: one object */
 	struct ks_json json;
 	struct ks_parquet *parquet;
 	struct {
-		KS_VEC(char *) texts;
+		KS_VEC(struct ks_str) texts;
 	} escaped[KS_NAME_TABLES]; /* CSV and JSON: names as they are written, by number */
 };
+
+/*
+ * What is done for each field of millions of rows: the loops over the fields are unrolled, so that
+ * all that depends on the field alone is worked out by the compiler.
+ */
+#define FOR_EACH_FIELD(field) _Pragma("GCC unroll 16") for (field = 0; field < FIELDS; field++)
+#define HOT		      inline __attribute__((always_inline))
 
 /* The value of a field: nothing, a number, or a string that a number stands for. */
 struct cell {
@@ -70,29 +77,29 @@ struct cell {
 
 /* === Internals ============================================================================ */
 
-static struct cell number(u64 value)
+static HOT struct cell number(u64 value)
 {
 	return (struct cell){ .type = NUMBER, .number = value };
 }
 
-static struct cell number_unless(u64 value, u64 unknown)
+static HOT struct cell number_unless(u64 value, u64 unknown)
 {
 	return (struct cell){ .type = value == unknown ? NOTHING : NUMBER, .number = value };
 }
 
-static struct cell name(enum ks_object_names table, u32 id)
+static HOT struct cell name(enum ks_object_names table, u32 id)
 {
 	return (struct cell){ .type = id == KS_NONE ? NOTHING : NAME,
 			      .number = id,
 			      .table = table };
 }
 
-static struct cell word(u64 key, const char *text)
+static HOT struct cell word(u64 key, const char *text)
 {
 	return (struct cell){ .type = WORD, .number = key, .word = text };
 }
 
-static struct cell cell_of(const struct ks_object_row *row, enum field field)
+static HOT struct cell cell_of(const struct ks_object_row *row, enum field field)
 {
 	switch (field) {
 	case ADDRESS:
@@ -133,21 +140,46 @@ static struct cell cell_of(const struct ks_object_row *row, enum field field)
 	return (struct cell){ .type = NOTHING };
 }
 
-/* Millions of them: printf would take most of the time. */
-static void put_number(struct ks_strbuf *out, u64 value, unsigned int base)
+/* Room for @len more bytes, and what is there; NULL where there is no memory. */
+static char *reserve(struct ks_object_export *x, size_t len)
 {
-	char text[24];
+	struct ks_strbuf *out = x->out;
+
+	if (unlikely(out->failed ||
+		     ks_grow((void **)(void *)&out->s, &out->cap, out->len + len + 1, 1))) {
+		out->failed = true;
+		return NULL;
+	}
+	return out->s + out->len;
+}
+
+static HOT char *put_bytes(char *to, const char *s, size_t len)
+{
+	memcpy(to, s, len);
+	return to + len;
+}
+
+static char *put_decimal(char *to, u64 value)
+{
+	char text[20];
 	size_t at = sizeof(text);
 
 	do {
-		text[--at] = "0123456789abcdef"[value % base];
-		value /= base;
+		text[--at] = (char)('0' + value % 10);
+		value /= 10;
 	} while (value);
-	if (base == 16) {
-		text[--at] = 'x';
-		text[--at] = '0';
-	}
-	ks_strbuf_add(out, text + at, sizeof(text) - at);
+	return put_bytes(to, text + at, sizeof(text) - at);
+}
+
+static char *put_hex(char *to, u64 value)
+{
+	unsigned int digits = value ? (67 - (unsigned int)__builtin_clzll(value)) / 4 : 1;
+
+	*to++ = '0';
+	*to++ = 'x';
+	while (digits-- > 0)
+		*to++ = "0123456789abcdef"[value >> 4 * digits & 15];
+	return to;
 }
 
 static const char *text_of(struct ks_object_export *x, struct ks_object_source *source,
@@ -162,23 +194,20 @@ static const char *text_of(struct ks_object_export *x, struct ks_object_source *
 	return text ? text : "";
 }
 
-/* A name is escaped once, and not with each of millions of objects. */
-static const char *escaped_text(struct ks_object_export *x, struct ks_object_source *source,
-				const struct cell *cell)
+/* A name that is met for the first time. */
+static struct ks_str escape_name(struct ks_object_export *x, struct ks_object_source *source,
+				 const struct cell *cell)
 {
+	const char *raw = text_of(x, source, cell);
 	struct ks_strbuf text;
-	const char *raw;
+	struct ks_str *known;
 
-	if (cell->type == WORD)
-		return cell->word;
 	while (x->escaped[cell->table].texts.len <= cell->number)
 		if (!ks_vec_push(&x->escaped[cell->table].texts)) {
 			x->out->failed = true;
-			return "";
+			return (struct ks_str){ "", 0 };
 		}
-	if (x->escaped[cell->table].texts.items[cell->number])
-		return x->escaped[cell->table].texts.items[cell->number];
-	raw = text_of(x, source, cell);
+	known = &x->escaped[cell->table].texts.items[cell->number];
 	ks_strbuf_init(&text);
 	if (x->format == KS_OBJECTS_CSV)
 		ks_escape_csv(&text, raw, strlen(raw));
@@ -186,57 +215,101 @@ static const char *escaped_text(struct ks_object_export *x, struct ks_object_sou
 		ks_escape_json(&text, raw, strlen(raw));
 	ks_strbuf_add(&text, "", 0); /* "" is a string too */
 	x->out->failed |= text.failed;
-	x->escaped[cell->table].texts.items[cell->number] = text.s;
-	return ks_strbuf_str(&text);
+	*known = (struct ks_str){ text.s, (u32)text.len };
+	return (struct ks_str){ ks_strbuf_str(&text), (u32)text.len };
+}
+
+/* A name is escaped once, and not with each of millions of objects. */
+static HOT struct ks_str escaped_text(struct ks_object_export *x, struct ks_object_source *source,
+				      const struct cell *cell)
+{
+	if (cell->type == WORD)
+		return (struct ks_str){ cell->word, (u32)strlen(cell->word) };
+	if (likely(cell->number < x->escaped[cell->table].texts.len &&
+		   x->escaped[cell->table].texts.items[cell->number].s))
+		return x->escaped[cell->table].texts.items[cell->number];
+	return escape_name(x, source, cell);
+}
+
+/* The texts of a row, and at least as many bytes as all of it takes. */
+static HOT size_t texts_of_row(struct ks_object_export *x, struct ks_object_source *source,
+			       const struct ks_object_row *row, struct ks_str *texts)
+{
+	enum { EACH_AT_MOST = 48 }; /* a number, or what JSON puts around a text */
+	size_t room = FIELDS * EACH_AT_MOST;
+	int field;
+
+	FOR_EACH_FIELD(field)
+	{
+		struct cell cell = cell_of(row, field);
+
+		texts[field] = (struct ks_str){ "", 0 };
+		if (cell.type != NAME && cell.type != WORD)
+			continue;
+		texts[field] = escaped_text(x, source, &cell);
+		room += texts[field].len;
+	}
+	return room;
 }
 
 static void add_csv(struct ks_object_export *x, struct ks_object_source *source,
 		    const struct ks_object_row *row)
 {
+	struct ks_str texts[FIELDS];
+	char *to = reserve(x, texts_of_row(x, source, row, texts));
 	int field;
 
-	for (field = 0; field < FIELDS; field++) {
+	if (!to)
+		return;
+	FOR_EACH_FIELD(field)
+	{
 		struct cell cell = cell_of(row, field);
 
 		if (field)
-			ks_strbuf_add(x->out, ",", 1);
-		if (cell.type == NUMBER) {
-			put_number(x->out, cell.number, field == ADDRESS ? 16 : 10);
-		} else if (cell.type != NOTHING) {
-			ks_strbuf_puts(x->out, escaped_text(x, source, &cell));
-		}
+			*to++ = ',';
+		if (cell.type == NUMBER)
+			to = field == ADDRESS ? put_hex(to, cell.number)
+					      : put_decimal(to, cell.number);
+		else if (cell.type != NOTHING)
+			to = put_bytes(to, texts[field].s, texts[field].len);
 	}
-	ks_strbuf_add(x->out, "\n", 1);
+	*to++ = '\n';
+	*to = '\0';
+	x->out->len = (size_t)(to - x->out->s);
 }
 
 static void add_json(struct ks_object_export *x, struct ks_object_source *source,
 		     const struct ks_object_row *row)
 {
-	const char *separator = "{\"";
+	struct ks_str texts[FIELDS];
+	char *to, *start;
 	int field;
 
-	x->row.len = 0;
-	for (field = 0; field < FIELDS; field++) {
+	ks_json_next(&x->json);
+	start = to = reserve(x, texts_of_row(x, source, row, texts));
+	if (!to)
+		return;
+	FOR_EACH_FIELD(field)
+	{
 		struct cell cell = cell_of(row, field);
 		bool quoted = cell.type != NUMBER || field == ADDRESS;
 
 		if (cell.type == NOTHING)
 			continue;
-		ks_strbuf_puts(&x->row, separator);
-		separator = ", \"";
-		ks_strbuf_puts(&x->row, fields[field].name);
-		ks_strbuf_puts(&x->row, quoted ? "\": \"" : "\": ");
-		if (cell.type == NUMBER) {
-			put_number(&x->row, cell.number, field == ADDRESS ? 16 : 10);
-		} else {
-			ks_strbuf_puts(&x->row, escaped_text(x, source, &cell));
-		}
+		to = to == start ? put_bytes(to, "{\"", 2) : put_bytes(to, ", \"", 3);
+		to = put_bytes(to, fields[field].name, strlen(fields[field].name));
+		to = quoted ? put_bytes(to, "\": \"", 4) : put_bytes(to, "\": ", 3);
+		if (cell.type == NUMBER)
+			to = field == ADDRESS ? put_hex(to, cell.number)
+					      : put_decimal(to, cell.number);
+		else
+			to = put_bytes(to, texts[field].s, texts[field].len);
 		if (quoted)
-			ks_strbuf_add(&x->row, "\"", 1);
+			*to++ = '"';
 	}
-	ks_strbuf_add(&x->row, "}", 1);
-	ks_json_raw(&x->json, NULL, &x->row);
-	x->out->failed |= x->row.failed;
+	*to++ = '}';
+	*to = '\0';
+	x->out->len = (size_t)(to - x->out->s);
 }
 
 static void add_parquet(struct ks_object_export *x, struct ks_object_source *source,
@@ -244,7 +317,8 @@ static void add_parquet(struct ks_object_export *x, struct ks_object_source *sou
 {
 	int field;
 
-	for (field = 0; field < FIELDS; field++) {
+	FOR_EACH_FIELD(field)
+	{
 		struct cell cell = cell_of(row, field);
 
 		if (cell.type == NOTHING)
@@ -304,11 +378,10 @@ void ks_object_export_free(struct ks_object_export *x)
 		return;
 	for (table = 0; table < KS_NAME_TABLES; table++) {
 		for (i = 0; i < x->escaped[table].texts.len; i++)
-			free(x->escaped[table].texts.items[i]);
+			free((char *)x->escaped[table].texts.items[i].s);
 		ks_vec_free(&x->escaped[table].texts);
 	}
 	ks_parquet_free(x->parquet);
-	ks_strbuf_deinit(&x->row);
 	free(x);
 }
 

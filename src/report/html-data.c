@@ -281,16 +281,19 @@ static void put_links(struct ks_strbuf *out, const struct ks_tl_link *links, siz
 	int dim;
 
 	ks_strbuf_puts(out, ",\"links\":{");
-	for (dim = KS_TL_SITE + 1; dim < KS_TL_STACK; dim++) {
+	for (dim = KS_TL_SITE + 1; dim <= KS_TL_PID; dim++) {
 		size_t shown = 0, all = 0;
 
+		if (dim == KS_TL_STACK)
+			continue;
 		ks_strbuf_printf(out, "%s\"%s\":[", dim > KS_TL_SITE + 1 ? "," : "",
 				 ks_tl_dim_name((enum ks_tl_dim)dim));
 		for (; i < len && (int)links[i].dim == dim; i++) {
 			if (all++ >= LINKS_SHOWN)
 				continue;
 			ks_strbuf_printf(out, "%s[%u,%llu,%llu]", shown++ ? "," : "",
-					 sel[dim].number[links[i].group],
+					 dim == KS_TL_PID ? links[i].group
+							  : sel[dim].number[links[i].group],
 					 (unsigned long long)links[i].allocs,
 					 (unsigned long long)links[i].bytes);
 		}
@@ -373,6 +376,27 @@ static void put_tracks(struct ks_strbuf *out, const struct ks_timeline *tl,
 		ks_strbuf_puts(out, "}");
 	}
 	free(order);
+}
+
+/* "pids": the tasks that links are about, as numbers and first names. */
+static void put_pids(struct ks_strbuf *out, const struct ks_timeline *tl)
+{
+	size_t i;
+
+	ks_strbuf_puts(out, ",\n\"pids\":[");
+	for (i = 0; i < tl->pids.len; i++) {
+		const struct ks_tl_pid *pid = &tl->pids.items[i];
+
+		if (pid->rest || pid->pid == KS_PID_UNKNOWN)
+			ks_strbuf_printf(out, "%s[%s", i ? "," : "",
+					 pid->rest ? "\"others\"" : "null");
+		else
+			ks_strbuf_printf(out, "%s[%u", i ? "," : "", pid->pid);
+		ks_strbuf_puts(out, ",");
+		put_string(out, pid->comm);
+		ks_strbuf_puts(out, "]");
+	}
+	ks_strbuf_puts(out, "]");
 }
 
 static void put_groupings(struct ks_strbuf *out, const struct ks_timeline *tl)
@@ -526,6 +550,7 @@ static void put_capture(struct ks_strbuf *out, const struct ks_model *model,
 /* === Public =============================================================================== */
 
 void ks_render_html_data(const struct ks_model *model, const struct ks_timeline *tl,
+			 const struct ks_html_kmap *kmap, const struct ks_html_diff *diff,
 			 const char *name, struct ks_strbuf *out)
 {
 	put_capture(out, model, tl, name);
@@ -534,6 +559,15 @@ void ks_render_html_data(const struct ks_model *model, const struct ks_timeline 
 	put_track(out, &tl->total);
 	ks_strbuf_puts(out, "}");
 	put_groupings(out, tl);
+	put_pids(out, tl);
 	put_ends(out, tl);
+	if (kmap->view) {
+		ks_strbuf_puts(out, ",\n\"kmap\":");
+		ks_render_html_kmap(kmap->view, kmap->name, out);
+	}
+	if (diff) {
+		ks_strbuf_puts(out, ",\n\"diff\":");
+		ks_render_html_diff(diff, out);
+	}
 	ks_strbuf_puts(out, "}\n");
 }

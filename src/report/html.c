@@ -23,12 +23,13 @@ static void put_escaped(const struct ks_strbuf *json, struct ks_strbuf *out)
 }
 
 void ks_render_html(const struct ks_model *model, const struct ks_timeline *timeline,
+		    const struct ks_html_kmap *kmap, const struct ks_html_diff *diff,
 		    const char *name, struct ks_strbuf *out)
 {
 	struct ks_strbuf json;
 
 	ks_strbuf_init(&json);
-	ks_render_html_data(model, timeline, name, &json);
+	ks_render_html_data(model, timeline, kmap, diff, name, &json);
 	ks_strbuf_add(out, ks_html_before, ks_html_before_len);
 	put_escaped(&json, out);
 	ks_strbuf_add(out, ks_html_after, ks_html_after_len);

@@ -142,6 +142,11 @@ void ks_json_raw(struct ks_json *json, const char *key, const struct ks_strbuf *
 	ks_strbuf_add(json->out, ks_strbuf_str(text), text->len);
 }
 
+void ks_json_next(struct ks_json *json)
+{
+	lead(json, NULL);
+}
+
 void ks_json_finish(struct ks_json *json)
 {
 	ks_strbuf_puts(json->out, "\n");

@@ -39,6 +39,9 @@ void ks_json_ratio(struct ks_json *json, const char *key, u64 part, u64 whole);
 /* A value that is JSON already. */
 void ks_json_raw(struct ks_json *json, const char *key, const struct ks_strbuf *text);
 
+/* The next element of an array follows; the caller writes it. */
+void ks_json_next(struct ks_json *json);
+
 /* Ends the document with a newline. */
 void ks_json_finish(struct ks_json *json);
 

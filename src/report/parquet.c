@@ -5,6 +5,7 @@
  */
 #include "report/parquet.h"
 
+#include <endian.h>
 #include <stdlib.h>
 #include <string.h>
 #include <zstd.h>
@@ -31,7 +32,7 @@ enum { THRIFT_I32 = 5, THRIFT_I64 = 6, THRIFT_BINARY = 8, THRIFT_LIST = 9, THRIF
 struct column {
 	struct ks_strbuf values; /* plain numbers of the group */
 	KS_VEC(u32) indices;	 /* strings of the group, in the dictionary */
-	KS_VEC(u32) present;	 /* of an optional column: 0 or 1 a row */
+	u32 *present;		 /* of an optional column: 0 or 1 a row of the group */
 	KS_VEC(u32) entry_of;	 /* by key: number in the dictionary + 1; 0 = not there */
 	u32 entries;
 	struct ks_strbuf dictionary; /* plain strings of the group */
@@ -160,19 +161,32 @@ static void write_page(struct ks_parquet *file, struct chunk *chunk, int type, u
 	ks_strbuf_deinit(&header);
 }
 
+/* Room for @len bytes that count as written; NULL and failed where there is no memory. */
+static u8 *reserve(struct ks_strbuf *sb, size_t len)
+{
+	if (sb->failed || ks_grow((void **)(void *)&sb->s, &sb->cap, sb->len + len + 1, 1)) {
+		sb->failed = true;
+		return NULL;
+	}
+	sb->len += len;
+	return (u8 *)sb->s + sb->len - len;
+}
+
 /* One run of bit-packed numbers, padded with zeroes to a multiple of eight. */
 static void pack_bits(struct ks_strbuf *sb, const u32 *values, size_t len, unsigned int width)
 {
 	size_t groups = (len + 7) / 8, i;
 	unsigned int filled = 0;
 	u64 bits = 0;
+	u8 *to;
 
 	ks_pack_varint(sb, groups << 1 | 1);
-	for (i = 0; i < groups * 8; i++) {
+	to = reserve(sb, groups * width);
+	for (i = 0; i < groups * 8 && to; i++) {
 		bits |= (u64)(i < len ? values[i] : 0) << filled;
 		filled += width;
 		for (; filled >= 8; filled -= 8, bits >>= 8)
-			ks_pack_uint(sb, bits & 0xff, 1);
+			*to++ = (u8)bits;
 	}
 }
 
@@ -190,7 +204,7 @@ static void put_levels(struct ks_parquet *file, const struct column *column)
 	struct ks_strbuf levels;
 
 	ks_strbuf_init(&levels);
-	pack_bits(&levels, column->present.items, column->present.len, 1);
+	pack_bits(&levels, column->present, file->rows, 1);
 	ks_pack_uint(&file->scratch, levels.len, 4);
 	ks_strbuf_add(&file->scratch, ks_strbuf_str(&levels), levels.len);
 	file->out->failed |= levels.failed;
@@ -229,7 +243,7 @@ static void write_chunk(struct ks_parquet *file, const struct ks_parquet_field *
 	write_page(file, chunk, DATA_PAGE, file->rows,
 		   is_string ? ENCODING_RLE_DICTIONARY : ENCODING_PLAIN);
 	column->values.len = column->dictionary.len = 0;
-	column->indices.len = column->present.len = 0;
+	column->indices.len = 0;
 	column->entries = 0;
 	if (column->entry_of.len)
 		memset(column->entry_of.items, 0, column->entry_of.len * sizeof(u32));
@@ -250,18 +264,12 @@ static void write_group(struct ks_parquet *file)
 	file->rows = 0;
 }
 
-static struct column *next_column(struct ks_parquet *file, bool present)
+static inline struct column *next_column(struct ks_parquet *file, bool present)
 {
 	struct column *column = &file->columns[file->at];
-	u32 *level;
 
-	if (file->fields[file->at].optional) {
-		level = ks_vec_push(&column->present);
-		if (level)
-			*level = present;
-		else
-			file->out->failed = true;
-	}
+	if (column->present)
+		column->present[file->rows] = present;
 	return column;
 }
 
@@ -278,7 +286,7 @@ static void add_entry(struct column *column, const char *s)
 	ks_strbuf_deinit(&clean);
 }
 
-static void value_done(struct ks_parquet *file)
+static inline void value_done(struct ks_parquet *file)
 {
 	if (++file->at < file->len)
 		return;
@@ -388,6 +396,8 @@ struct ks_parquet *ks_parquet_new(const struct ks_parquet_field *fields, size_t 
 				  struct ks_strbuf *out)
 {
 	struct ks_parquet *file = calloc(1, sizeof(*file));
+	bool failed = false;
+	size_t i;
 
 	if (!file)
 		return NULL;
@@ -396,7 +406,13 @@ struct ks_parquet *ks_parquet_new(const struct ks_parquet_field *fields, size_t 
 	file->out = out;
 	file->zstd = ZSTD_createCCtx();
 	file->columns = calloc(len, sizeof(*file->columns));
-	if (!file->columns || !file->zstd) {
+	for (i = 0; file->columns && i < len && !failed; i++) {
+		if (!fields[i].optional)
+			continue;
+		file->columns[i].present = malloc(ROWS_PER_GROUP * sizeof(u32));
+		failed = !file->columns[i].present;
+	}
+	if (!file->columns || !file->zstd || failed) {
 		ks_parquet_free(file);
 		return NULL;
 	}
@@ -416,7 +432,7 @@ void ks_parquet_free(struct ks_parquet *file)
 		ks_strbuf_deinit(&file->columns[i].values);
 		ks_strbuf_deinit(&file->columns[i].dictionary);
 		ks_vec_free(&file->columns[i].indices);
-		ks_vec_free(&file->columns[i].present);
+		free(file->columns[i].present);
 		ks_vec_free(&file->columns[i].entry_of);
 	}
 	free(file->columns);
@@ -431,8 +447,11 @@ void ks_parquet_free(struct ks_parquet *file)
 void ks_parquet_number(struct ks_parquet *file, u64 value)
 {
 	unsigned int size = file->fields[file->at].type == KS_PARQUET_U64 ? 8 : 4;
+	u8 *to = reserve(&next_column(file, true)->values, size);
+	u64 wide = htole64(value); /* the first bytes of it are those of a narrow one */
 
-	ks_pack_uint(&next_column(file, true)->values, value, size);
+	if (likely(to))
+		memcpy(to, &wide, size);
 	value_done(file);
 }
 
@@ -452,12 +471,11 @@ bool ks_parquet_knows(const struct ks_parquet *file, u32 key)
 void ks_parquet_string(struct ks_parquet *file, u32 key, const char *s)
 {
 	struct column *column = next_column(file, true);
-	u32 *index = ks_vec_push(&column->indices);
+	bool failed = ks_vec_reserve(&column->indices, column->indices.len + 1);
 
-	while (column->entry_of.len <= key && index)
-		if (!ks_vec_push(&column->entry_of))
-			index = NULL;
-	if (!index) {
+	while (unlikely(column->entry_of.len <= key && !failed))
+		failed = !ks_vec_push(&column->entry_of);
+	if (unlikely(failed)) {
 		file->out->failed = true;
 		return;
 	}
@@ -465,7 +483,7 @@ void ks_parquet_string(struct ks_parquet *file, u32 key, const char *s)
 		add_entry(column, s);
 		column->entry_of.items[key] = ++column->entries;
 	}
-	*index = column->entry_of.items[key] - 1;
+	column->indices.items[column->indices.len++] = column->entry_of.items[key] - 1;
 	value_done(file);
 }
 

@@ -57,6 +57,7 @@ struct ks_db_buffers {
 	u32 narrow_ts[KS_DB_BLOCK_EVENTS];
 	u32 slots[KS_DB_BLOCK_EVENTS];
 	u64 ptrs[KS_DB_BLOCK_EVENTS];
+	u64 has[KS_DB_BLOCK_EVENTS]; /* by shape: slots in the lower half, pointers in the upper */
 	struct ks_db_shape shapes[KS_DB_BLOCK_EVENTS];
 	struct ks_db_task tasks[KS_DB_BLOCK_EVENTS];
 };
@@ -398,36 +399,44 @@ static int read_header(struct ks_db *db, struct ks_diag *diag)
 
 /* === Internals: blocks ==================================================================== */
 
-static u32 take_id(struct ks_bytes *b, size_t limit)
+/* A number that is stored plus one, so that 0 is none. */
+static inline u32 id_of(u64 v, size_t limit, struct ks_bytes *b)
 {
-	u64 v = ks_bytes_varint(b);
-
-	if (v > limit)
-		b->overrun = true;
+	b->overrun |= v > limit;
 	return (u32)v - 1;
 }
 
-static int parse_tables(const struct ks_db *db, struct ks_bytes *b, struct ks_db_block *block)
+static int parse_tables(const struct ks_db *db, const u8 *data, size_t len,
+			struct ks_db_block *block)
 {
 	struct ks_db_buffers *buf = block->buffers;
-	u64 count = ks_bytes_varint(b), i;
+	struct ks_bytes bytes, *b = &bytes;
+	u64 count, i;
 
+	ks_bytes_init(b, data, len);
+	count = ks_bytes_varint(b);
 	if (count > KS_DB_BLOCK_EVENTS)
 		return KS_EBADINPUT;
 	for (i = 0; i < count && !b->overrun; i++) {
 		struct ks_db_shape *shape = &buf->shapes[i];
+		const u8 *head = ks_bytes_take(b, 4);
+		u64 ids[4], rest[3];
 
-		shape->kind = ks_bytes_u8(b);
-		shape->op = ks_bytes_u8(b);
-		shape->level = ks_bytes_u8(b);
-		shape->flags = ks_bytes_u8(b);
-		shape->site = take_id(b, db->names.sites.sites.len);
-		shape->cache = take_id(b, db->names.caches.strs.len);
-		shape->gfp = take_id(b, db->names.gfps.strs.len);
-		shape->stack = take_id(b, db->names.stacks.strs.len);
-		shape->node = (s32)ks_unzigzag(ks_bytes_varint(b));
-		shape->bytes_req = ks_bytes_varint(b);
-		shape->bytes_alloc = ks_bytes_varint(b);
+		if (!head)
+			return KS_EBADINPUT;
+		shape->kind = head[0];
+		shape->op = head[1];
+		shape->level = head[2];
+		shape->flags = head[3];
+		ks_bytes_varints(b, 4, ids);
+		shape->site = id_of(ids[0], db->names.sites.sites.len, b);
+		shape->cache = id_of(ids[1], db->names.caches.strs.len, b);
+		shape->gfp = id_of(ids[2], db->names.gfps.strs.len, b);
+		shape->stack = id_of(ids[3], db->names.stacks.strs.len, b);
+		ks_bytes_varints(b, 3, rest);
+		shape->node = (s32)ks_unzigzag(rest[0]);
+		shape->bytes_req = rest[1];
+		shape->bytes_alloc = rest[2];
 		if (shape->kind >= KS_KINDS || shape->op >= KS_OPS || shape->level >= KS_DB_LEVELS)
 			return KS_EBADINPUT;
 		/* What the engine never writes, and the accounts rely on. */
@@ -447,9 +456,12 @@ static int parse_tables(const struct ks_db *db, struct ks_bytes *b, struct ks_db
 	for (i = 0; i < count && !b->overrun; i++) {
 		struct ks_db_task *task = &buf->tasks[i];
 
-		task->pid = take_id(b, UINT32_MAX);
-		task->comm = take_id(b, db->names.comms.strs.len);
-		task->cpu = (u32)ks_min(ks_bytes_varint(b), (u64)KS_CPU_UNKNOWN);
+		u64 of[3];
+
+		ks_bytes_varints(b, 3, of);
+		task->pid = id_of(of[0], UINT32_MAX, b);
+		task->comm = id_of(of[1], db->names.comms.strs.len, b);
+		task->cpu = (u32)ks_min(of[2], (u64)KS_CPU_UNKNOWN);
 	}
 	block->tasks = buf->tasks;
 	block->tasks_len = (u32)count;
@@ -469,25 +481,22 @@ static bool all_below(const u16 *values, u32 count, u32 limit)
 static bool counts_agree(const struct ks_db *db, const struct ks_db_block *block,
 			 unsigned int columns)
 {
-	u8 has_slot[KS_DB_BLOCK_EVENTS], has_ptr[KS_DB_BLOCK_EVENTS];
-	u32 i, slots = 0, ptrs = 0;
-	u32 limit = ks_db_slots(db);
+	u64 *has = block->buffers->has, sum = 0;
+	u32 i, top = 0;
 
 	for (i = 0; i < block->shapes_len; i++) {
-		has_slot[i] = ks_db_has_slot(block->shapes[i].op);
-		has_ptr[i] = ks_db_has_ptr(block->shapes[i].op, block->shapes[i].kind);
+		const struct ks_db_shape *shape = &block->shapes[i];
+
+		has[i] = ks_db_has_slot(shape->op) | (u64)ks_db_has_ptr(shape->op, shape->kind)
+							     << 32;
 	}
-	for (i = 0; i < block->count; i++) {
-		slots += has_slot[block->shape_of[i]];
-		ptrs += has_ptr[block->shape_of[i]];
-	}
-	if (slots != block->slots_len || ptrs != block->ptrs_len)
+	for (i = 0; i < block->count; i++)
+		sum += has[block->shape_of[i]];
+	if ((u32)sum != block->slots_len || sum >> 32 != block->ptrs_len)
 		return false;
-	if (columns & KS_DB_SLOTS)
-		for (i = 0; i < slots; i++)
-			if (block->slots[i] >= limit)
-				return false;
-	return true;
+	for (i = 0; i < block->slots_len && columns & KS_DB_SLOTS; i++)
+		top = ks_max(top, block->slots[i]);
+	return !block->slots_len || top < ks_db_slots(db);
 }
 
 static void decode_times(struct ks_db_buffers *buf, const struct block_entry *e)
@@ -620,7 +629,6 @@ int ks_db_block_read(struct ks_db *db, size_t i, unsigned int columns, struct ks
 {
 	const struct block_entry *e = &db->blocks.items[i];
 	struct ks_db_buffers *buf;
-	struct ks_bytes b;
 	u64 at = e->info.offset;
 	int col, err = new_buffers(block, diag);
 
@@ -663,8 +671,7 @@ int ks_db_block_read(struct ks_db *db, size_t i, unsigned int columns, struct ks
 	block->slots_len = (u32)(e->columns[KS_COL_SLOT].raw / 4);
 	block->ptrs = buf->ptrs;
 	block->ptrs_len = (u32)(e->columns[KS_COL_PTR].raw / 8);
-	ks_bytes_init(&b, buf->table, e->columns[KS_COL_SHAPES].raw);
-	if (parse_tables(db, &b, block) ||
+	if (parse_tables(db, buf->table, e->columns[KS_COL_SHAPES].raw, block) ||
 	    !all_below(buf->shape_of, block->count, block->shapes_len) ||
 	    ((columns & KS_DB_TASKS) && !all_below(buf->task_of, block->count, block->tasks_len)) ||
 	    !counts_agree(db, block, columns))

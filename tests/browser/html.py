@@ -257,6 +257,58 @@ class Tests:
         problems = [label for label in labels if "alloc_inode" not in label]
         self.check("search leaves what matches", problems or ([] if labels else ["nothing left"]))
 
+    def test_diff(self, first, second):
+        """The Diff view against kmemscope diff, by every key, measure and scale."""
+        page = self.report(second, "--diff", first)
+        self.open(page, "#diff")
+        problems = self.trouble()
+        asked = [(by, "live", "none") for by in ("site", "function", "cache", "module")]
+        asked += [("site", measure, "none") for measure in ("waste", "objects", "peak", "total", "allocs")]
+        asked += [("site", "total", "time"), ("cache", "allocs", "events"), ("function", "live", "time")]
+        for by, measure, normal in asked:
+            self.open(page, f"#diff?by={by}&measure={measure}&normal={normal}")
+            self.browser.run(MORE)
+            got = self.browser.run("""[...document.querySelectorAll("main tbody tr")].map(tr => {
+                const cell = key => tr.querySelector(`[data-column="${key}"]`);
+                return [cell("label").textContent, cell("change").textContent, Number(cell("before").dataset.value), Number(cell("after").dataset.value)];
+            })""")
+            doc = self.json("diff", "--by", by, "--measure", measure, "--normalize", normal, first, second)
+            want = [[row[by], row["change"], row["before"], row["after"]] for row in doc["rows"]]
+            if got != want:
+                wrong = [pair for pair in zip(got, want) if pair[0] != pair[1]][:2]
+                problems.append(f"{by}, {measure}, {normal}: {len(got)} rows, not {len(want)}: {wrong}")
+            problems += self.trouble()
+        self.check("the diff has the rows of diff --json, in their order", problems)
+        counts = self.browser.run("""[...document.querySelectorAll("main button[aria-pressed]")].map(b => b.textContent)""")
+        kinds = [row["change"] for row in self.json("diff", "--by", "function", "--normalize", "time", first, second)["rows"]]
+        want = [f"all {len(kinds)}"] + [f"{kind} {kinds.count(kind)}" for kind in ("new", "grown", "shrunk", "gone", "same")]
+        self.open(page)
+        said = self.browser.run("document.querySelector('.findings li[data-mark=\"!\"] button').textContent")
+        top = next(row["site"] for row in self.json("diff", first, second)["rows"] if row["after"] > row["before"])
+        self.browser.key("d")
+        self.check("it counts the kinds of change, and the summary names the first of those that grew",
+                   ([] if counts == want else [f"{counts}, not {want}"]) + ([] if said == top else [f"{said}, not {top}"]) +
+                   ([] if self.browser.run("location.hash") == "#diff" else ["d does not lead to it"]))
+
+    def test_detail(self, capture, page):
+        """The detail of a site against filters of the report: processes, pids, CPUs, sizes."""
+        self.open(page, "#sites?site=0")
+        site = self.browser.run("document.querySelector('#panel h2').textContent")
+        shown = self.browser.run("""Object.fromEntries([...document.querySelectorAll("#panel h3")].map(h3 => [h3.textContent,
+            h3.nextElementSibling?.querySelectorAll ? [...h3.nextElementSibling.querySelectorAll("tbody tr")].map(tr =>
+                [...tr.querySelectorAll("td")].map(td => td.dataset.value ?? td.textContent)) : []]))""")
+        problems = []
+        for by, title in (("comm", "process"), ("pid", "pid"), ("cpu", "CPU"), ("size", "size")):
+            rows = self.json("report", "--by", by, "--site", site, capture)["rows"]
+            want = {str(row[by]): (row["allocs"], row["total_bytes"]) for row in rows if row["allocs"]}
+            got = {cells[0].split(" ")[0] if by == "pid" else cells[0]: (int(cells[1]), int(cells[2]))
+                   for cells in shown.get("By " + title, [])}
+            problems += [f"{title} {name}: {numbers}, not {want.get(name)}" for name, numbers in got.items()
+                         if numbers != want.get(name)]
+            if len(got) != min(8, len(want)):
+                problems.append(f"{len(got)} rows by {title}, of {len(want)}")
+        self.check(f"{capture.name}: the detail of a site has the numbers of report --json", problems + self.trouble())
+
     def test_flame(self, page):
         run = self.browser.run
         self.open(page, "#flame")
@@ -320,6 +372,8 @@ class Tests:
             self.test_groups(capture, its_page)
             self.test_leaks(capture, its_page)
             self.test_frag(capture, its_page)
+            self.test_detail(capture, its_page)
+        self.test_diff(self.log("first.log", "--events", "30000", "--sites", "200", "--seed", "4", "--clean"), made)
         self.test_range(made, page)
         self.test_state(sample)
         self.test_flame(sample)

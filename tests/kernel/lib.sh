@@ -196,8 +196,8 @@ make_initramfs() { # sets $initramfs
 }
 
 boot_uml() { # [KERNEL-PARAMETERS...]
-	[ -e "$work/xstate.so" ] || gcc -D_GNU_SOURCE -O2 -shared -fPIC -o "$work/xstate.so" \
-		"$tree/lab/uml-xstate.c" -ldl
+	[ -e "$work/xstate.so" ] ||
+		gcc -D_GNU_SOURCE -O2 -shared -fPIC -o "$work/xstate.so" "$tree/lab/uml-xstate.c" -ldl
 	LD_PRELOAD="$work/xstate.so" TMPDIR="$work" timeout 300 "$kernel/linux" mem=256M \
 		initrd="$initramfs" con=null con0=fd:0,fd:1 quiet uml "$@" </dev/null >"$work/raw" 2>&1
 }

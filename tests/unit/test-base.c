@@ -76,7 +76,9 @@ static void test_bytes_bounds(void **state)
 
 static void test_varint(void **state)
 {
-	static const u64 values[] = { 0, 1, 127, 128, 300, 1ull << 32, UINT64_MAX };
+	static const u64 values[] = {
+		0, 1, 127, 128, 300, 16383, 16384, 1ull << 32, UINT64_MAX, 5
+	};
 	static const u8 endless[] = {
 		0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0
 	};
@@ -105,9 +107,51 @@ static void test_varint(void **state)
 	ks_bytes_init(&b, too_big, sizeof(too_big));
 	ks_bytes_varint(&b);
 	assert_true(b.overrun);
+	ks_bytes_init(&b, endless, 3); /* ends too early */
+	assert_int_equal(ks_bytes_varint(&b), 0);
+	assert_true(b.overrun);
+	ks_bytes_init(&b, endless, 1);
+	assert_int_equal(ks_bytes_varint(&b), 0);
+	assert_true(b.overrun);
+	assert_int_equal(ks_bytes_varint(&b), 0);
 	ks_bytes_init(&b, long_string, sizeof(long_string));
 	assert_null(ks_bytes_string(&b, &len));
 	assert_true(b.overrun);
+}
+
+/* Four at a time is the same as one by one, whatever their lengths and wherever the data ends. */
+static void test_varints(void **state)
+{
+	enum { N = 400 };
+	u64 values[N], got[4];
+	struct ks_strbuf sb;
+	struct ks_bytes b, one;
+	size_t i, cut;
+
+	(void)state;
+	ks_strbuf_init(&sb);
+	for (i = 0; i < N; i++) {
+		values[i] = (i * 0x9e3779b97f4a7c15ull) >> (i % 7 ? 50 + i % 14 : i % 64);
+		ks_pack_varint(&sb, values[i]);
+	}
+	ks_bytes_init(&b, sb.s, sb.len);
+	for (i = 0; i < N; i += 4) {
+		ks_bytes_varints(&b, 4, got);
+		assert_memory_equal(got, &values[i], sizeof(got));
+	}
+	assert_int_equal(ks_bytes_left(&b), 0);
+	assert_false(b.overrun);
+	for (cut = 0; cut < 40; cut++) {
+		ks_bytes_init(&b, sb.s, cut);
+		ks_bytes_init(&one, sb.s, cut);
+		while (!b.overrun) {
+			ks_bytes_varints(&b, 3, got);
+			for (i = 0; i < 3; i++)
+				assert_true(ks_bytes_varint(&one) == got[i]);
+			assert_int_equal(b.overrun, one.overrun);
+		}
+	}
+	ks_strbuf_deinit(&sb);
 }
 
 static void test_numbers(void **state)
@@ -205,8 +249,8 @@ static void test_outfile(void **state)
 static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(test_intern),	     cmocka_unit_test(test_map64),
 	cmocka_unit_test(test_bytes_bounds), cmocka_unit_test(test_varint),
-	cmocka_unit_test(test_numbers),	     cmocka_unit_test(test_escape),
-	cmocka_unit_test(test_outfile),
+	cmocka_unit_test(test_varints),	     cmocka_unit_test(test_numbers),
+	cmocka_unit_test(test_escape),	     cmocka_unit_test(test_outfile),
 };
 
 KS_RUN(tests)

@@ -4,12 +4,14 @@
 const TABS = [
 	["summary", "Summary", summaryView], ["sites", "Sites", sitesView], ["flame", "Flame", flameView], ["rings", "Rings", ringsView],
 	["timeline", "Timeline", timelineView], ["leaks", "Leaks", leaksView], ["fragmentation", "Fragmentation", fragmentationView],
-	["lifetimes", "Lifetimes", lifetimesView], ["cpu", "CPU", cpuView], ["quality", "Capture quality", qualityView],
+	["lifetimes", "Lifetimes", lifetimesView], ["cpu", "CPU", cpuView], ...(kmap ? [["objects", "Objects", objectsView]] : []), ...(diff ? [["diff", "Diff", diffView]] : []), ["quality", "Capture quality", qualityView],
 ];
+const NUMBERED = TABS.filter(([id]) => id !== "objects" && id !== "diff"); // there are ten digits
 
 unpack();
 
-const DEFAULTS = { tab: "summary", from: 0, to: data.buckets, q: "", sort: {}, site: null, metric: "at_peak", by: "site", unit: "objects", tree: "stack", zoom: "", invert: false };
+const DEFAULTS = { tab: "summary", from: 0, to: data.buckets, q: "", sort: {}, site: null, metric: "at_peak", by: "site", unit: "objects", tree: "stack", zoom: "", invert: false,
+	level: "", heat: "accesses", object: null, code: null, measure: "live", normal: "none", change: "" };
 
 let state = { ...DEFAULTS };
 let currentSums = null;
@@ -23,7 +25,7 @@ function readHash() {
 	const [tab, query] = location.hash.slice(1).split("?");
 	const read = new URLSearchParams(query || "");
 	const next = { ...DEFAULTS, tab: TABS.some(([id]) => id === tab) ? tab : "summary" };
-	for (const key of ["q", "metric", "by", "unit", "tree", "zoom"])
+	for (const key of ["q", "metric", "by", "unit", "tree", "zoom", "level", "heat", "measure", "normal", "change"])
 		if (read.has(key))
 			next[key] = read.get(key);
 	const number = (key, low, high, otherwise) => {
@@ -33,6 +35,8 @@ function readHash() {
 	next.from = number("from", 0, data.buckets - 1, 0);
 	next.to = number("to", next.from + 1, data.buckets, data.buckets);
 	next.site = number("site", 0, data.by.site.length - 1, null);
+	next.object = number("object", 0, kmap ? kmap.sites.length - 1 : -1, null);
+	next.code = number("code", 0, kmap ? kmap.codes.length - 1 : -1, null);
 	next.invert = read.get("invert") === "1";
 	next.sort = {};
 	for (const text of read.getAll("sort")) {
@@ -45,7 +49,7 @@ function readHash() {
 
 function writeHash(keep) {
 	const query = new URLSearchParams();
-	for (const key of ["from", "to", "q", "metric", "by", "unit", "tree", "zoom", "site"])
+	for (const key of ["from", "to", "q", "metric", "by", "unit", "tree", "zoom", "site", "level", "heat", "object", "code", "measure", "normal", "change"])
 		if (state[key] !== DEFAULTS[key] && state[key] !== null)
 			query.set(key, state[key]);
 	if (state.invert)
@@ -102,6 +106,7 @@ function render() {
 	updateStrip();
 	update(currentSums);
 	showSite(byId("panel"), currentSums);
+	showObject(byId("panel"));
 }
 
 // --- Theme -----------------------------------------------------------------------------------
@@ -118,7 +123,7 @@ function toggleTheme() {
 
 // --- Keys ------------------------------------------------------------------------------------
 
-const KEYS = [["1 … 9, 0", "the views, in order"], ["/", "search"], ["[  ]", "move the range"], ["{  }", "move its end"], ["Esc", "close, zoom out, or show the whole capture"],
+const KEYS = [["1 … 9, 0", "the views, in order"], ["/", "search"], ["[  ]", "move the range"], ["{  }", "move its end"], ...(kmap ? [["o", "objects, of the access map"]] : []), ...(diff ? [["d", "what changed since the other capture"]] : []), ["Esc", "close, zoom out, or show the whole capture"],
 	["i", "invert the flame graph"], ["t", "light or dark"], ["Enter", "open the row or frame that has the focus"], ["?", "these keys"]];
 
 function showKeys() {
@@ -129,8 +134,8 @@ function showKeys() {
 }
 
 function escape() {
-	if (state.site !== null)
-		go({ site: null });
+	if (state.site !== null || state.object !== null || state.code !== null)
+		go({ site: null, object: null, code: null });
 	else if (state.q)
 		go({ q: "" });
 	else if (state.zoom && (state.tab === "flame" || state.tab === "rings"))
@@ -156,7 +161,11 @@ function onKey(event) {
 		"[": () => moveRange(-step, false), "]": () => moveRange(step, false), "{": () => moveRange(-step, true), "}": () => moveRange(step, true),
 	};
 	if (/^[0-9]$/.test(event.key))
-		go({ tab: TABS[(Number(event.key) + 9) % 10][0] });
+		go({ tab: NUMBERED[(Number(event.key) + 9) % 10][0] });
+	else if (event.key === "o" && kmap)
+		go({ tab: "objects" });
+	else if (event.key === "d" && diff)
+		go({ tab: "diff" });
 	else if (actions[event.key])
 		actions[event.key]();
 	else

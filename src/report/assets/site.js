@@ -1,18 +1,25 @@
 // SPDX-License-Identifier: LGPL-2.1-only
 // One call site in detail, in a panel at the side.
 
-const GROUPING_NAMES = { site: "call site", cache: "cache", size: "size", comm: "process", cpu: "CPU" };
+const GROUPING_NAMES = { site: "call site", cache: "cache", size: "size", comm: "process", pid: "pid", cpu: "CPU" };
 
 function definitions(pairs) {
 	return h("dl", {}, pairs.flatMap(([term, text, exact]) => [h("dt", {}, term), h("dd", { title: exact }, text)]));
 }
 
+// Pids have no tracks of their own: there may be too many.
+const pidLabel = number => {
+	const [pid, comm] = data.pids[number];
+	return (pid === null ? "unknown" : String(pid)) + (comm ? " " + comm : "");
+};
+const linkLabel = (by, number) => by === "pid" ? pidLabel(number) : data.by[by][number].label;
+
 function linkTable(track, by) {
-	const links = (track.links?.[by] || []).map(([number, allocs, size]) => ({ track: data.by[by][number], allocs, bytes: size }));
+	const links = (track.links?.[by] || []).map(([number, allocs, size]) => ({ label: linkLabel(by, number), allocs, bytes: size }));
 	const top = Math.max(1, ...links.map(link => link.bytes));
 	return [h("h3", {}, "By " + GROUPING_NAMES[by]), makeTable({
 		columns: [
-			{ key: "label", label: GROUPING_NAMES[by], kind: "text", value: link => link.track.label },
+			{ key: "label", label: GROUPING_NAMES[by], kind: "text", value: link => link.label },
 			{ key: "allocs", label: "allocations", value: link => link.allocs },
 			{ key: "bytes", label: "bytes", value: link => link.bytes, show: link => bytes(link.bytes), exact: "bytes" },
 			{ key: "bar", label: "", kind: "bar", show: link => h("span", { class: "meter", style: { width: link.bytes / top * 100 + "%" } }) },
@@ -74,6 +81,7 @@ function showSite(panel, sums) {
 		row.unseen ? h("p", { class: "note" }, "Most of its objects end without an event, so its live bytes are an upper limit.") : null,
 		sitePlots(track),
 		callerTable(track, sums),
-		track.links ? ["size", "cache", "comm", "cpu"].map(by => linkTable(track, by)) : null,
-		h("p", { class: "note" }, "Sizes, caches, processes and CPUs are of the whole capture; the rest is of the range."));
+		objectSection(track),
+		track.links ? ["size", "cache", "comm", "pid", "cpu"].map(by => linkTable(track, by)) : null,
+		h("p", { class: "note" }, "Sizes, caches, processes, pids and CPUs are of the whole capture, the largest eight of each; the rest is of the range."));
 }

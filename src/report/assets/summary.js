@@ -3,7 +3,7 @@
 
 const quality = name => data.quality.find(q => q.name === name)?.value || 0;
 
-const siteLink = track => h("button", { type: "button", class: "link mono", onclick: () => go({ site: track.number }) }, track.label);
+const siteLink = track => h("button", { type: "button", class: "link mono", onclick: () => go({ site: track.number, object: null, code: null }) }, track.label);
 
 // --- Quality ---------------------------------------------------------------------------------
 
@@ -131,14 +131,14 @@ function topSites(sums, title, value, text) {
 			{ key: "value", label: text, value, show: row => bytes(value(row)), exact: "bytes" },
 			{ key: "bar", label: "", kind: "bar", show: row => h("span", { class: "meter", style: { width: value(row) / top * 100 + "%" } }) },
 		],
-		rows, onrow: row => go({ site: row.track.number }),
+		rows, onrow: row => go({ site: row.track.number, object: null, code: null }),
 	}));
 }
 
 function machineFacts() {
 	const machine = [data.machine, data.cpu_count && `${data.cpu_count} CPU${data.cpu_count === 1 ? "" : "s"}`].filter(Boolean).join(", ");
-	return h("div", { class: "card facts" }, definitions([["kernel", data.kernel || "unknown"], ["machine", machine || "unknown"],
-		["capture", `${data.name}, ${data.format}`], ["time", duration(data.span)]]));
+	const facts = [["Kernel", data.kernel || "unknown"], ["Machine", machine || "unknown"], ["Capture", `${data.name}, ${data.format}`], ["Time", duration(data.span)]];
+	return h("div", { class: "card facts" }, facts.map(([name, text]) => h("span", {}, h("span", { class: "soft" }, name), " ", h("span", { class: "fact" }, text))));
 }
 
 function captureFacts() {
@@ -161,8 +161,8 @@ function summaryView(view) {
 				numberCard("Allocations", total.allocs, short(total.allocs), short(total.allocs / rangeTime(sums) * rateUnit) + rateName),
 				numberCard("Frees seen", total.frees, short(total.frees), count(total.implied) + " more implied"),
 				numberCard("Wasted, live", total.liveWaste, bytes(total.liveWaste), percent(share(total.liveWaste, total.live)) + " of live bytes")),
-			h("div", { class: "card" }, h("h2", {}, "What stands out"), findingList([...leakFindings(growing, sums), ...holderFinding(sums, growing), ...peakFinding(sums), ...misuseFindings(),
-				 ...unseenFinding(sums), ...wasteFinding(sums), ...temporaryFinding(sums), ...crossFinding(sums)])),
+			h("div", { class: "card" }, h("h2", {}, "What stands out"), findingList([...diffFindings(), ...leakFindings(growing, sums), ...holderFinding(sums, growing), ...peakFinding(sums), ...misuseFindings(),
+				 ...unseenFinding(sums), ...wasteFinding(sums), ...temporaryFinding(sums), ...crossFinding(sums), ...objectFindings()])),
 			h("div", { class: "two" }, topSites(sums, "Most live bytes", row => row.live, "live"), topSites(sums, "Most bytes allocated", row => row.bytes, "allocated")),
 			captureFacts());
 	};

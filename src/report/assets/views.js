@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only
 // The other views: each is built once into its place, and returns what brings it up to date.
 
-const openSite = row => go({ site: row.track.number });
+const openSite = row => go({ site: row.track.number, object: null, code: null });
 const isChosen = row => row.track.number === state.site && row.track.by === "site";
 const found = rows => state.q ? rows.filter(row => row.track.text.includes(state.q.toLowerCase())) : rows;
 

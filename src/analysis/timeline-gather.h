@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: LGPL-2.1-only */
+/*
+ * Private to the timeline: adding up what happens to objects, whoever reads the events.
+ *
+ * Objects that were allocated alike are of one kind, and the tasks that allocate are owners. In each
+ * bucket sums are kept by kind and by owner alone, and spread over the tracks of all groupings when the
+ * bucket is over; only what a peak needs is kept by track all the time.
+ */
+#ifndef KS_ANALYSIS_TIMELINE_GATHER_H
+#define KS_ANALYSIS_TIMELINE_GATHER_H
+
+#include "analysis/account.h"
+#include "analysis/timeline.h"
+
+struct ks_tl_gather;
+
+/* @width is that of the first buckets. */
+int ks_tl_gather_new(const struct ks_names *names, u64 first_ts, u64 width,
+		     struct ks_tl_gather **ret_gather);
+void ks_tl_gather_free(struct ks_tl_gather *gather);
+
+/* The numbers of a kind and of an owner; KS_NONE for lack of memory. */
+u32 ks_tl_gather_kind(struct ks_tl_gather *gather, const struct ks_group_key *key);
+u32 ks_tl_gather_owner(struct ks_tl_gather *gather, u32 pid, u32 comm, u32 cpu);
+
+struct ks_tl_birth {
+	u64 ts, ptr;
+	u32 kind, owner;
+	u32 bytes_req, bytes_alloc;
+	u16 cpu;
+};
+
+/* An allocation; @slot KS_NONE: of an object that cannot be followed. 0 or -ENOMEM. */
+int ks_tl_gather_begin(struct ks_tl_gather *gather, const struct ks_tl_birth *birth, u32 slot);
+
+/* Brings what is known of a slot into the cache ahead of its use. */
+void ks_tl_gather_prefetch(const struct ks_tl_gather *gather, u32 slot);
+
+/*
+ * The end of the object in the slot, if that was given to begin: the free of it, or an allocation at its
+ * address. What ends behind the window does so without being counted.
+ */
+int ks_tl_gather_end(struct ks_tl_gather *gather, u32 slot, u64 ts, u16 cpu, bool implied,
+		     bool in_window);
+
+/* The timeline, which is the caller's from now on. @until is the end of the capture or the window. */
+int ks_tl_gather_finish(struct ks_tl_gather *gather, u64 last_ts, u64 until,
+			struct ks_places *places, struct ks_places *frames,
+			struct ks_timeline **ret_timeline);
+
+#endif

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The access map of "kmemscope html --kmap". */
+#include "cli/html-kmap.h"
+
+#include <string.h>
+
+#include "cli/kmap-trace.h"
+#include "trace/input.h"
+
+/* === Internals ============================================================================ */
+
+/* One pass for the census and the events: a map may come from a pipe. */
+static int read_alone(struct ks_kmap_args *args, struct ks_kmap_file *file,
+		      struct ks_resolver *resolver, struct ks_cli_html_kmap *kmap)
+{
+	struct ks_kmap_reading reading = { .input = file->input };
+	struct ks_kmap_traced traced;
+	struct ks_diag diag = { 0 };
+	int err = ks_kmap_census_new(&kmap->map.census, &diag);
+
+	ks_cli_progress_start(&reading.progress, "reading");
+	if (!err)
+		err = ks_kmap_trace_new(file->reader, resolver, kmap->map.census,
+					ks_kmap_show_progress, &reading, &traced, &kmap->trace,
+					&diag);
+	ks_cli_progress_end(&reading.progress);
+	if (err)
+		return ks_cli_fail(&args->cli, err, &diag);
+	return ks_kmap_name_places(args, kmap->map.census, resolver, &kmap->map.places);
+}
+
+static int open_alone(struct ks_kmap_args *args, const char *path, struct ks_cli_html_kmap *kmap)
+{
+	struct ks_resolver *resolver = NULL;
+	struct ks_kmap_file file;
+	int code = ks_cli_resolver(&args->cli, &resolver);
+
+	if (code)
+		return code;
+	code = ks_kmap_file_open(args, path, &file);
+	if (!code)
+		code = read_alone(args, &file, resolver, kmap);
+	ks_kmap_file_close(&file);
+	ks_resolver_free(resolver);
+	return code;
+}
+
+/* === Public =============================================================================== */
+
+const char *ks_cli_base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash && slash[1] ? slash + 1 : path;
+}
+
+int ks_cli_html_kmap_open(struct ks_cli *cli, const char *path, bool alone,
+			  struct ks_cli_html_kmap *ret_kmap)
+{
+	struct ks_kmap_args args = { .cli = *cli };
+	int code;
+
+	*ret_kmap = (struct ks_cli_html_kmap){ 0 };
+	code = alone ? open_alone(&args, path, ret_kmap)
+		     : ks_kmap_map_read(&args, path, &ret_kmap->map);
+	if (!code) {
+		ret_kmap->view = ks_kmap_view_page(ret_kmap->map.census, ret_kmap->map.places);
+		if (!ret_kmap->view)
+			code = ks_cli_error(cli, KS_EXIT_FAILED, "out of memory");
+	}
+	if (code) {
+		ks_cli_html_kmap_close(ret_kmap);
+		return code;
+	}
+	ret_kmap->page = (struct ks_html_kmap){ ret_kmap->view, ks_cli_base_name(path) };
+	cli->trace = ret_kmap->trace;
+	return 0;
+}
+
+void ks_cli_html_kmap_close(struct ks_cli_html_kmap *kmap)
+{
+	ks_view_free(kmap->view);
+	ks_kmap_map_free(&kmap->map);
+	if (kmap->trace)
+		ks_trace_close(kmap->trace);
+	*kmap = (struct ks_cli_html_kmap){ 0 };
+}

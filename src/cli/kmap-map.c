@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Opening and reading access maps for commands. */
+#include "cli/kmap.h"
+#include "trace/input.h"
+
+/* === Internals ============================================================================ */
+
+static int read_input(void *ctx, void *buf, size_t len, size_t *ret_got, struct ks_diag *diag)
+{
+	return ks_input_read(ctx, buf, len, ret_got, diag);
+}
+
+static int read_census(struct ks_kmap_args *args, const char *path,
+		       struct ks_kmap_census **ret_census)
+{
+	struct ks_kmap_reading reading;
+	struct ks_kmap_file file;
+	struct ks_diag diag = { 0 };
+	int err, code = ks_kmap_file_open(args, path, &file);
+
+	if (code)
+		return code;
+	reading.input = file.input;
+	ks_cli_progress_start(&reading.progress, "reading");
+	err = ks_kmap_census_read(file.reader, ks_kmap_show_progress, &reading, ret_census, &diag);
+	ks_cli_progress_end(&reading.progress);
+	ks_kmap_file_close(&file);
+	return err ? ks_cli_fail(&args->cli, err, &diag) : 0;
+}
+
+/* A binary stream says where a function was: so much has KASLR moved the kernel. */
+static void set_anchor(struct ks_resolver *resolver, const struct ks_kmap_info *info)
+{
+	if (resolver && info->anchor_name[0])
+		ks_resolver_set_anchor(resolver, info->anchor_name, info->anchor);
+}
+
+/* === Public =============================================================================== */
+
+int ks_kmap_file_open(struct ks_kmap_args *args, const char *path, struct ks_kmap_file *ret_file)
+{
+	struct ks_diag diag = { 0 };
+	int err;
+
+	*ret_file = (struct ks_kmap_file){ 0 };
+	err = ks_input_open(path, &ret_file->input, &diag);
+	if (!err && args->accesses)
+		err = ks_input_open(args->accesses, &ret_file->accesses, &diag);
+	if (!err) {
+		ret_file->source = (struct ks_kmap_source){ read_input, ret_file->input,
+							    ks_input_name(ret_file->input) };
+		ret_file->second =
+			(struct ks_kmap_source){ read_input, ret_file->accesses, args->accesses };
+		err = ks_kmap_reader_new(&ret_file->source,
+					 args->accesses ? &ret_file->second : NULL, args->fields,
+					 &ret_file->reader, &diag);
+	}
+	if (!err)
+		return 0;
+	ks_kmap_file_close(ret_file);
+	return ks_cli_fail(&args->cli, err, &diag);
+}
+
+void ks_kmap_file_close(struct ks_kmap_file *file)
+{
+	ks_kmap_reader_free(file->reader);
+	if (file->accesses)
+		ks_input_close(file->accesses);
+	if (file->input)
+		ks_input_close(file->input);
+	*file = (struct ks_kmap_file){ 0 };
+}
+
+int ks_kmap_show_progress(void *ctx)
+{
+	struct ks_kmap_reading *reading = ctx;
+	u64 done, total;
+
+	ks_input_progress(reading->input, &done, &total);
+	return ks_cli_progress(&reading->progress, done, total);
+}
+
+int ks_kmap_name_places(struct ks_kmap_args *args, const struct ks_kmap_census *census,
+			struct ks_resolver *resolver, struct ks_kmap_places **ret_places)
+{
+	struct ks_diag diag = { 0 };
+	int err;
+
+	set_anchor(resolver, &census->info);
+	err = ks_kmap_places_new(census, resolver, ret_places, &diag);
+	return err ? ks_cli_fail(&args->cli, err, &diag) : 0;
+}
+
+int ks_kmap_map_read(struct ks_kmap_args *args, const char *path, struct ks_kmap_map *ret_map)
+{
+	struct ks_resolver *resolver = NULL;
+	int code;
+
+	*ret_map = (struct ks_kmap_map){ 0 };
+	code = ks_cli_resolver(&args->cli, &resolver);
+	if (!code)
+		code = read_census(args, path, &ret_map->census);
+	if (!code)
+		code = ks_kmap_name_places(args, ret_map->census, resolver, &ret_map->places);
+	ks_resolver_free(resolver);
+	if (code)
+		ks_kmap_map_free(ret_map);
+	return code;
+}
+
+void ks_kmap_map_free(struct ks_kmap_map *map)
+{
+	ks_kmap_places_free(map->places);
+	ks_kmap_census_free(map->census);
+	*map = (struct ks_kmap_map){ 0 };
+}
