@@ -136,8 +136,9 @@ static void say_what_was_not_traced(const struct ks_kmap_args *args,
 		{ traced->calls, "call lines dropped: a DB has none" },
 		{ traced->not_allocated, "objects dropped that no allocator made, with" },
 		{ traced->not_allocated_bytes, "bytes in them" },
-		{ traced->guessed, "objects have no type: whole pages are taken for pages, the "
-				   "others for kmalloc's" },
+		{ traced->guessed,
+		  "objects have no type: what seems to be pages is taken for pages, the "
+		  "others for kmalloc's" },
 		{ traced->unseen, "objects ended unseen: now freed by no site" },
 		{ traced->timeless, "objects freed at no time, or before their time: now freed at "
 				    "once" },

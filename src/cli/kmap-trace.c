@@ -24,7 +24,8 @@ struct item {
 	u32 cache, comm, gfp;
 	u32 pid;
 	u16 cpu;
-	u8 kind; /* of the allocation */
+	u8 kind;      /* of the allocation */
+	bool guessed; /* the map does not say */
 };
 
 struct kmap_trace {
@@ -41,15 +42,16 @@ struct kmap_trace {
 
 /* === Internals: objects =================================================================== */
 
-/*
- * The kind of allocation that the object came of; KS_LOST if of none. A map that has no types has
- * objects of all allocators, and memory of slabs twice: as pages, and as what is in them.
- */
-static enum ks_kind kind_of(struct ks_kmap_traced *traced, const struct ks_kmap_object *object)
+static bool is_whole_pages(const struct item *item)
+{
+	return !((item->addr | item->size) & ((1u << PAGE_SHIFT) - 1));
+}
+
+/* The kind of allocation that the object came of; KS_LOST if of none. */
+static enum ks_kind kind_of(const struct ks_kmap_object *object)
 {
 	static const char pages[] = "ALLOC_PAGES", cache[] = "KMEM_CACHE", kmalloc[] = "KMALLOC";
 	const struct ks_slice *type = &object->type_name;
-	u64 whole = object->addr | object->size;
 
 	if (!object->addr || (object->alloc_ip && !ks_kmap_is_code(object->alloc_ip)))
 		return KS_LOST;
@@ -59,10 +61,7 @@ static enum ks_kind kind_of(struct ks_kmap_traced *traced, const struct ks_kmap_
 		return KS_CACHE_ALLOC;
 	if (type->len >= sizeof(kmalloc) - 1 && !memcmp(type->s, kmalloc, sizeof(kmalloc) - 1))
 		return KS_KMALLOC;
-	if (type->len)
-		return KS_LOST;
-	traced->guessed++;
-	return whole & ((1u << PAGE_SHIFT) - 1) ? KS_KMALLOC : KS_PAGE_ALLOC;
+	return type->len ? KS_LOST : KS_KMALLOC;
 }
 
 static u64 end_of(struct ks_kmap_traced *traced, const struct ks_kmap_object *object)
@@ -114,7 +113,7 @@ static int add_object(struct kmap_trace *trace, const struct ks_kmap_object *obj
 {
 	static const struct ks_slice no_slab = { "no-slab", 7 };
 	struct ks_names *names = &trace->base.names;
-	enum ks_kind kind = kind_of(&trace->traced, object);
+	enum ks_kind kind = kind_of(object);
 	bool binary = !object->fields;
 	struct item *item;
 	u32 missing = 0;
@@ -130,7 +129,7 @@ static int add_object(struct kmap_trace *trace, const struct ks_kmap_object *obj
 	if (!item)
 		return -ENOMEM;
 	*item = (struct item){
-		.addr = kind == KS_PAGE_ALLOC ? object->addr >> PAGE_SHIFT : object->addr,
+		.addr = object->addr,
 		.size = object->size,
 		.requested = object->requested ? object->requested : object->size,
 		.begin = object->alloc_time,
@@ -144,7 +143,9 @@ static int add_object(struct kmap_trace *trace, const struct ks_kmap_object *obj
 		.pid = object->pid < 0 ? KS_PID_UNKNOWN : (u32)object->pid,
 		.cpu = binary ? object->cpu : KS_CPU_UNKNOWN,
 		.kind = (u8)kind,
+		.guessed = !object->type_name.len,
 	};
+	trace->traced.guessed += item->guessed;
 	if (object->cache.len &&
 	    (object->cache.len != no_slab.len || memcmp(object->cache.s, no_slab.s, no_slab.len)))
 		item->cache = name_of(&names->caches, object->cache, &missing);
@@ -174,6 +175,29 @@ static int read_objects(struct kmap_trace *trace, struct ks_kmap_reader *reader,
 	if (!err && census)
 		ks_kmap_census_finish(census, reader);
 	return err;
+}
+
+/*
+ * A map that has no types has objects of all allocators, and memory of slabs twice: as pages, and as
+ * what is in them. Whole pages are pages; but where some of them have no site, as pages do unless the
+ * kernel was asked for their callers, those that do have one are of a slab.
+ */
+static void guess_pages(struct kmap_trace *trace)
+{
+	bool siteless = false;
+	size_t i;
+
+	for (i = 0; i < trace->items.len; i++) {
+		const struct item *item = &trace->items.items[i];
+
+		siteless |= item->guessed && item->site == KS_NONE && is_whole_pages(item);
+	}
+	for (i = 0; i < trace->items.len; i++) {
+		struct item *item = &trace->items.items[i];
+
+		if (item->guessed && is_whole_pages(item) && (!siteless || item->site == KS_NONE))
+			item->kind = KS_PAGE_ALLOC;
+	}
 }
 
 /* === Internals: sites ===================================================================== */
@@ -289,7 +313,7 @@ static void fill_event(const struct item *item, bool is_free, struct ks_event *e
 
 	*ev = (struct ks_event){
 		.ts = is_free ? item->end : item->begin,
-		.ptr = item->addr,
+		.ptr = item->kind == KS_PAGE_ALLOC ? item->addr >> PAGE_SHIFT : item->addr,
 		.site = is_free ? item->free_site : item->site,
 		.cache = item->cache,
 		.comm = is_free ? KS_NONE : item->comm,
@@ -382,6 +406,8 @@ int ks_kmap_trace_new(struct ks_kmap_reader *reader, struct ks_resolver *resolve
 		err = ks_diag_nomem(diag, "converting an access map");
 	if (!err)
 		err = read_objects(trace, reader, census, progress, ctx, diag);
+	if (!err)
+		guess_pages(trace);
 	if (!err)
 		err = name_sites(trace, resolver, info, diag);
 	if (!err && sort(trace))

@@ -14,7 +14,7 @@
 struct ks_kmap_traced {
 	u64 objects;
 	u64 not_allocated, not_allocated_bytes; /* globals, stacks and the like: left out */
-	u64 guessed;	     /* of no recorded type: pages if they are whole ones, else kmalloc's */
+	u64 guessed;	     /* of no recorded type: pages if they seem to be, else kmalloc's */
 	u64 unseen;	     /* ended without their free being seen: a free of no site */
 	u64 timeless;	     /* freed at no time, or before they were allocated: freed at once */
 	u64 accesses, calls; /* left out */

@@ -9,25 +9,30 @@
 
 /* === Data ================================================================================= */
 
+enum { BATCH = 1024 };
+
 struct ksdb_trace {
 	struct ks_trace base;
 	struct ks_db *db;
 	size_t next_block;
 	struct ks_db_block block;
+	u32 at, slots_at, ptrs_at; /* how far the block is through */
 	u64 *ptr_in[KS_DB_LEVELS]; /* by slot: where its object is */
-	struct ks_event events[KS_DB_BLOCK_EVENTS];
+	struct ks_event events[BATCH];
 };
 
 /* === Internals ============================================================================ */
 
-static void unpack_events(struct ksdb_trace *kt)
+/* The next events of the block; their number. */
+static u32 unpack_events(struct ksdb_trace *kt)
 {
 	const struct ks_db_block *block = &kt->block;
-	const u32 *slot = block->slots;
-	const u64 *ptr = block->ptrs;
-	u32 i;
+	const u32 *slot = block->slots + kt->slots_at;
+	const u64 *ptr = block->ptrs + kt->ptrs_at;
+	struct ks_event *ev = kt->events;
+	u32 i, end = ks_min(kt->at + BATCH, block->count);
 
-	for (i = 0; i < block->count; i++) {
+	for (i = kt->at; i < end; i++) {
 		const struct ks_db_shape *shape = &block->shapes[block->shape_of[i]];
 		const struct ks_db_task *task = &block->tasks[block->task_of[i]];
 		u64 address = 0;
@@ -38,7 +43,7 @@ static void unpack_events(struct ksdb_trace *kt)
 			kt->ptr_in[shape->level][*slot++] = address;
 		else if (shape->op == KS_OP_FREE)
 			address = kt->ptr_in[shape->level][*slot++];
-		kt->events[i] = (struct ks_event){
+		*ev++ = (struct ks_event){
 			.ts = block->ts[i],
 			.ptr = address,
 			.bytes_req = shape->bytes_req,
@@ -55,6 +60,25 @@ static void unpack_events(struct ksdb_trace *kt)
 			.flags = shape->flags,
 		};
 	}
+	kt->at = end;
+	kt->slots_at = (u32)(slot - block->slots);
+	kt->ptrs_at = (u32)(ptr - block->ptrs);
+	return (u32)(ev - kt->events);
+}
+
+static int next_block(struct ksdb_trace *kt, struct ks_diag *diag)
+{
+	unsigned int columns = KS_DB_TASKS | KS_DB_TIMES | KS_DB_SLOTS | KS_DB_PTRS;
+	int err = ks_db_block_read(kt->db, kt->next_block, columns, &kt->block, diag);
+
+	if (err)
+		return err;
+	kt->next_block++;
+	kt->at = kt->slots_at = kt->ptrs_at = 0;
+	if (kt->base.opts.blame && ks_blame_shapes(kt->base.opts.blame, &kt->base.names,
+						   kt->block.shapes, kt->block.shapes_len))
+		return ks_diag_nomem(diag, "reading a DB");
+	return 0;
 }
 
 static int ksdb_next(struct ks_trace *trace, struct ks_batch *ret_batch, struct ks_diag *diag)
@@ -63,19 +87,14 @@ static int ksdb_next(struct ks_trace *trace, struct ks_batch *ret_batch, struct 
 	int err;
 
 	*ret_batch = (struct ks_batch){ NULL, 0 };
-	if (kt->next_block == ks_db_blocks(kt->db))
-		return 0;
-	err = ks_db_block_read(kt->db, kt->next_block,
-			       KS_DB_TASKS | KS_DB_TIMES | KS_DB_SLOTS | KS_DB_PTRS, &kt->block,
-			       diag);
-	if (err)
-		return err;
-	kt->next_block++;
-	if (kt->base.opts.blame && ks_blame_shapes(kt->base.opts.blame, &kt->base.names,
-						   kt->block.shapes, kt->block.shapes_len))
-		return ks_diag_nomem(diag, "reading a DB");
-	unpack_events(kt);
-	*ret_batch = (struct ks_batch){ kt->events, kt->block.count };
+	if (kt->at == kt->block.count) {
+		if (kt->next_block == ks_db_blocks(kt->db))
+			return 0;
+		err = next_block(kt, diag);
+		if (err)
+			return err;
+	}
+	*ret_batch = (struct ks_batch){ kt->events, unpack_events(kt) };
 	return 0;
 }
 

@@ -168,7 +168,7 @@ function siteColumns() {
 			byteColumn("write_only_bytes", "write-only", "Bytes of objects that were written and never read")] : []),
 		...(kmap.sites.some(site => site.captured) ? [{ key: "waste", label: "waste", title: "In the capture: bytes allocated that nobody asked for",
 			value: row => row.captured ? sumOf(row.captured.waste) : null, show: row => row.captured ? bytes(sumOf(row.captured.waste)) : "–", exact: "bytes" }] : []),
-		{ key: "cache", label: "cache", kind: "text", value: row => row.cache },
+		...(kmap.sites.some(site => site.cache) ? [{ key: "cache", label: "cache", kind: "text", value: row => row.cache }] : []),
 	];
 }
 
@@ -185,18 +185,20 @@ const openCode = row => go({ code: row.number, object: null, site: null });
 // --- What stands out -------------------------------------------------------------------------
 
 const objectLink = site => h("button", { type: "button", class: "link mono", onclick: () => openObject(site) }, site.label);
-const mostOf = key => kmap.sites.reduce((best, site) => !best || site[key] > best[key] ? site : best, null);
+const mostOf = (sites, key) => sites.reduce((best, site) => !best || site[key] > best[key] ? site : best, null);
 
 // For the summary; nothing where there is no map, or no access in it.
 function objectFindings() {
 	if (!kmap || !kmap.accesses)
 		return [];
-	const list = [], cold = mostOf("cold_bytes"), lost = mostOf("write_only_bytes");
-	if (kmap.total.cold_bytes)
-		list.push(["·", [`${percent(share(kmap.total.cold_bytes, kmap.total.bytes))} of the bytes in the objects of the access map were never touched; `, objectLink(cold),
+	// What no site allocated is globals, and pages, which user space touches unseen.
+	const sites = kmap.sites.filter(site => !NO_FILE.test(site.label)), sum = key => sites.reduce((all, site) => all + site[key], 0);
+	const list = [], cold = mostOf(sites, "cold_bytes"), lost = mostOf(sites, "write_only_bytes");
+	if (sum("cold_bytes"))
+		list.push(["·", [`In the access map, ${percent(share(sum("cold_bytes"), sum("bytes")))} of the bytes that a known site allocated were never touched; `, objectLink(cold),
 			` has most of them, ${bytes(cold.cold_bytes)} of its ${bytes(cold.bytes)}.`]]);
-	if (share(kmap.total.write_only_bytes, kmap.total.bytes) >= 0.01)
-		list.push(["·", [`${bytes(kmap.total.write_only_bytes)} are in objects that were written and never read, most often those of `, objectLink(lost), "."]]);
+	if (share(sum("write_only_bytes"), sum("bytes")) >= 0.01)
+		list.push(["·", [`${bytes(sum("write_only_bytes"))} are in objects that were written and never read, most often those of `, objectLink(lost), "."]]);
 	return list;
 }
 
@@ -263,7 +265,7 @@ function showObject(panel) {
 function mapFacts() {
 	const notes = kmap.notes.filter(note => note.value && !["in_ns", "unnamed_code"].includes(note.name));
 	return h("p", { class: "note" }, `${kmap.name}: `, notes.map(note => count(note.value) + " " + note.text).join(", "),
-		". The numbers of this view are of the whole map, whatever the range.");
+		". The numbers of this view are of the whole map, whatever the range. Memory of user space, which is among the pages, is touched by user space, and that leaves no trace.");
 }
 
 function objectsView(view) {
