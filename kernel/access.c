@@ -242,6 +242,11 @@ struct operation {
 	const void *credited; /* what has counted it already */
 };
 
+static struct recent *recent_of(const struct lane *lane, const struct operation *op)
+{
+	return &lane->recents[hash_32(op->ip, RECENT_BITS)];
+}
+
 static bool is_recent(const struct recent *recent, const struct operation *op, unsigned long addr)
 {
 	return recent->ip == op->ip && recent->who == op->who && covers(&recent->where, addr);
@@ -271,7 +276,7 @@ static struct mz_access *find_record(const struct lane *lane, const struct opera
 static __always_inline unsigned long count_part(struct lane *lane, struct operation *op,
 						unsigned long addr)
 {
-	struct recent *recent = &lane->recents[hash_32(op->ip, RECENT_BITS)];
+	struct recent *recent = recent_of(lane, op);
 	const struct where *where = &recent->where;
 	struct mz_access *access = recent->access;
 	const void *target;
@@ -333,14 +338,27 @@ static __always_inline void count_in_context(struct lane *lane, int level, unsig
 		.who = who.who,
 	};
 
+	struct recent *recent;
+
 	if (!wanted(lane, level))
 		return;
+	if (unlikely(distance != (s32)distance)) {
+		lane->counts[MZ_LOST_FAR]++;
+		return;
+	}
+	/* What is here has been through all that follows before. */
+	recent = recent_of(lane, &op);
+	if (likely(size && is_recent(recent, &op, addr) &&
+		   addr + size <= recent->where.start + recent->where.len &&
+		   has_room(recent->access, size))) {
+		add_to(recent->access, 1, size);
+		lane->counts[MZ_TO_OBJECT]++;
+		return;
+	}
 	if (on_own_stack(addr)) {
 		lane->counts[MZ_TO_STACK]++;
 	} else if (level == MEMORIZER_IN_TASK && is_idle_task(current)) {
 		lane->counts[MZ_BY_IDLE]++;
-	} else if (unlikely(distance != (s32)distance)) {
-		lane->counts[MZ_LOST_FAR]++;
 	} else {
 		while (addr < op.end)
 			addr = count_part(lane, &op, addr);
