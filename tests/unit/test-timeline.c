@@ -308,7 +308,7 @@ static void test_ends(void **state)
 
 static void test_links(void **state)
 {
-	u64 allocs = 0, linked[KS_TL_DIMS] = { 0 };
+	u64 allocs = 0, linked[KS_TL_PID + 1] = { 0 };
 	size_t i;
 
 	for (i = 0; i < happened; i++)
@@ -319,6 +319,7 @@ static void test_links(void **state)
 	assert_int_equal(linked[KS_TL_SIZE], allocs);
 	assert_int_equal(linked[KS_TL_COMM], allocs);
 	assert_int_equal(linked[KS_TL_CPU], allocs);
+	assert_int_equal(linked[KS_TL_PID], allocs);
 }
 
 static void test_classes(void **state)
