@@ -235,7 +235,8 @@ static int name_sites(struct kmap_trace *trace, struct ks_resolver *resolver,
 	if (!sites)
 		return ks_diag_nomem(diag, "naming the sites of a map");
 	if (resolver && info->anchor_name[0])
-		ks_resolver_set_anchor(resolver, info->anchor_name, info->anchor);
+		trace->traced.other_kernel =
+			ks_resolver_set_anchor(resolver, info->anchor_name, info->anchor) != 0;
 	for (i = 0; i < len && !err; i++)
 		err = add_site(&trace->base.names.sites, resolver, trace->ips.keys.items[i],
 			       &sites[i], diag);

@@ -109,6 +109,9 @@ else
 	commas() {
 		sed -E ':a; s/^([0-9]+)([0-9]{3})/\1,\2/; ta' <<<"$1"
 	}
+	check "speedscope: each profile ends where its weights do" python3 -c 'import json
+for p in json.load(open("out.speedscope"))["profiles"]:
+    assert p["startValue"] == 0 and p["endValue"] == sum(p["weights"]) > 0 and len(p["weights"]) == len(p["samples"]), p["name"]'
 	browse out.speedscope >page
 	check "speedscope: the profile is shown" grep -qx 'kernel slab memory - speedscope' page
 	check "speedscope: live bytes" bash -c 'grep -A1 -x "live bytes" page | grep -qx "$0"' "$(human "$live")"
@@ -164,14 +167,14 @@ check "csv: the sum" [ "$(awk -F, 'NR > 1 { s += $4 } END { print s }' out.csv)"
 check "csv of objects: a row an object" [ "$(awk -F, 'NR > 1 { n++; s += $6; if ($12 == "live") l += $6 } END { print n, s, l }' objects.csv)" = "$allocs $bytes $live" ]
 check "csv of objects: implied frees" [ "$(grep -c ,implied, objects.csv)" = "$(total implied_frees)" ]
 check "csv of objects: frees" [ "$(grep -c ,freed, objects.csv)" = "$(total frees)" ]
-# One object followed by hand: the first kmalloc that a kfree ends.
-first=$(awk -F, '$2 == "kmalloc" && $12 == "freed" { print; exit }' objects.csv)
-IFS=, read -r address _ site _ req alloc _ alloc_ts _ pid _ _ end_ts _ <<<"$first"
+# One object followed by hand: the first kmalloc that a kfree ends, on another CPU.
+first=$(awk -F, '$2 == "kmalloc" && $12 == "freed" && $9 != $15 { print; exit }' objects.csv)
+IFS=, read -r address _ site _ req alloc _ alloc_ts alloc_cpu pid _ _ end_ts free_site free_cpu <<<"$first"
 seconds() {
 	sed -E 's/([0-9]{6})[0-9]{3}$/.\1/' <<<"$1"
 }
-check "csv of objects: its allocation is in the log" grep -qE -e "-$pid .* $(seconds "$alloc_ts"): kmalloc: call_site=${site/+/[+]}/.*ptr=${address#0x} .*bytes_req=$req bytes_alloc=$alloc " log
-check "and its free" grep -qE -e " $(seconds "$end_ts"): k(free|mem_cache_free): .*ptr=${address#0x}" log
+check "csv of objects: its allocation is in the log" grep -qE -e "-$pid +\[0*$alloc_cpu\] .* $(seconds "$alloc_ts"): kmalloc: call_site=${site/+/[+]}/.*ptr=${address#0x} .*bytes_req=$req bytes_alloc=$alloc " log
+check "and its free" grep -qE -e "\[0*$free_cpu\] .* $(seconds "$end_ts"): k(free|mem_cache_free): call_site=${free_site/+/[+]}.*ptr=${address#0x}" log
 check "json of sites is the report" bash -c 'diff <(grep -v schema report.json) <(grep -v schema out.json)'
 json_sum='import json; o = json.load(open("objects.json"))["objects"]; print(len(o), sum(x["bytes_allocated"] for x in o), sum(x["bytes_allocated"] for x in o if x["end"] == "live"))'
 check "json of objects: the sums" [ "$(python3 -c "$json_sum")" = "$allocs $bytes $live" ]

@@ -14,89 +14,163 @@ const TRACKS = [...GROUPINGS, "stack"]; // stacks are of the flame graph and of 
 
 const hasStacks = data.by.stack.length > 0;
 
-function unpackTrack(track, number, by) {
-	const length = track.cells[0].length;
-	COLUMNS.forEach((name, i) => {
-		const column = track.cells[i];
-		track[name] = column === 0 ? null : Float64Array.from(column);
-	});
-	delete track.cells;
-	// What lives after each cell: any range then needs two look-ups, and not all that was before.
-	track.liveAfter = new Float64Array(length);
-	track.objectsAfter = new Float64Array(length);
-	track.wasteAfter = new Float64Array(length);
-	const at = (column, i) => column ? column[i] : 0;
-	let live = 0, objects = 0, waste = 0;
-	for (let i = 0; i < length; i++) {
-		live += at(track.bytes, i) - at(track.ended, i);
-		waste += at(track.waste, i) - at(track.endedWaste, i);
-		objects += at(track.allocs, i) - at(track.unpaired, i) - at(track.frees, i) - at(track.implied, i);
-		track.liveAfter[i] = live;
-		track.objectsAfter[i] = objects;
-		track.wasteAfter[i] = waste;
+// --- Tracks ----------------------------------------------------------------------------------
+
+/*
+ * The tracks of one grouping. The cells of all of them lie one behind the other in one array for each column:
+ * a range is added up for thousands of tracks in every frame while it is dragged, and then memory is what takes
+ * the time. What was summed up to and with each cell is worked out once, so that any range is a difference.
+ */
+class Grouping {
+	constructor(raw, by) {
+		this.from = this.to = -1;
+		this.columns = new Map(); // of the range: a number for each track, once somebody asks
+		this.start = new Int32Array(raw.length + 1);
+		raw.forEach((one, i) => this.start[i + 1] = this.start[i] + one.cells[0].length);
+		this.cells = {};
+		COLUMNS.forEach((name, i) => this.cells[name] = this.gather(raw, i));
+		this.tracks = raw.map((one, i) => new Track(one, i, by, this));
+		this.rows = this.tracks.map(track => new Row(track, this));
+		this.sums = Object.fromEntries(SUMMED.map(name => [name, this.sumUp(i => this.cells[name][i])]));
+		const { bytes, ended, waste, endedWaste, allocs, unpaired, frees, implied } = this.cells;
+		this.liveAfter = this.sumUp(i => bytes[i] - ended[i]);
+		this.wasteAfter = this.sumUp(i => waste[i] - endedWaste[i]);
+		this.objectsAfter = this.sumUp(i => allocs[i] - unpaired[i] - frees[i] - implied[i]);
+		this.findCells();
 	}
-	track.number = number;
-	track.by = by;
-	track.text = [track.label, track.path, track.module].filter(Boolean).join(" ").toLowerCase();
+	gather(raw, column) {
+		const all = new Float64Array(this.start[raw.length]);
+		raw.forEach((one, i) => { if (one.cells[column] !== 0) all.set(one.cells[column], this.start[i]); });
+		return all;
+	}
+	sumUp(value) {
+		const sums = new Float64Array(this.start[this.tracks.length]);
+		for (let track = 0; track < this.tracks.length; track++)
+			for (let i = this.start[track], sum = 0; i < this.start[track + 1]; i++)
+				sums[i] = sum += value(i);
+		return sums;
+	}
+	// By bucket and track: the first cell at or after the bucket.
+	findCells() {
+		const n = this.tracks.length, { bucket } = this.cells;
+		this.cellAt = new Int32Array((data.buckets + 1) * n);
+		for (let track = 0; track < n; track++)
+			for (let b = 0, i = this.start[track]; b <= data.buckets; b++) {
+				while (i < this.start[track + 1] && bucket[i] < b)
+					i++;
+				this.cellAt[b * n + track] = i;
+			}
+	}
+	setRange(from, to) {
+		if (this.from === from && this.to === to)
+			return;
+		Object.assign(this, { from, to });
+		this.columns.clear();
+	}
+	// What a series of sums had where the bucket begins.
+	at(series, bucket, into) {
+		const n = this.tracks.length;
+		for (let track = 0; track < n; track++) {
+			const i = this.cellAt[bucket * n + track];
+			into[track] = i > this.start[track] ? series[i - 1] : 0;
+		}
+		return into;
+	}
+	peaks() {
+		const n = this.tracks.length, { peak } = this.cells, before = this.column("liveBefore"), peaks = Float64Array.from(this.column("live"));
+		for (let track = 0; track < n; track++) {
+			let top = Math.max(peaks[track], before[track]);
+			for (let i = this.cellAt[this.from * n + track]; i < this.cellAt[this.to * n + track]; i++)
+				top = Math.max(top, peak[i]);
+			peaks[track] = top;
+		}
+		return peaks;
+	}
+	work(name) {
+		const fresh = () => new Float64Array(this.tracks.length);
+		switch (name) {
+		case "live": return this.at(this.liveAfter, this.to, fresh());
+		case "liveBefore": return this.at(this.liveAfter, this.from, fresh());
+		case "objects": return this.at(this.objectsAfter, this.to, fresh());
+		case "liveWaste": return this.at(this.wasteAfter, this.to, fresh()).map(waste => Math.max(0, waste));
+		case "peak": return this.peaks();
+		default: {
+			const sums = this.at(this.sums[name], this.to, fresh()), before = this.at(this.sums[name], this.from, fresh());
+			return sums.map((sum, i) => sum - before[i]);
+		}
+		}
+	}
+	column(name) {
+		let column = this.columns.get(name);
+		if (!column)
+			this.columns.set(name, column = this.work(name));
+		return column;
+	}
 }
 
+class Track {
+	constructor(raw, number, by, grouping) {
+		Object.assign(this, { func: "", module: "", path: "", folded: 0 }, raw, { number, by, grouping, cells: null });
+		this.text = [this.label, this.path, this.module].filter(Boolean).join(" ").toLowerCase();
+	}
+	part(series) { return series.subarray(this.grouping.start[this.number], this.grouping.start[this.number + 1]); }
+	get bucket() { return this.part(this.grouping.cells.bucket); }
+	get liveAfter() { return this.part(this.grouping.liveAfter); }
+	series(name) { return this.part(this.grouping.cells[name]); }
+}
+
+// One track over the range of its grouping. Live is what lives at the end of the range.
+class Row {
+	constructor(track, grouping) {
+		this.track = track;
+		this.grouping = grouping;
+	}
+	number(name) { return this.grouping.column(name)[this.track.number]; }
+	get grown() { return this.live - this.liveBefore; }
+	get ended() { return this.frees + this.implied; }
+	get seen() { return this.ended ? this.frees / this.ended : null; }
+	get meanLife() { return this.frees ? this.life / this.frees : null; }
+	get unseen() { return this.implied > this.frees; }
+}
+
+for (const name of [...SUMMED, "live", "liveBefore", "objects", "liveWaste", "peak"])
+	Object.defineProperty(Row.prototype, name, { get() { return this.number(name); } });
+
+const groupings = {};
+
 function unpack() {
-	unpackTrack(data.total, 0, "all");
-	for (const by of TRACKS)
-		data.by[by].forEach((track, i) => unpackTrack(track, i, by));
+	groupings.all = new Grouping([data.total], "all");
+	data.total = groupings.all.tracks[0];
+	for (const by of TRACKS) {
+		groupings[by] = new Grouping(data.by[by], by);
+		data.by[by] = groupings[by].tracks;
+	}
 	data.tenths = Math.min(10, data.buckets);
 }
 
-// The first cell at or after the bucket.
-function cellAt(track, bucket) {
-	let low = 0, high = track.bucket.length;
-	while (low < high) {
-		const middle = (low + high) >> 1;
-		if (track.bucket[middle] < bucket)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+function rowsOf(by, from, to) {
+	groupings[by].setRange(from, to);
+	return groupings[by].rows;
 }
 
-// One track over the buckets from..to - 1. Live is what lives at the end of the range.
-function sumTrack(track, from, to) {
-	const first = cellAt(track, from), end = cellAt(track, to);
-	const row = { track };
-	for (const name of SUMMED) {
-		const column = track[name];
-		let sum = 0;
-		if (column)
-			for (let i = first; i < end; i++)
-				sum += column[i];
-		row[name] = sum;
-	}
-	row.liveBefore = first ? track.liveAfter[first - 1] : 0;
-	row.live = end ? track.liveAfter[end - 1] : 0;
-	row.objects = end ? track.objectsAfter[end - 1] : 0;
-	row.liveWaste = end ? Math.max(0, track.wasteAfter[end - 1]) : 0;
-	row.peak = Math.max(row.live, row.liveBefore);
-	if (track.peak)
-		for (let i = first; i < end; i++)
-			row.peak = Math.max(row.peak, track.peak[i]);
-	row.grown = row.live - row.liveBefore;
-	row.ended = row.frees + row.implied;
-	row.seen = row.ended ? row.frees / row.ended : null;
-	row.meanLife = row.frees ? row.life / row.frees : null;
-	row.unseen = row.implied > row.frees;
-	return row;
+// The rows with the greatest values, greatest first. It does not sort what nobody will see.
+function greatest(rows, value, limit) {
+	const values = Float64Array.from(rows, value);
+	const least = rows.length > limit ? values.slice().sort()[rows.length - limit] : -Infinity;
+	return rows.map((row, i) => [values[i], row]).filter(([n]) => n >= least)
+		.sort((a, b) => b[0] - a[0] || a[1].track.number - b[1].track.number).slice(0, limit).map(([, row]) => row);
 }
 
 // Everything that the views show, for the range.
 function sumRange(from, to) {
-	const sums = { from, to, whole: from === 0 && to === data.buckets, total: sumTrack(data.total, from, to) };
+	const sums = { from, to, whole: from === 0 && to === data.buckets, total: rowsOf("all", from, to)[0] };
 	for (const by of TRACKS)
 		Object.defineProperty(sums, by, {
 			configurable: true,
 			get() { // when a view first asks for it
-				const rows = data.by[by].map(track => sumTrack(track, from, to))
-					.filter(row => row.allocs || row.ended || row.live);
+				const grouping = groupings[by], all = rowsOf(by, from, to);
+				const [allocs, frees, implied, live] = ["allocs", "frees", "implied", "live"].map(name => grouping.column(name));
+				const rows = all.filter((_, i) => allocs[i] || frees[i] || implied[i] || live[i]);
 				Object.defineProperty(sums, by, { value: rows });
 				return rows;
 			},
@@ -106,11 +180,11 @@ function sumRange(from, to) {
 
 // Live bytes at the end of every bucket.
 function liveSeries(track) {
-	const series = new Float64Array(data.buckets);
+	const series = new Float64Array(data.buckets), buckets = track.bucket, after = track.liveAfter;
 	let cell = 0, live = 0;
 	for (let bucket = 0; bucket < data.buckets; bucket++) {
-		if (track.bucket[cell] === bucket)
-			live = track.liveAfter[cell++];
+		if (buckets[cell] === bucket)
+			live = after[cell++];
 		series[bucket] = live;
 	}
 	return series;
@@ -118,19 +192,18 @@ function liveSeries(track) {
 
 // A column, bucket by bucket.
 function series(track, name) {
-	const values = new Float64Array(data.buckets);
-	if (track[name])
-		track.bucket.forEach((bucket, i) => values[bucket] = track[name][i]);
+	const values = new Float64Array(data.buckets), column = track.series(name);
+	track.bucket.forEach((bucket, i) => values[bucket] = column[i]);
 	return values;
 }
 
 // In how many tenths of the range objects were born that still live: what leaks does so in all of them.
 function tenthsKept(track, from, to) {
-	const tenths = new Set();
-	if (track.kept)
-		for (let i = cellAt(track, from); i < track.bucket.length && track.bucket[i] < to; i++)
-			if (track.kept[i])
-				tenths.add(Math.floor((track.bucket[i] - from) * 10 / (to - from)));
+	const tenths = new Set(), kept = track.series("kept");
+	track.bucket.forEach((bucket, i) => {
+		if (kept[i] && bucket >= from && bucket < to)
+			tenths.add(Math.floor((bucket - from) * 10 / (to - from)));
+	});
 	return tenths.size;
 }
 
@@ -161,3 +234,5 @@ function sumCpus(from, to) {
 	}
 	return [...cells.values()];
 }
+
+unpack();

@@ -23,7 +23,8 @@ const byId = id => document.getElementById(id);
 
 // --- Numbers ---------------------------------------------------------------------------------
 
-const count = n => Math.round(n).toLocaleString("en-US");
+const grouped = new Intl.NumberFormat("en-US");
+const count = n => grouped.format(Math.round(n));
 
 function scaled(n, units, step) {
 	let i = 0, value = Math.abs(n);
@@ -70,7 +71,7 @@ const rangeTime = sums => Math.max(1, bucketTime(sums.to) - bucketTime(sums.from
 // --- Tables ----------------------------------------------------------------------------------
 
 const FIRST_ROWS = 100;
-const ROWS_WHILE_DRAGGING = 30; // what fits the window: each frame counts then
+const ROWS_WHILE_DRAGGING = 24; // what fits the window: each frame counts then
 
 // A label with the place that it is from.
 function labelCell(track) {
@@ -87,6 +88,14 @@ function compareBy(column, descending) {
 	};
 }
 
+// While dragging only the first rows are shown, so only they are put in order.
+function inOrder(rows, column, descending, limit) {
+	if (!dragging || column.kind === "text" || rows.length <= limit)
+		return [...rows].sort(compareBy(column, descending));
+	const sign = descending ? 1 : -1;
+	return greatest(rows, row => sign * (column.value(row) ?? -1), limit);
+}
+
 function headCell(table, column, sort) {
 	const sorted = sort.key === column.key;
 	const mark = sorted ? (sort.descending ? " ▾" : " ▴") : "";
@@ -101,9 +110,11 @@ function headCell(table, column, sort) {
 
 function bodyCell(column, row) {
 	const value = column.value ? column.value(row) : null;
+	const kind = column.kind === "text" ? column.class || "" : column.kind === "bar" ? "bar" : "num";
 	const content = column.show ? column.show(row) : typeof value === "number" ? count(value) : value ?? "–";
-	return h("td", { class: column.kind === "text" ? column.class || "" : column.kind === "bar" ? "bar" : "num",
-		"data-column": column.key, "data-value": typeof value === "number" ? value : null,
+	if (dragging) // nobody can point at a cell then
+		return h("td", { class: kind }, content);
+	return h("td", { class: kind, "data-column": column.key, "data-value": typeof value === "number" ? value : null,
 		title: typeof value === "number" && column.exact ? count(value) + " " + column.exact : null }, content);
 }
 
@@ -114,7 +125,8 @@ function bodyCell(column, row) {
 function makeTable(table) {
 	const sort = table.sort || { key: null };
 	const column = table.columns.find(c => c.key === sort.key);
-	const rows = column ? [...table.rows].sort(compareBy(column, sort.descending)) : table.rows;
+	const limit = Math.min(table.limit || FIRST_ROWS, dragging ? ROWS_WHILE_DRAGGING : Infinity);
+	const rows = column ? inOrder(table.rows, column, sort.descending, limit) : table.rows;
 	const body = h("tbody");
 	const fill = (from, to) => body.append(...rows.slice(from, to).map(row => h("tr", {
 		class: (table.onrow ? "click" : "") + (table.chosen && table.chosen(row) ? " chosen" : ""),
@@ -122,7 +134,6 @@ function makeTable(table) {
 		onclick: table.onrow && (() => table.onrow(row)),
 		onkeydown: table.onrow && (event => { if (event.key === "Enter") table.onrow(row); }),
 	}, table.columns.map(c => bodyCell(c, row)))));
-	const limit = Math.min(table.limit || FIRST_ROWS, dragging ? ROWS_WHILE_DRAGGING : Infinity);
 	fill(0, limit);
 	const element = h("div", { class: "scroll" }, h("table", {},
 		h("thead", {}, h("tr", {}, table.columns.map(c => headCell(table, c, sort)))), body));

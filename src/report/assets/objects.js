@@ -167,7 +167,7 @@ function siteColumns() {
 			byteColumn("unread_bytes", "never read", "Bytes that were never read: at least so many"),
 			byteColumn("write_only_bytes", "write-only", "Bytes of objects that were written and never read")] : []),
 		...(kmap.sites.some(site => site.captured) ? [{ key: "waste", label: "waste", title: "In the capture: bytes allocated that nobody asked for",
-			value: row => row.captured ? sumOf(row.captured.waste) : null, show: row => row.captured ? bytes(sumOf(row.captured.waste)) : "–", exact: "bytes" }] : []),
+			value: row => row.captured ? sumOf(row.captured.series("waste")) : null, show: row => row.captured ? bytes(sumOf(row.captured.series("waste"))) : "–", exact: "bytes" }] : []),
 		...(kmap.sites.some(site => site.cache) ? [{ key: "cache", label: "cache", kind: "text", value: row => row.cache }] : []),
 	];
 }

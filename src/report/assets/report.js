@@ -8,8 +8,6 @@ const TABS = [
 ];
 const NUMBERED = TABS.filter(([id]) => id !== "objects" && id !== "diff"); // there are ten digits
 
-unpack();
-
 const DEFAULTS = { tab: "summary", from: 0, to: data.buckets, q: "", sort: {}, site: null, metric: "at_peak", by: "site", unit: "objects", tree: "stack", zoom: "", invert: false,
 	level: "", heat: "accesses", object: null, code: null, measure: "live", normal: "none", change: "" };
 

@@ -64,7 +64,7 @@ function showSite(panel, sums) {
 	panel.hidden = !track;
 	if (!track)
 		return;
-	const row = sumTrack(track, sums.from, sums.to);
+	const row = rowsOf("site", sums.from, sums.to)[track.number];
 	const where = [track.path, track.module && "module " + track.module].filter(Boolean).join(", ");
 	replace(panel,
 		h("button", { type: "button", class: "close", onclick: () => go({ site: null }), title: "Esc" }, "Close"),

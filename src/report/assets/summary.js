@@ -54,7 +54,7 @@ function leakFindings(growing, sums) {
 }
 
 function holderFinding(sums, growing) {
-	const row = [...sums.site].filter(r => !r.track.folded).sort((a, b) => b.live - a.live)[0];
+	const row = greatest(sums.site.filter(r => !r.track.folded), r => r.live, 1)[0];
 	if (!row || share(row.live, sums.total.live) < 0.1 || growing.some(other => other.row === row))
 		return [];
 	return [["·", [siteLink(row.track), ` holds ${percent(share(row.live, sums.total.live))} of the live bytes, ${bytes(row.live)} in ${count(row.objects)} objects` +
@@ -73,7 +73,7 @@ function peakFinding(sums) {
 }
 
 function wasteFinding(sums) {
-	const row = [...sums.site].sort((a, b) => b.waste - a.waste)[0];
+	const row = greatest(sums.site, r => r.waste, 1)[0];
 	if (!row || !(row.waste > 0))
 		return [];
 	return [["·", [`${percent(share(sums.total.waste, sums.total.bytes))} of all bytes allocated were not asked for. Most of that is from `, siteLink(row.track),
@@ -81,7 +81,7 @@ function wasteFinding(sums) {
 }
 
 function temporaryFinding(sums) {
-	const row = [...sums.site].sort((a, b) => b.temporary - a.temporary)[0];
+	const row = greatest(sums.site, r => r.temporary, 1)[0];
 	if (!row || !sums.total.temporary || data.clock !== "seconds")
 		return [];
 	return [["·", [`${percent(share(sums.total.temporary, sums.total.frees))} of the frees came within ${duration(data.temporary_below)} of the allocation; `,
@@ -89,7 +89,7 @@ function temporaryFinding(sums) {
 }
 
 function crossFinding(sums) {
-	const row = [...sums.site].sort((a, b) => b.cross - a.cross)[0];
+	const row = greatest(sums.site, r => r.cross, 1)[0];
 	if (!row || share(sums.total.cross, sums.total.frees) < 0.01)
 		return [];
 	return [["·", [`${percent(share(sums.total.cross, sums.total.frees))} of the frees were on another CPU than the allocation, most often of objects of `, siteLink(row.track), "."]]];
@@ -123,7 +123,7 @@ function numberCard(name, value, text, below) {
 }
 
 function topSites(sums, title, value, text) {
-	const rows = sums.site.filter(row => value(row) > 0).sort((a, b) => value(b) - value(a) || a.track.number - b.track.number).slice(0, 8);
+	const rows = greatest(sums.site, value, 8).filter(row => value(row) > 0);
 	const top = rows.length ? value(rows[0]) : 1;
 	return h("div", { class: "card" }, h("h2", {}, title), makeTable({
 		columns: [

@@ -47,41 +47,67 @@ function stackOf(track) {
 
 const siteNumber = track => track.by === "stack" ? track.site : track.number;
 
-function newNode(name, parent) {
-	return { name, parent, value: 0, children: new Map(), track: null };
+/*
+ * A node of a tree. All trees of one shape share their nodes, which are made once; what differs between ranges
+ * and metrics is their values. list is the children that have any, the largest first, once somebody asks.
+ */
+class Node {
+	constructor(name, parent) {
+		Object.assign(this, { name, parent, value: 0, children: new Map(), track: null, sorted: null });
+	}
+	child(name) {
+		if (!this.children.has(name))
+			this.children.set(name, new Node(name, this));
+		return this.children.get(name);
+	}
+	clear() {
+		this.value = 0;
+		this.sorted = null;
+		this.track = null;
+		this.children.forEach(child => child.clear());
+	}
+	get list() {
+		if (!this.sorted) {
+			this.sorted = [...this.children.values()].filter(child => child.value).sort((a, b) => b.value - a.value || (a.name < b.name ? -1 : 1));
+			// A function with a single site is one frame.
+			const only = this.sorted.length === 1 ? this.sorted[0] : null;
+			if (this.parent && only && only.track && !only.list.length && only.name.startsWith(this.name)) {
+				this.track = only.track;
+				this.sorted = [];
+			}
+		}
+		return this.sorted;
+	}
+}
+
+const shapes = new Map(); // by kind of tree: its root, and the leaf of every track
+
+function shapeOf(invert, byStack) {
+	const key = `${invert} ${byStack}`;
+	if (!shapes.has(key)) {
+		const root = new Node("all", null);
+		const leaves = data.by[byStack ? "stack" : "site"].map(track => {
+			const names = byStack ? stackOf(track) : placeOf(track);
+			return (invert ? names.reverse() : names).reduce((node, name) => node.child(name), root);
+		});
+		shapes.set(key, { root, leaves });
+	}
+	return shapes.get(key);
 }
 
 function buildTree(sums, metric, invert, byStack) {
-	const root = newNode("all", null);
+	const { root, leaves } = shapeOf(invert, byStack);
 	const value = METRICS[metric][1];
+	root.clear();
 	for (const row of byStack ? sums.stack : sums.site) {
-		const weight = value(row);
+		const weight = value(row), leaf = leaves[row.track.number];
 		if (!(weight > 0))
 			continue;
-		const names = byStack ? stackOf(row.track) : placeOf(row.track);
-		let node = root;
-		node.value += weight;
-		for (const name of invert ? names.reverse() : names) {
-			if (!node.children.has(name))
-				node.children.set(name, newNode(name, node));
-			node = node.children.get(name);
+		leaf.track = row.track;
+		for (let node = leaf; node; node = node.parent)
 			node.value += weight;
-		}
-		node.track = row.track;
 	}
-	collapse(root);
 	return root;
-}
-
-// A function with a single site is one frame.
-function collapse(node) {
-	node.list = [...node.children.values()].sort((a, b) => b.value - a.value || (a.name < b.name ? -1 : 1));
-	node.list.forEach(collapse);
-	const only = node.list.length === 1 ? node.list[0] : null;
-	if (node.parent && only && only.track && !only.list.length && only.name.startsWith(node.name)) {
-		node.track = node.list[0].track;
-		node.list = [];
-	}
 }
 
 const nodePath = node => node.parent ? [...nodePath(node.parent), node.name] : [];
@@ -104,7 +130,7 @@ const zoomPath = () => state.zoom ? state.zoom.split("\n") : [];
 function colorsOf(root, byStack) {
 	if (byStack)
 		return path => [...path[path.length - 1].split("+")[0]].reduce((sum, letter) => sum * 31 + letter.charCodeAt(0) & 0xffff, 7) % 7;
-	const names = [...root.children.keys()].sort();
+	const names = root.list.map(node => node.name).sort();
 	const numbers = new Map(names.map((name, i) => [name, i % 7]));
 	return path => numbers.get(path[0]) ?? 0;
 }
@@ -279,8 +305,8 @@ function arcLabel(name, from, to, inner, outer) {
 
 function ringArcs(zoomed, root, colors, format) {
 	const arcs = [], labels = [];
-	const depthOf = node => node.list.length ? 1 + Math.max(...node.list.map(depthOf)) : 0;
-	const rings = Math.max(2, Math.min(RINGS, depthOf(zoomed)));
+	const depthOf = (node, most) => most && node.list.length ? 1 + Math.max(...node.list.map(child => depthOf(child, most - 1))) : 0;
+	const rings = Math.max(2, depthOf(zoomed, RINGS));
 	const width = (RADIUS - HOLE) / rings;
 	const draw = (node, start, stop, depth) => {
 		const inner = HOLE + depth * width, outer = inner + width - 1;

@@ -93,7 +93,7 @@ function timelineView(view) {
 	const draw = by => {
 		const live = topLayers(by, liveSeries, track => highest(track.liveAfter));
 		const perSecond = track => series(track, "bytes").map(value => value / data.width * rateUnit);
-		const rate = topLayers(by, perSecond, track => sumOf(track.bytes));
+		const rate = topLayers(by, perSecond, track => sumOf(track.series("bytes")));
 		const livePlot = stackedPlot(live, { height: 300, binary: true, format: bytes, label: "Live bytes over time" });
 		const ratePlot = stackedPlot(rate, { height: 150, binary: true, format: value => bytes(value) + rateName, label: "Bytes allocated over time" });
 		const legend = layers => h("div", { class: "legend" }, [...layers].reverse().map(layer =>
