@@ -382,8 +382,7 @@ static void trace_close(struct ks_trace *base)
 	ks_vec_free(&trace->gfp_ids);
 	ks_vec_free(&trace->items);
 	ks_vec_free(&trace->frees);
-	ks_trace_deinit(base);
-	free(trace);
+	ks_trace_free(base);
 }
 
 /* === Public =============================================================================== */
@@ -395,13 +394,11 @@ int ks_kmap_trace_new(struct ks_kmap_reader *reader, struct ks_resolver *resolve
 {
 	static const struct ks_trace_ops ops = { trace_next, trace_close, trace_progress };
 	const struct ks_kmap_info *info = ks_kmap_reader_info(reader);
-	struct kmap_trace *trace = calloc(1, sizeof(*trace));
+	struct kmap_trace *trace = ks_trace_new(sizeof(*trace), &ops, "access map");
 	int err = 0;
 
-	if (!trace || ks_trace_init(&trace->base, &ops, "access map")) {
-		free(trace);
+	if (!trace)
 		return ks_diag_nomem(diag, "converting an access map");
-	}
 	trace->base.info.clock = !strcmp(info->time, "ns") ? "seconds" : "ticks";
 	if (ks_map64_init(&trace->ips) || ks_map64_init(&trace->gfps))
 		err = ks_diag_nomem(diag, "converting an access map");
