@@ -6,7 +6,7 @@
 export SHELL=/bin/bash TMPDIR=$scratch
 
 # Never waits for ever: a guest that hangs fails its test.
-lab() { timeout --foreground 120 "$KMEMSCOPE" lab "$@"; }
+lab() { timeout --foreground 300 "$KMEMSCOPE" lab "$@"; }
 run() { lab run -q "$@"; }
 guests() { pgrep -f -- "$scratch/marker" || true; }
 none_left() {
@@ -146,7 +146,7 @@ start -o kill.kmap -- sh -c 'sleep 1000 & sleep 1000 & echo up; wait'
 check "a guest is several processes" [ "$(guests | wc -l)" -ge 4 ]
 stop KILL
 check "a runner that is killed leaves none of them" none_left
-check "a time limit" fails_saying 125 'stage command: not done after 3 s' run --timeout 3 -- sleep 1000
+check "a time limit" fails_saying 125 'stage (command: not done after|boot: the guest did not come up in) 3 s' run --timeout 3 -- sleep 1000
 check "a kernel that panics" fails_saying 125 'stage .*: the guest ended: Kernel panic' run --mem 96M --log panic.log -- sh -c 'echo 1 >/proc/sys/vm/panic_on_oom; exec tail /dev/zero'
 check "its words are in the log" grep -q 'Kernel panic' panic.log
 rm -f kmemscope-lab-*
