@@ -297,7 +297,10 @@ static u64 stat_of(const struct ks_lab_session *session, const char *name)
 /* What says that the map is not all there was. */
 static u64 lost(const struct lab *lab, const struct ks_lab_session *session)
 {
-	static const char *const names[] = { "dropped_full", "dropped_nmi", "marks_lost" };
+	static const char *const names[] = { "dropped_full",	     "dropped_nmi",
+					     "marks_lost",	     "accesses_dropped_full",
+					     "accesses_dropped_nmi", "accesses_dropped_far",
+					     "vmalloc_areas_lost" };
 	u64 sum = 0;
 	size_t i;
 
