@@ -65,6 +65,7 @@ struct lane {
 	struct where *places;
 	struct record_slot *records;
 	u8 place_bits, record_bits;
+	bool busy; /* an access is being counted here */
 	/* Whether the task is marked, as of this state of the marks. */
 	bool marked;
 	u32 marks_changes;
@@ -87,24 +88,6 @@ static DEFINE_PER_CPU(struct lane, lanes[MEMORIZER_IN_HARDIRQ + 1]);
 static struct irq_work refill_work;
 
 static bool counting; /* what mz_access_update() has decided; mz_access_on may be ahead at boot */
-
-/* === Internals: the guard ================================================================= */
-
-/*
- * What is called from here on may be instrumented: it must not come back. An interrupt in between
- * leaves the guard as it was.
- */
-static void enter(int level)
-{
-	raw_cpu_or(mz_guard, BIT(level));
-	barrier();
-}
-
-static void leave(int level)
-{
-	barrier();
-	raw_cpu_and(mz_guard, ~BIT(level));
-}
 
 /* === Internals: stamps ==================================================================== */
 
@@ -144,13 +127,12 @@ static struct where *large_slot(const struct lane *lane, unsigned long addr)
 }
 
 /* A stamp is read before what it stands for: what changes meanwhile is then seen to be outdated. */
-static noinline const struct where *look_up(const struct lane *lane, int level, unsigned long addr)
+static noinline const struct where *look_up(const struct lane *lane, unsigned long addr)
 {
 	struct mz_place place;
 	struct where found;
 	struct where *slot;
 
-	enter(level);
 	found.page_stamp = stamp_of(addr & PAGE_MASK);
 	found.stamp = stamp_value(found.page_stamp);
 	smp_rmb(); /* pairs with atomic_inc_return() in stamp_change() */
@@ -159,7 +141,6 @@ static noinline const struct where *look_up(const struct lane *lane, int level, 
 	found.stamp += stamp_value(found.base_stamp);
 	smp_rmb(); /* likewise */
 	found.obj = mz_locate_object(&place);
-	leave(level);
 	found.start = place.start;
 	found.len = place.end - place.start;
 	found.base = place.base;
@@ -190,17 +171,13 @@ static bool same_record(const struct record_slot *slot, const struct where *wher
 	       slot->who == who;
 }
 
-static noinline struct mz_access *look_up_record(struct record_slot *slot, int level,
-						 const struct where *where, u32 ip, u32 who,
-						 bool full)
+static noinline struct mz_access *
+look_up_record(struct record_slot *slot, const struct where *where, u32 ip, u32 who, bool full)
 {
-	struct mz_access *access;
+	struct mz_access *access = mz_index_access(&mz.index, where->obj, ip, who, full);
 
-	enter(level);
-	access = mz_index_access(&mz.index, where->obj, ip, who, full);
 	if (READ_ONCE(mz.index.hungry))
 		irq_work_queue(&refill_work);
-	leave(level);
 	if (access)
 		*slot = (struct record_slot){
 			.base = where->base,
@@ -230,9 +207,7 @@ static bool task_marked(struct lane *lane)
 	u32 changes = READ_ONCE(mz_marks_changes);
 
 	if (lane->task != current || lane->marks_changes != changes) {
-		enter(MEMORIZER_IN_TASK);
 		lane->marked = mz_marked(current);
-		leave(MEMORIZER_IN_TASK);
 		lane->task = current;
 		lane->marks_changes = changes;
 	}
@@ -264,23 +239,27 @@ static bool on_own_stack(unsigned long addr)
 struct operation {
 	unsigned long end;
 	u32 ip, who;
-	int level;
 	const void *credited; /* what has counted it already */
 };
+
+static struct recent *recent_of(const struct lane *lane, const struct operation *op)
+{
+	return &lane->recents[hash_32(op->ip, RECENT_BITS)];
+}
 
 static bool is_recent(const struct recent *recent, const struct operation *op, unsigned long addr)
 {
 	return recent->ip == op->ip && recent->who == op->who && covers(&recent->where, addr);
 }
 
-static const struct where *find_where(const struct lane *lane, int level, unsigned long addr)
+static const struct where *find_where(const struct lane *lane, unsigned long addr)
 {
 	const struct where *where = small_slot(lane, addr);
 
 	if (covers(where, addr))
 		return where;
 	where = large_slot(lane, addr);
-	return covers(where, addr) ? where : look_up(lane, level, addr);
+	return covers(where, addr) ? where : look_up(lane, addr);
 }
 
 static struct mz_access *find_record(const struct lane *lane, const struct operation *op,
@@ -290,14 +269,14 @@ static struct mz_access *find_record(const struct lane *lane, const struct opera
 
 	if (same_record(slot, where, op->ip, op->who) && !full)
 		return slot->access;
-	return look_up_record(slot, op->level, where, op->ip, op->who, full);
+	return look_up_record(slot, where, op->ip, op->who, full);
 }
 
 /* The part of an operation that is in one place. Return: where the next part starts. */
 static __always_inline unsigned long count_part(struct lane *lane, struct operation *op,
 						unsigned long addr)
 {
-	struct recent *recent = &lane->recents[hash_32(op->ip, RECENT_BITS)];
+	struct recent *recent = recent_of(lane, op);
 	const struct where *where = &recent->where;
 	struct mz_access *access = recent->access;
 	const void *target;
@@ -305,7 +284,7 @@ static __always_inline unsigned long count_part(struct lane *lane, struct operat
 	u32 bytes;
 
 	if (!is_recent(recent, op, addr)) {
-		where = find_where(lane, op->level, addr);
+		where = find_where(lane, addr);
 		access = where->obj ? find_record(lane, op, where, false) : NULL;
 		if (access)
 			*recent = (struct recent){ *where, access, op->ip, op->who };
@@ -357,17 +336,29 @@ static __always_inline void count_in_context(struct lane *lane, int level, unsig
 		.end = addr + size,
 		.ip = distance,
 		.who = who.who,
-		.level = level,
 	};
+
+	struct recent *recent;
 
 	if (!wanted(lane, level))
 		return;
+	if (unlikely(distance != (s32)distance)) {
+		lane->counts[MZ_LOST_FAR]++;
+		return;
+	}
+	/* What is here has been through all that follows before. */
+	recent = recent_of(lane, &op);
+	if (likely(size && is_recent(recent, &op, addr) &&
+		   addr + size <= recent->where.start + recent->where.len &&
+		   has_room(recent->access, size))) {
+		add_to(recent->access, 1, size);
+		lane->counts[MZ_TO_OBJECT]++;
+		return;
+	}
 	if (on_own_stack(addr)) {
 		lane->counts[MZ_TO_STACK]++;
 	} else if (level == MEMORIZER_IN_TASK && is_idle_task(current)) {
 		lane->counts[MZ_BY_IDLE]++;
-	} else if (unlikely(distance != (s32)distance)) {
-		lane->counts[MZ_LOST_FAR]++;
 	} else {
 		while (addr < op.end)
 			addr = count_part(lane, &op, addr);
@@ -381,11 +372,16 @@ static void refill(struct irq_work *work)
 
 /* === Interface to the callbacks =========================================================== */
 
-/* Preemption stays off without a thought of rescheduling: this may be anywhere. */
+/*
+ * Preemption stays off without a thought of rescheduling: this may be anywhere.
+ *
+ * What is called from here, as the functions that lock, is instrumented and must not come back. An
+ * interrupt has its own lane, but the kernel takes it for over a little before it is: what it still
+ * does then seems to be the interrupted context's.
+ */
 void mz_access_count(unsigned long addr, size_t size, bool write, unsigned long ip,
 		     enum mz_teller teller)
 {
-	struct lane *lane;
 	int level;
 
 	if (unlikely(!READ_ONCE(ready))) {
@@ -396,10 +392,20 @@ void mz_access_count(unsigned long addr, size_t size, bool write, unsigned long 
 	level = interrupt_context_level();
 	if (unlikely(level > MEMORIZER_IN_HARDIRQ)) {
 		this_cpu_inc(lanes[MEMORIZER_IN_HARDIRQ].counts[MZ_LOST_NMI]);
-	} else if (!(raw_cpu_read(mz_guard) & (MZ_GUARD_LOCKED | BIT(level)))) {
-		lane = raw_cpu_ptr(&lanes[level]);
-		if (likely(!told_before(lane, addr, size, write, ip, teller)))
-			count_in_context(lane, level, addr, size, write, ip);
+	} else {
+		struct lane *lane = raw_cpu_ptr(&lanes[level]);
+
+		if (unlikely(lane->busy ||
+			     raw_cpu_read(mz_guard) & (MZ_GUARD_LOCKED | BIT(level)))) {
+			lane->counts[MZ_LOST_NESTED]++;
+		} else {
+			lane->busy = true;
+			barrier();
+			if (likely(!told_before(lane, addr, size, write, ip, teller)))
+				count_in_context(lane, level, addr, size, write, ip);
+			barrier();
+			lane->busy = false;
+		}
 	}
 	preempt_enable_no_resched_notrace();
 }
@@ -607,6 +613,7 @@ void mz_access_show(struct seq_file *m)
 		[MZ_TO_BOOT] = "boot_memory",
 		[MZ_TO_OTHER] = "other",
 		[MZ_BY_IDLE] = "idle",
+		[MZ_LOST_NESTED] = "dropped_nested",
 		[MZ_LOST_NMI] = "dropped_nmi",
 		[MZ_LOST_FULL] = "dropped_full",
 		[MZ_LOST_FAR] = "dropped_far",

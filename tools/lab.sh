@@ -22,12 +22,12 @@ echo "\$ kmemscope kmap report -k $kernel/vmlinux --order-by accesses --top 10 $
 cat <<END
 
 lab: made in $PWD/$out:
-    ls.kmap     $(grep -vc '^ ' $map) objects, $(grep -c '^ ' $map) lines of accesses
+    ls.kmap     the map: a line for each object, and one for each instruction that touched it
     ls.svg      who touches whose objects, as a heat map
     matrix.txt  the same as a table
 lab: try next
     $kmemscope kmap accesses -k "$kernel/vmlinux" __d_alloc $map
-    $kmemscope kmap touches -k "$kernel/vmlinux" copy_page_range $map
+    $kmemscope kmap touches -k "$kernel/vmlinux" strncpy $map
     $kmemscope lab run --boot --access -o $out/boot.kmap
     $kmemscope lab shell
 END

@@ -139,6 +139,8 @@ static void say_what_was_not_traced(const struct ks_kmap_args *args,
 		{ traced->guessed,
 		  "objects have no type: what seems to be pages is taken for pages, the "
 		  "others for kmalloc's" },
+		{ traced->other_kernel,
+		  "kernel was given that is not the one recorded: names may be wrong" },
 		{ traced->unseen, "objects ended unseen: now freed by no site" },
 		{ traced->timeless, "objects freed at no time, or before their time: now freed at "
 				    "once" },

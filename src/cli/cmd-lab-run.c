@@ -103,6 +103,9 @@ static void make_parameters(struct lab *lab)
 {
 	const struct ks_lab_args *args = lab->args;
 
+	/* Who asks for pages; of User Mode Linux's stack one cannot tell. */
+	if (args->arch != KS_LAB_UM)
+		ks_strbuf_puts(&lab->parameters, "memorizer.page_callers=1 ");
 	if (args->boot)
 		ks_strbuf_printf(&lab->parameters, "memorizer_enabled_boot=yes mem_log_boot=%s ",
 				 args->access ? "yes" : "no");
@@ -294,7 +297,10 @@ static u64 stat_of(const struct ks_lab_session *session, const char *name)
 /* What says that the map is not all there was. */
 static u64 lost(const struct lab *lab, const struct ks_lab_session *session)
 {
-	static const char *const names[] = { "dropped_full", "dropped_nmi", "marks_lost" };
+	static const char *const names[] = { "dropped_full",	     "dropped_nmi",
+					     "marks_lost",	     "accesses_dropped_full",
+					     "accesses_dropped_nmi", "accesses_dropped_far",
+					     "vmalloc_areas_lost" };
 	u64 sum = 0;
 	size_t i;
 

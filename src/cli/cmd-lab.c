@@ -39,7 +39,7 @@ static const char help[] =
 	"      --timeout TIME   give up after 60, 5m, ...\n"
 	"      --log FILE       what the kernel prints; else it is kept only after a failure\n"
 	"  -q, --quiet          no words about the map\n"
-	"      --strict         exit 4 when objects were dropped\n"
+	"      --strict         exit 4 when objects or accesses were dropped\n"
 	"      --no-pager       accepted, and without effect here\n"
 	"      --color WHEN     auto, always, never\n"
 	"  -h, --help           this text\n";

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Opening and reading access maps for commands. */
+#include <stdio.h>
+
 #include "cli/kmap.h"
 #include "trace/input.h"
 
@@ -28,11 +30,16 @@ static int read_census(struct ks_kmap_args *args, const char *path,
 	return err ? ks_cli_fail(&args->cli, err, &diag) : 0;
 }
 
-/* A binary stream says where a function was: so much has KASLR moved the kernel. */
-static void set_anchor(struct ks_resolver *resolver, const struct ks_kmap_info *info)
+/* A map may say where a function was: so much has KASLR moved the kernel. */
+static void set_anchor(const struct ks_kmap_args *args, struct ks_resolver *resolver,
+		       const struct ks_kmap_info *info)
 {
-	if (resolver && info->anchor_name[0])
-		ks_resolver_set_anchor(resolver, info->anchor_name, info->anchor);
+	if (!resolver || !info->anchor_name[0] ||
+	    !ks_resolver_set_anchor(resolver, info->anchor_name, info->anchor))
+		return;
+	fprintf(stderr,
+		"%s: %s is not the kernel that was recorded: it has %s elsewhere; names may be wrong\n",
+		args->cli.command, args->cli.kernel, info->anchor_name);
 }
 
 /* === Public =============================================================================== */
@@ -86,7 +93,7 @@ int ks_kmap_name_places(struct ks_kmap_args *args, const struct ks_kmap_census *
 	struct ks_diag diag = { 0 };
 	int err;
 
-	set_anchor(resolver, &census->info);
+	set_anchor(args, resolver, &census->info);
 	err = ks_kmap_places_new(census, resolver, ret_places, &diag);
 	return err ? ks_cli_fail(&args->cli, err, &diag) : 0;
 }

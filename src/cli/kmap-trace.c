@@ -235,7 +235,8 @@ static int name_sites(struct kmap_trace *trace, struct ks_resolver *resolver,
 	if (!sites)
 		return ks_diag_nomem(diag, "naming the sites of a map");
 	if (resolver && info->anchor_name[0])
-		ks_resolver_set_anchor(resolver, info->anchor_name, info->anchor);
+		trace->traced.other_kernel =
+			ks_resolver_set_anchor(resolver, info->anchor_name, info->anchor) != 0;
 	for (i = 0; i < len && !err; i++)
 		err = add_site(&trace->base.names.sites, resolver, trace->ips.keys.items[i],
 			       &sites[i], diag);
@@ -381,8 +382,7 @@ static void trace_close(struct ks_trace *base)
 	ks_vec_free(&trace->gfp_ids);
 	ks_vec_free(&trace->items);
 	ks_vec_free(&trace->frees);
-	ks_trace_deinit(base);
-	free(trace);
+	ks_trace_free(base);
 }
 
 /* === Public =============================================================================== */
@@ -394,13 +394,11 @@ int ks_kmap_trace_new(struct ks_kmap_reader *reader, struct ks_resolver *resolve
 {
 	static const struct ks_trace_ops ops = { trace_next, trace_close, trace_progress };
 	const struct ks_kmap_info *info = ks_kmap_reader_info(reader);
-	struct kmap_trace *trace = calloc(1, sizeof(*trace));
+	struct kmap_trace *trace = ks_trace_new(sizeof(*trace), &ops, "access map");
 	int err = 0;
 
-	if (!trace || ks_trace_init(&trace->base, &ops, "access map")) {
-		free(trace);
+	if (!trace)
 		return ks_diag_nomem(diag, "converting an access map");
-	}
 	trace->base.info.clock = !strcmp(info->time, "ns") ? "seconds" : "ticks";
 	if (ks_map64_init(&trace->ips) || ks_map64_init(&trace->gfps))
 		err = ks_diag_nomem(diag, "converting an access map");

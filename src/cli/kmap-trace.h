@@ -18,6 +18,7 @@ struct ks_kmap_traced {
 	u64 unseen;	     /* ended without their free being seen: a free of no site */
 	u64 timeless;	     /* freed at no time, or before they were allocated: freed at once */
 	u64 accesses, calls; /* left out */
+	bool other_kernel;   /* the resolver's is not the one that was recorded */
 };
 
 /*

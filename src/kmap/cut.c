@@ -9,18 +9,23 @@
 
 /* === Internals ============================================================================ */
 
-/* The size of the header at the front, once its fields are there; else 0. */
+static bool is_magic(const u8 *data, size_t len)
+{
+	u32 magic = 0;
+
+	if (len >= sizeof(magic))
+		memcpy(&magic, data, sizeof(magic));
+	return magic == MEMORIZER_MAGIC || magic == __builtin_bswap32(MEMORIZER_MAGIC);
+}
+
+/* The size of the header at the front; 0 while its fields are not all there. */
 static size_t header_at(struct ks_kmap_cut *cut, const u8 *data, size_t len)
 {
 	size_t header_size, record_size, access_size;
 	struct ks_bytes bytes;
-	u32 magic;
 
 	ks_bytes_init(&bytes, data, len);
-	magic = ks_bytes_u32(&bytes);
-	if (magic != MEMORIZER_MAGIC && magic != __builtin_bswap32(MEMORIZER_MAGIC))
-		return 0;
-	bytes.big_endian = magic != MEMORIZER_MAGIC;
+	bytes.big_endian = ks_bytes_u32(&bytes) != MEMORIZER_MAGIC;
 	ks_bytes_u16(&bytes);
 	header_size = ks_bytes_u16(&bytes);
 	record_size = ks_bytes_u32(&bytes);
@@ -28,11 +33,12 @@ static size_t header_at(struct ks_kmap_cut *cut, const u8 *data, size_t len)
 	access_size = ks_bytes_u32(&bytes);
 	if (bytes.overrun)
 		return 0;
-	cut->record_size = record_size ? record_size : 1;
+	cut->record_size = record_size;
 	cut->access_size = access_size;
 	cut->big_endian = bytes.big_endian;
-	/* A header that makes no sense is passed on by single bytes: the reader will say so. */
-	return header_size ? header_size : 1;
+	cut->unknown = header_size < sizeof(struct memorizer_header) ||
+		       record_size < sizeof(struct memorizer_record);
+	return header_size;
 }
 
 /* The size of the object at the front; 0 while that cannot be told. */
@@ -41,8 +47,8 @@ static u64 object_at(const struct ks_kmap_cut *cut, const u8 *data, size_t len)
 	struct ks_bytes bytes;
 	u64 size;
 
-	if (cut->record_size < sizeof(struct memorizer_record))
-		return cut->record_size;
+	if (!cut->record_size)
+		return 0;
 	ks_bytes_init(&bytes, data, len);
 	bytes.big_endian = cut->big_endian;
 	ks_bytes_take(&bytes, offsetof(struct memorizer_record, accesses));
@@ -52,9 +58,7 @@ static u64 object_at(const struct ks_kmap_cut *cut, const u8 *data, size_t len)
 
 static u64 size_at(struct ks_kmap_cut *cut, const u8 *data, size_t len)
 {
-	size_t header = header_at(cut, data, len);
-
-	return header ? header : object_at(cut, data, len);
+	return is_magic(data, len) ? header_at(cut, data, len) : object_at(cut, data, len);
 }
 
 /* Whether a binary stream begins here, as far as there is anything of it. */
@@ -82,13 +86,16 @@ size_t ks_kmap_cut_whole(struct ks_kmap_cut *cut, const void *data, size_t len, 
 	const u8 *bytes = data;
 
 	cut->rest -= whole;
-	while (whole < len) {
+	while (whole < len && !cut->unknown) {
 		u64 size = size_at(cut, bytes + whole, len - whole);
 
 		if (!size || size > len - whole)
 			break;
 		whole += (size_t)size;
 	}
+	/* The reader will say what is wrong with it. */
+	if (cut->unknown)
+		return len;
 	if (cut->record_size || whole || may_be_binary(data, len))
 		return whole;
 	return cut_lines(data, len, more);

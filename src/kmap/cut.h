@@ -9,7 +9,8 @@ struct ks_kmap_cut {
 	size_t record_size; /* of a binary stream; 0 = text, or nothing seen yet */
 	size_t access_size;
 	bool big_endian;
-	u64 rest; /* bytes still to come of an object that was passed on in part */
+	bool unknown; /* a header makes no sense: from there on, all is passed on */
+	u64 rest;     /* bytes still to come of an object that was passed on in part */
 };
 
 /*

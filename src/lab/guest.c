@@ -162,16 +162,18 @@ static void qemu_command(struct words *words, const struct ks_lab_machine *machi
 /* === Internals: the guest ================================================================= */
 
 /*
- * The memory of User Mode Linux is a file without a name. On a disk it would be written back again and
- * again; but a small /dev/shm, as containers have it, must not run full under it.
+ * The memory of User Mode Linux is a file without a name, which it executes from. On a disk it would be
+ * written back again and again; but a small /dev/shm, as containers have it, must not run full under it.
  */
 static void choose_memory_place(u64 memory_mb)
 {
 	struct statvfs vfs;
 
-	if (!statvfs("/dev/shm", &vfs) && !access("/dev/shm", W_OK) &&
+	if (!statvfs("/dev/shm", &vfs) && !access("/dev/shm", W_OK) && !(vfs.f_flag & ST_NOEXEC) &&
 	    (u64)vfs.f_bavail * vfs.f_frsize / (1 << 20) >= memory_mb)
 		setenv("TMPDIR", "/dev/shm", 1);
+	else
+		setenv("TMPDIR", "/tmp", 0);
 }
 
 static int duplicate_to(int fd, int wanted)

@@ -98,7 +98,7 @@ int ks_lab_find_home(struct ks_strbuf *ret_dir, struct ks_diag *diag)
 {
 	const char *named = getenv("KMEMSCOPE_LAB");
 
-	if (!named)
+	if (!named || !*named)
 		return find("lab-home", "../share/kmemscope/lab", KS_DATADIR "/lab",
 			    "/lab/build.sh", ret_dir, diag);
 	if (try_path(ret_dir, named, "", "/lab/build.sh"))

@@ -324,15 +324,20 @@ int ks_resolver_add_kallsyms(struct ks_resolver *r, const char *path, struct ks_
 	return 0;
 }
 
-void ks_resolver_set_anchor(struct ks_resolver *r, const char *func, u64 addr)
+int ks_resolver_set_anchor(struct ks_resolver *r, const char *func, u64 addr)
 {
 	const struct ks_symtab *image = r->kernel.image;
 	const struct ks_symbol *s = NULL;
 
 	if (!r->running && image && image->has_addresses)
 		s = ks_symtab_by_name(image, func);
-	if (s)
-		r->slide = addr - s->addr;
+	if (!s)
+		return 0;
+	/* Kernels are moved by whole pages. */
+	if ((addr - s->addr) & 0xfff)
+		return -EXDEV;
+	r->slide = addr - s->addr;
+	return 0;
 }
 
 int ks_resolver_lookup(struct ks_resolver *r, const struct ks_sym_query *q,

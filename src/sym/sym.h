@@ -54,9 +54,10 @@ int ks_resolver_add_kallsyms(struct ks_resolver *resolver, const char *path, str
 
 /*
  * The same knowledge from one function: where it was in the kernel that was traced. Does nothing if
- * the image has no such function, or once a kallsyms was added.
+ * the image has no such function, or once a kallsyms was added. -EXDEV, and nothing done, if no
+ * displacement can explain it: the image is of another kernel.
  */
-void ks_resolver_set_anchor(struct ks_resolver *resolver, const char *func, u64 addr);
+int ks_resolver_set_anchor(struct ks_resolver *resolver, const char *func, u64 addr);
 
 /*
  * An unknown site is no error: it comes back with what the query said. Errors are those of reading

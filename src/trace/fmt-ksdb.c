@@ -107,8 +107,7 @@ static void ksdb_close(struct ks_trace *trace)
 		free(kt->ptr_in[level]);
 	ks_db_block_deinit(&kt->block);
 	ks_db_free(kt->db);
-	ks_trace_deinit(trace);
-	free(kt);
+	ks_trace_free(trace);
 }
 
 static void ksdb_progress(struct ks_trace *trace, u64 *ret_done, u64 *ret_total)
@@ -155,14 +154,11 @@ static int copy_names(struct ks_names *to, const struct ks_names *from)
 
 int ks_ksdb_trace_open(struct ks_input *input, struct ks_trace **ret_trace, struct ks_diag *diag)
 {
-	struct ksdb_trace *kt = calloc(1, sizeof(*kt));
+	struct ksdb_trace *kt = ks_trace_new(sizeof(*kt), &ksdb_ops, "kmemscope DB");
 	int level, err = 0;
 
-	if (!kt || ks_trace_init(&kt->base, &ksdb_ops, "kmemscope DB")) {
-		free(kt);
-		kt = NULL;
+	if (!kt)
 		err = ks_diag_nomem(diag, "opening a DB");
-	}
 	if (!err && !ks_db_is_db(ks_input_name(input)))
 		err = ks_diag_set(
 			diag, KS_EBADINPUT,

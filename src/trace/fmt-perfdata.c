@@ -540,8 +540,7 @@ static void perf_close(struct ks_trace *trace)
 	ks_rawdec_deinit(&pt->dec);
 	ks_perf_file_deinit(&pt->pf);
 	ks_input_close(pt->input);
-	ks_trace_deinit(trace);
-	free(pt);
+	ks_trace_free(trace);
 }
 
 static void perf_progress(struct ks_trace *trace, u64 *ret_done, u64 *ret_total)
@@ -563,13 +562,12 @@ static const struct ks_trace_ops perf_ops = {
 int ks_perfdata_trace_open(struct ks_input *input, struct ks_trace **ret_trace,
 			   struct ks_diag *diag)
 {
-	struct perf_trace *pt = calloc(1, sizeof(*pt));
+	struct perf_trace *pt = ks_trace_new(sizeof(*pt), &perf_ops, "perf.data");
 	size_t i;
 	u64 size;
 	int fd, err;
 
-	if (!pt || ks_trace_init(&pt->base, &perf_ops, "perf.data")) {
-		free(pt);
+	if (!pt) {
 		ks_input_close(input);
 		return ks_diag_nomem(diag, "opening a perf.data");
 	}
@@ -584,8 +582,7 @@ int ks_perfdata_trace_open(struct ks_input *input, struct ks_trace **ret_trace,
 	if (err) { /* neither pf nor dec hold anything */
 		free(pt->window);
 		ks_input_close(input);
-		ks_trace_deinit(&pt->base);
-		free(pt);
+		ks_trace_free(&pt->base);
 		return err;
 	}
 	pt->file_pos = pt->pf.data_pos;

@@ -257,8 +257,7 @@ static void relay_close(struct ks_trace *trace)
 	free(rt->streams);
 	free(rt->heap);
 	ks_rawdec_deinit(&rt->dec);
-	ks_trace_deinit(trace);
-	free(rt);
+	ks_trace_free(trace);
 }
 
 static void relay_progress(struct ks_trace *trace, u64 *ret_done, u64 *ret_total)
@@ -301,12 +300,10 @@ static bool cpu_of_name(const char *path, u32 *ret_cpu)
 
 static int new_trace(size_t files, struct relay_trace **ret, struct ks_diag *diag)
 {
-	struct relay_trace *rt = calloc(1, sizeof(*rt));
+	struct relay_trace *rt = ks_trace_new(sizeof(*rt), &relay_ops, "kmemtrace relay");
 
-	if (!rt || ks_trace_init(&rt->base, &relay_ops, "kmemtrace relay")) {
-		free(rt);
+	if (!rt)
 		return ks_diag_nomem(diag, "opening a kmemtrace capture");
-	}
 	rt->streams = calloc(files, sizeof(*rt->streams));
 	rt->heap = calloc(files, sizeof(struct stream *));
 	if (!rt->streams || !rt->heap || ks_rawdec_init(&rt->dec, &rt->base.names, false, 4096)) {

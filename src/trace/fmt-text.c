@@ -502,8 +502,7 @@ static void text_close(struct ks_trace *trace)
 	pthread_cond_destroy(&tt->changed);
 	pthread_mutex_destroy(&tt->fill_lock);
 	pthread_mutex_destroy(&tt->lock);
-	ks_trace_deinit(trace);
-	free(tt);
+	ks_trace_free(trace);
 }
 
 static void text_progress(struct ks_trace *trace, u64 *ret_done, u64 *ret_total)
@@ -538,12 +537,11 @@ static int start_worker(struct text_trace *tt)
 int ks_text_trace_open(struct ks_input *input, const struct ks_trace_opts *opts,
 		       struct ks_trace **ret_trace, struct ks_diag *diag)
 {
-	struct text_trace *tt = calloc(1, sizeof(*tt));
+	struct text_trace *tt = ks_trace_new(sizeof(*tt), &text_ops, "ftrace text");
 	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
 	u32 want = (u32)ks_max(1, ks_min(cpus, MAX_WORKERS)), i;
 
-	if (!tt || ks_trace_init(&tt->base, &text_ops, "ftrace text")) {
-		free(tt);
+	if (!tt) {
 		ks_input_close(input);
 		return ks_diag_nomem(diag, "opening a text log");
 	}

@@ -271,8 +271,7 @@ static void tracedat_close(struct ks_trace *trace)
 	ks_rawdec_deinit(&tt->dec);
 	ks_tracedat_deinit(&tt->td);
 	ks_input_close(tt->input);
-	ks_trace_deinit(trace);
-	free(tt);
+	ks_trace_free(trace);
 }
 
 static void tracedat_progress(struct ks_trace *trace, u64 *ret_done, u64 *ret_total)
@@ -377,13 +376,12 @@ static int open_streams(struct tracedat_trace *tt, struct ks_diag *diag)
 int ks_tracedat_trace_open(struct ks_input *input, struct ks_trace **ret_trace,
 			   struct ks_diag *diag)
 {
-	struct tracedat_trace *tt = calloc(1, sizeof(*tt));
+	struct tracedat_trace *tt = ks_trace_new(sizeof(*tt), &tracedat_ops, "trace.dat");
 	size_t i;
 	u64 size;
 	int fd, err;
 
-	if (!tt || ks_trace_init(&tt->base, &tracedat_ops, "trace.dat")) {
-		free(tt);
+	if (!tt) {
 		ks_input_close(input);
 		return ks_diag_nomem(diag, "opening a trace.dat");
 	}
@@ -394,8 +392,7 @@ int ks_tracedat_trace_open(struct ks_input *input, struct ks_trace **ret_trace,
 				       &tt->dec, diag);
 	if (err) { /* neither td nor dec hold anything */
 		ks_input_close(input);
-		ks_trace_deinit(&tt->base);
-		free(tt);
+		ks_trace_free(&tt->base);
 		return err;
 	}
 	tt->base.info.unfinished = tt->td.journal;

@@ -77,4 +77,41 @@ static inline s64 ks_unzigzag(u64 v)
 	return (s64)(v >> 1) ^ -(s64)(v & 1);
 }
 
+/* === The reader's own ===================================================================== */
+
+struct ZSTD_DCtx_s;
+
+/* One zstd frame. */
+struct ks_db_frame {
+	u64 stored, raw; /* bytes */
+};
+
+struct ks_db_entry {
+	struct ks_db_block_info info;
+	u64 first_ts;
+	bool wide_ts;
+	struct ks_db_frame columns[KS_DB_COLUMNS];
+};
+
+struct ks_db {
+	char *path;
+	int fd;
+	u64 size;
+	struct ks_names names;
+	struct ks_host host;
+	u8 *summary;
+	size_t summary_len;
+	u64 events;
+	u64 slots[KS_DB_LEVELS];
+	KS_VEC(struct ks_db_entry) blocks;
+};
+
+/* The error for a DB that cannot be right at a byte. */
+int ks_db_damaged(const struct ks_db *db, u64 offset, const char *what, struct ks_diag *diag);
+
+/* Reads and decompresses one frame of known size into @raw; @stored is scratch memory. */
+int ks_db_read_frame(const struct ks_db *db, struct ZSTD_DCtx_s *zstd, u64 offset,
+		     const struct ks_db_frame *frame, u8 **stored, size_t *stored_cap, void *raw,
+		     const char *what, struct ks_diag *diag);
+
 #endif

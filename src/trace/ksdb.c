@@ -16,64 +16,13 @@
 
 #include "base/bytes.h"
 #include "trace/ksdb-format.h"
-#include "trace/planes.h"
 
 /* === Data ================================================================================= */
-
-struct column {
-	u64 stored, raw; /* bytes */
-};
-
-struct block_entry {
-	struct ks_db_block_info info;
-	u64 first_ts;
-	bool wide_ts;
-	struct column columns[KS_DB_COLUMNS];
-};
-
-struct ks_db {
-	char *path;
-	int fd;
-	u64 size;
-	struct ks_names names;
-	struct ks_host host;
-	u8 *summary;
-	size_t summary_len;
-	u64 events;
-	u64 slots[KS_DB_LEVELS];
-	KS_VEC(struct block_entry) blocks;
-};
-
-/* The memory of a decoded block. Each thread that reads blocks has its own. */
-struct ks_db_buffers {
-	ZSTD_DCtx *zstd;
-	u8 *stored;
-	size_t stored_cap;
-	u8 *table;
-	size_t table_cap;
-	u8 planes[KS_DB_BLOCK_EVENTS * 8];
-	u16 shape_of[KS_DB_BLOCK_EVENTS], task_of[KS_DB_BLOCK_EVENTS];
-	u64 ts[KS_DB_BLOCK_EVENTS];
-	u32 narrow_ts[KS_DB_BLOCK_EVENTS];
-	u32 slots[KS_DB_BLOCK_EVENTS];
-	u64 ptrs[KS_DB_BLOCK_EVENTS];
-	u64 has[KS_DB_BLOCK_EVENTS]; /* by shape: slots in the lower half, pointers in the upper */
-	struct ks_db_shape shapes[KS_DB_BLOCK_EVENTS];
-	struct ks_db_task tasks[KS_DB_BLOCK_EVENTS];
-};
 
 /* Sizes beyond these are damage: they bound what a hostile file can make us allocate. */
 enum { MAX_SECTION = 1 << 30, MAX_TABLE = 1 << 24 };
 
 /* === Internals ============================================================================ */
-
-static int damaged(const struct ks_db *db, u64 offset, const char *what, struct ks_diag *diag)
-{
-	return ks_diag_set(
-		diag, KS_EBADINPUT,
-		"%s: the DB is damaged: %s (at byte %llu); make it again from the capture",
-		db->path, what, (unsigned long long)offset);
-}
 
 static int read_at(const struct ks_db *db, u64 offset, void *buf, size_t len, struct ks_diag *diag)
 {
@@ -88,7 +37,7 @@ static int read_at(const struct ks_db *db, u64 offset, void *buf, size_t len, st
 			return ks_diag_set(diag, -errno, "%s: cannot read at byte %llu: %s",
 					   db->path, (unsigned long long)offset, strerror(errno));
 		if (!n)
-			return damaged(db, offset, "the file ends too early", diag);
+			return ks_db_damaged(db, offset, "the file ends too early", diag);
 		p += n;
 		offset += (u64)n;
 		len -= (size_t)n;
@@ -96,32 +45,11 @@ static int read_at(const struct ks_db *db, u64 offset, void *buf, size_t len, st
 	return 0;
 }
 
-/* Reads and decompresses one frame of known size into @raw. */
-static int read_frame(const struct ks_db *db, ZSTD_DCtx *zstd, u64 offset, const struct column *col,
-		      u8 **stored, size_t *stored_cap, void *raw, const char *what,
-		      struct ks_diag *diag)
-{
-	size_t got;
-	int err;
-
-	if (offset > db->size || col->stored > db->size - offset)
-		return damaged(db, offset, what, diag);
-	if (ks_grow((void **)stored, stored_cap, col->stored, 1))
-		return ks_diag_nomem(diag, "reading a DB");
-	err = read_at(db, offset, *stored, col->stored, diag);
-	if (err)
-		return err;
-	got = ZSTD_decompressDCtx(zstd, raw, col->raw, *stored, col->stored);
-	if (ZSTD_isError(got) || got != col->raw)
-		return damaged(db, offset, what, diag);
-	return 0;
-}
-
 static int read_section(struct ks_db *db, struct ks_bytes *tail, ZSTD_DCtx *zstd, const char *what,
 			u8 **ret_data, size_t *ret_len, struct ks_diag *diag)
 {
 	u64 offset = ks_bytes_u64(tail);
-	struct column col;
+	struct ks_db_frame col;
 	u8 *stored = NULL, *raw;
 	size_t cap = 0;
 	int err;
@@ -129,11 +57,11 @@ static int read_section(struct ks_db *db, struct ks_bytes *tail, ZSTD_DCtx *zstd
 	col.stored = ks_bytes_u64(tail);
 	col.raw = ks_bytes_u64(tail);
 	if (tail->overrun || col.raw > MAX_SECTION)
-		return damaged(db, offset, what, diag);
+		return ks_db_damaged(db, offset, what, diag);
 	raw = malloc(col.raw + 1);
 	if (!raw)
 		return ks_diag_nomem(diag, "reading a DB");
-	err = read_frame(db, zstd, offset, &col, &stored, &cap, raw, what, diag);
+	err = ks_db_read_frame(db, zstd, offset, &col, &stored, &cap, raw, what, diag);
 	free(stored);
 	if (err) {
 		free(raw);
@@ -231,9 +159,9 @@ static int parse_stacks(struct ks_db *db, struct ks_bytes *b)
 	return b->overrun || ks_bytes_left(b) ? KS_EBADINPUT : 0;
 }
 
-static bool block_fits(const struct ks_db *db, const struct block_entry *e)
+static bool block_fits(const struct ks_db *db, const struct ks_db_entry *e)
 {
-	const struct column *c = e->columns;
+	const struct ks_db_frame *c = e->columns;
 	u64 at = e->info.offset;
 	int i;
 
@@ -263,7 +191,7 @@ static int parse_index(struct ks_db *db, struct ks_bytes *b)
 	if (count > ks_bytes_left(b))
 		return KS_EBADINPUT;
 	for (i = 0; i < count; i++) {
-		struct block_entry *e = ks_vec_push(&db->blocks);
+		struct ks_db_entry *e = ks_vec_push(&db->blocks);
 
 		if (!e)
 			return -ENOMEM;
@@ -334,8 +262,9 @@ static int read_sections(struct ks_db *db, u64 features, struct ks_bytes *tail, 
 		if (err)
 			err = err == -ENOMEM
 				      ? ks_diag_nomem(diag, "reading a DB")
-				      : damaged(db, tail_offset,
-						"names, index, host or stacks make no sense", diag);
+				      : ks_db_damaged(db, tail_offset,
+						      "names, index, host or stacks make no sense",
+						      diag);
 	}
 	ZSTD_freeDCtx(zstd);
 	return err;
@@ -351,13 +280,13 @@ static int read_tail(struct ks_db *db, u64 features, u64 offset, u32 len, struct
 	for (i = 0; i < KS_DB_SECTIONS; i++)
 		want += ks_db_has_section(features, (enum ks_db_section)i) ? 24 : 0;
 	if (len != want || offset > db->size || len > db->size - offset)
-		return damaged(db, offset, "the tail is not where the header says", diag);
+		return ks_db_damaged(db, offset, "the tail is not where the header says", diag);
 	err = read_at(db, offset, bytes, len, diag);
 	if (err)
 		return err;
 	ks_bytes_init(&tail, bytes + len - 4, 4);
 	if (crc32(0, bytes, len - 4) != ks_bytes_u32(&tail))
-		return damaged(db, offset, "the checksum of the tail is wrong", diag);
+		return ks_db_damaged(db, offset, "the checksum of the tail is wrong", diag);
 	ks_bytes_init(&tail, bytes, len - 4);
 	return read_sections(db, features, &tail, offset, diag);
 }
@@ -371,7 +300,7 @@ static int read_header(struct ks_db *db, struct ks_diag *diag)
 	int err;
 
 	if (db->size < sizeof(header))
-		return damaged(db, db->size, "the file is too short for a header", diag);
+		return ks_db_damaged(db, db->size, "the file is too short for a header", diag);
 	err = read_at(db, 0, header, sizeof(header), diag);
 	if (err)
 		return err;
@@ -389,7 +318,7 @@ static int read_header(struct ks_db *db, struct ks_diag *diag)
 			"%s: is a kmemscope DB of version %u; this program reads version %u",
 			db->path, version, KS_DB_VERSION);
 	if (crc32(0, header, sizeof(header) - 4) != ks_bytes_u32(&b))
-		return damaged(db, 0, "the checksum of the header is wrong", diag);
+		return ks_db_damaged(db, 0, "the checksum of the header is wrong", diag);
 	if (features & ~KS_DB_FEATURES)
 		return ks_diag_set(diag, KS_EBADINPUT,
 				   "%s: uses features 0x%llx that this program does not know",
@@ -397,134 +326,35 @@ static int read_header(struct ks_db *db, struct ks_diag *diag)
 	return read_tail(db, features, tail_offset, tail_len, diag);
 }
 
-/* === Internals: blocks ==================================================================== */
-
-/* A number that is stored plus one, so that 0 is none. */
-static inline u32 id_of(u64 v, size_t limit, struct ks_bytes *b)
-{
-	b->overrun |= v > limit;
-	return (u32)v - 1;
-}
-
-static int parse_tables(const struct ks_db *db, const u8 *data, size_t len,
-			struct ks_db_block *block)
-{
-	struct ks_db_buffers *buf = block->buffers;
-	struct ks_bytes bytes, *b = &bytes;
-	u64 count, i;
-
-	ks_bytes_init(b, data, len);
-	count = ks_bytes_varint(b);
-	if (count > KS_DB_BLOCK_EVENTS)
-		return KS_EBADINPUT;
-	for (i = 0; i < count && !b->overrun; i++) {
-		struct ks_db_shape *shape = &buf->shapes[i];
-		const u8 *head = ks_bytes_take(b, 4);
-		u64 ids[4], rest[3];
-
-		if (!head)
-			return KS_EBADINPUT;
-		shape->kind = head[0];
-		shape->op = head[1];
-		shape->level = head[2];
-		shape->flags = head[3];
-		ks_bytes_varints(b, 4, ids);
-		shape->site = id_of(ids[0], db->names.sites.sites.len, b);
-		shape->cache = id_of(ids[1], db->names.caches.strs.len, b);
-		shape->gfp = id_of(ids[2], db->names.gfps.strs.len, b);
-		shape->stack = id_of(ids[3], db->names.stacks.strs.len, b);
-		ks_bytes_varints(b, 3, rest);
-		shape->node = (s32)ks_unzigzag(rest[0]);
-		shape->bytes_req = rest[1];
-		shape->bytes_alloc = rest[2];
-		if (shape->kind >= KS_KINDS || shape->op >= KS_OPS || shape->level >= KS_DB_LEVELS)
-			return KS_EBADINPUT;
-		/* What the engine never writes, and the accounts rely on. */
-		if (shape->op == KS_OP_ALLOC || shape->op == KS_OP_ALLOC_UNPAIRED) {
-			if (!ks_kind_is_alloc(shape->kind) || shape->bytes_req > UINT32_MAX ||
-			    shape->bytes_alloc > UINT32_MAX)
-				return KS_EBADINPUT;
-		}
-		if (shape->level != ks_kind_is_page(shape->kind))
-			return KS_EBADINPUT;
-	}
-	block->shapes = buf->shapes;
-	block->shapes_len = (u32)count;
-	count = ks_bytes_varint(b);
-	if (count > KS_DB_BLOCK_EVENTS)
-		return KS_EBADINPUT;
-	for (i = 0; i < count && !b->overrun; i++) {
-		struct ks_db_task *task = &buf->tasks[i];
-
-		u64 of[3];
-
-		ks_bytes_varints(b, 3, of);
-		task->pid = id_of(of[0], UINT32_MAX, b);
-		task->comm = id_of(of[1], db->names.comms.strs.len, b);
-		task->cpu = (u32)ks_min(of[2], (u64)KS_CPU_UNKNOWN);
-	}
-	block->tasks = buf->tasks;
-	block->tasks_len = (u32)count;
-	return b->overrun || ks_bytes_left(b) ? KS_EBADINPUT : 0;
-}
-
-static bool all_below(const u16 *values, u32 count, u32 limit)
-{
-	u32 i, top = 0;
-
-	for (i = 0; i < count; i++)
-		top = ks_max(top, (u32)values[i]);
-	return top < limit;
-}
-
-/* The events' shapes must ask for exactly the slots and pointers that there are. */
-static bool counts_agree(const struct ks_db *db, const struct ks_db_block *block,
-			 unsigned int columns)
-{
-	u64 *has = block->buffers->has, sum = 0;
-	u32 i, top = 0;
-
-	for (i = 0; i < block->shapes_len; i++) {
-		const struct ks_db_shape *shape = &block->shapes[i];
-
-		has[i] = ks_db_has_slot(shape->op) | (u64)ks_db_has_ptr(shape->op, shape->kind)
-							     << 32;
-	}
-	for (i = 0; i < block->count; i++)
-		sum += has[block->shape_of[i]];
-	if ((u32)sum != block->slots_len || sum >> 32 != block->ptrs_len)
-		return false;
-	for (i = 0; i < block->slots_len && columns & KS_DB_SLOTS; i++)
-		top = ks_max(top, block->slots[i]);
-	return !block->slots_len || top < ks_db_slots(db);
-}
-
-static void decode_times(struct ks_db_buffers *buf, const struct block_entry *e)
-{
-	u64 ts = e->first_ts;
-	u32 i;
-
-	if (e->wide_ts) {
-		for (i = 0; i < e->info.count; i++)
-			buf->ts[i] = ts += (u64)ks_unzigzag(buf->ts[i]);
-		return;
-	}
-	for (i = 0; i < e->info.count; i++)
-		buf->ts[i] = ts += (u64)ks_unzigzag(buf->narrow_ts[i]);
-}
-
-static int new_buffers(struct ks_db_block *block, struct ks_diag *diag)
-{
-	if (block->buffers)
-		return 0;
-	block->buffers = calloc(1, sizeof(*block->buffers));
-	if (!block->buffers)
-		return ks_diag_nomem(diag, "reading a DB");
-	block->buffers->zstd = ZSTD_createDCtx();
-	return block->buffers->zstd ? 0 : ks_diag_nomem(diag, "reading a DB");
-}
-
 /* === Public =============================================================================== */
+
+int ks_db_damaged(const struct ks_db *db, u64 offset, const char *what, struct ks_diag *diag)
+{
+	return ks_diag_set(
+		diag, KS_EBADINPUT,
+		"%s: the DB is damaged: %s (at byte %llu); make it again from the capture",
+		db->path, what, (unsigned long long)offset);
+}
+
+int ks_db_read_frame(const struct ks_db *db, ZSTD_DCtx *zstd, u64 offset,
+		     const struct ks_db_frame *frame, u8 **stored, size_t *stored_cap, void *raw,
+		     const char *what, struct ks_diag *diag)
+{
+	size_t got;
+	int err;
+
+	if (offset > db->size || frame->stored > db->size - offset)
+		return ks_db_damaged(db, offset, what, diag);
+	if (ks_grow((void **)stored, stored_cap, frame->stored, 1))
+		return ks_diag_nomem(diag, "reading a DB");
+	err = read_at(db, offset, *stored, frame->stored, diag);
+	if (err)
+		return err;
+	got = ZSTD_decompressDCtx(zstd, raw, frame->raw, *stored, frame->stored);
+	if (ZSTD_isError(got) || got != frame->raw)
+		return ks_db_damaged(db, offset, what, diag);
+	return 0;
+}
 
 bool ks_db_is_db(const char *path)
 {
@@ -622,81 +452,4 @@ size_t ks_db_blocks(const struct ks_db *db)
 struct ks_db_block_info ks_db_block_info(const struct ks_db *db, size_t i)
 {
 	return db->blocks.items[i].info;
-}
-
-int ks_db_block_read(struct ks_db *db, size_t i, unsigned int columns, struct ks_db_block *block,
-		     struct ks_diag *diag)
-{
-	const struct block_entry *e = &db->blocks.items[i];
-	struct ks_db_buffers *buf;
-	u64 at = e->info.offset;
-	int col, err = new_buffers(block, diag);
-
-	if (err)
-		return err;
-	buf = block->buffers;
-	if (ks_grow((void **)&buf->table, &buf->table_cap, e->columns[KS_COL_SHAPES].raw + 1, 1))
-		return ks_diag_nomem(diag, "reading a DB");
-	const struct {
-		void *to;
-		unsigned int width;
-		bool wanted;
-	} cols[KS_DB_COLUMNS] = {
-		[KS_COL_SHAPES] = { buf->table, 1, true },
-		[KS_COL_SHAPE_OF] = { buf->shape_of, 2, true },
-		[KS_COL_TASK_OF] = { buf->task_of, 2, columns & KS_DB_TASKS },
-		[KS_COL_TS] = { e->wide_ts ? (void *)buf->ts : (void *)buf->narrow_ts,
-				e->wide_ts ? 8 : 4, columns & KS_DB_TIMES },
-		[KS_COL_SLOT] = { buf->slots, 4, columns & KS_DB_SLOTS },
-		[KS_COL_PTR] = { buf->ptrs, 8, columns & KS_DB_PTRS },
-	};
-	for (col = 0; col < KS_DB_COLUMNS; col++) {
-		if (cols[col].wanted) {
-			err = read_frame(
-				db, buf->zstd, at, &e->columns[col], &buf->stored, &buf->stored_cap,
-				cols[col].width > 1 ? buf->planes : cols[col].to, "a block", diag);
-			if (err)
-				return err;
-			if (cols[col].width > 1)
-				ks_planes_join(buf->planes, e->columns[col].raw / cols[col].width,
-					       cols[col].width, cols[col].to);
-		}
-		at += e->columns[col].stored;
-	}
-	block->count = e->info.count;
-	block->shape_of = buf->shape_of;
-	block->task_of = buf->task_of;
-	block->ts = buf->ts;
-	block->slots = buf->slots;
-	block->slots_len = (u32)(e->columns[KS_COL_SLOT].raw / 4);
-	block->ptrs = buf->ptrs;
-	block->ptrs_len = (u32)(e->columns[KS_COL_PTR].raw / 8);
-	if (parse_tables(db, buf->table, e->columns[KS_COL_SHAPES].raw, block) ||
-	    !all_below(buf->shape_of, block->count, block->shapes_len) ||
-	    ((columns & KS_DB_TASKS) && !all_below(buf->task_of, block->count, block->tasks_len)) ||
-	    !counts_agree(db, block, columns))
-		return damaged(db, e->info.offset, "the tables of a block make no sense", diag);
-	if (columns & KS_DB_TIMES)
-		decode_times(buf, e);
-	if (columns & KS_DB_PTRS) {
-		u64 ptr = 0;
-		u32 k;
-
-		for (k = 0; k < block->ptrs_len; k++)
-			buf->ptrs[k] = ptr ^= buf->ptrs[k];
-	}
-	return 0;
-}
-
-void ks_db_block_deinit(struct ks_db_block *block)
-{
-	struct ks_db_buffers *buf = block->buffers;
-
-	if (!buf)
-		return;
-	ZSTD_freeDCtx(buf->zstd);
-	free(buf->stored);
-	free(buf->table);
-	free(buf);
-	memset(block, 0, sizeof(*block));
 }

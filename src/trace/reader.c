@@ -47,15 +47,21 @@ static bool looks_like_text(const u8 *data, size_t len)
 
 /* === Public =============================================================================== */
 
-int ks_trace_init(struct ks_trace *trace, const struct ks_trace_ops *ops, const char *format)
+void *ks_trace_new(size_t size, const struct ks_trace_ops *ops, const char *format)
 {
+	struct ks_trace *trace = calloc(1, size);
+
+	if (!trace || ks_names_init(&trace->names)) {
+		free(trace);
+		return NULL;
+	}
 	trace->ops = ops;
 	trace->info.format = format;
 	trace->info.clock = "none";
-	return ks_names_init(&trace->names);
+	return trace;
 }
 
-void ks_trace_deinit(struct ks_trace *trace)
+void ks_trace_free(struct ks_trace *trace)
 {
 	size_t i;
 
@@ -65,6 +71,7 @@ void ks_trace_deinit(struct ks_trace *trace)
 	ks_vec_free(&trace->info.cpus);
 	ks_vec_free(&trace->info.cpu_nodes);
 	ks_names_deinit(&trace->names);
+	free(trace);
 }
 
 int ks_trace_open(const char *path, struct ks_trace **ret_trace, struct ks_diag *diag)

@@ -113,8 +113,11 @@ static inline int ks_trace_blame(struct ks_trace *trace, struct ks_event *ev)
 	return ev->site == KS_NONE ? -ENOMEM : 0;
 }
 
-/* For the formats: initialise and tear down the common part. */
-int ks_trace_init(struct ks_trace *trace, const struct ks_trace_ops *ops, const char *format);
-void ks_trace_deinit(struct ks_trace *trace);
+/*
+ * For the formats: a zeroed struct of @size bytes that begins with a struct ks_trace, or NULL when
+ * there is no memory; and its end, once what the format has added is gone.
+ */
+void *ks_trace_new(size_t size, const struct ks_trace_ops *ops, const char *format);
+void ks_trace_free(struct ks_trace *trace);
 
 #endif

@@ -89,6 +89,10 @@ for to in seed binary; do
 done
 check "a form without anchors says so" says '1 notes of the place of the kernel dropped' kmap convert --to iti moved.text
 
+sed 's/slub_alloc/base_alloc/' moved.text >other.text
+check "another kernel than the one recorded is noticed" says 'not the kernel that was recorded: it has base_alloc elsewhere' kmap report -k tree/src other.text
+check "the right one is not" prints 0 eval 'kmap report -k tree/src moved.text 2>&1 | grep -c recorded'
+
 # A larger map: every view adds up to what awk counts.
 awk 'BEGIN {
 	srand(7); n = 20000

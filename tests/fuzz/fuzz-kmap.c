@@ -3,6 +3,7 @@
 #include "fuzz.h"
 
 #include "kmap/census.h"
+#include "kmap/cut.h"
 
 struct memory {
 	const uint8_t *data;
@@ -44,6 +45,20 @@ static void check(const struct ks_kmap_census *census)
 	}
 }
 
+/* What is whole of a part is whole of all of it, and what is passed on ends where the object does. */
+static void check_cut(const uint8_t *data, size_t size)
+{
+	struct ks_kmap_cut cut = { 0 }, again = { 0 };
+	size_t all = ks_kmap_cut_whole(&cut, data, size, false), part;
+
+	FUZZ_ASSERT(all <= size);
+	part = ks_kmap_cut_whole(&again, data, size / 2, false);
+	FUZZ_ASSERT(part <= size / 2 && part <= all);
+	FUZZ_ASSERT(ks_kmap_cut_whole(&again, data + part, size - part, true) <= size - part);
+	ks_kmap_cut_pass(&cut, data + all, size - all);
+	FUZZ_ASSERT(ks_kmap_cut_whole(&cut, data, size, false) <= size);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	const uint8_t *split = memmem(data, size, "\n--\n", 4);
@@ -55,6 +70,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct ks_kmap_reader *reader;
 	struct ks_diag diag = { 0 };
 
+	check_cut(data, size);
 	if (ks_kmap_reader_new(&source, split ? &accesses : NULL, 0, &reader, &diag)) {
 		FUZZ_ASSERT(diag.err);
 		return 0;

@@ -9,6 +9,7 @@ make_initramfs <<'TEST'
 . /lib.sh
 insmod /mzaccess.ko
 . /access.sh
+. /access-stress.sh
 finish
 TEST
 if [ "$2" = um ]; then boot_uml; else boot_qemu "$kernel/bzImage"; fi

@@ -6,7 +6,7 @@
 export SHELL=/bin/bash TMPDIR=$scratch
 
 # Never waits for ever: a guest that hangs fails its test.
-lab() { timeout --foreground 120 "$KMEMSCOPE" lab "$@"; }
+lab() { timeout --foreground 300 "$KMEMSCOPE" lab "$@"; }
 run() { lab run -q "$@"; }
 guests() { pgrep -f -- "$scratch/marker" || true; }
 none_left() {
@@ -115,6 +115,8 @@ check "and records from the start on" [ "$(lines_of ',swapper' boot.kmap)" -gt 5
 check "with accesses of that time" eval 'grep -A1 ",swapper" boot.kmap | grep -q "^ "'
 check "without a command, too" eval 'run --boot -o boot2.kmap && [ -s boot2.kmap ]'
 
+check "what is lost is told" fails_saying 4 'lost.kmap: dropped_full: [1-9]' lab run --strict --append memorizer.max_mb=1 --access -o lost.kmap -- ls -lR /usr/include/linux
+
 for nr in 1 2; do
 	run --access -o same$nr.kmap -- ./prog >/dev/null
 	grep -v '^ ' same$nr.kmap | grep ',prog$' | cut -d, -f1 | sort -u >sites$nr
@@ -144,7 +146,7 @@ start -o kill.kmap -- sh -c 'sleep 1000 & sleep 1000 & echo up; wait'
 check "a guest is several processes" [ "$(guests | wc -l)" -ge 4 ]
 stop KILL
 check "a runner that is killed leaves none of them" none_left
-check "a time limit" fails_saying 125 'stage command: not done after 3 s' run --timeout 3 -- sleep 1000
+check "a time limit" fails_saying 125 'stage (command: not done after|boot: the guest did not come up in) 3 s' run --timeout 3 -- sleep 1000
 check "a kernel that panics" fails_saying 125 'stage .*: the guest ended: Kernel panic' run --mem 96M --log panic.log -- sh -c 'echo 1 >/proc/sys/vm/panic_on_oom; exec tail /dev/zero'
 check "its words are in the log" grep -q 'Kernel panic' panic.log
 rm -f kmemscope-lab-*
@@ -186,6 +188,8 @@ else
 	check "has two processors, and the files" same <(printf '2\nnew\n') got
 	check "which stay as they are" grep -qx old view/file
 	check "its map has accesses" [ "$(lines_of '^ +[0-9a-f]{16},[0-9]+,[0-9]+,[0-9]+$' smp.kmap)" -gt 1000 ]
-	check "and names functions" says 'd_alloc|alloc_inode|getname' "$KMEMSCOPE" kmap report -k "$(cat built64)/vmlinux" --top 0 smp.kmap
+	"$KMEMSCOPE" kmap report -k "$(cat built64)/vmlinux" --top 0 smp.kmap >report
+	check "names functions" grep -qE 'd_alloc|alloc_inode|getname' report
+	check "and those that ask for pages" grep -qE 'page_cache_ra|handle_mm_fault' report
 fi
 done_testing

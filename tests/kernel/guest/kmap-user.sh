@@ -3,9 +3,10 @@
 cd /tmp || exit
 record() { kmemscope kmap record "$@" 2>/tmp/record.err; }
 # Who is in a map. Busybox may execute its applets as /proc/self/exe, and then have that name first.
+# The line without a size tells where the kernel is.
 comms_in() {
 	kmemscope kmap convert --to seed "$1" 2>/dev/null |
-		awk -F, 'NF == 8 && $8 != "exe" { print $8 }' | sort -u | tr '\n' ' '
+		awk -F, 'NF == 8 && $4 && $8 != "exe" { print $8 }' | sort -u | tr '\n' ' '
 }
 await() { # COMMAND...: until it succeeds, within a minute
 	i=0

@@ -26,6 +26,10 @@ PATH=/tmp/bin:$PATH
 echo "127.0.0.1 server" >>/etc/hosts
 is_kmap() { grep -qE '^[0-9a-f]{16},[0-9]+,[0-9a-f]{16},[0-9]+,[0-9]+,[0-9]+,[0-9a-f]+,' "$1"; }
 has_comm() { grep -q ",$2\$" "$1"; }
+eventually() { # COMMAND...: what a reader in the background does takes a moment
+	local try
+	for try in $(seq 200); do "$@" && break; sleep 0.05; done
+}
 
 # --- Using Memorizer: initial conditions ---
 echo 0 > /sys/kernel/debug/memorizer/memorizer_enabled
@@ -49,17 +53,17 @@ echo 1 > /sys/kernel/debug/memorizer/clear_object_list
 cat /sys/kernel/debug/memorizer/kmap_stream > /tmp/kmap_data.txt &
 reader=$!
 sh -c "echo 3 > /sys/kernel/debug/memorizer_enabled && test-program" >/dev/null
-for try in $(seq 100); do is_kmap /tmp/kmap_data.txt && break; sleep 0.05; done
+eventually has_comm /tmp/kmap_data.txt ls
 holds "the stream has objects" is_kmap /tmp/kmap_data.txt
 holds "of the test program" has_comm /tmp/kmap_data.txt ls
 holds "and its reader still waits" kill $reader
 
 tail -f /dev/null | nc -l -p 9999 >/tmp/received.txt &
-sleep 0.3
+eventually grep -q ':270F ' /proc/net/tcp
 nc server 9999 < /sys/kernel/debug/memorizer/kmap_stream &
 sender=$!
 sh -c "echo 3 > /sys/kernel/debug/memorizer_enabled && test-program" >/dev/null
-for try in $(seq 100); do is_kmap /tmp/received.txt && break; sleep 0.05; done
+eventually is_kmap /tmp/received.txt
 holds "nc has sent the stream" is_kmap /tmp/received.txt
 holds "and still waits for more" kill $sender
 echo 0 > /sys/kernel/debug/memorizer/memorizer_enabled
