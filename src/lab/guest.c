@@ -156,7 +156,7 @@ static void qemu_command(struct words *words, const struct ks_lab_machine *machi
 	add_word(words, "/proc/self/fd/%d", RAMDISK_FD);
 	add_word(words, "-append");
 	/* The kernel where vmlinux says it is, so that addresses of two runs can be compared. */
-	add_word(words, "console=ttyS0 panic=-1 nokaslr %s", machine->parameters);
+	add_word(words, "console=ttyS0 panic=-1 nokaslr no_timer_check %s", machine->parameters);
 }
 
 /* === Internals: the guest ================================================================= */
