@@ -100,14 +100,27 @@ static void locate_in_area(unsigned long addr, struct mz_place *place)
 	}
 }
 
+/* max_pfn may be too small: User Mode Linux 6.1 sets it to the number of pages that are free. */
+static unsigned long end_of_frames(void)
+{
+	unsigned long end = max_pfn;
+	int node;
+
+	for_each_online_node(node)
+		end = max(end, node_end_pfn(node));
+	return end;
+}
+
 /* === Public =============================================================================== */
 
 int mz_locate_init(void)
 {
-	orders = vzalloc(max_pfn);
+	unsigned long nr = end_of_frames();
+
+	orders = vzalloc(nr);
 	if (!orders)
 		return -ENOMEM;
-	nr_orders = max_pfn;
+	nr_orders = nr;
 	return mz_spans_init(&areas, AREAS_MAX);
 }
 
