@@ -320,10 +320,10 @@ static void tell(const struct record *r, const struct ks_record_stats *stats, en
 	if (r->quiet && !err)
 		return;
 	human(!stat(r->opts.path, &st) ? (u64)st.st_size : stats->file_size, size, sizeof(size));
-	fprintf(stderr, "%s%s: %llu events%s, %llu lost, %s%s\n",
+	fprintf(stderr, "%s%s: %llu events%s%s, %llu lost, %s%s\n",
 		isatty(STDERR_FILENO) ? "\r\033[K" : "", r->opts.path,
-		(unsigned long long)stats->events, err ? " seen, not all of them written" : "",
-		(unsigned long long)stats->lost, size,
+		(unsigned long long)stats->events, r->opts.stack ? " and stack traces" : "",
+		err ? " seen, not all of them written" : "", (unsigned long long)stats->lost, size,
 		why == WHY_FULL ? "; stopped at --max-size" : "");
 	if (stats->lost)
 		fputs("events were lost: give the kernel larger buffers with --buffer-size\n",

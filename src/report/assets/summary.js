@@ -49,7 +49,7 @@ function leakFindings(growing, sums) {
 	return growing.map(({ row, tenths }) => ["!", [siteLink(row.track),
 			` keeps growing: ${bytes(row.keptBytes)} in ${count(row.kept)} objects that it allocated still live, ` +
 			`${percent(share(row.keptBytes, total))} of all that stays. ` +
-			(row.frees ? `Of ${count(row.allocs)} allocations, ${count(row.frees)} were freed` : "None was freed") +
+			(row.frees ? `Of ${count(row.allocs)} allocations, ${count(row.frees)} ${row.frees === 1 ? "was" : "were"} freed` : "None was freed") +
 			` in ${duration(rangeTime(sums))}, and it grew in ${tenths} of 10 tenths of that time.`]]);
 }
 
@@ -59,7 +59,7 @@ function holderFinding(sums, growing) {
 		return [];
 	return [["·", [siteLink(row.track), ` holds ${percent(share(row.live, sums.total.live))} of the live bytes, ${bytes(row.live)} in ${count(row.objects)} objects` +
 		(row.unseen ? "; but most of its frees raise no event, so that is an upper limit." :
-			row.frees ? `; ${count(row.frees)} of ${count(row.allocs)} were freed.` : `, none freed in ${duration(rangeTime(sums))}.`)]]];
+			row.frees ? `; ${count(row.frees)} of ${count(row.allocs)} ${row.frees === 1 ? "was" : "were"} freed.` : `, none freed in ${duration(rangeTime(sums))}.`)]]];
 }
 
 function peakFinding(sums) {
