@@ -8,6 +8,7 @@
  * budget, mz_index::max_pages.
  */
 #include "index.h"
+#include "pages.h"
 
 /* === Data ================================================================================= */
 
@@ -32,21 +33,6 @@
 
 /* Accesses that are released while interrupts are off. */
 #define ACCESS_BATCH 256
-
-/* Objects and accesses start with the pointer that links them while they are free. */
-struct item {
-	struct item *next;
-};
-
-/* In front of the items of a page, which are all objects or all accesses. */
-struct item_page {
-	struct mz_shard *shard;
-	struct list_head node; /* in mz_shard::pages or access_pages while there is room */
-	struct item *free;
-	u32 nr_used;
-};
-
-#define OBJECTS_PER_PAGE ((PAGE_SIZE - sizeof(struct item_page)) / sizeof(struct mz_object))
 
 /* === Internals: hashing =================================================================== */
 
@@ -94,131 +80,9 @@ static struct mz_object **find(struct mz_index *idx, struct mz_shard *shard, u64
 	return NULL;
 }
 
-/* === Internals: memory ==================================================================== */
-
-static struct item_page *page_of(const void *item)
-{
-	return (struct item_page *)((unsigned long)item & ~(PAGE_SIZE - 1));
-}
-
-static void *take_page(struct mz_index *idx, gfp_t gfp)
-{
-	unsigned long page;
-
-	if (atomic_long_inc_return(&idx->nr_pages) > idx->max_pages)
-		goto refuse;
-	page = __get_free_page(gfp);
-	if (!page)
-		goto refuse;
-	return (void *)page;
-refuse:
-	atomic_long_dec(&idx->nr_pages);
-	return NULL;
-}
-
-static void give_page(struct mz_index *idx, void *page)
-{
-	free_page((unsigned long)page);
-	atomic_long_dec(&idx->nr_pages);
-}
-
-/* At most @nr pages, linked through their first word; NULL if there is not one to be had. */
-static void *take_pages(struct mz_index *idx, unsigned int nr, gfp_t gfp)
-{
-	void *first = NULL, *page;
-
-	while (nr-- && (page = take_page(idx, gfp))) {
-		*(void **)page = first;
-		first = page;
-	}
-	return first;
-}
-
-static void push_spare(struct mz_shard *shard, void *page)
-{
-	*(void **)page = shard->spares;
-	shard->spares = page;
-	shard->nr_spares++;
-}
-
-static void push_spares(struct mz_shard *shard, void *pages)
-{
-	while (pages) {
-		void *next = *(void **)pages;
-
-		push_spare(shard, pages);
-		pages = next;
-	}
-}
-
-static void *pop_spare(struct mz_shard *shard)
-{
-	void *page = shard->spares;
-
-	if (page) {
-		shard->spares = *(void **)page;
-		shard->nr_spares--;
-	}
-	return page;
-}
-
-/* Makes a blank page a page of free items. Bounded: 169 steps. */
-static void format_page(struct mz_shard *shard, struct item_page *page, size_t size)
-{
-	char *start = (char *)(page + 1);
-	size_t i, nr = (PAGE_SIZE - sizeof(*page)) / size;
-
-	page->shard = shard;
-	page->free = NULL;
-	page->nr_used = 0;
-	for (i = 0; i < nr; i++) {
-		struct item *item = (struct item *)(start + i * size);
-
-		item->next = page->free;
-		page->free = item;
-	}
-}
-
-static void *take_item(struct mz_shard *shard, struct list_head *pages, size_t size)
-{
-	struct item_page *page;
-	struct item *item;
-
-	if (list_empty(pages)) {
-		page = pop_spare(shard);
-		if (!page)
-			return NULL;
-		format_page(shard, page, size);
-		list_add(&page->node, pages);
-	}
-	page = list_first_entry(pages, struct item_page, node);
-	item = page->free;
-	page->free = item->next;
-	page->nr_used++;
-	if (!page->free)
-		list_del(&page->node);
-	return item;
-}
-
-/* The page, if its last item is free now: then it is on no list any more. */
-static struct item_page *put_item(struct list_head *pages, void *data)
-{
-	struct item_page *page = page_of(data);
-	struct item *item = data;
-
-	if (!page->free)
-		list_add(&page->node, pages);
-	item->next = page->free;
-	page->free = item;
-	if (--page->nr_used)
-		return NULL;
-	list_del(&page->node);
-	return page;
-}
-
 static struct mz_object *take_object(struct mz_shard *shard)
 {
-	return take_item(shard, &shard->pages, sizeof(struct mz_object));
+	return mz_take_item(shard, &shard->pages, sizeof(struct mz_object));
 }
 
 /* === Internals: growing and shrinking ===================================================== */
@@ -246,7 +110,7 @@ static bool have_segment(struct mz_shard *shard, u32 bucket)
 	if (i >= SEGMENTS_PER_SHARD)
 		return false;
 	if (!shard->segments[i]) {
-		page = pop_spare(shard);
+		page = mz_pop_spare(shard);
 		if (!page)
 			return false;
 		memset(page, 0, PAGE_SIZE);
@@ -261,14 +125,14 @@ static bool have_buckets(struct mz_shard *shard)
 
 	if (shard->segments)
 		return true;
-	page = pop_spare(shard);
+	page = mz_pop_spare(shard);
 	if (!page)
 		return false;
 	memset(page, 0, PAGE_SIZE);
 	shard->segments = page;
 	if (!have_segment(shard, 0)) {
 		shard->segments = NULL;
-		push_spare(shard, page);
+		mz_push_spare(shard, page);
 		return false;
 	}
 	shard->nr_buckets = 1;
@@ -323,8 +187,8 @@ static void remove_bucket(struct mz_shard *shard)
 	u32 last = shard->nr_buckets - 1;
 
 	if (!last) {
-		push_spare(shard, shard->segments[0]);
-		push_spare(shard, shard->segments);
+		mz_push_spare(shard, shard->segments[0]);
+		mz_push_spare(shard, shard->segments);
 		shard->segments = NULL;
 		shard->nr_buckets = 0;
 		return;
@@ -339,7 +203,7 @@ static void remove_bucket(struct mz_shard *shard)
 	if (last == (shard->mask >> 1) + 1)
 		shard->mask >>= 1;
 	if (last % HEADS_PER_PAGE == 0) {
-		push_spare(shard, shard->segments[last / HEADS_PER_PAGE]);
+		mz_push_spare(shard, shard->segments[last / HEADS_PER_PAGE]);
 		shard->segments[last / HEADS_PER_PAGE] = NULL;
 	}
 }
@@ -432,11 +296,11 @@ int mz_index_add(struct mz_index *idx, const struct mz_object *values, u32 impli
 		void *pages;
 
 		mz_unlock(&shard->lock, flags);
-		pages = take_pages(idx, nr, gfp);
+		pages = mz_take_pages(idx, nr, gfp);
 		mz_lock(&shard->lock, flags);
 		if (!pages)
 			break;
-		push_spares(shard, pages);
+		mz_push_spares(shard, pages);
 	}
 
 	link = find(idx, shard, hash, values->key);
@@ -555,14 +419,14 @@ static struct mz_access *find_access(const struct mz_object *obj, u32 ip, u32 wh
 struct mz_access *mz_index_access(struct mz_index *idx, struct mz_object *obj, u32 ip, u32 who,
 				  bool fresh)
 {
-	struct mz_shard *shard = page_of(obj)->shard;
+	struct mz_shard *shard = mz_page_of(obj)->shard;
 	struct mz_access *access;
 	unsigned long flags;
 
 	mz_lock(&shard->lock, flags);
 	access = fresh ? NULL : find_access(obj, ip, who);
 	if (!access) {
-		access = take_item(shard, &shard->access_pages, sizeof(*access));
+		access = mz_take_item(shard, &shard->access_pages, sizeof(*access));
 		if (access) {
 			*access = (struct mz_access){
 				.next = mz_object_accesses(obj),
@@ -590,11 +454,11 @@ void mz_index_refill(struct mz_index *idx, gfp_t gfp)
 		struct mz_shard *shard = &idx->shards[i];
 
 		while (READ_ONCE(shard->nr_spares) < READ_ONCE(idx->reserve)) {
-			page = take_page(idx, gfp);
+			page = mz_take_page(idx, gfp);
 			if (!page)
 				return;
 			mz_lock(&shard->lock, flags);
-			push_spare(shard, page);
+			mz_push_spare(shard, page);
 			mz_unlock(&shard->lock, flags);
 		}
 	}
@@ -639,20 +503,20 @@ void mz_index_collect(struct mz_index *idx, struct mz_chain *to)
 /* Gives back the first accesses of an object that was collected; whether there are more. */
 static bool release_accesses(struct mz_index *idx, struct mz_object *obj)
 {
-	struct mz_shard *shard = page_of(obj)->shard;
+	struct mz_shard *shard = mz_page_of(obj)->shard;
 	struct mz_access *access = mz_object_accesses(obj);
-	struct item *empty = NULL;
+	struct mz_item *empty = NULL;
 	unsigned long flags;
 	unsigned int i;
 
 	mz_lock(&shard->lock, flags);
 	for (i = 0; access && i < ACCESS_BATCH; i++) {
 		struct mz_access *next = access->next;
-		struct item_page *page = put_item(&shard->access_pages, access);
+		struct mz_item_page *page = mz_put_item(&shard->access_pages, access);
 
 		if (page) {
-			((struct item *)page)->next = empty;
-			empty = (struct item *)page;
+			((struct mz_item *)page)->next = empty;
+			empty = (struct mz_item *)page;
 		}
 		shard->nr_accesses--;
 		access = next;
@@ -660,9 +524,9 @@ static bool release_accesses(struct mz_index *idx, struct mz_object *obj)
 	mz_unlock(&shard->lock, flags);
 	mz_object_set_accesses(obj, access);
 	while (empty) {
-		struct item *next = empty->next;
+		struct mz_item *next = empty->next;
 
-		give_page(idx, empty);
+		mz_give_page(idx, empty);
 		empty = next;
 	}
 	return access;
@@ -671,8 +535,8 @@ static bool release_accesses(struct mz_index *idx, struct mz_object *obj)
 /* Gives back the memory of an object that was collected. */
 void mz_index_release(struct mz_index *idx, struct mz_object *obj)
 {
-	struct mz_shard *shard = page_of(obj)->shard;
-	struct item_page *empty = NULL;
+	struct mz_shard *shard = mz_page_of(obj)->shard;
+	struct mz_item_page *empty = NULL;
 	unsigned long flags;
 
 	while (mz_object_accesses(obj) && release_accesses(idx, obj))
@@ -682,11 +546,11 @@ void mz_index_release(struct mz_index *idx, struct mz_object *obj)
 		WRITE_ONCE(idx->broken, "object released twice");
 	} else {
 		obj->key = KEY_UNUSED;
-		empty = put_item(&shard->pages, obj);
+		empty = mz_put_item(&shard->pages, obj);
 	}
 	mz_unlock(&shard->lock, flags);
 	if (empty)
-		give_page(idx, empty);
+		mz_give_page(idx, empty);
 }
 
 /* Gives back the pages that the live objects do not need. */
@@ -703,11 +567,11 @@ void mz_index_shrink(struct mz_index *idx)
 			mz_lock(&shard->lock, flags);
 			if (has_idle_buckets(shard))
 				remove_bucket(shard);
-			page = shard->nr_spares > idx->reserve ? pop_spare(shard) : NULL;
+			page = shard->nr_spares > idx->reserve ? mz_pop_spare(shard) : NULL;
 			more = page || has_idle_buckets(shard);
 			mz_unlock(&shard->lock, flags);
 			if (page)
-				give_page(idx, page);
+				mz_give_page(idx, page);
 		} while (more);
 		cond_resched();
 	}
