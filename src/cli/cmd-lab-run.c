@@ -103,9 +103,7 @@ static void make_parameters(struct lab *lab)
 {
 	const struct ks_lab_args *args = lab->args;
 
-	/* Who asks for pages; of User Mode Linux's stack one cannot tell. */
-	if (args->arch != KS_LAB_UM)
-		ks_strbuf_puts(&lab->parameters, "memorizer.page_callers=1 ");
+	ks_strbuf_puts(&lab->parameters, "memorizer.page_callers=1 ");
 	if (args->boot)
 		ks_strbuf_printf(&lab->parameters, "memorizer_enabled_boot=yes mem_log_boot=%s ",
 				 args->access ? "yes" : "no");
