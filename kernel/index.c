@@ -88,9 +88,9 @@ static struct mz_object *take_object(struct mz_shard *shard)
 /* === Internals: growing and shrinking ===================================================== */
 
 /* How many blank pages the next insertion needs, the growth of the table included. */
-static unsigned int pages_wanted(const struct mz_index *idx, const struct mz_shard *shard)
+static unsigned int pages_needed(const struct mz_shard *shard)
 {
-	unsigned int nr = list_empty(&shard->pages) + READ_ONCE(idx->reserve);
+	unsigned int nr = list_empty(&shard->pages);
 
 	if (!shard->segments)
 		return nr + 2;
@@ -291,10 +291,18 @@ int mz_index_add(struct mz_index *idx, const struct mz_object *values, u32 impli
 
 	*ret_implied = false;
 	mz_lock(&shard->lock, flags);
-	for (tries = 0; tries < TRIES && pages_wanted(idx, shard) > shard->nr_spares; tries++) {
-		unsigned int nr = pages_wanted(idx, shard) - shard->nr_spares;
+	for (tries = 0; tries < TRIES; tries++) {
+		unsigned int needed = pages_needed(shard);
+		unsigned int wanted = needed + READ_ONCE(idx->reserve);
+		unsigned int nr;
 		void *pages;
 
+		if (wanted <= shard->nr_spares)
+			break;
+		/* All that are needed: what is there may be gone when the lock is held again. */
+		nr = wanted - shard->nr_spares;
+		if (nr < needed)
+			nr = needed;
 		mz_unlock(&shard->lock, flags);
 		pages = mz_take_pages(idx, nr, gfp);
 		mz_lock(&shard->lock, flags);
