@@ -6,14 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* === Data ================================================================================= */
+#include "analysis/timeline-state.h"
 
-enum {
-	MAX_PIDS = 4096,	  /* later ones are added up as one */
-	KEYED_DIMS = KS_TL_STACK, /* the groupings that an account numbers for us: all but stacks */
-	KIND_DIMS = 4,
-	OWNER_DIMS = 2,
-};
+/* === Data ================================================================================= */
 
 static const enum ks_by by_of_dim[KEYED_DIMS] = {
 	[KS_TL_SITE] = KS_BY_SITE, [KS_TL_CACHE] = KS_BY_CACHE, [KS_TL_SIZE] = KS_BY_SIZE,
@@ -23,85 +18,6 @@ static const enum ks_by by_of_dim[KEYED_DIMS] = {
 static const enum ks_tl_dim kind_dims[KIND_DIMS] = { KS_TL_SITE, KS_TL_CACHE, KS_TL_SIZE,
 						     KS_TL_STACK };
 static const enum ks_tl_dim owner_dims[OWNER_DIMS] = { KS_TL_COMM, KS_TL_CPU };
-
-/* Sums of the bucket that is being filled. */
-struct sums {
-	struct ks_cell now;
-	u32 epoch; /* which bucket that was */
-};
-
-struct kind {
-	u32 track[KIND_DIMS]; /* KS_NONE: it has none there */
-	u32 size_class;
-	struct sums sums;
-	u64 allocs, bytes; /* of the whole */
-};
-
-struct owner {
-	u32 track[OWNER_DIMS];
-	u32 pid; /* the number in tl->pids */
-	struct sums sums;
-};
-
-/* What a track needs with every event. */
-struct pulse {
-	u64 live, peak; /* the peak is of the bucket */
-	u64 at_peak;	/* what lived at the peak of the whole that has the number peak_seen */
-	u32 peak_seen;
-	u32 epoch;
-};
-
-struct touched {
-	enum ks_tl_dim dim;
-	u32 track;
-};
-
-/* What kinds are told apart by. */
-struct kind_key {
-	u64 bytes_alloc;
-	u32 site, cache, stack, kind;
-};
-
-struct owner_key {
-	u32 comm, cpu, pid;
-};
-
-/* The pair of a site that was counted last. */
-struct last_pair {
-	u32 owner, pair;
-};
-
-struct ks_tl_gather {
-	struct ks_timeline *tl;
-	const struct ks_names *names;
-	struct ks_account keys[KEYED_DIMS]; /* only number and label the groups */
-	struct ks_map64 stacks;		    /* site's track << 32 | stack, numbered as tracks */
-	struct ks_intern kind_keys, owner_keys;
-	KS_VEC(struct kind) kinds;
-	KS_VEC(struct owner) owners;
-	KS_VEC(u32) last_kind; /* by site + 1: what an allocation there was last */
-	struct ks_map64 pids;
-
-	struct ks_map64 pair_keys; /* site's track << 32 | owner, numbered as pairs */
-	KS_VEC(struct ks_tl_count) pairs;
-	KS_VEC(struct last_pair) last_pair; /* by site's track */
-
-	struct {
-		KS_VEC(struct pulse) items;
-	} pulse[KS_TL_DIMS];
-	struct pulse total;
-	u32 peak; /* number of the latest peak of the whole; from 1 on */
-	u64 peak_bytes;
-
-	u32 epoch; /* of the bucket that is being filled; from 1 on */
-	u32 bucket;
-	u64 bucket_end;
-	KS_VEC(u32) busy_kinds, busy_owners;
-	KS_VEC(struct touched) touched;
-	size_t cells; /* of all tracks */
-
-	KS_VEC(struct ks_tl_birth) in_slot; /* what lives; kind KS_NONE: nothing */
-};
 
 /* === Internals: groups ==================================================================== */
 
@@ -468,140 +384,6 @@ static void count_free(struct ks_tl_gather *g, const struct ks_tl_birth *birth, 
 
 /* === Internals: the end =================================================================== */
 
-static const char *keep(struct ks_tl_gather *g, const char *s)
-{
-	return ks_arena_strndup(&g->tl->arena, s, strlen(s));
-}
-
-static int label_sites(struct ks_tl_gather *g, struct ks_places *places)
-{
-	const struct ks_map64 *sites = &g->keys[KS_TL_SITE].keys;
-	struct ks_tracks *tracks = &g->tl->by[KS_TL_SITE];
-	size_t i;
-
-	for (i = 0; i < tracks->items.len; i++) {
-		const struct ks_place *place = ks_places_get(places, (u32)sites->keys.items[i]);
-		struct ks_track *track = &tracks->items.items[i];
-
-		if (!place)
-			return -ENOMEM;
-		track->label = keep(g, place->label);
-		track->func = keep(g, place->owner);
-		track->module = keep(g, place->module);
-		track->path = keep(g, place->path);
-		if (!track->label || !track->func || !track->module || !track->path)
-			return -ENOMEM;
-	}
-	return 0;
-}
-
-static int label_stack(struct ks_tl_gather *g, struct ks_places *frames, u64 key,
-		       struct ks_track *track)
-{
-	const u32 *ids = ks_names_stack(g->names, (u32)key, &track->frames_len);
-	size_t i;
-
-	track->site = (u32)(key >> 32);
-	track->label = g->tl->by[KS_TL_SITE].items.items[track->site].label;
-	track->func = track->module = track->path = "";
-	track->frames =
-		ks_arena_alloc(&g->tl->arena, (track->frames_len + 1) * sizeof(*track->frames));
-	if (!track->frames)
-		return -ENOMEM;
-	for (i = 0; i < track->frames_len; i++) {
-		const struct ks_place *place = ks_places_get(frames, ids[i]);
-
-		track->frames[i] = place ? keep(g, place->label) : NULL;
-		if (!track->frames[i])
-			return -ENOMEM;
-	}
-	return 0;
-}
-
-static int label_tracks(struct ks_tl_gather *g, struct ks_places *places, struct ks_places *frames)
-{
-	struct ks_tracks *stacks = &g->tl->by[KS_TL_STACK];
-	size_t i;
-	int dim;
-
-	g->tl->total.label = "all";
-	g->tl->total.func = g->tl->total.module = g->tl->total.path = "";
-	for (dim = KS_TL_SITE + 1; dim < KEYED_DIMS; dim++) {
-		for (i = 0; i < g->tl->by[dim].items.len; i++) {
-			struct ks_track *track = &g->tl->by[dim].items.items[i];
-
-			track->func = track->module = track->path = "";
-			track->label = ks_account_label(&g->keys[dim], (u32)i, &g->tl->arena);
-			if (!track->label)
-				return -ENOMEM;
-		}
-	}
-	for (i = 0; i < g->tl->pids.len; i++) {
-		struct ks_tl_pid *pid = &g->tl->pids.items[i];
-
-		pid->comm = keep(g, ks_intern_get(&g->names->comms, pid->comm_id).s);
-		if (!pid->comm)
-			return -ENOMEM;
-	}
-	if (label_sites(g, places))
-		return -ENOMEM;
-	for (i = 0; i < stacks->items.len; i++)
-		if (label_stack(g, frames, g->stacks.keys.items[i], &stacks->items.items[i]))
-			return -ENOMEM;
-	return 0;
-}
-
-static int add_link(struct ks_tl_gather *g, struct ks_map64 *known, u32 site, enum ks_tl_dim dim,
-		    u32 group, const struct ks_tl_count *count)
-{
-	u32 number = ks_map64_add(known, ((u64)site * (KS_TL_PID + 1) + (u32)dim) << 32 | group);
-	struct ks_tl_link *link;
-
-	if (number == KS_NONE)
-		return -ENOMEM;
-	if (number == g->tl->links.len) {
-		link = ks_vec_push(&g->tl->links);
-		if (!link)
-			return -ENOMEM;
-		*link = (struct ks_tl_link){ .site = site, .group = group, .dim = dim };
-	}
-	g->tl->links.items[number].allocs += count->objects;
-	g->tl->links.items[number].bytes += count->bytes;
-	return 0;
-}
-
-static int link_groups(struct ks_tl_gather *g)
-{
-	struct ks_map64 known;
-	int err = ks_map64_init(&known);
-	size_t i;
-
-	for (i = 0; i < g->kinds.len && !err; i++) {
-		const struct kind *kind = &g->kinds.items[i];
-		struct ks_tl_count count = { kind->allocs, kind->bytes };
-
-		if (!kind->allocs)
-			continue;
-		err = add_link(g, &known, kind->track[0], KS_TL_CACHE, kind->track[1], &count);
-		if (!err)
-			err = add_link(g, &known, kind->track[0], KS_TL_SIZE, kind->track[2],
-				       &count);
-	}
-	for (i = 0; i < g->pairs.len && !err; i++) {
-		u32 site = (u32)(g->pair_keys.keys.items[i] >> 32);
-		const struct owner *owner = &g->owners.items[(u32)g->pair_keys.keys.items[i]];
-
-		err = add_link(g, &known, site, KS_TL_COMM, owner->track[0], &g->pairs.items[i]);
-		if (!err)
-			err = add_link(g, &known, site, KS_TL_CPU, owner->track[1],
-				       &g->pairs.items[i]);
-		if (!err)
-			err = add_link(g, &known, site, KS_TL_PID, owner->pid, &g->pairs.items[i]);
-	}
-	ks_map64_deinit(&known);
-	return err;
-}
-
 static struct ks_cell *cell_at(struct ks_track *track, u32 bucket)
 {
 	size_t low = 0, high = track->cells.len;
@@ -883,7 +665,7 @@ int ks_tl_gather_finish(struct ks_tl_gather *g, u64 last_ts, u64 until, struct k
 		for (i = 0; i < g->tl->by[dim].items.len; i++)
 			conclude(g, track_at(g, (enum ks_tl_dim)dim, (u32)i),
 				 &g->pulse[dim].items.items[i]);
-	if (label_tracks(g, places, frames) || link_groups(g) || keep_living(g, until))
+	if (ks_tl_label(g, places, frames) || ks_tl_link_groups(g) || keep_living(g, until))
 		return -ENOMEM;
 	*ret_timeline = g->tl;
 	g->tl = NULL;

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: LGPL-2.1-only
+/* The end of a timeline: what its groups are called, and which of them belong together. */
+#include <errno.h>
+#include <string.h>
+
+#include "analysis/timeline-state.h"
+
+/* === Internals ============================================================================ */
+
+static const char *keep(struct ks_tl_gather *g, const char *s)
+{
+	return ks_arena_strndup(&g->tl->arena, s, strlen(s));
+}
+
+static int label_sites(struct ks_tl_gather *g, struct ks_places *places)
+{
+	const struct ks_map64 *sites = &g->keys[KS_TL_SITE].keys;
+	struct ks_tracks *tracks = &g->tl->by[KS_TL_SITE];
+	size_t i;
+
+	for (i = 0; i < tracks->items.len; i++) {
+		const struct ks_place *place = ks_places_get(places, (u32)sites->keys.items[i]);
+		struct ks_track *track = &tracks->items.items[i];
+
+		if (!place)
+			return -ENOMEM;
+		track->label = keep(g, place->label);
+		track->func = keep(g, place->owner);
+		track->module = keep(g, place->module);
+		track->path = keep(g, place->path);
+		if (!track->label || !track->func || !track->module || !track->path)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+static int label_stack(struct ks_tl_gather *g, struct ks_places *frames, u64 key,
+		       struct ks_track *track)
+{
+	const u32 *ids = ks_names_stack(g->names, (u32)key, &track->frames_len);
+	size_t i;
+
+	track->site = (u32)(key >> 32);
+	track->label = g->tl->by[KS_TL_SITE].items.items[track->site].label;
+	track->func = track->module = track->path = "";
+	track->frames =
+		ks_arena_alloc(&g->tl->arena, (track->frames_len + 1) * sizeof(*track->frames));
+	if (!track->frames)
+		return -ENOMEM;
+	for (i = 0; i < track->frames_len; i++) {
+		const struct ks_place *place = ks_places_get(frames, ids[i]);
+
+		track->frames[i] = place ? keep(g, place->label) : NULL;
+		if (!track->frames[i])
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+static int add_link(struct ks_tl_gather *g, struct ks_map64 *known, u32 site, enum ks_tl_dim dim,
+		    u32 group, const struct ks_tl_count *count)
+{
+	u32 number = ks_map64_add(known, ((u64)site * (KS_TL_PID + 1) + (u32)dim) << 32 | group);
+	struct ks_tl_link *link;
+
+	if (number == KS_NONE)
+		return -ENOMEM;
+	if (number == g->tl->links.len) {
+		link = ks_vec_push(&g->tl->links);
+		if (!link)
+			return -ENOMEM;
+		*link = (struct ks_tl_link){ .site = site, .group = group, .dim = dim };
+	}
+	g->tl->links.items[number].allocs += count->objects;
+	g->tl->links.items[number].bytes += count->bytes;
+	return 0;
+}
+
+/* === Public =============================================================================== */
+
+int ks_tl_label(struct ks_tl_gather *g, struct ks_places *places, struct ks_places *frames)
+{
+	struct ks_tracks *stacks = &g->tl->by[KS_TL_STACK];
+	size_t i;
+	int dim;
+
+	g->tl->total.label = "all";
+	g->tl->total.func = g->tl->total.module = g->tl->total.path = "";
+	for (dim = KS_TL_SITE + 1; dim < KEYED_DIMS; dim++) {
+		for (i = 0; i < g->tl->by[dim].items.len; i++) {
+			struct ks_track *track = &g->tl->by[dim].items.items[i];
+
+			track->func = track->module = track->path = "";
+			track->label = ks_account_label(&g->keys[dim], (u32)i, &g->tl->arena);
+			if (!track->label)
+				return -ENOMEM;
+		}
+	}
+	for (i = 0; i < g->tl->pids.len; i++) {
+		struct ks_tl_pid *pid = &g->tl->pids.items[i];
+
+		pid->comm = keep(g, ks_intern_get(&g->names->comms, pid->comm_id).s);
+		if (!pid->comm)
+			return -ENOMEM;
+	}
+	if (label_sites(g, places))
+		return -ENOMEM;
+	for (i = 0; i < stacks->items.len; i++)
+		if (label_stack(g, frames, g->stacks.keys.items[i], &stacks->items.items[i]))
+			return -ENOMEM;
+	return 0;
+}
+
+int ks_tl_link_groups(struct ks_tl_gather *g)
+{
+	struct ks_map64 known;
+	int err = ks_map64_init(&known);
+	size_t i;
+
+	for (i = 0; i < g->kinds.len && !err; i++) {
+		const struct kind *kind = &g->kinds.items[i];
+		struct ks_tl_count count = { kind->allocs, kind->bytes };
+
+		if (!kind->allocs)
+			continue;
+		err = add_link(g, &known, kind->track[0], KS_TL_CACHE, kind->track[1], &count);
+		if (!err)
+			err = add_link(g, &known, kind->track[0], KS_TL_SIZE, kind->track[2],
+				       &count);
+	}
+	for (i = 0; i < g->pairs.len && !err; i++) {
+		u32 site = (u32)(g->pair_keys.keys.items[i] >> 32);
+		const struct owner *owner = &g->owners.items[(u32)g->pair_keys.keys.items[i]];
+
+		err = add_link(g, &known, site, KS_TL_COMM, owner->track[0], &g->pairs.items[i]);
+		if (!err)
+			err = add_link(g, &known, site, KS_TL_CPU, owner->track[1],
+				       &g->pairs.items[i]);
+		if (!err)
+			err = add_link(g, &known, site, KS_TL_PID, owner->pid, &g->pairs.items[i]);
+	}
+	ks_map64_deinit(&known);
+	return err;
+}
