@@ -22,70 +22,9 @@
 #include <unistd.h>
 
 #include "../../../include/uapi/memorizer.h"
+#include "module-symbols.h"
 
 #define DEBUGFS "/sys/kernel/debug/"
-
-static void __attribute__((noreturn, format(printf, 1, 2))) fail(const char *format, ...)
-{
-	va_list args;
-
-	printf("# mzcheck: ");
-	va_start(args, format);
-	vprintf(format, args);
-	va_end(args);
-	printf("\n");
-	exit(1);
-}
-
-/* === Symbols of the test module =========================================================== */
-
-struct symbol {
-	uint64_t addr;
-	char name[64];
-};
-
-static struct symbol symbols[256];
-static unsigned int nr_symbols;
-
-static int by_addr(const void *a, const void *b)
-{
-	const struct symbol *x = a, *y = b;
-
-	return x->addr < y->addr ? -1 : x->addr > y->addr;
-}
-
-static void read_symbols(void)
-{
-	FILE *f = fopen("/proc/kallsyms", "r");
-	char line[512], name[256];
-	unsigned long long addr;
-	char type;
-
-	while (f && fgets(line, sizeof(line), f)) {
-		if (!strstr(line, "[mztest]") || nr_symbols == 256)
-			continue;
-		if (sscanf(line, "%llx %c %255s", &addr, &type, name) != 3 || tolower(type) != 't')
-			continue;
-		symbols[nr_symbols].addr = addr;
-		snprintf(symbols[nr_symbols++].name, sizeof(symbols[0].name), "%.63s", name);
-	}
-	if (!nr_symbols)
-		fail("no symbols of mztest in /proc/kallsyms");
-	fclose(f);
-	qsort(symbols, nr_symbols, sizeof(symbols[0]), by_addr);
-}
-
-/* The function of mztest that an address is in, or NULL. */
-static const char *symbol_of(uint64_t ip)
-{
-	const char *name = NULL;
-	unsigned int i;
-
-	for (i = 0; i < nr_symbols && symbols[i].addr < ip; i++)
-		name = symbols[i].name;
-	/* Beyond the last function there is no end mark: a page is more than it can be long. */
-	return name && ip - symbols[i - 1].addr < 4096 ? name : NULL;
-}
 
 /* === Expectations ========================================================================= */
 
@@ -572,7 +511,7 @@ int main(int argc, char **argv)
 		}
 		fail("no such test");
 	}
-	read_symbols();
+	read_symbols("mztest");
 	read_expectations();
 	if (!nr_expected)
 		fail("nothing is expected");

@@ -16,66 +16,15 @@
 #include <string.h>
 
 #include "../../../include/uapi/memorizer.h"
-
-static void __attribute__((noreturn, format(printf, 1, 2))) fail(const char *format, ...)
-{
-	va_list args;
-
-	printf("# mzcount: ");
-	va_start(args, format);
-	vprintf(format, args);
-	va_end(args);
-	printf("\n");
-	exit(1);
-}
-
-/* === Symbols of the module =============================================================== */
-
-struct symbol {
-	uint64_t addr;
-	char name[64];
-};
-
-static struct symbol symbols[256];
-static unsigned int nr_symbols;
-
-static int by_addr(const void *a, const void *b)
-{
-	const struct symbol *x = a, *y = b;
-
-	return x->addr < y->addr ? -1 : x->addr > y->addr;
-}
-
-static void read_symbols(void)
-{
-	FILE *f = fopen("/proc/kallsyms", "r");
-	char line[512], name[256];
-	unsigned long long addr;
-	char type;
-
-	while (f && fgets(line, sizeof(line), f) && nr_symbols < 256) {
-		if (!strstr(line, "[mzaccess]") ||
-		    sscanf(line, "%llx %c %255s", &addr, &type, name) != 3 || tolower(type) != 't')
-			continue;
-		symbols[nr_symbols].addr = addr;
-		snprintf(symbols[nr_symbols++].name, sizeof(symbols[0].name), "%.63s", name);
-	}
-	if (!nr_symbols)
-		fail("no symbols of mzaccess in /proc/kallsyms");
-	fclose(f);
-	qsort(symbols, nr_symbols, sizeof(symbols[0]), by_addr);
-}
+#include "module-symbols.h"
 
 /* The function that counts, or NULL: the others of the module use objects as anyone does. */
 static const char *function_of(uint64_t ip)
 {
-	const char *name = NULL;
-	unsigned int i;
+	const char *name = symbol_of(ip);
 
-	for (i = 0; i < nr_symbols && symbols[i].addr < ip; i++)
-		name = symbols[i].name;
-	if (!name || ip - symbols[i - 1].addr >= 4096 || strncmp(name, "mzaccess_", 9) ||
-	    !strcmp(name, "mzaccess_init") || !strcmp(name, "mzaccess_exit"))
+	if (!name || strncmp(name, "mzaccess_", 9) || !strcmp(name, "mzaccess_init") ||
+	    !strcmp(name, "mzaccess_exit"))
 		return NULL;
 	return name;
 }
@@ -240,7 +189,7 @@ int main(int argc, char **argv)
 
 	if (argc < 3)
 		fail("usage: see the source");
-	read_symbols();
+	read_symbols("mzaccess");
 	read_expectations(argc > 3);
 	if (binary)
 		read_binary(argv[2]);
