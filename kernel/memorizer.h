@@ -186,13 +186,14 @@ unsigned long mz_page_caller(void);
 
 /* === Files === */
 
-extern const struct file_operations mz_kmap_fops;
+extern const struct file_operations mz_kmap_fops, mz_kmap_bin_fops;
 extern const struct file_operations mz_stream_text_fops;
 extern const struct file_operations mz_stream_bin_fops;
 
 /* The function whose address in the output gives away where the kernel image lies. */
 #define MZ_ANCHOR_NAME "kfree"
 u64 mz_anchor(void);
+void mz_header_fill(const struct mz_clock *clock, struct memorizer_header *ret_header);
 
 void mz_control_init(void);
 void mz_control_exit(void);
