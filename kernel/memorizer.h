@@ -186,6 +186,14 @@ unsigned long mz_page_caller(void);
 
 /* === Files === */
 
+/* One that holds a flag (flag.c). It is the data of the file. */
+struct mz_flag {
+	const bool *value;
+	int (*set)(bool value);
+	const char *texts[2]; /* what is read when it is not set, and when it is */
+};
+
+extern const struct file_operations mz_flag_fops;
 extern const struct file_operations mz_kmap_fops, mz_kmap_bin_fops;
 extern const struct file_operations mz_stream_text_fops;
 extern const struct file_operations mz_stream_bin_fops;
