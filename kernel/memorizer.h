@@ -75,7 +75,7 @@ int mz_mark(const struct task_struct *task);
 void mz_unmark(const struct task_struct *task);
 void mz_marks_exit(void);
 
-extern u32 mz_marks_changes; /* grows with each change of a mark */
+extern atomic_t mz_wants_changes; /* grows with what may change the answer of mz_wants() */
 
 /* === Objects that have ended and wait for a reader (dead.c) === */
 
