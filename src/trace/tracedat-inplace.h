@@ -14,9 +14,9 @@
 #define KS_TRACE_TRACEDAT_INPLACE_H
 
 #include "trace/tracedat-sketch.h"
+#include "trace/tracedat.h"
 
 enum {
-	KS_TD_LINK = 16,      /* bytes: the sizes of a chunk, and the head of a skippable frame */
 	KS_TD_COUNT_AT = -12, /* of the number of chunks, from the data of a block */
 	KS_TD_SIZES_AT = -8,  /* of its sizes */
 };

@@ -11,7 +11,6 @@
 
 #include "base/outfile.h"
 #include "trace/tracedat-inplace.h"
-#include "trace/tracedat.h"
 
 /* === Data ================================================================================= */
 

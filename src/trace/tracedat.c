@@ -9,8 +9,6 @@
 #include <zlib.h>
 #include <zstd.h>
 
-#include "trace/tracedat-inplace.h"
-
 /* === Data ================================================================================= */
 
 enum {

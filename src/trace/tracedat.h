@@ -41,6 +41,8 @@ enum {
 	KS_TD_FL_LINKED = 2, /* of a block of ours: has room for what makes it part of a list */
 };
 
+enum { KS_TD_LINK = 16 }; /* bytes of room behind such a block; see tracedat-inplace.h */
+
 /* In the text of KS_TD_OPT_VERSION: the recorder's own threads, with commas in between. */
 #define KS_TD_SELF " self="
 /* In the same text: the NUMA node of each CPU, with commas in between. */

@@ -110,8 +110,17 @@ check "the command's tasks and no others" only_its_tasks
 check "command not found" fails_saying 127 '/no/such: cannot run it' "$KMEMSCOPE" record -o none.dat -- /no/such
 check "leaves no file" test ! -e none.dat
 check "unknown process" fails_saying 1 'there is no process 4194305' "$KMEMSCOPE" record -o none.dat -p 4194305
-sh -c 'for i in 1 2 3 4 5 6; do ls / >/dev/null; sleep 0.1; done' &
-check "a process until it ends" "$KMEMSCOPE" record -q -o pid.dat -p $!
+until_it_ends() {
+	local pid
+
+	sh -c 'until [ -e seen ]; do ls / >/dev/null; sleep 0.1; done' &
+	"$KMEMSCOPE" record -q -o pid.dat -p $! &
+	pid=$!
+	recording $pid
+	touch seen
+	wait $pid
+}
+check "a process until it ends" until_it_ends
 check "--duration" "$KMEMSCOPE" record -q -o time.dat --duration 200ms --slab
 no_pages() {
 	"$KMEMSCOPE" info --json time.dat >time.json && [ "$(value mm_page_alloc time.json)" = 0 ]
