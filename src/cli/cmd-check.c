@@ -13,19 +13,12 @@
 
 /* === Data ================================================================================= */
 
-static const char help[] =
+static const char usage[] =
 	"usage: kmemscope check [OPTION...] FILE...\n"
 	"\n"
 	"Validates captures: framing, order of time stamps or sequence numbers on each CPU,\n"
 	"gaps and losses, records that cannot be true. A directory is a kmemtrace capture.\n"
-	"Exits with 0 when all is well, with 3 when a capture is damaged.\n"
-	"\n"
-	"      --repair         finish a trace.dat whose recorder was killed\n"
-	"      --json           the same, for programs\n"
-	"      --strict         exit 4 when events were lost\n"
-	"      --no-pager       never use a pager\n"
-	"      --color WHEN     auto, always, never\n"
-	"  -h, --help           this text\n";
+	"Exits with 0 when all is well, with 3 when a capture is damaged.\n";
 
 /* === Internals: reading =================================================================== */
 
@@ -240,25 +233,24 @@ void ks_check_print(const struct ks_check *check, struct ks_strbuf *out)
 
 int ks_cmd_check(int argc, char **argv)
 {
-	enum { OPT_REPAIR = KS_OPT_OWN };
-	static const struct option options[] = { KS_LONG_COMMON,
-						 { "repair", no_argument, NULL, OPT_REPAIR },
-						 { NULL, 0, NULL, 0 } };
-	struct ks_cli cli = { .command = argv[0], .help = help };
+	struct ks_cli cli = {
+		.command = argv[0],
+		.usage = usage,
+		.shared = KS_WITH_JSON | KS_WITH_COMMON,
+	};
 	bool repair = false, damaged = false, lost = false;
+	const struct ks_option own[] = {
+		{ 0, "repair", NULL, "finish a trace.dat whose recorder was killed",
+		  .flag = &repair },
+		{ 0, "json", NULL, "the same, for programs", .flag = &cli.json },
+		{ 0 },
+	};
 	struct ks_strbuf text;
 	struct ks_json json;
-	int opt, code = 0;
+	int code = ks_cli_parse(&cli, own, argc, argv);
 
-	while ((opt = getopt_long(argc, argv, KS_SHORT_COMMON, options, NULL)) != -1) {
-		if (opt == OPT_REPAIR) {
-			repair = true;
-			continue;
-		}
-		code = ks_cli_option(&cli, opt);
-		if (code >= 0)
-			return code;
-	}
+	if (code >= 0)
+		return code;
 	if (optind == argc)
 		return ks_cli_error(&cli, KS_EXIT_USAGE, "no capture given; name files");
 	ks_strbuf_init(&text);

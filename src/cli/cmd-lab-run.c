@@ -198,7 +198,7 @@ static int run_guest(struct lab *lab, bool kvm, struct ks_lab_session *session,
 		.boot_ms = args->arch == KS_LAB_UM ? BOOT_MS_UM
 			   : kvm		   ? BOOT_MS_KVM
 						   : BOOT_MS_TCG,
-		.run_ms = args->timeout_ms,
+		.run_ms = args->timeout_ns / 1000000,
 		.tty = lab->tty,
 	};
 	err = ks_lab_guest_start(&guest, &machine, diag);
