@@ -110,7 +110,13 @@ check "the command's tasks and no others" only_its_tasks
 check "command not found" fails_saying 127 '/no/such: cannot run it' "$KMEMSCOPE" record -o none.dat -- /no/such
 check "leaves no file" test ! -e none.dat
 check "unknown process" fails_saying 1 'there is no process 4194305' "$KMEMSCOPE" record -o none.dat -p 4194305
-sh -c 'for i in 1 2 3 4 5 6; do ls / >/dev/null; sleep 0.1; done' &
+# It waits until it is followed: under load the recorder may take a while to start.
+tracefs=$tracefs sh -c 'for i in $(seq 300); do
+	ls / >/dev/null
+	sleep 0.1
+	! grep -qsx $$ "$tracefs"/instances/kmemscope-*/set_event_pid || break
+done
+for i in 1 2 3; do ls / >/dev/null; sleep 0.1; done' &
 check "a process until it ends" "$KMEMSCOPE" record -q -o pid.dat -p $!
 check "--duration" "$KMEMSCOPE" record -q -o time.dat --duration 200ms --slab
 no_pages() {
