@@ -68,7 +68,6 @@ static int ask(struct ks_kmap_args *args, const struct ks_option *own,
 	code = ks_cli_parse(&args->cli, own, argc, argv);
 	if (code >= 0)
 		return code;
-	args->text |= args->live;
 	args->operands = argv + optind;
 	args->nr_operands = argc - optind;
 	if (!fits(question, args->nr_operands))
@@ -120,8 +119,7 @@ int ks_cmd_kmap(int argc, char **argv)
 		{ 0, "duration", "TIME", "record: stop after 10, 1.5, 200ms, 5m, ...",
 		  .parse = ks_cli_parse_time, .value = &args.duration_ns, .min = 1 },
 		{ 0, "text", NULL, "record: lines, not binary records", .flag = &args.text },
-		{ 0, "live", NULL, "record: also what lives at the end; implies --text",
-		  .flag = &args.live },
+		{ 0, "live", NULL, "record: also what lives at the end", .flag = &args.live },
 		{ 0, "clear", NULL, "record: first forget objects that have ended",
 		  .flag = &args.clear },
 		{ 0, "json", NULL, "one JSON document", .flag = &args.cli.json,

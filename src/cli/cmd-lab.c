@@ -192,7 +192,7 @@ int ks_cmd_lab(int argc, char **argv)
 		  .flag = &args.access },
 		{ 0, "boot", NULL, "from the kernel's start on; in mode 1 unless --mode is given",
 		  .flag = &args.boot },
-		{ 0, "binary", NULL, "binary records, without what lives at the end",
+		{ 0, "binary", NULL, "binary records, which have more to tell than lines",
 		  .flag = &args.binary },
 		{ 0, "smp", "N", "processors (1); more than one with --arch x86_64",
 		  .number = &args.processors, .min = 1, .max = 8 },
