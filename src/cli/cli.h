@@ -72,6 +72,9 @@ int ks_cli_fail(const struct ks_cli *cli, int err, const struct ks_diag *diag);
 /* Opens what -k and -b ask for. *ret_resolver may be NULL. 0 or an exit code. */
 int ks_cli_resolver(struct ks_cli *cli, struct ks_resolver **ret_resolver);
 
+/* For measuring time: since some moment of no meaning. */
+u64 ks_cli_now_ns(void);
+
 /* A long run for a person: a line on standard error where that is a terminal, and Ctrl-C. */
 struct ks_progress {
 	const char *what;

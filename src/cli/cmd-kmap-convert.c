@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* kmemscope kmap convert: a map in another form, and what that form could not hold. */
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

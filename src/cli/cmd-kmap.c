@@ -3,7 +3,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/num.h"
 #include "cli/kmap.h"
 
 /* === Data ================================================================================= */

@@ -6,15 +6,14 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
-#include "base/num.h"
 #include "capture/recorder.h"
+#include "cli/signals.h"
 
 /* === Data ================================================================================= */
 
@@ -163,14 +162,6 @@ static void drop_child(struct record *r)
 
 /* === Internals: waiting =================================================================== */
 
-static u64 now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (u64)ts.tv_sec * 1000000000u + (u64)ts.tv_nsec;
-}
-
 static void human(u64 bytes, char *buf, size_t cap)
 {
 	static const char *const units[] = { "B", "kB", "MB", "GB", "TB" };
@@ -197,11 +188,11 @@ static void show(const struct ks_record_stats *stats, u64 events_before, u64 ela
 static enum why wait_for_end(struct record *r, struct ks_recorder *rec)
 {
 	bool tty = isatty(STDERR_FILENO) && !r->quiet;
-	u64 start = now_ns(), last = start, events_before = 0;
+	u64 start = ks_cli_now_ns(), last = start, events_before = 0;
 	struct ks_record_stats stats;
 
 	for (;;) {
-		u64 wait = 250000000, elapsed = now_ns() - start;
+		u64 wait = 250000000, elapsed = ks_cli_now_ns() - start;
 		struct timespec timeout;
 		int signal;
 
@@ -228,10 +219,10 @@ static enum why wait_for_end(struct record *r, struct ks_recorder *rec)
 			return WHY_FULL;
 		if (r->pid && kill((pid_t)r->pid, 0) && errno == ESRCH)
 			return WHY_COMMAND;
-		if (tty && now_ns() - last >= 500000000) {
-			show(&stats, events_before, now_ns() - last);
+		if (tty && ks_cli_now_ns() - last >= 500000000) {
+			show(&stats, events_before, ks_cli_now_ns() - last);
 			events_before = stats.events;
-			last = now_ns();
+			last = ks_cli_now_ns();
 		}
 	}
 }
@@ -332,13 +323,7 @@ int ks_cmd_record(int argc, char **argv)
 
 	if (code >= 0)
 		return code;
-	/* No signal may come between us and the end: they are waited for, not handled. */
-	sigemptyset(&r.signals);
-	sigaddset(&r.signals, SIGINT);
-	sigaddset(&r.signals, SIGTERM);
-	sigaddset(&r.signals, SIGHUP);
-	sigaddset(&r.signals, SIGCHLD);
-	sigprocmask(SIG_BLOCK, &r.signals, NULL);
+	ks_cli_block_signals((const int[]){ SIGCHLD, 0 }, &r.signals);
 	if (r.pid && kill((pid_t)r.pid, 0) && errno == ESRCH)
 		return ks_cli_error(&cli, KS_EXIT_FAILED, "there is no process %u", r.pid);
 	if (r.command) {

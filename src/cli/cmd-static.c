@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* kmemscope static: the static footprint of a built kernel tree. */
-#include <stdio.h>
-#include <string.h>
-
 #include "analysis/static.h"
-#include "base/num.h"
 #include "cli/cli.h"
 #include "report/static.h"
 

@@ -8,12 +8,12 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "capture/recorder.h"
 #include "capture/relay-capture.h"
 #include "cli/check.h"
+#include "cli/signals.h"
 
 /* === Data ================================================================================= */
 
@@ -40,15 +40,6 @@ static const char report_usage[] =
 enum { REPORT_ROWS = 20 };
 
 /* === Internals: recording ================================================================= */
-
-static void block_signals(sigset_t *set)
-{
-	sigemptyset(set);
-	sigaddset(set, SIGINT);
-	sigaddset(set, SIGTERM);
-	sigaddset(set, SIGHUP);
-	sigprocmask(SIG_BLOCK, set, NULL);
-}
 
 static void announce(const char *from)
 {
@@ -134,7 +125,7 @@ int ks_kmemtraced(int argc, char **argv)
 				    argv[optind]);
 	if (!relay_dir)
 		relay_dir = KS_RELAY_DIR;
-	block_signals(&signals);
+	ks_cli_block_signals((const int[]){ 0 }, &signals);
 	puts("Copying /proc/kallsyms...");
 	err = ks_relay_save_symbols(".", &diag);
 	if (err)

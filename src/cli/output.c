@@ -2,7 +2,6 @@
 /* Output: standard output through a pager where that is a terminal, or a file. */
 #include "cli/cli.h"
 
-#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>

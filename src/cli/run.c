@@ -110,6 +110,14 @@ static int run(struct ks_cli *cli, const struct wish *wish, struct ks_model **re
 
 /* === Public =============================================================================== */
 
+u64 ks_cli_now_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (u64)ts.tv_sec * 1000000000u + (u64)ts.tv_nsec;
+}
+
 void ks_cli_progress_start(struct ks_progress *progress, const char *what)
 {
 	*progress = (struct ks_progress){ .what = what, .tty = isatty(STDERR_FILENO) };

@@ -2,7 +2,6 @@
 /* Bounded reads from a file or from memory. */
 #include "trace/cursor.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

@@ -334,6 +334,18 @@ static int is_cpu_file(const struct dirent *entry)
 	return cpu_of_name(entry->d_name, &cpu);
 }
 
+/* Hands the trace out, or closes it after an error. */
+static int start(struct relay_trace *rt, int err, struct ks_trace **ret_trace)
+{
+	if (err) {
+		relay_close(&rt->base);
+		return err;
+	}
+	ks_merge_start(&rt->merge);
+	*ret_trace = &rt->base;
+	return 0;
+}
+
 /* === Public =============================================================================== */
 
 int ks_relay_file_open(struct ks_input *input, struct ks_trace **ret_trace, struct ks_diag *diag)
@@ -345,14 +357,7 @@ int ks_relay_file_open(struct ks_input *input, struct ks_trace **ret_trace, stru
 		ks_input_close(input);
 		return err;
 	}
-	err = add_file(rt, input, diag);
-	if (err) {
-		relay_close(&rt->base);
-		return err;
-	}
-	ks_merge_start(&rt->merge);
-	*ret_trace = &rt->base;
-	return 0;
+	return start(rt, add_file(rt, input, diag), ret_trace);
 }
 
 int ks_relay_files_open(const char *const *paths, size_t len, struct ks_trace **ret_trace,
@@ -384,13 +389,7 @@ int ks_relay_files_open(const char *const *paths, size_t len, struct ks_trace **
 		if (!err)
 			err = add_file(rt, input, diag);
 	}
-	if (err) {
-		relay_close(&rt->base);
-		return err;
-	}
-	ks_merge_start(&rt->merge);
-	*ret_trace = &rt->base;
-	return 0;
+	return start(rt, err, ret_trace);
 }
 
 int ks_relay_dir_open(const char *dir, struct ks_trace **ret_trace, struct ks_diag *diag)

@@ -5,7 +5,6 @@
  */
 #include "trace/formats.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
