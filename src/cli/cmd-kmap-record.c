@@ -10,11 +10,11 @@
 #include <sys/pidfd.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "capture/memorizer.h"
 #include "cli/kmap.h"
+#include "cli/signals.h"
 
 /* === Data ================================================================================= */
 
@@ -54,16 +54,11 @@ struct complaint {
 /* No signal may come between us and putting the mode back: they are read, not handled. */
 static int catch_signals(struct recording *r, struct ks_diag *diag)
 {
-	sigemptyset(&r->signals);
-	sigaddset(&r->signals, SIGINT);
-	sigaddset(&r->signals, SIGTERM);
-	sigaddset(&r->signals, SIGHUP);
-	sigaddset(&r->signals, SIGQUIT);
-	sigprocmask(SIG_BLOCK, &r->signals, NULL);
+	ks_cli_block_signals((const int[]){ SIGQUIT, 0 }, &r->signals);
 	signal(SIGPIPE, SIG_IGN);
-	r->signal_fd = signalfd(-1, &r->signals, SFD_CLOEXEC | SFD_NONBLOCK);
+	r->signal_fd = ks_cli_signal_fd(&r->signals, diag);
 	if (r->signal_fd < 0)
-		return ks_diag_set(diag, -errno, "cannot wait for signals: %s", strerror(errno));
+		return r->signal_fd;
 	return 0;
 }
 
@@ -152,14 +147,6 @@ static int prepare(struct recording *r, struct ks_diag *diag)
 
 /* === Internals: waiting =================================================================== */
 
-static u64 now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (u64)ts.tv_sec * 1000000000u + (u64)ts.tv_nsec;
-}
-
 static enum why signalled(const struct recording *r)
 {
 	struct signalfd_siginfo info;
@@ -182,13 +169,13 @@ static int patience(u64 left_ns, bool timed, bool resting)
 /* Copies until something ends the recording. */
 static int copy_until_end(struct recording *r, enum why *ret_why, struct ks_diag *diag)
 {
-	u64 duration = r->args->duration_ns, start = now_ns();
+	u64 duration = r->args->duration_ns, start = ks_cli_now_ns();
 	bool resting = false, more = false;
 	int err = 0;
 
 	*ret_why = WHY_NONE;
 	while (!err && !*ret_why) {
-		u64 elapsed = now_ns() - start;
+		u64 elapsed = ks_cli_now_ns() - start;
 		struct pollfd fds[] = {
 			{ .fd = r->signal_fd, .events = POLLIN },
 			{ .fd = r->end_fd, .events = POLLIN },

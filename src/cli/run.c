@@ -110,6 +110,14 @@ static int run(struct ks_cli *cli, const struct wish *wish, struct ks_model **re
 
 /* === Public =============================================================================== */
 
+u64 ks_cli_now_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (u64)ts.tv_sec * 1000000000u + (u64)ts.tv_nsec;
+}
+
 void ks_cli_progress_start(struct ks_progress *progress, const char *what)
 {
 	*progress = (struct ks_progress){ .what = what, .tty = isatty(STDERR_FILENO) };
@@ -192,9 +200,46 @@ int ks_cli_objects(struct ks_cli *cli, ks_object_fn *fn, void *ctx, struct ks_mo
 	return run(cli, &wish, ret_model);
 }
 
+int ks_cli_resolver(struct ks_cli *cli, struct ks_resolver **ret_resolver)
+{
+	struct ks_resolver *resolver = NULL;
+	struct ks_diag diag = { 0 };
+	int err = 0;
+
+	if (!cli->kernel && cli->filter.branch)
+		return ks_cli_error(cli, KS_EXIT_USAGE,
+				    "--start-branch needs the kernel tree: give it with --kernel");
+	if (cli->kernel)
+		err = ks_resolver_new(cli->kernel, &resolver, &diag);
+	if (!err && cli->kallsyms)
+		err = ks_resolver_add_kallsyms(resolver, cli->kallsyms, &diag);
+	if (!err && cli->filter.branch)
+		err = ks_resolver_check_branch(resolver, cli->filter.branch, &diag);
+	if (err) {
+		ks_resolver_free(resolver);
+		return ks_cli_fail(cli, err, &diag);
+	}
+	*ret_resolver = resolver;
+	return 0;
+}
+
 int ks_cli_verdict(const struct ks_cli *cli, const struct ks_model *model)
 {
 	if (!cli->strict || !ks_model_has_loss(model))
 		return 0;
 	return ks_cli_error(cli, KS_EXIT_LOST, "the capture lost events (--strict)");
+}
+
+int ks_cli_conclude(const struct ks_cli *cli, const char *path, struct ks_strbuf *text,
+		    struct ks_model *model)
+{
+	int code = ks_cli_write(cli, path, text);
+
+	if (!code && strcmp(path, "-"))
+		code = ks_cli_print_quality(cli, model);
+	if (!code)
+		code = ks_cli_verdict(cli, model);
+	ks_strbuf_deinit(text);
+	ks_model_free(model);
+	return code;
 }
