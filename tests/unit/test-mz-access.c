@@ -328,6 +328,37 @@ static void test_spans(void **state)
 	mz_spans_deinit(&spans);
 }
 
+/* Whose end nobody saw: what is there now has the addresses, and the room. */
+static void test_spans_stale(void **state)
+{
+	struct mz_spans spans;
+	struct mz_span span;
+
+	assert_int_equal(mz_spans_init(&spans, 3), 0);
+	assert_true(mz_spans_add(&spans, 0x1000, 0x3000));
+	assert_true(mz_spans_add(&spans, 0x4000, 0x5000));
+	assert_true(mz_spans_add(&spans, 0x6000, 0x8000));
+	assert_false(mz_spans_add(&spans, 0x3000, 0x4000));
+	/* Over the end of the first, all of the second and the start of the third. */
+	assert_true(mz_spans_add(&spans, 0x2000, 0x7000));
+	assert_true(mz_spans_find(&spans, 0x4800, &span));
+	assert_int_equal(span.start, 0x2000);
+	assert_int_equal(span.end, 0x7000);
+	assert_false(mz_spans_find(&spans, 0x1800, &span));
+	assert_false(mz_spans_find(&spans, 0x7000, &span));
+	assert_true(mz_spans_add(&spans, 0x1000, 0x2000));
+	assert_true(mz_spans_add(&spans, 0x7000, 0x8000));
+	assert_false(mz_spans_add(&spans, 0x8000, 0x9000));
+	/* The same start again, in a table that is full. */
+	assert_true(mz_spans_add(&spans, 0x7000, 0x7800));
+	assert_false(mz_spans_find(&spans, 0x7800, &span));
+	mz_spans_clear(&spans);
+	assert_false(mz_spans_find(&spans, 0x2000, &span));
+	assert_false(mz_spans_remove(&spans, 0x2000));
+	assert_true(mz_spans_add(&spans, 0x8000, 0x9000));
+	mz_spans_deinit(&spans);
+}
+
 struct span_writer {
 	struct mz_spans *spans;
 	bool stop;
@@ -372,9 +403,10 @@ static void test_spans_change(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_sums),	  cmocka_unit_test(test_find_and_release),
-		cmocka_unit_test(test_exhausted), cmocka_unit_test(test_threads),
-		cmocka_unit_test(test_spans),	  cmocka_unit_test(test_spans_change),
+		cmocka_unit_test(test_sums),	     cmocka_unit_test(test_find_and_release),
+		cmocka_unit_test(test_exhausted),    cmocka_unit_test(test_threads),
+		cmocka_unit_test(test_spans),	     cmocka_unit_test(test_spans_stale),
+		cmocka_unit_test(test_spans_change),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
