@@ -8,8 +8,8 @@
  * in neither of them is looked up in the index, and a record is made there.
  *
  * What the first cache says holds as long as the stamps of the object's address and of its page are
- * the same: they change whenever an object starts or ends there. A record may be used until
- * preemption is on again; see mz_access_settle().
+ * the same: they change whenever an object starts or ends there, counting or not. A record may be
+ * used until preemption is on again; see mz_access_settle().
  */
 #include <linux/hash.h>
 #include <linux/irq_work.h>
@@ -42,12 +42,14 @@ struct where {
 	enum mz_class class;
 };
 
+/* As in struct where, a sum tells only what became of the same two stamps. */
 struct record_slot {
 	unsigned long base;
 	struct mz_access *access;
 	u32 stamp;
 	u32 ip;
 	u32 who;
+	u16 page_stamp;
 };
 
 /* What an instruction did last: most do the same again, to the same object. One cache line. */
@@ -84,6 +86,9 @@ static DEFINE_PER_CPU(struct lane, lanes[MEMORIZER_IN_HARDIRQ + 1]);
 
 /* Blank pages for records in each shard of the index. */
 #define RESERVE_MAX 32
+
+/* How many of them are taken in one interrupt. */
+#define REFILL_BATCH 64
 
 static struct irq_work refill_work;
 
@@ -153,22 +158,28 @@ static noinline const struct where *look_up(const struct lane *lane, unsigned lo
 
 /* === Internals: from the object to the record ============================================= */
 
-static bool has_room(const struct mz_access *access, u32 bytes)
+/*
+ * Full long before a count overflows: no operation adds more than a page at once, and where two
+ * processors count in the same record, both may find room in it.
+ */
+static bool has_room(const struct mz_access *access)
 {
-	return access->count < U32_MAX && access->bytes <= U32_MAX - bytes;
+	return (READ_ONCE(access->count) | READ_ONCE(access->bytes)) <= U32_MAX / 2;
 }
 
-static struct record_slot *record_slot(const struct lane *lane, unsigned long base, u32 ip, u32 who)
+static struct record_slot *record_slot(const struct lane *lane, const struct where *where, u32 ip,
+				       u32 who)
 {
-	u64 key = (base ^ (u64)ip << 20 ^ (u64)who << 40) * GOLDEN_RATIO_64;
+	u64 key = ((where->base + where->page_stamp) ^ (u64)ip << 20 ^ (u64)who << 40) *
+		  GOLDEN_RATIO_64;
 
 	return &lane->records[(key ^ key >> 29) * GOLDEN_RATIO_64 >> (64 - lane->record_bits)];
 }
 
 static bool same_record(const struct record_slot *slot, const struct where *where, u32 ip, u32 who)
 {
-	return slot->base == where->base && slot->stamp == where->stamp && slot->ip == ip &&
-	       slot->who == who;
+	return slot->base == where->base && slot->page_stamp == where->page_stamp &&
+	       slot->stamp == where->stamp && slot->ip == ip && slot->who == who;
 }
 
 static noinline struct mz_access *
@@ -185,6 +196,7 @@ look_up_record(struct record_slot *slot, const struct where *where, u32 ip, u32 
 			.stamp = where->stamp,
 			.ip = ip,
 			.who = who,
+			.page_stamp = where->page_stamp,
 		};
 	return access;
 }
@@ -206,6 +218,9 @@ static bool task_marked(struct lane *lane)
 {
 	u32 changes = READ_ONCE(mz_marks_changes);
 
+	/* Nobody marks it, and what RCU protects must not be looked at from there. */
+	if (is_idle_task(current))
+		return false;
 	if (lane->task != current || lane->marks_changes != changes) {
 		lane->marked = mz_marked(current);
 		lane->task = current;
@@ -265,7 +280,7 @@ static const struct where *find_where(const struct lane *lane, unsigned long add
 static struct mz_access *find_record(const struct lane *lane, const struct operation *op,
 				     const struct where *where, bool full)
 {
-	struct record_slot *slot = record_slot(lane, where->base, op->ip, op->who);
+	struct record_slot *slot = record_slot(lane, where, op->ip, op->who);
 
 	if (same_record(slot, where, op->ip, op->who) && !full)
 		return slot->access;
@@ -293,7 +308,7 @@ static __always_inline unsigned long count_part(struct lane *lane, struct operat
 	target = where->obj ? where->obj : (const void *)(unsigned long)where->class;
 	first = target != op->credited;
 	op->credited = target;
-	if (access && unlikely(!has_room(access, bytes))) {
+	if (access && unlikely(!has_room(access))) {
 		access = find_record(lane, op, where, true);
 		recent->where.len = 0;
 	}
@@ -337,11 +352,15 @@ static __always_inline void count_in_context(struct lane *lane, int level, unsig
 		.ip = distance,
 		.who = who.who,
 	};
-
 	struct recent *recent;
 
 	if (!wanted(lane, level))
 		return;
+	/* An error code that is taken for a pointer: the end of its page is address 0. */
+	if (unlikely(op.end > -PAGE_SIZE || op.end < addr)) {
+		lane->counts[MZ_TO_OTHER]++;
+		return;
+	}
 	if (unlikely(distance != (s32)distance)) {
 		lane->counts[MZ_LOST_FAR]++;
 		return;
@@ -349,8 +368,8 @@ static __always_inline void count_in_context(struct lane *lane, int level, unsig
 	/* What is here has been through all that follows before. */
 	recent = recent_of(lane, &op);
 	if (likely(size && is_recent(recent, &op, addr) &&
-		   addr + size <= recent->where.start + recent->where.len &&
-		   has_room(recent->access, size))) {
+		   size <= recent->where.start + recent->where.len - addr &&
+		   has_room(recent->access))) {
 		add_to(recent->access, 1, size);
 		lane->counts[MZ_TO_OBJECT]++;
 		return;
@@ -365,9 +384,27 @@ static __always_inline void count_in_context(struct lane *lane, int level, unsig
 	}
 }
 
-static void refill(struct irq_work *work)
+/*
+ * Gives the index blank pages; whether it wants more. Its own page allocations are not part of the
+ * picture.
+ */
+static bool refill(void)
 {
-	mz_access_refill();
+	int level = mz_guard_enter();
+	bool more;
+
+	if (level < 0)
+		return false;
+	more = mz_index_refill(&mz.index, REFILL_BATCH,
+			       GFP_NOWAIT | __GFP_NOWARN | __GFP_NOMEMALLOC);
+	mz_guard_leave(level);
+	return more;
+}
+
+/* Who wants still more after a batch is the next who asks. */
+static void refill_in_irq(struct irq_work *work)
+{
+	refill();
 }
 
 /* === Interface to the callbacks =========================================================== */
@@ -440,11 +477,23 @@ void mz_access_object_changed(unsigned long addr)
 	stamp_change(addr);
 }
 
+void mz_access_all_changed(void)
+{
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(stamps); i++)
+		atomic_inc_return(&stamps[i]); /* as in stamp_change() */
+}
+
 static void change_pages(unsigned long addr, size_t bytes)
 {
 	size_t done;
 
-	for (done = 0; done < bytes && done >> PAGE_SHIFT < ARRAY_SIZE(stamps); done += PAGE_SIZE)
+	if (bytes >> PAGE_SHIFT >= ARRAY_SIZE(stamps)) {
+		mz_access_all_changed();
+		return;
+	}
+	for (done = 0; done < bytes; done += PAGE_SIZE)
 		stamp_change(addr + done);
 }
 
@@ -453,8 +502,7 @@ void mz_access_pages_changed(unsigned long addr, size_t bytes, bool tracked)
 {
 	if (tracked)
 		mz_locate_pages(addr, bytes);
-	if (READ_ONCE(mz_access_on))
-		change_pages(addr, bytes);
+	change_pages(addr, bytes);
 }
 
 /* An area of vmalloc() starts, or ends with the object in it. */
@@ -467,12 +515,10 @@ void mz_access_area_changed(unsigned long addr, size_t bytes, bool tracked)
 	}
 }
 
-void mz_access_all_changed(void)
+/* Before all objects end: what starts meanwhile keeps its area. */
+void mz_access_forget_areas(void)
 {
-	unsigned int i;
-
-	for (i = 0; i < ARRAY_SIZE(stamps); i++)
-		atomic_inc(&stamps[i]);
+	mz_locate_remove_all_areas();
 }
 
 /* === Public =============================================================================== */
@@ -517,24 +563,13 @@ int mz_access_init(void)
 {
 	int err;
 
-	init_irq_work(&refill_work, refill);
+	init_irq_work(&refill_work, refill_in_irq);
 	err = mz_locate_init();
 	if (!err)
 		err = lanes_init();
 	if (!err)
 		WRITE_ONCE(ready, true);
 	return err;
-}
-
-/* Gives the index blank pages. Its own page allocations are not part of the picture. */
-void mz_access_refill(void)
-{
-	int level = mz_guard_enter();
-
-	if (level < 0)
-		return;
-	mz_index_refill(&mz.index, GFP_NOWAIT | __GFP_NOWARN | __GFP_NOMEMALLOC);
-	mz_guard_leave(level);
 }
 
 static u32 reserve(void)
@@ -545,8 +580,7 @@ static u32 reserve(void)
 /**
  * mz_access_update() - begins or ends counting, as the mode and memorizer_log_access want it
  *
- * An event that did not yet see that counting is on may have left a stamp as it was, so all change
- * after the last such event is over.
+ * All stamps change first: while nobody wanted events, pages may have been cut into other objects.
  */
 void mz_access_update(void)
 {
@@ -560,10 +594,10 @@ void mz_access_update(void)
 	counting = on;
 	if (on) {
 		WRITE_ONCE(mz.index.reserve, reserve());
-		mz_access_refill();
-		WRITE_ONCE(mz_access_on, true);
-		synchronize_rcu();
+		while (refill())
+			cond_resched();
 		mz_access_all_changed();
+		WRITE_ONCE(mz_access_on, true);
 		return;
 	}
 	WRITE_ONCE(mz_access_on, false);
@@ -579,13 +613,19 @@ void mz_access_stop(void)
 }
 
 /*
- * Waits until nobody counts any more in records of objects that have ended: the stamps have sent
- * away all who have come since. Then their counts are final, and their memory may be released.
+ * Waits until nobody counts any more in records of objects that have ended. Then their counts are
+ * final, and their memory may be released.
+ *
+ * Who has ended an object may not yet have changed its stamp, but does so before preemption is on
+ * again: the first grace period waits for that. From then on the stamps send everyone away; the
+ * second one waits for those who had come before.
  */
 void mz_access_settle(void)
 {
-	if (READ_ONCE(ready))
-		synchronize_rcu();
+	if (!READ_ONCE(ready))
+		return;
+	synchronize_rcu();
+	synchronize_rcu();
 }
 
 static u64 class_sum(enum mz_class class)

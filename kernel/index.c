@@ -444,15 +444,22 @@ struct mz_access *mz_index_access(struct mz_index *idx, struct mz_object *obj, u
 			mz_object_set_accesses(obj, access);
 			shard->nr_accesses++;
 		}
-		if (shard->nr_spares < idx->reserve / 2)
+		if (shard->nr_spares < READ_ONCE(idx->reserve) / 2 && !mz_budget_used_up(idx))
 			WRITE_ONCE(idx->hungry, true);
 	}
 	mz_unlock(&shard->lock, flags);
 	return access;
 }
 
-/* Gives each shard its reserve of blank pages, as far as there is memory. */
-void mz_index_refill(struct mz_index *idx, gfp_t gfp)
+/**
+ * mz_index_refill() - gives each shard its reserve of blank pages, as far as there is memory
+ * @idx: the index
+ * @nr: of pages, at most: the caller may keep others waiting
+ * @gfp: how pages may be had
+ *
+ * Return: whether there is more to do.
+ */
+bool mz_index_refill(struct mz_index *idx, unsigned int nr, gfp_t gfp)
 {
 	unsigned long i, flags;
 	void *page;
@@ -462,14 +469,19 @@ void mz_index_refill(struct mz_index *idx, gfp_t gfp)
 		struct mz_shard *shard = &idx->shards[i];
 
 		while (READ_ONCE(shard->nr_spares) < READ_ONCE(idx->reserve)) {
+			if (!nr--) {
+				WRITE_ONCE(idx->hungry, true);
+				return true;
+			}
 			page = mz_take_page(idx, gfp);
 			if (!page)
-				return;
+				return false;
 			mz_lock(&shard->lock, flags);
 			mz_push_spare(shard, page);
 			mz_unlock(&shard->lock, flags);
 		}
 	}
+	return false;
 }
 
 /*
@@ -575,13 +587,15 @@ void mz_index_shrink(struct mz_index *idx)
 			mz_lock(&shard->lock, flags);
 			if (has_idle_buckets(shard))
 				remove_bucket(shard);
-			page = shard->nr_spares > idx->reserve ? mz_pop_spare(shard) : NULL;
+			page = NULL;
+			if (shard->nr_spares > READ_ONCE(idx->reserve))
+				page = mz_pop_spare(shard);
 			more = page || has_idle_buckets(shard);
 			mz_unlock(&shard->lock, flags);
 			if (page)
 				mz_give_page(idx, page);
+			cond_resched();
 		} while (more);
-		cond_resched();
 	}
 }
 
@@ -640,8 +654,8 @@ static int walk_shard(struct mz_shard *shard, struct mz_visitor *visitor)
  * @idx: the index
  * @visitor: what to call
  *
- * Objects move only to buckets with a higher number meanwhile, so none is missed, but one may be
- * seen twice. Return: 0, or what @visitor->make_room returned.
+ * Objects move only to buckets with a higher number meanwhile, as nobody may shrink the index, so
+ * none is missed, but one may be seen twice. Return: 0, or what @visitor->make_room returned.
  */
 int mz_index_walk(struct mz_index *idx, struct mz_visitor *visitor)
 {

@@ -553,8 +553,7 @@ static void step(u8 choice)
 		model.idx.reserve = choice >> 5;
 		break;
 	case 12:
-		mz_index_refill(&model.idx, 0);
-		FUZZ_ASSERT(!model.idx.hungry);
+		FUZZ_ASSERT(mz_index_refill(&model.idx, choice >> 4, 0) == model.idx.hungry);
 		break;
 	case 13:
 		if (choice & 16)

@@ -143,7 +143,7 @@ static void test_find_and_release(void **state)
 
 	setup(&idx, 1000, 30);
 	obj = add(&idx, 0x1000);
-	mz_index_refill(&idx, 0);
+	mz_index_refill(&idx, 1000, 0);
 	first = mz_index_access(&idx, obj, 1, 2, false);
 	assert_ptr_equal(first, mz_index_access(&idx, obj, 1, 2, false));
 	first->count = UINT32_MAX;
@@ -168,6 +168,25 @@ static void test_find_and_release(void **state)
 	teardown(&idx);
 }
 
+/* A part of the reserve at a time. */
+static void test_refill(void **state)
+{
+	struct mz_index idx;
+
+	setup(&idx, 100, 5); /* in each of four shards */
+	assert_true(mz_index_refill(&idx, 7, 0));
+	assert_int_equal(atomic_long_read(&idx.nr_pages), 7);
+	assert_true(idx.hungry);
+	assert_false(mz_index_refill(&idx, 13, 0));
+	assert_int_equal(atomic_long_read(&idx.nr_pages), 20);
+	assert_false(idx.hungry);
+	assert_false(mz_index_refill(&idx, 0, 0));
+	idx.reserve = 50;
+	assert_false(mz_index_refill(&idx, 1000, 0));
+	assert_int_equal(atomic_long_read(&idx.nr_pages), 100);
+	teardown(&idx);
+}
+
 /* Without a page there is no record, and it is said; what there was stays. */
 static void test_exhausted(void **state)
 {
@@ -177,20 +196,25 @@ static void test_exhausted(void **state)
 
 	setup(&idx, 20, 2);
 	obj = add(&idx, 0x1000);
-	mz_index_refill(&idx, 0);
+	mz_index_refill(&idx, 1000, 0);
 	for (i = 0; i < 1000; i++)
 		made += count(&idx, obj, i, 2, 1, 1);
 	assert_int_equal(made, 2 * 169);
 	assert_true(idx.hungry);
-	mz_index_refill(&idx, 0);
+	mz_index_refill(&idx, 1000, 0);
 	assert_false(idx.hungry);
 	assert_true(count(&idx, obj, 5000, 2, 1, 1));
 	/* No more than the budget, however much is wanted. */
 	for (i = 0; i < 10000; i++) {
-		mz_index_refill(&idx, 0);
+		mz_index_refill(&idx, 1000, 0);
 		count(&idx, obj, 6000 + i, 2, 1, 1);
 	}
 	assert_true(atomic_long_read(&idx.nr_pages) <= 20);
+	/* Nor does anyone ask for more, before there is some. */
+	assert_false(idx.hungry);
+	idx.max_pages++;
+	assert_false(count(&idx, obj, 5, 3, 1, 1));
+	assert_true(idx.hungry);
 	mz_index_release(&idx, end_and_collect(&idx, 0x1000));
 	teardown(&idx);
 }
@@ -256,7 +280,7 @@ static void test_threads(void **state)
 	setup(&idx, 20000, 8);
 	for (i = 0; i < OBJECTS; i++)
 		add(&idx, 0x1000 + i * 0x100);
-	mz_index_refill(&idx, 0);
+	mz_index_refill(&idx, 1000, 0);
 	for (i = 0; i < THREADS; i++) {
 		workers[i] = (struct worker){ .idx = &idx, .cpu = i };
 		assert_int_equal(pthread_create(&threads[i], NULL, work, &workers[i]), 0);
@@ -403,10 +427,10 @@ static void test_spans_change(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_sums),	     cmocka_unit_test(test_find_and_release),
-		cmocka_unit_test(test_exhausted),    cmocka_unit_test(test_threads),
-		cmocka_unit_test(test_spans),	     cmocka_unit_test(test_spans_stale),
-		cmocka_unit_test(test_spans_change),
+		cmocka_unit_test(test_sums),	    cmocka_unit_test(test_find_and_release),
+		cmocka_unit_test(test_refill),	    cmocka_unit_test(test_exhausted),
+		cmocka_unit_test(test_threads),	    cmocka_unit_test(test_spans),
+		cmocka_unit_test(test_spans_stale), cmocka_unit_test(test_spans_change),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
