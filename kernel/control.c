@@ -100,6 +100,7 @@ static const struct {
 	{ "print_live_obj", 0600, &print_live, &mz_flag_fops },
 	{ "show_stats", 0400, NULL, &mz_stats_fops },
 	{ "kmap", 0400, NULL, &mz_kmap_fops },
+	{ "kmap_bin", 0400, NULL, &mz_kmap_bin_fops },
 	{ "clear_dead_objects", 0200, &clear_dead, &action_fops },
 	{ "clear_printed_list", 0200, &clear_printed, &action_fops },
 	{ "clear_live_objects", 0200, &clear_live, &action_fops },

@@ -300,22 +300,17 @@ static struct mz_access *record_for(struct mz_object *obj, u32 ip, u32 who, bool
 static void count(struct mz_object *obj)
 {
 	u8 choice = step_u8(model.steps);
-	struct mz_access key = {
-		.pid = choice & 3,
-		.context = choice >> 2 & 3,
-		.write = choice >> 4 & 1,
-		.cpu = choice >> 5 & 3,
-	};
+	u32 who = mz_who(choice & 3, choice >> 2 & 3, choice >> 4 & 1, choice >> 5 & 3);
 	u32 ip = (u32)(int8_t)step_u8(model.steps);
 	u32 times = choice & 0x80 ? UINT32_MAX - 1 : 1, bytes = step_u16(model.steps);
-	struct sum *sum = sum_of(obj->size, ip, key.who);
+	struct sum *sum = sum_of(obj->size, ip, who);
 	struct mz_access *access;
 
 	if (!sum)
 		return;
-	access = record_for(obj, ip, key.who, false);
+	access = record_for(obj, ip, who, false);
 	if (access && !has_room(access, times, bytes))
-		access = record_for(obj, ip, key.who, true);
+		access = record_for(obj, ip, who, true);
 	if (!access)
 		return;
 	access->count += times;
@@ -334,11 +329,11 @@ static void count_at(u64 key)
 
 static bool in_group(const struct sum *sum, const struct memorizer_access *group)
 {
-	struct mz_access who = { .who = sum->who };
-	int pid = who.context == MEMORIZER_IN_TASK ? (int)who.pid : -1;
+	u32 context = sum->who >> 22 & 3;
+	int pid = context == MEMORIZER_IN_TASK ? (int)(sum->who & 0x3fffff) : -1;
 
 	return group->ip == 0x100000 + (u64)(s64)(s32)sum->ip && group->pid == pid &&
-	       group->context == who.context;
+	       group->context == context;
 }
 
 /* What is read of the accesses of an object, against all sums that belong to it. */
@@ -360,12 +355,12 @@ static void check_accesses(struct mz_object *obj)
 			      (last.pid == group.pid && last.context < group.context))));
 		for (i = 0; i < model.nr_sums; i++) {
 			const struct sum *sum = &model.sums[i];
-			struct mz_access who = { .who = sum->who };
+			bool write = sum->who >> 24 & 1;
 
 			if (sum->serial != obj->size || !in_group(sum, &group))
 				continue;
-			*(who.write ? &writes : &reads) += sum->count;
-			*(who.write ? &bytes_written : &bytes_read) += sum->bytes;
+			*(write ? &writes : &reads) += sum->count;
+			*(write ? &bytes_written : &bytes_read) += sum->bytes;
 		}
 		FUZZ_ASSERT(group.writes == writes && group.reads == reads);
 		FUZZ_ASSERT(group.bytes_written == bytes_written && group.bytes_read == bytes_read);

@@ -109,6 +109,7 @@ run --mode 1 -o system.kmap -- ls / >/dev/null
 check "mode 1 has more than the command's" [ "$(grep -v '^ ' system.kmap | cut -d, -f8 | sort -u | wc -l)" -gt 2 ]
 run --binary --access -o bin.kmap -- ls / >/dev/null
 check "binary records" says '"accesses": *[1-9]|"reads": *[1-9]' "$KMEMSCOPE" kmap report --json bin.kmap
+check "of what lives at the end, too" says '"live_objects": *[1-9]' "$KMEMSCOPE" kmap report --json bin.kmap
 run --boot --access -o boot.kmap -- cat /proc/cmdline >cmdline
 check "--boot gives the documents' parameters" grep -q 'memorizer_enabled_boot=yes mem_log_boot=yes' cmdline
 check "and records from the start on" [ "$(lines_of ',swapper' boot.kmap)" -gt 50 ]
