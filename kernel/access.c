@@ -21,6 +21,7 @@
 
 #include "hooks.h"
 #include "locate.h"
+#include "stamps.h"
 
 /* === Data ================================================================================= */
 
@@ -29,9 +30,6 @@ bool mz_access_on __read_mostly;
 /* Whether there are tables to count in. Before that only the boot processor runs. */
 static bool ready __read_mostly;
 static u64 early_accesses;
-
-#define STAMP_BITS 14
-static atomic_t stamps[BIT(STAMP_BITS)];
 
 struct where {
 	unsigned long start, len;
@@ -93,30 +91,13 @@ static struct irq_work refill_work;
 
 static bool counting; /* what mz_access_update() has decided; mz_access_on may be ahead at boot */
 
-/* === Internals: stamps ==================================================================== */
-
-static u16 stamp_of(unsigned long addr)
-{
-	return hash_long(addr >> 3, STAMP_BITS);
-}
-
-static u32 stamp_value(u16 stamp)
-{
-	return (u32)atomic_read(&stamps[stamp]);
-}
-
-static void stamp_change(unsigned long addr)
-{
-	/* With the barriers of a function that returns a value: what has changed comes before. */
-	atomic_inc_return(&stamps[stamp_of(addr)]);
-}
-
 /* === Internals: from the address to the object ============================================ */
 
 static bool covers(const struct where *where, unsigned long addr)
 {
 	return addr - where->start < where->len &&
-	       where->stamp == stamp_value(where->base_stamp) + stamp_value(where->page_stamp);
+	       where->stamp ==
+		       mz_stamp_value(where->base_stamp) + mz_stamp_value(where->page_stamp);
 }
 
 /* Small objects are found by their cache line, large ones by their page. */
@@ -137,12 +118,12 @@ static noinline const struct where *look_up(const struct lane *lane, unsigned lo
 	struct where found;
 	struct where *slot;
 
-	found.page_stamp = stamp_of(addr & PAGE_MASK);
-	found.stamp = stamp_value(found.page_stamp);
-	smp_rmb(); /* pairs with atomic_inc_return() in stamp_change() */
+	found.page_stamp = mz_stamp_of(addr & PAGE_MASK);
+	found.stamp = mz_stamp_value(found.page_stamp);
+	smp_rmb(); /* pairs with atomic_inc_return() in stamps.c */
 	mz_locate(addr, &place);
-	found.base_stamp = stamp_of(place.base);
-	found.stamp += stamp_value(found.base_stamp);
+	found.base_stamp = mz_stamp_of(place.base);
+	found.stamp += mz_stamp_value(found.base_stamp);
 	smp_rmb(); /* likewise */
 	found.obj = mz_locate_object(&place);
 	found.start = place.start;
@@ -491,58 +472,6 @@ void memorizer_vfree(const void *addr, unsigned long caller)
 {
 	if (mz_events_attached())
 		mz_free(MEMORIZER_VMALLOC, caller, (unsigned long)addr, 0);
-}
-
-/* === Public: what changes under the caches ================================================ */
-
-/* An object starts or ends. */
-void mz_access_object_changed(unsigned long addr)
-{
-	stamp_change(addr);
-}
-
-void mz_access_all_changed(void)
-{
-	unsigned int i;
-
-	for (i = 0; i < ARRAY_SIZE(stamps); i++)
-		atomic_inc_return(&stamps[i]); /* as in stamp_change() */
-}
-
-static void change_pages(unsigned long addr, size_t bytes)
-{
-	size_t done;
-
-	if (bytes >> PAGE_SHIFT >= ARRAY_SIZE(stamps)) {
-		mz_access_all_changed();
-		return;
-	}
-	for (done = 0; done < bytes; done += PAGE_SIZE)
-		stamp_change(addr + done);
-}
-
-/* Pages are given out or come back, whoever they are for: they may be cut into other objects. */
-void mz_access_pages_changed(unsigned long addr, size_t bytes, bool tracked)
-{
-	if (tracked)
-		mz_locate_pages(addr, bytes);
-	change_pages(addr, bytes);
-}
-
-/* An area of vmalloc() starts, or ends with the object in it. */
-void mz_access_area_changed(unsigned long addr, size_t bytes, bool tracked)
-{
-	change_pages(addr, mz_locate_remove_area(addr));
-	if (tracked) {
-		mz_locate_add_area(addr, bytes);
-		change_pages(addr, bytes);
-	}
-}
-
-/* Before all objects end: what starts meanwhile keeps its area. */
-void mz_access_forget_areas(void)
-{
-	mz_locate_remove_all_areas();
 }
 
 /* === Public =============================================================================== */

@@ -173,6 +173,7 @@ struct mz_object *mz_index_find(struct mz_index *idx, u64 key);
 struct mz_access *mz_index_access(struct mz_index *idx, struct mz_object *obj, u32 ip, u32 who,
 				  bool fresh);
 bool mz_index_refill(struct mz_index *idx, unsigned int nr, gfp_t gfp);
+bool mz_index_release_accesses(struct mz_index *idx, struct mz_object *obj);
 unsigned long mz_index_nr_accesses(struct mz_index *idx);
 
 /* Someone who wants to see all live objects. */

@@ -212,6 +212,26 @@ static void test_exhausted(void **state)
 	teardown(&idx);
 }
 
+/* The smallest reserve is missed as well. */
+static void test_reserve_of_one(void **state)
+{
+	struct mz_index idx;
+	struct mz_object *obj;
+	u32 i;
+
+	setup(&idx, 100, 1);
+	obj = add(&idx, 0x1000);
+	for (i = 0; i < 169; i++)
+		assert_true(count(&idx, obj, i, 2, 1, 1));
+	idx.hungry = false;
+	assert_false(count(&idx, obj, 1000, 2, 1, 1));
+	assert_true(idx.hungry);
+	mz_index_refill(&idx, 1000, 0);
+	assert_true(count(&idx, obj, 1000, 2, 1, 1));
+	mz_index_release(&idx, end_and_collect(&idx, 0x1000));
+	teardown(&idx);
+}
+
 /* === Threads ============================================================================== */
 
 enum { THREADS = 4, OBJECTS = 64, ROUNDS = 200000 };
@@ -420,10 +440,11 @@ static void test_spans_change(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_sums),	    cmocka_unit_test(test_find_and_release),
-		cmocka_unit_test(test_refill),	    cmocka_unit_test(test_exhausted),
-		cmocka_unit_test(test_threads),	    cmocka_unit_test(test_spans),
-		cmocka_unit_test(test_spans_stale), cmocka_unit_test(test_spans_change),
+		cmocka_unit_test(test_sums),	       cmocka_unit_test(test_find_and_release),
+		cmocka_unit_test(test_refill),	       cmocka_unit_test(test_exhausted),
+		cmocka_unit_test(test_reserve_of_one), cmocka_unit_test(test_threads),
+		cmocka_unit_test(test_spans),	       cmocka_unit_test(test_spans_stale),
+		cmocka_unit_test(test_spans_change),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
