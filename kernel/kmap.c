@@ -139,6 +139,7 @@ static int copy_late(struct snapshot *snap, const struct mz_chain *late)
 		if (err)
 			return err;
 		copy_live(snap, obj);
+		cond_resched();
 	}
 	return 0;
 }
