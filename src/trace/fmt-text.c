@@ -65,7 +65,7 @@ struct text_trace {
 	bool holding; /* chunk number `used` was handed out */
 	u64 events_seen;
 	u64 last_ts;
-	struct ks_pairing pairing; /* where stacks are wanted */
+	struct ks_text_pairing pairing; /* where stacks are wanted */
 	u32 workers_len, chunks_len;
 	struct worker workers[MAX_WORKERS];
 	struct chunk chunks[MAX_CHUNKS];
@@ -282,7 +282,7 @@ static int add_frames(struct text_trace *tt, struct worker *worker, u32 stack)
 					  &worker->texts[KS_TEXT_FRAMES].items[theirs[i]]);
 		if (*our == KS_NONE)
 			return -ENOMEM;
-		ks_pairing_frame(&tt->pairing, *our);
+		ks_text_pair_frame(&tt->pairing, *our);
 	}
 	return 0;
 }
@@ -298,16 +298,16 @@ static int pair_stacks(struct text_trace *tt, struct chunk *chunk)
 		const struct ks_stack_note *note = &content->notes.list.items[i];
 		bool wanted;
 
-		if (ks_pairing_events(&tt->pairing, &tt->base, events + done, note->at - done) ||
-		    ks_pairing_note(&tt->pairing, &tt->base, note, &wanted))
+		if (ks_text_pair_events(&tt->pairing, &tt->base, events + done, note->at - done) ||
+		    ks_text_pair_note(&tt->pairing, &tt->base, note, &wanted))
 			return -ENOMEM;
 		done = note->at;
 		if (wanted && note->stack != KS_NONE && add_frames(tt, chunk->worker, note->stack))
 			return -ENOMEM;
 	}
-	if (ks_pairing_events(&tt->pairing, &tt->base, events + done, content->events.len - done))
+	if (ks_text_pair_events(&tt->pairing, &tt->base, events + done, content->events.len - done))
 		return -ENOMEM;
-	return ks_pairing_edge(&tt->pairing, &tt->base, &content->notes);
+	return ks_text_pair_edge(&tt->pairing, &tt->base, &content->notes);
 }
 
 static int merge_info(struct text_trace *tt, struct ks_text_chunk *chunk)
@@ -369,10 +369,11 @@ static int take_batch(struct text_trace *tt, struct chunk *chunk, struct ks_batc
 							chunk->content.events.len }
 				   : (struct ks_batch){ NULL, 0 };
 	} else {
-		err = chunk ? pair_stacks(tt, chunk) : 0;
+		err = chunk ? pair_stacks(tt, chunk)
+			    : ks_text_pair_edge(&tt->pairing, &tt->base, NULL);
 		if (!err)
-			err = ks_pairing_take(&tt->pairing, &tt->base, !chunk, ret_batch);
-		tt->base.info.stacks_alone = tt->pairing.alone;
+			ks_pairing_take(&tt->pairing.pairs, !chunk, ret_batch);
+		tt->base.info.stacks_alone = tt->pairing.pairs.alone;
 	}
 	return err;
 }
@@ -425,7 +426,7 @@ static void text_close(struct ks_trace *trace)
 	}
 	for (i = 0; i < MAX_CHUNKS; i++)
 		ks_chunk_deinit(&tt->chunks[i].content);
-	ks_pairing_deinit(&tt->pairing);
+	ks_pairing_deinit(&tt->pairing.pairs);
 	free(tt->carry);
 	ks_input_close(tt->input);
 	pthread_cond_destroy(&tt->changed);
