@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "trace/merge.h"
+#include "trace/pair.h"
 #include "trace/ring.h"
 #include "trace/selfless.h"
 
@@ -32,8 +33,9 @@ struct tracedat_trace {
 	struct ks_selfless *selfless; /* NULL: no recorder is to be left out */
 	struct stream *streams;
 	size_t streams_len;
-	struct ks_merge merge; /* of the streams that have a record */
-	u64 bytes_done, bytes_total, events;
+	struct ks_merge merge;	    /* of the streams that have a record */
+	struct ks_pairing *pairing; /* NULL: stacks are not wanted */
+	u64 bytes_done, bytes_total;
 	bool ended; /* all is told, even of what is not in the file */
 	struct ks_event *batch;
 };
@@ -62,28 +64,30 @@ static void fill_lost(struct stream *stream, u64 ts, u64 count, struct ks_event 
 	stream->info.lost_windows++;
 }
 
-/* Decodes the top stream's current record; true where it makes an event. */
-static inline bool take(struct tracedat_trace *tt, struct stream *stream, struct ks_event *ev)
+/* Decodes the top stream's current record. What is left out is none of ours. */
+static inline enum ks_raw_class take(struct tracedat_trace *tt, struct stream *stream,
+				     struct ks_event *ev)
 {
 	struct ks_trace_info *info = &tt->base.info;
 	struct ks_ring *ring = &stream->ring;
+	enum ks_raw_class class = ks_rawdec_decode(&tt->dec, ring->data, ring->len, ev);
 
-	switch (ks_rawdec_decode(&tt->dec, ring->data, ring->len, ev)) {
+	switch (class) {
 	case KS_RAW_EVENT:
 		break;
 	case KS_RAW_OTHER:
 		info->events_other++;
-		return false;
+		return class;
 	case KS_RAW_STACK:
 		info->events_stack++;
-		return false;
+		return class;
 	case KS_RAW_BAD:
 		stream->info.bad++;
-		return false;
+		return class;
 	}
 	if (tt->selfless && ks_selfless_drops(tt->selfless, ev, ring->data[2])) {
 		info->events_self++;
-		return false;
+		return KS_RAW_OTHER;
 	}
 	ev->ts = unlikely(tt->convert_ts) ? convert_ts(tt, ring->ts) : ring->ts;
 	ev->cpu = (u16)stream->cpu;
@@ -92,41 +96,33 @@ static inline bool take(struct tracedat_trace *tt, struct stream *stream, struct
 	stream->info.last_ts = ev->ts;
 	if (unlikely(!stream->info.events++))
 		stream->info.first_ts = ev->ts;
-	return true;
+	return class;
 }
 
-/*
- * The records behind an event that are stack traces. An interrupt may put its own event and stack in
- * between, even many of them, so that a second stack is of the event before.
- */
-static int take_stacks(struct tracedat_trace *tt, struct stream *stream, size_t count,
-		       struct ks_diag *diag)
+/* Where stacks are wanted, all records go this way before events are handed out. */
+static void pair(struct tracedat_trace *tt, const struct stream *stream, enum ks_raw_class class,
+		 const struct ks_event *ev)
 {
-	enum { NESTING = 256 };
-	struct ks_ring *ring = &stream->ring;
-	int err = 0;
+	u64 key = (u64)(stream - tt->streams), owner;
+	u32 stack;
 
-	while (!err && ring->data && ks_rawdec_is_stack(&tt->dec, ring->data, ring->len)) {
-		u32 id = ks_rawdec_stack(&tt->dec, ring->data, ring->len);
-		size_t at = count, back;
-
-		tt->base.info.events_stack++;
-		for (back = 0; back < NESTING && at-- > 0;) {
-			struct ks_event *ev = &tt->batch[at];
-
-			if (ev->cpu != stream->cpu || ev->kind == KS_LOST)
-				continue;
-			if (ev->stack == KS_NONE) {
-				ev->stack = id;
-				if (tt->base.opts.blame && ks_trace_blame(&tt->base, ev))
-					tt->dec.nomem = true;
-				break;
-			}
-			back++;
-		}
-		err = ks_ring_next(ring, diag);
+	switch (class) {
+	case KS_RAW_EVENT:
+		tt->dec.nomem |= ks_pairing_add(tt->pairing, ev, key) != 0;
+		break;
+	case KS_RAW_STACK:
+		owner = ks_pairing_owner(tt->pairing, key);
+		if (owner == KS_PAIR_NOBODY)
+			break;
+		stack = ks_rawdec_stack(&tt->dec, stream->ring.data, stream->ring.len);
+		if (stack != KS_NONE)
+			tt->dec.nomem |= ks_pairing_give(tt->pairing, &tt->base, owner, stack) != 0;
+		break;
+	case KS_RAW_OTHER:
+	case KS_RAW_BAD:
+		ks_pairing_pass(tt->pairing, key);
+		break;
 	}
-	return err;
 }
 
 /* A stream came to its end: what its statistics count and no page told is one last gap. */
@@ -151,24 +147,34 @@ static int drain_top(struct tracedat_trace *tt, size_t *count, struct ks_diag *d
 	int err = 0;
 
 	while (*count < BATCH) {
-		if (unlikely(top->ring.lost_here)) {
+		struct ks_event *ev = &tt->batch[*count];
+		bool lost = top->ring.lost_here;
+		enum ks_raw_class class = KS_RAW_EVENT;
+
+		if (unlikely(lost)) {
 			top->ring.lost_here = false;
 			fill_lost(top, tt->convert_ts ? convert_ts(tt, top->ring.ts) : top->ring.ts,
-				  top->ring.lost, &tt->batch[(*count)++]);
-			continue;
+				  top->ring.lost, ev);
+		} else {
+			class = take(tt, top, ev);
 		}
-		*count += take(tt, top, &tt->batch[*count]);
+		*count += class == KS_RAW_EVENT;
+		if (unlikely(tt->pairing))
+			pair(tt, top, class, ev);
+		if (unlikely(lost))
+			continue;
 		err = ks_ring_next(&top->ring, diag);
-		if (unlikely(tt->base.opts.stacks || tt->base.opts.blame) && !err)
-			err = take_stacks(tt, top, *count, diag);
 		if (unlikely(err || !top->ring.data) || (other && !ks_merge_before(first, other)))
 			break;
 	}
 	tt->bytes_done += top->ring.bytes_read - read_before;
 	if (err)
 		return err;
-	if (!top->ring.data)
-		*count += finish_stream(top, &tt->batch[*count]);
+	if (!top->ring.data && finish_stream(top, &tt->batch[*count])) {
+		if (tt->pairing)
+			pair(tt, top, KS_RAW_EVENT, &tt->batch[*count]);
+		++*count;
+	}
 	ks_merge_advance(&tt->merge, !top->ring.data);
 	return 0;
 }
@@ -207,30 +213,57 @@ static int finish(struct tracedat_trace *tt, struct ks_diag *diag)
 
 	if (tt->base.info.cpus.len)
 		return 0;
+	if (tt->pairing)
+		tt->base.info.stacks_alone = tt->pairing->alone;
 	for (i = 0; i < tt->streams_len; i++)
 		if (ks_trace_add_cpu(&tt->base, &tt->streams[i].info))
 			return ks_diag_nomem(diag, "reading a trace.dat");
 	return 0;
 }
 
-static int tracedat_next(struct ks_trace *trace, struct ks_batch *ret_batch, struct ks_diag *diag)
+static int fill_batch(struct tracedat_trace *tt, struct ks_batch *ret_batch, struct ks_diag *diag)
 {
-	struct tracedat_trace *tt = (struct tracedat_trace *)trace;
 	size_t count = 0;
 	int err = 0;
 
 	while (tt->merge.len && count < BATCH && !err)
 		err = drain_top(tt, &count, diag);
+	if (!err && !count && take_unwritten(tt, tt->batch)) {
+		count = 1;
+		if (tt->pairing)
+			pair(tt, tt->streams, KS_RAW_EVENT, tt->batch);
+	}
 	if (!err && (tt->dec.nomem || (tt->selfless && tt->selfless->nomem)))
 		err = ks_diag_nomem(diag, "reading a trace.dat");
-	if (!err && !count)
-		count = take_unwritten(tt, tt->batch);
-	if (!err && !count)
+	*ret_batch = (struct ks_batch){ tt->batch, count };
+	return err;
+}
+
+static int tracedat_next(struct ks_trace *trace, struct ks_batch *ret_batch, struct ks_diag *diag)
+{
+	struct tracedat_trace *tt = (struct tracedat_trace *)trace;
+	struct ks_batch batch;
+	bool end;
+	int err = 0;
+
+	if (!tt->pairing && (trace->opts.stacks || trace->opts.blame)) {
+		tt->pairing = calloc(1, sizeof(*tt->pairing));
+		if (!tt->pairing)
+			return ks_diag_nomem(diag, "reading a trace.dat");
+	}
+	do {
+		err = fill_batch(tt, &batch, diag);
+		if (err)
+			return err;
+		end = !batch.count;
+		if (tt->pairing)
+			ks_pairing_take(tt->pairing, end, &batch);
+	} while (!batch.count && !end);
+	if (!batch.count)
 		err = finish(tt, diag);
 	if (err)
 		return err;
-	tt->events += count;
-	*ret_batch = (struct ks_batch){ tt->batch, count };
+	*ret_batch = batch;
 	return 0;
 }
 
@@ -244,6 +277,9 @@ static void tracedat_close(struct ks_trace *trace)
 	free(tt->streams);
 	ks_merge_deinit(&tt->merge);
 	free(tt->batch);
+	if (tt->pairing)
+		ks_pairing_deinit(tt->pairing);
+	free(tt->pairing);
 	ks_selfless_free(tt->selfless);
 	ks_rawdec_deinit(&tt->dec);
 	ks_tracedat_deinit(&tt->td);
