@@ -20,6 +20,7 @@ struct ks_rec_reader {
 	_Atomic pid_t tid;
 	int fd, pipe[2];
 	u32 seq;
+	u32 written, unwritten; /* chunks that are through, and those left out; write_lock */
 	struct ks_chunk *chunk;
 	u32 chunk_age_ms;
 };
@@ -47,6 +48,7 @@ struct ks_recorder {
 	_Atomic bool stop; /* readers: drain and end */
 
 	pthread_mutex_t write_lock; /* guards these */
+	pthread_cond_t wrote;	    /* a chunk, or something failed */
 	struct ks_td_writer *writer;
 	int err; /* of the first failure */
 	struct ks_diag diag;

@@ -39,6 +39,7 @@ static void fail(struct ks_recorder *rec, int err, const struct ks_diag *diag)
 		rec->err = err;
 		rec->diag = *diag;
 	}
+	pthread_cond_broadcast(&rec->wrote);
 	pthread_mutex_unlock(&rec->write_lock);
 }
 
@@ -178,12 +179,27 @@ static void *reader_main(void *arg)
 
 /* === Internals: workers =================================================================== */
 
+/*
+ * The chunks of a CPU go into the file in their order, which is what lets it be finished in place.
+ * Another worker has those before: it took them out of the queue before this one.
+ */
+static void wait_for_turn(struct ks_recorder *rec, const struct ks_rec_reader *r,
+			  const struct ks_chunk *chunk)
+{
+	while (!rec->err && r->written != chunk->seq)
+		pthread_cond_wait(&rec->wrote, &rec->write_lock);
+}
+
 static void write_chunk(struct ks_recorder *rec, ZSTD_CCtx *zstd, struct ks_chunk *chunk, u8 *buf,
 			size_t cap)
 {
-	size_t len = ZSTD_compress2(zstd, buf, cap, chunk->data, chunk->len);
+	size_t len = zstd && buf ? ZSTD_compress2(zstd, buf, cap, chunk->data, chunk->len) : 0;
+	struct ks_rec_reader *r = rec->readers;
 
+	while (r->cpu != chunk->cpu)
+		r++;
 	pthread_mutex_lock(&rec->write_lock);
+	wait_for_turn(rec, r, chunk);
 	if (ZSTD_isError(len)) {
 		if (!rec->err)
 			rec->err = ks_diag_set(&rec->diag, -EIO, "cannot compress: %s",
@@ -194,6 +210,9 @@ static void write_chunk(struct ks_recorder *rec, ZSTD_CCtx *zstd, struct ks_chun
 		if (rec->max_size && ks_td_writer_size(rec->writer) >= rec->max_size)
 			rec->full = true;
 	}
+	r->unwritten += rec->err != 0;
+	r->written++;
+	pthread_cond_broadcast(&rec->wrote);
 	pthread_mutex_unlock(&rec->write_lock);
 }
 
@@ -216,8 +235,7 @@ static void *worker_main(void *arg)
 		ZSTD_CCtx_setParameter(zstd, ZSTD_c_checksumFlag, 1);
 	}
 	while ((chunk = ks_chunks_take(&rec->chunks))) {
-		if (zstd && buf)
-			write_chunk(rec, zstd, chunk, buf, cap);
+		write_chunk(rec, zstd, chunk, buf, cap);
 		ks_chunks_put(&rec->chunks, chunk);
 	}
 	ZSTD_freeCCtx(zstd);

@@ -15,6 +15,7 @@ static void free_recorder(struct ks_recorder *rec)
 	ks_tracefs_close(&rec->tfs);
 	ks_cmdlines_deinit(&rec->cmdlines);
 	ks_td_meta_deinit(&rec->meta);
+	pthread_cond_destroy(&rec->wrote);
 	pthread_mutex_destroy(&rec->write_lock);
 	free(rec);
 }
@@ -32,6 +33,8 @@ static void collect_stats(struct ks_recorder *rec, bool keep_text, struct ks_rec
 			continue;
 		ret->events += stats.entries + stats.read;
 		ret->lost += stats.overrun + stats.commit_overrun + stats.dropped;
+		if (text && rec->readers[i].unwritten)
+			ks_strbuf_printf(text, KS_TD_UNWRITTEN "%u\n", rec->readers[i].unwritten);
 	}
 	pthread_mutex_lock(&rec->write_lock);
 	ret->file_size = rec->writer ? ks_td_writer_size(rec->writer) : 0;
@@ -54,6 +57,7 @@ int ks_recorder_new(const struct ks_record_opts *opts, struct ks_recorder **ret_
 		return ks_diag_nomem(diag, "recording");
 	}
 	pthread_mutex_init(&rec->write_lock, NULL);
+	pthread_cond_init(&rec->wrote, NULL);
 	ks_td_meta_init(&rec->meta);
 	rec->max_size = opts->max_size;
 	err = ks_tracefs_open(&rec->tfs, diag);
@@ -125,7 +129,7 @@ int ks_recorder_stop(struct ks_recorder *rec, struct ks_record_stats *ret_stats,
 	if (err) { /* what there is can still be finished, if there is room for it */
 		if (diag)
 			*diag = rec->diag;
-		ks_td_writer_finish(writer, &rec->meta, NULL);
+		ret_stats->finished = !ks_td_writer_finish(writer, &rec->meta, NULL);
 	} else {
 		err = ks_td_writer_finish(writer, &rec->meta, diag);
 	}

@@ -38,6 +38,8 @@ static void read_cpustat(struct ks_tracedat *td, struct ks_cursor *cur, u64 size
 			stat.dropped = v;
 		else if (sscanf(line, "read events: %llu", &v) == 1)
 			stat.read = v;
+		else if (sscanf(line, KS_TD_UNWRITTEN "%llu", &v) == 1)
+			stat.unwritten = v;
 	}
 	free(text);
 	if (stat.cpu == UINT32_MAX)

@@ -124,6 +124,17 @@ for nr in 1 2; do
 done
 check "the same program twice: the same sites" eval '[ -s sites1 ] && [ "$(comm -3 sites1 sites2 | wc -l)" -le $(($(wc -l <sites1) / 10)) ]'
 
+# --- The other kernel ----------------------------------------------------------------------------
+
+if [ ! -e /usr/src/linux-source-6.1.tar.xz ]; then
+	skip "Linux 6.1" "no linux-source-6.1"
+else
+	check "builds Linux 6.1, or finds it built" eval '"$KMEMSCOPE" lab build --kernel 6.1 >built61 2>log || { tail log; false; }'
+	check "which is what the guest runs" says '^6\.1\.' lab run -q --kernel 6.1 --access -o old.kmap -- uname -r
+	check "its map has accesses" [ "$(lines_of '^ +[0-9a-f]{16},[0-9]+,[0-9]+,[0-9]+$' old.kmap)" -gt 1000 ]
+	check "and names functions" says 'getname_flags' "$KMEMSCOPE" kmap report -k "$(cat built61)/vmlinux" --top 0 old.kmap
+fi
+
 # --- The documents' command lines ----------------------------------------------------------------
 
 lab shell <"$here/guest/lab-seeds.sh" >seeds 2>&1
