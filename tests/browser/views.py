@@ -1,25 +1,19 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""The HTML report in a real browser: html.py KMEMSCOPE KMEMGEN. Speaks TAP.
+"""The HTML report in a real browser: views.py KMEMSCOPE KMEMGEN. Speaks TAP.
 
 Numbers are read from the tables of the page and compared with those that the other commands print as
-JSON. With KMEMSCOPE_SHOTS=DIR, a picture of every view is left there.
+JSON.
 """
-import json
-import os
-import pathlib
 import re
 import subprocess
 import sys
-import tempfile
 
-from cdp import Browser, find_chromium
+from page import MORE, PageTests, ROOT, main
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 SAMPLE = ROOT / "tests" / "data" / "sample.log"
 TABS = ["summary", "sites", "flame", "rings", "timeline", "leaks", "fragmentation", "lifetimes",
         "cpu", "quality"]
-PAGE_LIMIT = 400_000
 
 # Column of the page's table, member of the JSON of "kmemscope report".
 COLUMNS = {"live": "live_bytes", "peak": "peak_bytes", "bytes": "total_bytes", "liveWaste": "waste",
@@ -34,72 +28,14 @@ HOSTILE_LOG = f"""\
  a-1 [000] ..... 10.000009: kfree: call_site=good+0x1/0x2 ptr=ffff888000001000
 """
 
-ROWS = """[...document.querySelectorAll("main > .card:SELECTOR table tbody tr")].map(tr =>
-    Object.fromEntries([...[...tr.querySelectorAll("td[data-value]")]
-        .map(td => [td.dataset.column, Number(td.dataset.value)]), ["label", tr.dataset.label]]))"""
-MORE = """document.querySelectorAll("button.more").forEach(button => button.click())"""
 
-
-class Tests:
-    def __init__(self, kmemscope, kmemgen, scratch, browser):
-        self.kmemscope, self.kmemgen = kmemscope, kmemgen
-        self.scratch, self.browser = scratch, browser
-        self.count = 0
-        self.failed = False
-
-    # --- Helpers ---
-
-    def check(self, name, problems):
-        self.count += 1
-        for problem in problems[:8]:
-            print("# " + str(problem)[:600].replace("\n", "\n# "))
-        print(f"{'not ok' if problems else 'ok'} {self.count} - {name}", flush=True)
-        self.failed |= bool(problems)
-
-    def json(self, *args):
-        done = subprocess.run([self.kmemscope, *map(str, args), "--json"], capture_output=True,
-                              text=True, check=True)
-        return json.loads(done.stdout)
+class ViewTests(PageTests):
+    title = "the HTML report in a browser"
 
     def report(self, capture, *options):
-        page = self.scratch / (capture.stem + ".html")
-        subprocess.run([self.kmemscope, "html", str(capture), "-o", str(page), *options], check=True)
-        return page
-
-    def log(self, name, *options):
-        path = self.scratch / name
-        with open(path, "wb") as f:
-            subprocess.run([self.kmemgen, *options], stdout=f, check=True)
-        return path
-
-    def open(self, page, hash_=""):
-        if not self.browser.open(page.resolve().as_uri() + hash_):
-            raise RuntimeError(f"{page}{hash_} did not start: {self.browser.complaints()}")
-
-    def trouble(self):
-        """What a page must not do: complain, or ask for anything but itself."""
-        requests = [url for url in self.browser.requests() if not url.startswith("file:")]
-        return self.browser.complaints() + [f"request: {url}" for url in requests[:3]] + (
-            ["it asked for more than itself"] if len(self.browser.requests()) > 1 else [])
-
-    def rows(self, page, hash_, card="nth-of-type(1)"):
-        self.open(page, hash_)
-        self.browser.run(MORE)
-        return self.browser.run(ROWS.replace("SELECTOR", card))
-
-    # --- Tests ---
-
-    def test_size(self, page):
-        text = page.read_bytes()
-        data = re.search(rb'id="data">(.*?)</script>', text, re.S).group(1)
-        problems = []
-        if len(text) - len(data) > PAGE_LIMIT:
-            problems.append(f"{len(text) - len(data)} bytes")
-        json.loads(data)
-        self.check(f"without its data, the page has at most {PAGE_LIMIT} bytes", problems)
+        return self.make_page(capture.stem + ".html", capture, *options)
 
     def test_tabs(self, page, name, *, theme="light"):
-        shots = os.environ.get("KMEMSCOPE_SHOTS")
         self.browser.theme(theme)
         for number, tab in enumerate(TABS):
             self.open(page)
@@ -107,33 +43,19 @@ class Tests:
             problems = []
             if self.browser.run("location.hash") != "#" + tab and tab != "summary":
                 problems.append(f"the key leads to {self.browser.run('location.hash')}")
-            text = self.browser.run("document.querySelector('main').innerText")
+            text = self.text()
             if len(text) < 40:
                 problems.append(f"shows only {text!r}")
             if re.search(r"\bNaN\b|undefined|\[object|Infinity", text):
                 problems.append(f"shows something that is no number: {text[:300]}")
-            if shots:
-                self.browser.screenshot(f"{shots}/{name}-{theme}-{tab}.png")
+            self.shot(f"{name}-{theme}-{tab}")
             self.check(f"{name}, {theme}: {tab} is drawn, silently", problems + self.trouble())
         self.browser.theme("light")
 
-    def compare_rows(self, got, wanted, key, columns):
-        problems = []
-        have = {row["label"]: row for row in got}
-        want = {row[key]: row for row in wanted if row.get("allocs", 1)}
-        if len(have) != len(got):
-            problems.append("labels are there twice")
-        if have.keys() != want.keys():
-            problems.append(f"only in one: {sorted(have.keys() ^ want.keys())[:5]}")
-        for label in have.keys() & want.keys():
-            for column, member in columns.items():
-                if have[label][column] != want[label][member]:
-                    problems.append(f"{label}: {column} is {have[label][column]}, not {want[label][member]}")
-        return problems or ([] if got else ["no rows"])
-
     def test_groups(self, capture, page):
         for by in ("site", "cache", "size", "comm", "cpu"):
-            got = self.rows(page, f"#sites?by={by}")
+            self.open(page, f"#sites?by={by}")
+            got = self.rows()
             wanted = self.json("report", "--by", by, capture)["rows"]
             key = next(name for name in wanted[0] if name in (by, "label", "name"))
             self.check(f"{capture.name}: by {by}, the page has the numbers of report --json",
@@ -153,21 +75,23 @@ class Tests:
     def test_leaks(self, capture, page):
         leaks = self.json("leaks", capture)
         columns = {"keptBytes": "bytes", "kept": "objects", "oldest": "oldest", "frees": "frees"}
-        problems = self.compare_rows(self.rows(page, "#leaks"), leaks["sites"], "site", columns)
+        self.open(page, "#leaks")
+        problems = self.compare_rows(self.rows(), leaks["sites"], "site", columns)
         if leaks["unseen"]:
-            problems += self.compare_rows(self.rows(page, "#leaks", "nth-of-type(2)"),
-                                          leaks["unseen"], "site", columns)
+            problems += self.compare_rows(self.rows("main > .card:nth-of-type(2)"), leaks["unseen"], "site", columns)
         self.check(f"{capture.name}: leaks are those of leaks --json", problems)
 
     def test_frag(self, capture, page):
         frag = self.json("report", "--frag", capture)
         columns = {"bytes": "allocated", "asked": "requested", "waste": "wasted", "allocs": "allocs"}
-        got = self.rows(page, "#fragmentation")
+        self.open(page, "#fragmentation")
+        got = self.rows()
         key = "size" if "size" in frag["sizes"][0] else "label"
         wanted = [{**row, "name": str(row[key])} for row in frag["sizes"]]
         problems = self.compare_rows(got, wanted, "name", columns)
         crossing = [row for row in frag["sites"] if row["cross_cpu_frees"]]
-        got = self.rows(page, "#cpu", "last-child")
+        self.open(page, "#cpu")
+        got = self.rows("main > .card:last-child")
         problems += self.compare_rows(got, crossing, "site", {"cross": "cross_cpu_frees"})
         self.check(f"{capture.name}: fragmentation and CPUs are those of report --frag --json", problems)
 
@@ -185,8 +109,7 @@ class Tests:
         first, width = int(data["first_ts"]), data["width"]
         edges = [first + int(bucket) * width for bucket in chosen.groups()]
         since, until = (f"{edge // 10**9}.{edge % 10**9:09}" for edge in edges)
-        self.browser.run(MORE)
-        got = [row for row in self.browser.run(ROWS.replace("SELECTOR", "nth-of-type(1)")) if row["allocs"]]
+        got = [row for row in self.rows() if row["allocs"]]
         wanted = self.json("report", "--by", "site", "--since", since, "--until", until, capture)
         problems = self.compare_rows(got, wanted["rows"], "site", {"bytes": "total_bytes", "allocs": "allocs"})
         # What lives at an edge is what lives when the capture ends there.
@@ -203,29 +126,21 @@ class Tests:
                    ["still a range"] if "from" in self.browser.run("location.hash") else [])
 
     def test_hostile(self):
-        capture = self.scratch / "hostile.log"
-        capture.write_text(HOSTILE_LOG, encoding="utf-8")
-        page = self.report(capture)
+        page = self.report(self.write("hostile.log", HOSTILE_LOG))
         problems = []
         for hash_ in ["#" + tab for tab in TABS] + ["#sites?by=comm", "#sites?by=cache", "#sites?site=0",
                                                     "#sites?site=1", "#sites?q=<img src=x onerror=hacked=5>",
                                                     "#flame?zoom=<img src=x onerror=hacked=6>"]:
-            self.open(page, hash_)
-            if self.browser.run("typeof hacked !== 'undefined'"):
-                problems.append(f"{hash_}: it ran")
-            if self.browser.run("document.querySelectorAll('img, svg svg, b, main script').length"):
-                problems.append(f"{hash_}: it became an element")
-            problems += self.trouble()
-        labels = [row["label"] for row in self.rows(page, "#sites?by=comm")]
+            problems += self.hostility(page, hash_)
+        self.open(page, "#sites?by=comm")
+        labels = [row["label"] for row in self.rows()]
         if HOSTILE not in labels:
             problems.append(f"it is not shown as it is: {labels}")
         self.check("hostile names stay text", problems)
 
     def test_small(self):
-        capture = self.scratch / "small.log"
-        capture.write_text(" a-1 [000] ..... 10.000009: kfree: call_site=good+0x1/0x2 "
-                           "ptr=ffff888000001000\n", encoding="utf-8")
-        page = self.report(capture)
+        page = self.report(self.write("small.log", " a-1 [000] ..... 10.000009: kfree: call_site=good+0x1/0x2 "
+                                                   "ptr=ffff888000001000\n"))
         problems = []
         for tab in TABS:
             self.open(page, "#" + tab)
@@ -236,7 +151,7 @@ class Tests:
         run = self.browser.run
         self.open(page, "#sites")
         run("[...document.querySelectorAll('th button')].find(b => b.textContent === 'allocs').click()")
-        allocs = [row["allocs"] for row in run(ROWS.replace("SELECTOR", "nth-of-type(1)"))]
+        allocs = [row["allocs"] for row in self.rows()]
         problems = [] if allocs == sorted(allocs, reverse=True) else ["not sorted by allocs"]
         run("document.querySelector('tbody tr').click()")
         hash_ = run("location.hash")
@@ -244,7 +159,7 @@ class Tests:
         if title != run("document.querySelector('tbody tr').dataset.label"):
             problems.append(f"the panel shows {title}")
         self.open(page, hash_)
-        again = [row["allocs"] for row in run(ROWS.replace("SELECTOR", "nth-of-type(1)"))]
+        again = [row["allocs"] for row in self.rows()]
         if again != allocs or run("document.querySelector('#panel h2')?.textContent") != title:
             problems.append(f"{hash_} does not bring back order and panel")
         self.check("order and chosen site live in the address", problems + self.trouble())
@@ -253,7 +168,7 @@ class Tests:
         self.browser.key("/")
         for letter in "alloc_inode":
             self.browser.key(letter)
-        labels = [row["label"] for row in run(ROWS.replace("SELECTOR", "nth-of-type(1)"))]
+        labels = [row["label"] for row in self.rows()]
         problems = [label for label in labels if "alloc_inode" not in label]
         self.check("search leaves what matches", problems or ([] if labels else ["nothing left"]))
 
@@ -334,9 +249,7 @@ class Tests:
             if i % 20 == 0:
                 lines.append(f" a-1 [000] ..... {at}002: kmalloc: call_site=leaky+0x1/0x2 ptr=ffff8881{i:08x} {common}")
             lines.append(f" a-1 [000] ..... {at}003: kfree: call_site=busy+0x2/0x2 ptr=ffff88800000{i % 16:x}000")
-        capture = self.scratch / "leak.log"
-        capture.write_text("\n".join(lines) + "\n", encoding="utf-8")
-        self.open(self.report(capture))
+        self.open(self.report(self.write("leak.log", "\n".join(lines) + "\n")))
         said = self.browser.run("[...document.querySelectorAll('.findings li[data-mark=\"!\"]')].map(li => li.innerText)")
         wanted = "leaky+0x1 keeps growing: 100 KiB in 200 objects"
         self.check("the summary names a planted leak, and nothing else",
@@ -349,8 +262,7 @@ class Tests:
         done = subprocess.run([self.kmemscope, "record", "-q", "--slab", "--stack", "-o", str(capture), "--",
                                "ls", "/"], capture_output=True, text=True, check=False)
         if done.returncode:
-            self.count += 1
-            print(f"ok {self.count} - {name} # SKIP cannot record here: {done.stderr.strip()[:80]}")
+            self.skip(name, "cannot record here: " + done.stderr.strip()[:80])
             return
         self.open(self.report(capture), "#flame?metric=allocs")
         frames = self.browser.run("[...document.querySelectorAll('.frame')].map(f => f.textContent)")
@@ -362,9 +274,9 @@ class Tests:
 
     def run(self):
         sample = self.report(SAMPLE)
-        made = self.log("made.log", "--events", "60000", "--sites", "230", "--live", "700")
+        made = self.make_log("made.log", "--events", "60000", "--sites", "230", "--live", "700")
         page = self.report(made)
-        self.test_size(sample)
+        self.check_size(sample)
         self.test_tabs(sample, "sample")
         self.test_tabs(page, "made", theme="dark")
         for capture, its_page in ((SAMPLE, sample), (made, page)):
@@ -373,7 +285,7 @@ class Tests:
             self.test_leaks(capture, its_page)
             self.test_frag(capture, its_page)
             self.test_detail(capture, its_page)
-        self.test_diff(self.log("first.log", "--events", "30000", "--sites", "200", "--seed", "4", "--clean"), made)
+        self.test_diff(self.make_log("first.log", "--events", "30000", "--sites", "200", "--seed", "4", "--clean"), made)
         self.test_range(made, page)
         self.test_state(sample)
         self.test_flame(sample)
@@ -381,17 +293,7 @@ class Tests:
         self.test_stacks()
         self.test_hostile()
         self.test_small()
-        print(f"1..{self.count}")
-        return self.failed
-
-
-def main():
-    if not find_chromium():
-        print("1..1\nok 1 - the HTML report in a browser # SKIP no Chromium here")
-        return 0
-    with tempfile.TemporaryDirectory(prefix="kmemscope html ") as scratch, Browser() as browser:
-        return Tests(sys.argv[1], sys.argv[2], pathlib.Path(scratch), browser).run()
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(ViewTests))
