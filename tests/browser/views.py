@@ -19,6 +19,14 @@ TABS = ["summary", "sites", "flame", "rings", "timeline", "leaks", "fragmentatio
 COLUMNS = {"live": "live_bytes", "peak": "peak_bytes", "bytes": "total_bytes", "liveWaste": "waste",
            "objects": "live_objects", "allocs": "allocs", "frees": "frees", "implied": "implied_frees"}
 
+# All that is to be seen in the view, whatever it was before.
+DRAWN = """[...document.querySelectorAll("main *")].filter(e => e.checkVisibility()).map(e => [e.tagName, e.getAttribute("class"), e.dataset.value,
+    e.title, e.getAttribute("d"), e.getAttribute("fill"), e.style.left, e.style.width, e.style.top, e.style.background,
+    [...e.childNodes].filter(n => n.nodeType === 3).map(n => n.data).join("")].map(x => x ?? "").join("|"))"""
+# The text of the rows that are in sight.
+IN_SIGHT = """[...document.querySelectorAll("main tbody tr")].filter(tr => { const { top, bottom, height } = tr.getBoundingClientRect();
+    return height && bottom > 0 && top < innerHeight; }).map(tr => tr.innerText)"""
+
 HOSTILE = "</script><b>"
 HOSTILE_LOG = f"""\
  {HOSTILE}-77 [000] ..... 10.000001: kmem_cache_alloc: call_site=<img/src=x/onerror=hacked=1> ptr=ffff888000001000 name=<svg/onload=hacked=2> bytes_req=10 bytes_alloc=16 gfp_flags=GFP_KERNEL
@@ -95,12 +103,40 @@ class ViewTests(PageTests):
         problems += self.compare_rows(got, crossing, "site", {"cross": "cross_cpu_frees"})
         self.check(f"{capture.name}: fragmentation and CPUs are those of report --frag --json", problems)
 
+    def drag(self, first, last, release=True):
+        """From one part of the overview to another."""
+        left, width, y = self.browser.run("""(({left, width, top, height}) => [left, width, top + height / 2])
+            (document.querySelector("#strip .chart").getBoundingClientRect())""")
+        self.browser.drag(left + width * first, left + width * last, y, release)
+        return left + width * last, y
+
+    def test_dragging(self, page):
+        """What is drawn in steps while a range is dragged is in the end what the same address draws at once."""
+        for tab in TABS:
+            problems = []
+            self.open(page, "#" + tab)
+            for first, last in ((0.2, 0.9), (0.5, 0.3), (0.1, 0.7)):
+                x, y = self.drag(first, last, release=False)
+                dragged = self.browser.run(IN_SIGHT)
+                self.browser.mouse("mouseReleased", x, y)
+                drawn, hash_ = self.browser.run(DRAWN), self.browser.run("location.hash")
+                self.open(page, hash_)
+                want, sight = self.browser.run(DRAWN), self.browser.run(IN_SIGHT)
+                if "from=" not in hash_ and tab != "quality":
+                    problems.append(f"no range in {hash_}")
+                if dragged != sight:
+                    problems.append(f"{hash_}: {len(dragged)} rows in sight while dragging, not {len(sight)}: "
+                                    f"{[pair for pair in zip(dragged, sight) if pair[0] != pair[1]][:2]}")
+                if drawn != want:
+                    problems.append(f"{hash_}: {len(drawn)} elements, not {len(want)}: "
+                                    f"{[pair for pair in zip(drawn, want) if pair[0] != pair[1]][:2]}")
+                self.open(page, hash_)
+            self.check(f"{tab}: a range that is dragged is drawn as one from the address", problems + self.trouble())
+
     def test_range(self, capture, page):
         """Drags over the overview; the CLI is asked for the same window."""
         self.open(page, "#sites")
-        box = self.browser.run("""(({left, width, top, height}) => [left, width, top + height / 2])
-            (document.querySelector("#strip .chart").getBoundingClientRect())""")
-        self.browser.drag(box[0] + box[1] * 0.3, box[0] + box[1] * 0.6, box[2])
+        self.drag(0.3, 0.6)
         chosen = re.search(r"from=(\d+)&to=(\d+)", self.browser.run("location.hash"))
         if not chosen:
             self.check("dragging chooses a range", [self.browser.run("location.hash")])
@@ -287,6 +323,7 @@ class ViewTests(PageTests):
             self.test_detail(capture, its_page)
         self.test_diff(self.make_log("first.log", "--events", "30000", "--sites", "200", "--seed", "4", "--clean"), made)
         self.test_range(made, page)
+        self.test_dragging(page)
         self.test_state(sample)
         self.test_flame(sample)
         self.test_leak_is_found()
