@@ -210,7 +210,9 @@ class ViewTests(PageTests):
 
     def test_diff(self, first, second):
         """The Diff view against kmemscope diff, by every key, measure and scale."""
-        page = self.report(second, "--diff", first)
+        page = self.make_page("compared.html", second, "--diff", first)
+        self.test_narrow(page)
+        self.test_keyboard(page)
         self.open(page, "#diff")
         problems = self.trouble()
         asked = [(by, "live", "none") for by in ("site", "function", "cache", "module")]
@@ -259,6 +261,60 @@ class ViewTests(PageTests):
             if len(got) != min(8, len(want)):
                 problems.append(f"{len(got)} rows by {title}, of {len(want)}")
         self.check(f"{capture.name}: the detail of a site has the numbers of report --json", problems + self.trouble())
+
+    def test_narrow(self, page):
+        """On small windows too, nothing sticks out, and the chosen tab is in sight."""
+        for width in (1400, 700, 390):
+            problems = []
+            self.browser.resize(width, 844)
+            for tab in TABS + ["diff", "sites?site=0"]:
+                self.open(page, "#" + tab)
+                wide = self.browser.run("document.documentElement.scrollWidth")
+                if wide > width:
+                    problems.append(f"{tab} is {wide} wide")
+                problems += self.browser.run("""[...document.querySelectorAll("header button:not([role=tab]), header input, [aria-selected=true], #badge, h2, .close")]
+                    .filter(e => e.checkVisibility()).filter(e => { const box = e.getBoundingClientRect(); return box.left < 0 || box.right > innerWidth; })
+                    .map(e => "cut off: " + e.outerHTML.slice(0, 80))""")
+            self.check(f"{width} pixels wide, nothing is cut off", problems + self.trouble())
+        self.browser.resize(1400, 900)
+
+    def test_keyboard(self, page):
+        """Whoever has no mouse does not lose the place."""
+        run = self.browser.run
+        focus = "document.activeElement.dataset.key || document.activeElement.dataset.label || document.activeElement.textContent"
+        problems = []
+        for tab, key in (("sites", "Group by"), ("rings", "Size is"), ("flame", "invert"), ("lifetimes", "Count"), ("diff", "kind same")):
+            self.open(page, "#" + tab)
+            run(f"""(() => {{ const e = document.querySelector('[data-key="{key}"]'); e.focus();
+                if (e.tagName === "BUTTON") e.click(); else {{ e.selectedIndex = 1; e.dispatchEvent(new Event("change")); }} }})()""")
+            if run(focus) != key:
+                problems.append(f"{tab}: after {key} the focus is on {run(focus)!r}")
+        self.open(page, "#sites")
+        run("[...document.querySelectorAll('th button')].find(b => b.textContent === 'allocs').focus()")
+        run("document.activeElement.click()")
+        if not run(focus).startswith("allocs"):
+            problems.append(f"after sorting the focus is on {run(focus)!r}")
+        run("document.querySelector('tbody tr').focus()")
+        for key in ("ArrowDown", "ArrowDown", "ArrowUp"):
+            self.browser.key(key)
+        second = run("document.querySelectorAll('tbody tr')[1].dataset.label")
+        if run(focus) != second:
+            problems.append(f"arrows lead to {run(focus)!r}, not {second}")
+        self.browser.key("Enter")
+        if run("document.activeElement.className") != "close" or run("document.querySelector('#panel h2').textContent") != second:
+            problems.append("Enter does not lead into the panel")
+        self.browser.key("Escape")
+        if run(focus) != second:
+            problems.append(f"behind the panel the focus is on {run(focus)!r}")
+        self.open(page, "#flame")
+        run("document.querySelectorAll('.frame')[1].focus()")
+        name = run("document.activeElement.getAttribute('aria-label')").split(",")[0]
+        self.browser.key("Enter")
+        if not run("document.activeElement.getAttribute('aria-label')").startswith(name):
+            problems.append("a frame that is zoomed loses the focus")
+        unnamed = run("""[...document.querySelectorAll("[tabindex='0'], button, select, input, [role=img]")].filter(e => e.checkVisibility() &&
+            !(e.getAttribute("aria-label") || e.innerText || e.closest("label"))).map(e => e.outerHTML.slice(0, 90))""")
+        self.check("the keyboard's focus stays where it is useful, and all it reaches has a name", problems + [f"no name: {e}" for e in unnamed] + self.trouble())
 
     def test_flame(self, page):
         run = self.browser.run

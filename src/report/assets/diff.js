@@ -90,7 +90,7 @@ function diffView(view) {
 		replace(tools, choice("Group by", Object.entries(DIFF_GROUPINGS), by, value => go({ by: value })),
 			choice("Compare", Object.entries(MEASURES), measure, value => go({ measure: value })),
 			choice("Scale", normalsOf().map(key => [key, NORMALS[key]]), normal, value => go({ normal: value })));
-		replace(kinds, ["", ...CHANGES].map(kind => h("button", { type: "button", "aria-pressed": String(state.change === kind), onclick: () => go({ change: kind }) },
+		replace(kinds, ["", ...CHANGES].map(kind => h("button", { type: "button", "data-key": "kind " + kind, "aria-pressed": String(state.change === kind), onclick: () => go({ change: kind }) },
 			(kind || "all") + " " + count(kind ? rows.filter(row => row.change === kind).length : rows.length))));
 		table.show(sorted("diff", null, { columns: diffColumns(by, shown, format, isCount ? "" : "bytes"), rows: shown,
 			onrow: by === "site" ? row => openLabel(row.label) : null }));

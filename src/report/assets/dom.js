@@ -39,7 +39,8 @@ function scaled(n, units, step) {
 const bytes = n => scaled(n, [" B", " KiB", " MiB", " GiB", " TiB"], 1024);
 const short = n => scaled(n, ["", " k", " M", " G", " T"], 1000);
 const percent = part => part === null || !isFinite(part) ? "–" :
-	(part * 100 >= 10 || part === 0 ? (part * 100).toFixed(0) : part * 100 >= 0.1 ? (part * 100).toFixed(1) : "<0.1") + " %";
+	(part >= 0.1 && (part < 0.995 || part >= 1) || part === 0 ? (part * 100).toFixed(0) : part < 0.001 ? "<0.1" : // nearly all is not all
+		part < 0.1 ? (part * 100).toFixed(1) : (Math.floor(part * 1000) / 10).toFixed(1)) + " %";
 const share = (part, whole) => whole ? part / whole : 0;
 
 // A length of time in the clock of the capture.
@@ -76,7 +77,8 @@ const ROWS_AT_ONCE = 24; // about what fits the window
 // A label with the place that it is from.
 function labelCell(track) {
 	const where = [track.path, track.module && "[" + track.module + "]"].filter(Boolean).join(" ");
-	return [h("span", { class: "mono" }, track.label), where && !track.label.endsWith(where) ?
+	const [name, ...offset] = track.label.split(/(?=\+0x)/); // a narrow column breaks there first
+	return [h("span", { class: "mono" }, name, offset.map(part => [h("wbr"), part])), where && !track.label.endsWith(where) ?
 		h("span", { class: "where" }, where) : null];
 }
 
@@ -102,7 +104,7 @@ class Table {
 	constructor(sortable = true) {
 		this.sortable = sortable;
 		this.head = h("tr");
-		this.body = h("tbody", { onclick: event => this.open(event), onkeydown: event => event.key === "Enter" && this.open(event) });
+		this.body = h("tbody", { onclick: event => this.open(event), onkeydown: event => this.onKey(event) });
 		this.more = h("button", { type: "button", class: "more", onclick: () => this.showAll() });
 		this.empty = h("div", { class: "empty" }, "Nothing here in this range.");
 		this.element = h("div", { class: "scroll" }, h("table", {}, h("thead", {}, this.head), this.body), this.more, this.empty);
@@ -115,6 +117,15 @@ class Table {
 		const row = event.target.closest("tr").row;
 		if (this.options.onrow)
 			this.options.onrow(row);
+	}
+	onKey(event) {
+		const row = event.target.closest("tr"), next = { ArrowUp: row.previousElementSibling, ArrowDown: row.nextElementSibling }[event.key];
+		if (event.key === "Enter")
+			this.open(event);
+		else if (next && this.options.onrow) {
+			next.focus();
+			event.preventDefault();
+		}
 	}
 	show(options) {
 		const shape = options.columns.map(column => column.key).join();
@@ -241,6 +252,7 @@ function bodyCell(column) {
 
 function fillCell(cell, column, row) {
 	if (column.kind === "bar") {
+		cell.firstChild.hidden = !(column.part(row) > 0);
 		Object.assign(cell.firstChild.style, { width: (column.part(row) * 100).toFixed(2) + "%", background: column.color ? column.color(row) : "" });
 		return;
 	}
@@ -273,7 +285,7 @@ function behind(title, makeContent) {
 // --- Small things ----------------------------------------------------------------------------
 
 function choice(label, options, chosen, onchange) {
-	const select = h("select", { onchange: () => onchange(select.value) },
+	const select = h("select", { "data-key": label, onchange: () => onchange(select.value) },
 		options.map(([value, text]) => h("option", { value, selected: value === chosen }, text)));
 	return h("label", {}, label, select);
 }
@@ -292,8 +304,12 @@ const tipOn = text => ({
 	onpointerleave: event => showTip(event, ""),
 });
 
+// What had the focus keeps it, if it comes back under the same key.
 function replace(element, ...children) {
+	const key = element.contains(document.activeElement) ? document.activeElement.dataset.key : null;
 	element.replaceChildren(...children.flat(Infinity).filter(child => child !== null && child !== undefined && child !== false));
+	if (key)
+		[...element.querySelectorAll("[data-key]")].find(child => child.dataset.key === key)?.focus();
 }
 
 // Text and attributes that stay as they are cost nothing.

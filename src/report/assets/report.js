@@ -159,12 +159,21 @@ function showTab() {
 		const selected = button.id === "tab-" + state.tab;
 		button.setAttribute("aria-selected", String(selected));
 		button.tabIndex = selected ? 0 : -1;
+		if (selected)
+			button.scrollIntoView({ block: "nearest", inline: "nearest" });
 	}
 }
 
+// The panel takes the focus when it opens, and gives it back.
 function showPanel() {
-	showSite(byId("panel"), currentSums);
-	showObject(byId("panel"));
+	const panel = byId("panel"), wasHidden = panel.hidden;
+	showSite(panel, currentSums);
+	showObject(panel);
+	if (wasHidden && !panel.hidden) {
+		panel.opener = document.activeElement;
+		panel.querySelector(".close").focus({ preventScroll: true });
+	} else if (!wasHidden && panel.hidden)
+		panel.opener?.focus({ preventScroll: true });
 }
 
 function render() {
@@ -266,7 +275,7 @@ function start() {
 	darkWanted.addEventListener("change", () => setTheme(darkWanted.matches ? "dark" : "light"));
 	byId("theme").addEventListener("click", toggleTheme);
 	byId("help").addEventListener("click", showKeys);
-	byId("tabs").append(...TABS.map(([id, name]) => h("button", { type: "button", id: "tab-" + id, role: "tab", onclick: () => go({ tab: id, zoom: "" }) }, name)));
+	byId("tabs").append(...TABS.map(([id, name]) => h("button", { type: "button", id: "tab-" + id, role: "tab", "aria-controls": "view", onclick: () => go({ tab: id, zoom: "" }) }, name)));
 	byId("tabs").addEventListener("keydown", onTabKey);
 	byId("search").addEventListener("input", () => go({ q: byId("search").value }));
 	document.addEventListener("keydown", onKey);

@@ -84,7 +84,7 @@ function temporaryFinding(sums) {
 	const row = greatest(sums.site, r => r.temporary, 1)[0];
 	if (!row || !sums.total.temporary || data.clock !== "seconds")
 		return [];
-	return [["·", [`${percent(share(sums.total.temporary, sums.total.frees))} of the frees came within ${duration(data.temporary_below)} of the allocation; `,
+	return [["·", [`${percent(share(sums.total.temporary, sums.total.frees))} of the frees came within ${round(duration(data.temporary_below))} of the allocation; `,
 		siteLink(row.track), ` made ${percent(share(row.temporary, sums.total.temporary))} of these temporary objects.`]]];
 }
 

@@ -29,7 +29,7 @@ const PLACE_HINT = " No source file is known: make the report with -k KERNEL_TRE
 function placeOf(track) {
 	const func = track.func || track.label;
 	const names = track.folded ? [track.label] : track.path ? [...track.path.split("/"), func] :
-		[track.module ? "[" + track.module + "]" : "source not known", func];
+		[...(track.module ? ["[" + track.module + "]"] : noPlaces ? [] : ["source not known"]), func];
 	if (!track.folded && func !== track.label)
 		names.push(track.label);
 	return names;
@@ -235,6 +235,7 @@ class Shapes {
 		parent.addEventListener("pointerleave", event => showTip(event, ""));
 	}
 	show(list) {
+		const focused = this.all.find(element => element === document.activeElement)?.shape.node;
 		while (this.all.length > list.length)
 			this.all.pop().remove();
 		while (this.all.length < list.length) {
@@ -248,6 +249,8 @@ class Shapes {
 			setAttribute(element, "role", shape.node ? "button" : null);
 			this.draw(element, shape);
 		});
+		if (focused)
+			this.all.find(element => element.shape.node === focused)?.focus();
 	}
 }
 
@@ -286,9 +289,9 @@ function drawFrame(element, { node, left, width, depth, outer }, colors, format)
 function flameTools(sums, root, byStack, format) {
 	return [hasStacks ? choice("By", [["stack", "call stack"], ["place", "place in the source"]], byStack ? "stack" : "place", tree => go({ tree, zoom: "" })) : null,
 		metricChoice(sums),
-		h("button", { type: "button", "aria-pressed": String(state.invert), onclick: () => go({ invert: !state.invert, zoom: "" }),
+		h("button", { type: "button", "data-key": "invert", "aria-pressed": String(state.invert), onclick: () => go({ invert: !state.invert, zoom: "" }),
 			title: "Sites first, then their callers, or their files and directories (i)" }, "Invert"),
-		h("button", { type: "button", onclick: () => go({ zoom: "" }), title: "Esc" }, "Zoom out"), searchSaid(root, format),
+		h("button", { type: "button", "data-key": "out", onclick: () => go({ zoom: "" }), title: "Esc" }, "Zoom out"), searchSaid(root, format),
 		h("span", { class: "soft" }, byStack ? "Callers above, call sites below. Click to zoom, or on a site for its detail." :
 			"By directory, file, function and call site. Click to zoom, or on a site for its detail." + (noPlaces ? PLACE_HINT : ""))];
 }
@@ -314,7 +317,7 @@ function flameView(view) {
 		shownMetric = metric;
 		const list = root.value ? flameShapes(zoomed) : [];
 		shapes.show(list);
-		picture.style.height = (list.reduce((most, shape) => Math.max(most, shape.depth), 0) + 2) * ROW + "px";
+		picture.style.height = (list.reduce((most, shape) => Math.max(most, shape.depth), 0) + 1) * ROW + "px";
 		picture.hidden = details.hidden = !root.value;
 		none.hidden = Boolean(root.value);
 		if (details.open)
@@ -335,6 +338,9 @@ function arcPath(from, to, inner, outer) {
 	return `M${point(from, outer)}A${outer} ${outer} 0 ${large} 1 ${point(to, outer)}` +
 		`L${point(to, inner)}A${inner} ${inner} 0 ${large} 0 ${point(from, inner)}Z`;
 }
+
+// A site is named by its place in the function that is the ring before.
+const arcName = ({ name, parent }) => name.startsWith(parent.name + "+") ? name.slice(parent.name.length) : name;
 
 // The text of a label and where it is; null where there is no room.
 function arcLabel(name, { from, to, inner, outer }) {
@@ -406,7 +412,7 @@ function ringsView(view) {
 		shownMetric = metric;
 		const list = root.value ? ringShapes(zoomed) : [];
 		shapes.show(list);
-		labels.show(list.map(shape => shape.node && arcLabel(shape.node.name, shape)).filter(Boolean));
+		labels.show(list.map(shape => shape.node && arcLabel(arcName(shape.node), shape)).filter(Boolean));
 		setText(name, zoomed.name.length > 15 ? zoomed.name.slice(0, 14) + "…" : zoomed.name);
 		setText(value, format(zoomed.value));
 		picture.hidden = !root.value;

@@ -174,16 +174,16 @@ const wasteColumns = [
 	byteColumn("bytes", "allocated", "Bytes allocated"),
 	byteColumn("asked", "asked for", "Bytes that the callers asked for", row => row.bytes - row.waste),
 	byteColumn("waste", "wasted", "The difference: bytes lost inside the objects"),
-	partColumn("part", "of it", "Wasted, of the bytes allocated", row => share(row.waste, row.bytes)),
+	partColumn("part", "of allocated", "Wasted, of the bytes allocated", row => share(row.waste, row.bytes)),
 	byteColumn("liveWaste", "wasted, live", "Of the objects that live at the end of the range"),
 ];
 
-const sizeColumn = { ...labelColumn("size"), class: "", value: row => Number(row.track.label) || 0, kind: "num", show: row => row.track.label };
+const sizeColumn = { ...labelColumn("size, bytes"), class: "", value: row => Number(row.track.label) || 0, kind: "num", show: row => row.track.label };
 
 const slotColumns = [
 	byteColumn("live", "live", "Bytes that live at the end"),
 	{ key: "frames", label: "pages", title: "Pages of 4 KiB that hold these objects", value: row => row.track.pages_held || 0 },
-	partColumn("slots", "of the pages", "How full these pages are of objects that this capture saw allocated: a lower limit",
+	partColumn("slots", "pages filled", "How full these pages are of objects that this capture saw allocated: a lower limit",
 		row => row.track.pages_held ? Math.min(1, row.live / (row.track.pages_held * PAGE)) : null)];
 
 function fragmentationView(view) {
@@ -211,7 +211,7 @@ const sizeName = size => size < data.size_edges.length ? round(bytes(data.size_e
 const lifeName = life => life < data.life_edges.length ? round(duration(data.life_edges[life])) : "longer";
 
 function lifetimesView(view) {
-	const tools = h("div", { class: "tools" }), title = h("small", {}, `freed within ${duration(data.temporary_below)}`), table = new Table();
+	const tools = h("div", { class: "tools" }), title = h("small", {}, `freed within ${round(duration(data.temporary_below))}`), table = new Table();
 	const sizes = [...lives.rows].reverse(), unit = () => state.unit === "bytes" ? "bytes" : "objects";
 	const map = new HeatMap("Objects by size and lifetime", "size ≤, lifetime <", sizes.map(sizeName), lives.columns.map(lifeName),
 		(r, c, n) => `size up to ${sizeName(sizes[r])}, lifetime below ${lifeName(lives.columns[c])}\n${unit() === "bytes" ? bytes(n) : count(n) + " objects"}`);
@@ -267,8 +267,8 @@ function qualityView(view) {
 		h("div", { class: "card" }, h("h2", {}, "Counters"),
 			h("p", { class: "note" }, "Of the whole capture, whatever the range. kmemscope-quality(7) explains each of them."),
 			makeTable({ rows: data.quality, columns: [
-				{ key: "value", label: "count", value: q => q.value },
-				{ key: "text", label: "of", kind: "text", value: q => q.text },
+				{ key: "value", label: "count", value: q => q.value, show: q => q.value ? count(q.value) : h("span", { class: "zero" }, "0") },
+				{ key: "text", label: "what", kind: "text", value: q => q.text },
 				{ key: "name", label: "name", kind: "text", value: q => q.name, show: q => h("code", {}, q.name) },
 				{ key: "loss", label: "", kind: "text", value: q => q.loss ? "loss" : "", show: q => q.loss && q.value ? h("b", { class: "bad" }, "loss") : "" },
 			] })),
