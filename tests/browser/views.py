@@ -104,18 +104,30 @@ class ViewTests(PageTests):
         self.check(f"{capture.name}: fragmentation and CPUs are those of report --frag --json", problems)
 
     def drag(self, first, last, release=True):
-        """From one part of the overview to another."""
-        left, width, y = self.browser.run("""(({left, width, top, height}) => [left, width, top + height / 2])
-            (document.querySelector("#strip .chart").getBoundingClientRect())""")
-        self.browser.drag(left + width * first, left + width * last, y, release)
-        return left + width * last, y
+        """From one part of the overview to another, from the middle of a bucket to the middle of one."""
+        left, width, y, buckets = self.browser.run("""(chart => { const box = chart.getBoundingClientRect();
+            return [box.left, box.width, box.top + box.height / 2, Number(chart.getAttribute("aria-valuemax"))];
+            })(document.querySelector("#strip .chart"))""")
+        first, last = int(first * buckets), int(last * buckets)
+        x1, x2 = (left + width * (bucket + 0.5) / buckets for bucket in (first, last))
+        self.browser.drag(x1, x2, y, release)
+        self.await_range(min(first, last) / buckets * 100, (abs(last - first) + 1) / buckets * 100)
+        return x2, y
+
+    def await_range(self, left, width):
+        """The pointer's moves reach the page in their own time."""
+        for _ in range(100):
+            got = self.browser.run("(s => [parseFloat(s.left), parseFloat(s.width)])(document.querySelector('#strip .range').style)")
+            if abs(got[0] - left) < 0.01 and abs(got[1] - width) < 0.01:
+                return
+        raise RuntimeError(f"the range is {got}, not {left} and {width}")
 
     def test_dragging(self, page):
         """What is drawn in steps while a range is dragged is in the end what the same address draws at once."""
         for tab in TABS:
             problems = []
             self.open(page, "#" + tab)
-            for first, last in ((0.2, 0.9), (0.5, 0.3), (0.1, 0.7)):
+            for first, last in ((0.2, 0.9), (0.5, 0.3)):
                 x, y = self.drag(first, last, release=False)
                 dragged = self.browser.run(IN_SIGHT)
                 self.browser.mouse("mouseReleased", x, y)
@@ -130,7 +142,6 @@ class ViewTests(PageTests):
                 if drawn != want:
                     problems.append(f"{hash_}: {len(drawn)} elements, not {len(want)}: "
                                     f"{[pair for pair in zip(drawn, want) if pair[0] != pair[1]][:2]}")
-                self.open(page, hash_)
             self.check(f"{tab}: a range that is dragged is drawn as one from the address", problems + self.trouble())
 
     def test_range(self, capture, page):

@@ -88,6 +88,14 @@ let asked = false;
 const due = new Set(); // steps that the range has to bring up to date
 const whenIdle = new Set(); // what can wait until the range stands still: rows that nobody sees
 
+// What belongs to a step and may have a frame of its own.
+function soon(step) {
+	if (pace === "now")
+		step();
+	else
+		due.add(step);
+}
+
 function later(step) {
 	whenIdle.add(step);
 	askForFrame();
@@ -104,11 +112,11 @@ function askForFrame() {
 function onFrame() {
 	const end = performance.now() + FRAME_WORK;
 	const work = set => {
-		for (const step of set) {
-			if (performance.now() > end)
-				return;
+		for (const step of set) { // one in any case
 			set.delete(step);
 			step();
+			if (performance.now() > end)
+				return;
 		}
 	};
 	asked = false;

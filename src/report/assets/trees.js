@@ -321,7 +321,7 @@ function flameView(view) {
 		picture.hidden = details.hidden = !root.value;
 		none.hidden = Boolean(root.value);
 		if (details.open)
-			showTable();
+			soon(showTable);
 	}];
 }
 
@@ -397,6 +397,7 @@ function ringsView(view) {
 		arcs, texts, svg("circle", { r: HOLE - 3, onclick: up }), name, value), table.element);
 	const shapes = new Shapes(arcs, () => svg("path"), (element, shape) => drawArc(element, shape, colors, format), node => nodeTip(node, root, format));
 	const labels = new Shapes(texts, () => svg("text", { "text-anchor": "middle", dy: "0.35em" }), drawArcLabel, () => "");
+	const showTable = () => table.show(nodeTable(zoomed, root, format));
 	view.append(card(tools, trail, picture, none));
 	return [sums => {
 		const metric = metricOf(sums);
@@ -417,5 +418,6 @@ function ringsView(view) {
 		setText(value, format(zoomed.value));
 		picture.hidden = !root.value;
 		none.hidden = Boolean(root.value);
-	}, () => table.show(nodeTable(zoomed, root, format))];
+		soon(showTable); // after this step, never before: it is of the same tree
+	}];
 }
