@@ -191,8 +191,19 @@ class ViewTests(PageTests):
         problems = []
         for tab in TABS:
             self.open(page, "#" + tab)
-            problems += self.trouble()
-        self.check("a capture of one free has a report too", problems)
+            text = self.text()
+            problems += [f"{tab}: {line}" for line in text.splitlines() if re.search(r"\b1 [a-z]{3,}s\b", line)]
+            bare = self.browser.run("""[...document.querySelectorAll("main .card")].filter(card => card.checkVisibility() && card.querySelector("h2") &&
+                card.innerText.trim() === card.querySelector("h2").innerText.trim()).map(card => card.innerText)""")
+            problems += [f"{tab}: nothing below {title!r}" for title in bare] + self.trouble()
+        self.open(page, "#timeline")
+        for labels in self.browser.run("[...document.querySelectorAll('.axis')].map(axis => [...axis.children].map(e => e.textContent))"):
+            if len(set(labels)) != len(labels):
+                problems.append(f"an axis with {labels}")
+        self.open(page, "#sites?q=nobody")
+        if "Nothing here matches “nobody”." not in self.text():
+            problems.append(f"a search for nothing says {self.text()[-60:]!r}")
+        self.check("a capture of one free has a report too, and says what is empty", problems)
 
     def test_state(self, page):
         run = self.browser.run
@@ -224,6 +235,7 @@ class ViewTests(PageTests):
         page = self.make_page("compared.html", second, "--diff", first)
         self.test_narrow(page)
         self.test_keyboard(page)
+        self.test_print(page)
         self.open(page, "#diff")
         problems = self.trouble()
         asked = [(by, "live", "none") for by in ("site", "function", "cache", "module")]
@@ -288,6 +300,16 @@ class ViewTests(PageTests):
                     .map(e => "cut off: " + e.outerHTML.slice(0, 80))""")
             self.check(f"{width} pixels wide, nothing is cut off", problems + self.trouble())
         self.browser.resize(1400, 900)
+
+    def test_print(self, page):
+        self.browser.call("Emulation.setEmulatedMedia", media="print", features=[{"name": "prefers-color-scheme", "value": "dark"}])
+        self.open(page, "#rings")
+        drawn = self.browser.run("""["main", "nav", ".tools select", ".hint", ".rings path"].map(s => document.querySelector(s).checkVisibility())""")
+        title = self.browser.run("getComputedStyle(document.querySelector('main'), '::before').content")
+        paper = self.browser.run("getComputedStyle(document.body).backgroundColor")
+        self.browser.call("Emulation.setEmulatedMedia", media="")
+        self.check("on paper it is white, without what nobody can press, and says which view it is",
+                   [str(got) for got, want in ((drawn, [True, False, True, False, True]), (title, '"Rings"'), (paper, "rgb(255, 255, 255)")) if got != want])
 
     def test_keyboard(self, page):
         """Whoever has no mouse does not lose the place."""

@@ -63,6 +63,8 @@ function ticks(top, step1024) {
 			step /= factor;
 	while (top / step > 6)
 		step *= 2;
+	if (step1024) // there is no part of a byte
+		step = Math.max(1, step);
 	const list = [];
 	for (let value = 0; value <= top * 1.0001; value += step)
 		list.push(value);
@@ -194,7 +196,7 @@ function makeStrip() {
 		event.stopPropagation();
 		moveRange(step * Math.max(1, Math.round(data.buckets / 40)), event.shiftKey);
 	});
-	const said = h("div"), hint = h("div", {}, "drag over the curve to look at a range");
+	const said = h("div"), hint = h("div", { class: "hint" }, "drag over the curve to look at a range");
 	const all = h("button", { type: "button", class: "link", onclick: () => go(WHOLE) }, "show all of it (Esc)");
 	replace(byId("strip"), chart, h("div", { class: "said" }, said, hint, all));
 	return () => {

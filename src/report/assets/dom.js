@@ -25,6 +25,7 @@ const byId = id => document.getElementById(id);
 
 const grouped = new Intl.NumberFormat("en-US");
 const count = n => grouped.format(Math.round(n));
+const many = (n, word) => count(n) + " " + word + (n === 1 ? "" : "s");
 
 function scaled(n, units, step) {
 	let i = 0, value = Math.abs(n);
@@ -106,7 +107,7 @@ class Table {
 		this.head = h("tr");
 		this.body = h("tbody", { onclick: event => this.open(event), onkeydown: event => this.onKey(event) });
 		this.more = h("button", { type: "button", class: "more", onclick: () => this.showAll() });
-		this.empty = h("div", { class: "empty" }, "Nothing here in this range.");
+		this.empty = h("div", { class: "empty" });
 		this.element = h("div", { class: "scroll" }, h("table", {}, h("thead", {}, this.head), this.body), this.more, this.empty);
 		this.shape = null;
 		this.held = null; // while a range is dragged: the first row in sight, and the row behind the last
@@ -157,6 +158,7 @@ class Table {
 		this.more.hidden = options.rows.length <= this.limit;
 		setText(this.more, "Show all " + count(options.rows.length));
 		this.empty.hidden = this.length > 0;
+		setText(this.empty, nothingText());
 		return this;
 	}
 	showAll() {
@@ -242,6 +244,11 @@ class Table {
 		}
 		columns.forEach((column, j) => same && column.fixed || fillCell(element.children[j], column, row));
 	}
+}
+
+// Why there is nothing to see, as far as the reader can change it.
+function nothingText() {
+	return (state.q ? `Nothing here matches “${state.q}”` : "Nothing here") + (isWhole() ? "." : " in this range.");
 }
 
 function bodyCell(column) {

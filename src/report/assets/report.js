@@ -162,6 +162,7 @@ function showTab() {
 	steps = TABS.find(([id]) => id === state.tab)[2](view).map(step => () => step(currentSums));
 	steps.push(showPanel);
 	view.setAttribute("aria-labelledby", "tab-" + state.tab);
+	view.dataset.title = TABS.find(([id]) => id === state.tab)[1]; // for the print, which has no tabs
 	scrollTo(0, 0);
 	for (const button of byId("tabs").children) {
 		const selected = button.id === "tab-" + state.tab;

@@ -24,13 +24,13 @@ function qualityFindings() {
 		list.push(["!", [`The capture lost ${lost ? count(lost) + " events" : "events"}: all sums are too low, and live bytes may be of objects whose free was lost. `,
 			"Record with larger buffers or fewer events."]]);
 	else
-		list.push(["✓", [`No event was lost: ${count(data.events_total)} events in ${duration(data.span)}.`]]);
+		list.push(["✓", [`No event was lost: ${many(data.events_total, "event")} in ${duration(data.span)}.`]]);
 	if (quality("unparsed"))
 		list.push(["?", [`${count(quality("unparsed"))} lines or records were not understood and are left out.`]]);
 	if (data.hashed)
 		list.push(["?", ["Addresses are hashed by the kernel; a few objects may be mixed up with others."]]);
 	if (quality("frees_before"))
-		list.push(["·", [`${count(quality("frees_before"))} frees were of objects from before the capture; they change no number here.`]]);
+		list.push(["·", [many(quality("frees_before"), "free") + (quality("frees_before") === 1 ? " was of an object" : " were of objects") + " from before the capture; that changes no number here."]]);
 	return list;
 }
 
@@ -47,7 +47,7 @@ function growingSites(sums) {
 function leakFindings(growing, sums) {
 	const total = sums.total.keptBytes;
 	return growing.map(({ row, tenths }) => ["!", [siteLink(row.track),
-			` keeps growing: ${bytes(row.keptBytes)} in ${count(row.kept)} objects that it allocated still live, ` +
+			` keeps growing: ${bytes(row.keptBytes)} in ${many(row.kept, "object")} that it allocated still live, ` +
 			`${percent(share(row.keptBytes, total))} of all that stays. ` +
 			(row.frees ? `Of ${count(row.allocs)} allocations, ${count(row.frees)} ${row.frees === 1 ? "was" : "were"} freed` : "None was freed") +
 			` in ${duration(rangeTime(sums))}, and it grew in ${tenths} of 10 tenths of that time.`]]);
@@ -57,7 +57,7 @@ function holderFinding(sums, growing) {
 	const row = greatest(sums.site.filter(r => !r.track.folded), r => r.live, 1)[0];
 	if (!row || share(row.live, sums.total.live) < 0.1 || growing.some(other => other.row === row))
 		return [];
-	return [["·", [siteLink(row.track), ` holds ${percent(share(row.live, sums.total.live))} of the live bytes, ${bytes(row.live)} in ${count(row.objects)} objects` +
+	return [["·", [siteLink(row.track), ` holds ${percent(share(row.live, sums.total.live))} of the live bytes, ${bytes(row.live)} in ${many(row.objects, "object")}` +
 		(row.unseen ? "; but most of its frees raise no event, so that is an upper limit." :
 			row.frees ? `; ${count(row.frees)} of ${count(row.allocs)} ${row.frees === 1 ? "was" : "were"} freed.` : `, none freed in ${duration(rangeTime(sums))}.`)]]];
 }
@@ -149,13 +149,13 @@ function machineFacts() {
 
 function captureFacts() {
 	const events = Object.entries(data.events).filter(([, n]) => n).map(([name, n]) => `${count(n)} ${name}`).join(", ");
-	return h("p", { class: "note" }, `${data.name}: ${data.format}, ${duration(data.span)}, ${count(data.events_total)} events (${events}), ` +
-		`${count(data.by.site.length)} call sites, ${count(data.by.cache.length)} caches. ` +
+	return h("p", { class: "note" }, `${data.name}: ${data.format}, ${duration(data.span)}, ${many(data.events_total, "event")} (${events}), ` +
+		`${many(data.by.site.length, "call site")}, ${many(data.by.cache.length, "cache")}. ` +
 		(data.level === "pages" ? "This report is of the page allocator." : "This report is of the slab allocator."));
 }
 
 const NUMBERS = [
-	["Live at the end", total => [total.live, bytes(total.live), count(total.objects) + " objects"]],
+	["Live at the end", total => [total.live, bytes(total.live), many(total.objects, "object")]],
 	["Peak", (total, sums) => [total.peak, bytes(total.peak), sums.whole ? "at " + moment(data.peak_at) : "in this range"]],
 	["Allocated", (total, sums) => [total.bytes, bytes(total.bytes), bytes(total.bytes / rangeTime(sums) * rateUnit) + rateName]],
 	["Allocations", (total, sums) => [total.allocs, short(total.allocs), short(total.allocs / rangeTime(sums) * rateUnit) + rateName]],
@@ -165,8 +165,9 @@ const NUMBERS = [
 
 function standsOut(sums) {
 	const growing = growingSites(sums);
-	return findingList([...diffFindings(), ...leakFindings(growing, sums), ...holderFinding(sums, growing), ...peakFinding(sums), ...misuseFindings(),
-		...unseenFinding(sums), ...wasteFinding(sums), ...temporaryFinding(sums), ...crossFinding(sums), ...objectFindings()]);
+	const list = [...diffFindings(), ...leakFindings(growing, sums), ...holderFinding(sums, growing), ...peakFinding(sums), ...misuseFindings(),
+		...unseenFinding(sums), ...wasteFinding(sums), ...temporaryFinding(sums), ...crossFinding(sums), ...objectFindings()];
+	return list.length ? findingList(list) : h("div", { class: "empty" }, nothingText());
 }
 
 function summaryView(view) {

@@ -254,7 +254,7 @@ class Shapes {
 	}
 }
 
-const emptyTree = () => h("div", { class: "empty" }, "Nothing of that in this range.");
+const emptyTree = () => h("div", { class: "empty" }, "Nothing of that here.");
 
 // --- Flame -----------------------------------------------------------------------------------
 

@@ -54,8 +54,8 @@ function sitesView(view) {
 	view.append(card(tools, table.element));
 	return [sums => {
 		const by = groupingOf(), rows = found(sums[by]);
-		setText(said, (state.q ? `${count(rows.length)} of ${count(sums[by].length)}` : count(rows.length) + " rows") +
-			(by === "site" ? ". Click a row for its detail." : "."));
+		setText(said, (state.q ? `${count(rows.length)} of ${count(sums[by].length)}` : many(rows.length, "row")) +
+			(by === "site" && rows.length ? ". Click a row for its detail." : "."));
 		if (pace === "now")
 			replace(tools, groupChoice(by), said);
 		table.show(sorted("sites", "live", { columns: [labelColumn(GROUPING_NAMES[by]), sparkColumn, ...GROUP_COLUMNS], rows,
@@ -112,7 +112,7 @@ function timelineView(view) {
 			draw(by);
 			drawn = by;
 			replace(tools, groupChoice(by),
-				h("span", { class: "soft" }, `Drag to choose a range, click to drop it. ${count(data.buckets)} buckets of ${duration(data.width)}.`));
+				h("span", { class: "soft" }, `Drag to choose a range, click to drop it. ${many(data.buckets, "bucket")} of ${duration(data.width)}.`));
 		}
 		setText(title, rangeText());
 		table.show(sorted("range", "bytes", { columns: [labelColumn(GROUPING_NAMES[by]), ...GROUP_COLUMNS], rows: found(sums[by]), limit: 15,
@@ -214,7 +214,7 @@ function lifetimesView(view) {
 	const tools = h("div", { class: "tools" }), title = h("small", {}, `freed within ${round(duration(data.temporary_below))}`), table = new Table();
 	const sizes = [...lives.rows].reverse(), unit = () => state.unit === "bytes" ? "bytes" : "objects";
 	const map = new HeatMap("Objects by size and lifetime", "size ≤, lifetime <", sizes.map(sizeName), lives.columns.map(lifeName),
-		(r, c, n) => `size up to ${sizeName(sizes[r])}, lifetime below ${lifeName(lives.columns[c])}\n${unit() === "bytes" ? bytes(n) : count(n) + " objects"}`);
+		(r, c, n) => `size up to ${sizeName(sizes[r])}, lifetime below ${lifeName(lives.columns[c])}\n${unit() === "bytes" ? bytes(n) : many(n, "object")}`);
 	view.append(card(h("h2", {}, "Size and lifetime of the objects freed in the range"), tools,
 		sizes.length ? map.element : h("div", { class: "empty" }, "No object was seen freed in this capture.")),
 	card(h("h2", {}, "Temporary objects by call site ", title), table.element));
@@ -240,7 +240,7 @@ const crossColumns = [countColumn("frees", "frees", "Frees that an event showed"
 function cpuView(view) {
 	const names = crossings.rows.map(n => "CPU " + n), width = names.length, cpus = new Table(), sites = new Table();
 	const map = new HeatMap("Frees by CPU of allocation and of free", "allocated \\ freed", names, names,
-		(r, c, n) => `allocated on ${names[r]}, freed on ${names[c]}\n${count(n)} objects`);
+		(r, c, n) => `allocated on ${names[r]}, freed on ${names[c]}\n${many(n, "object")}`);
 	view.append(h("div", { class: "two" }, card(h("h2", {}, "Where objects are allocated and freed"),
 		width ? map.element : h("div", { class: "empty" }, "No object was seen freed, or the capture does not tell the CPU.")),
 	card(h("h2", {}, "By CPU of the allocation"), cpus.element)),
