@@ -298,6 +298,11 @@ class ViewTests(PageTests):
                 problems += self.browser.run("""[...document.querySelectorAll("header button:not([role=tab]), header input, [aria-selected=true], #badge, h2, .close")]
                     .filter(e => e.checkVisibility()).filter(e => { const box = e.getBoundingClientRect(); return box.left < 0 || box.right > innerWidth; })
                     .map(e => "cut off: " + e.outerHTML.slice(0, 80))""")
+            self.open(page, "#leaks")
+            self.browser.run("scrollTo(0, document.querySelector('tbody').rows[30].getBoundingClientRect().top)")
+            head, bar = self.browser.run("[document.querySelector('th').getBoundingClientRect().top, document.querySelector('header').getBoundingClientRect().bottom]")
+            if width == 1400 and abs(head - bar) > 2:
+                problems.append(f"the head of the table is at {head}, not below {bar}")
             self.check(f"{width} pixels wide, nothing is cut off", problems + self.trouble())
         self.browser.resize(1400, 900)
 

@@ -93,6 +93,12 @@ function inOrder(rows, column, descending, limit) {
 	return keyed.map(([, row]) => row);
 }
 
+// Where a table is no wider than its place, nothing has to scroll in it, and so its head can stay in sight.
+const fitting = new ResizeObserver(entries => {
+	for (const { target } of entries)
+		target.parentElement?.classList.toggle("fits", target.offsetWidth <= target.parentElement.clientWidth);
+});
+
 /*
  * A table that stays in the page. What it shows is { columns, rows, sort, onsort, onrow, chosen, limit }. A column has
  * key, label, value(row), and may have show(row), kind ("num", "text", "bar"), title, exact (the unit in the title of
@@ -108,7 +114,9 @@ class Table {
 		this.body = h("tbody", { onclick: event => this.open(event), onkeydown: event => this.onKey(event) });
 		this.more = h("button", { type: "button", class: "more", onclick: () => this.showAll() });
 		this.empty = h("div", { class: "empty" });
-		this.element = h("div", { class: "scroll" }, h("table", {}, h("thead", {}, this.head), this.body), this.more, this.empty);
+		const table = h("table", {}, h("thead", {}, this.head), this.body);
+		this.element = h("div", { class: "scroll" }, table, this.more, this.empty);
+		fitting.observe(table);
 		this.shape = null;
 		this.held = null; // while a range is dragged: the first row in sight, and the row behind the last
 		this.drawRest = () => this.drawPart();

@@ -85,6 +85,7 @@ const FRAME_WORK = 2; // milliseconds; the browser needs the rest of a frame to 
 let pace = "now";
 let stale = false; // the range moved since the last frame
 let asked = false;
+let begun = false; // a drag: its first frame has to lay out the tables without the rows that are out of sight
 const due = new Set(); // steps that the range has to bring up to date
 const whenIdle = new Set(); // what can wait until the range stands still: rows that nobody sees
 
@@ -127,7 +128,9 @@ function onFrame() {
 		steps.forEach(step => due.add(step));
 	} else if (!due.size)
 		work(whenIdle);
-	work(due);
+	if (!begun)
+		work(due);
+	begun = false;
 	if (due.size || whenIdle.size)
 		return askForFrame();
 	delete document.documentElement.dataset.busy;
@@ -136,6 +139,7 @@ function onFrame() {
 }
 
 function beginDrag() {
+	begun = true;
 	const tables = [...byId("view").querySelectorAll("tbody")].map(body => body.table).filter(Boolean);
 	tables.map(table => table.hold()).forEach(leaveOut => leaveOut());
 }
@@ -214,7 +218,7 @@ function toggleTheme() {
 // --- Keys ------------------------------------------------------------------------------------
 
 const KEYS = [["1 … 9, 0", "the views, in order"], ["/", "search"], ["[  ]", "move the range"], ["{  }", "move its end"], ...(kmap ? [["o", "objects, of the access map"]] : []), ...(diff ? [["d", "what changed since the other capture"]] : []), ["Esc", "close, zoom out, or show the whole capture"],
-	["i", "invert the flame graph"], ["t", "light or dark"], ["Enter", "open the row or frame that has the focus"], ["?", "these keys"]];
+	["i", "invert the flame graph"], ["t", "light or dark"], ["↑  ↓", "the row before or behind the one that has the focus"], ["Enter", "open the row or frame that has the focus"], ["?", "these keys"]];
 
 function showKeys() {
 	const dialog = byId("keys");
@@ -296,6 +300,8 @@ function start() {
 		state = readHash();
 		render();
 	});
+	new ResizeObserver(() => document.documentElement.style.setProperty("--head", document.querySelector("header").offsetHeight + "px"))
+		.observe(document.querySelector("header"));
 	updateStrip = makeStrip();
 	state = readHash();
 	render();
