@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/escape.h"
+#include "base/intern.h"
 
 /* === Internals ============================================================================ */
 
@@ -46,18 +47,24 @@ void ks_render_time(const struct ks_model *model, u64 ts, struct ks_strbuf *out)
 		ks_strbuf_printf(out, "%llu", (unsigned long long)ts);
 }
 
+/* A site has a group for each of its stacks, where these are kept apart; it is named once. */
 void ks_render_helpers(const struct ks_model *model, struct ks_strbuf *out)
 {
+	struct ks_intern seen = { 0 };
 	u64 allocs = 0, live = 0;
 	size_t i, sites = 0;
 
+	out->failed |= ks_intern_init(&seen) != 0;
 	for (i = 0; i < model->groups.len; i++) {
 		const struct ks_group *group = &model->groups.items[i];
 
-		if (!group->helper || !group->stat.allocs)
+		if (!group->helper || !group->stat.allocs || out->failed)
 			continue;
 		allocs += group->stat.allocs;
 		live += group->stat.live_bytes;
+		out->failed |= ks_intern_add(&seen, group->label, strlen(group->label)) == KS_NONE;
+		if (seen.strs.len == sites)
+			continue;
 		ks_strbuf_puts(out, sites++ ? ", " : "               helpers: ");
 		ks_escape_tty(out, group->label, strlen(group->label));
 	}
@@ -67,6 +74,7 @@ void ks_render_helpers(const struct ks_model *model, struct ks_strbuf *out)
 			"\n               allocate for their callers: %llu allocations, %llu bytes "
 			"live; --skip-helpers blames these, in a log with stack traces\n",
 			(unsigned long long)allocs, (unsigned long long)live);
+	ks_intern_deinit(&seen);
 }
 
 void ks_render_quality(const struct ks_model *model, struct ks_strbuf *out)
