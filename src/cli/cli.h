@@ -4,6 +4,7 @@
 #define KS_CLI_CLI_H
 
 #include <getopt.h>
+#include <signal.h>
 #include <time.h>
 
 #include "analysis/analysis.h"
@@ -148,6 +149,13 @@ void ks_cli_progress_start(struct ks_progress *progress, const char *what);
 /* To be called now and then; shown from the second second on. Non-zero: stop, Ctrl-C was hit. */
 int ks_cli_progress(void *progress, u64 done, u64 total);
 void ks_cli_progress_end(const struct ks_progress *progress);
+
+/*
+ * For those who record: the signals that end it in good order are blocked, to be waited for, and a
+ * reader that left its pipe is no reason to end. A child that becomes a command takes that back.
+ */
+void ks_cli_block_stops(sigset_t *ret_stops);
+void ks_cli_unblock_stops(const sigset_t *stops);
 
 /* Analyses cli->input. 0 or an exit code. */
 int ks_cli_analyze(struct ks_cli *cli, enum ks_by by, struct ks_model **ret_model);

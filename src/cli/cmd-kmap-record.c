@@ -54,13 +54,7 @@ struct complaint {
 /* No signal may come between us and putting the mode back: they are read, not handled. */
 static int catch_signals(struct recording *r, struct ks_diag *diag)
 {
-	sigemptyset(&r->signals);
-	sigaddset(&r->signals, SIGINT);
-	sigaddset(&r->signals, SIGTERM);
-	sigaddset(&r->signals, SIGHUP);
-	sigaddset(&r->signals, SIGQUIT);
-	sigprocmask(SIG_BLOCK, &r->signals, NULL);
-	signal(SIGPIPE, SIG_IGN);
+	ks_cli_block_stops(&r->signals);
 	r->signal_fd = signalfd(-1, &r->signals, SFD_CLOEXEC | SFD_NONBLOCK);
 	if (r->signal_fd < 0)
 		return ks_diag_set(diag, -errno, "cannot wait for signals: %s", strerror(errno));
@@ -80,8 +74,7 @@ static void run_child(const struct recording *r, int complaints)
 {
 	struct complaint complaint = { .exit_code = KS_EXIT_FAILED };
 
-	sigprocmask(SIG_UNBLOCK, &r->signals, NULL);
-	signal(SIGPIPE, SIG_DFL);
+	ks_cli_unblock_stops(&r->signals);
 	if (!ks_memorizer_set_mode(&r->memorizer, mode_of(r), &complaint.diag)) {
 		if (!r->command)
 			_exit(0);

@@ -184,7 +184,7 @@ static int spawn(struct record *r)
 		int err;
 
 		close(gate[1]);
-		sigprocmask(SIG_UNBLOCK, &r->signals, NULL);
+		ks_cli_unblock_stops(&r->signals);
 		if (read(gate[0], &c, 1) == 1) {
 			execvp(r->command[0], r->command);
 			err = errno;
@@ -289,7 +289,7 @@ static enum why wait_for_end(struct record *r, struct ks_recorder *rec)
 		signal = sigtimedwait(&r->signals, NULL, &timeout);
 		if (signal == SIGINT)
 			return WHY_INTERRUPTED;
-		if (signal == SIGTERM || signal == SIGHUP)
+		if (signal > 0 && signal != SIGCHLD)
 			return WHY_TERMINATED;
 		reap(r, false);
 		if (r->child_ended)
@@ -402,10 +402,7 @@ int ks_cmd_record(int argc, char **argv)
 	if (code >= 0)
 		return code;
 	/* No signal may come between us and the end: they are waited for, not handled. */
-	sigemptyset(&r.signals);
-	sigaddset(&r.signals, SIGINT);
-	sigaddset(&r.signals, SIGTERM);
-	sigaddset(&r.signals, SIGHUP);
+	ks_cli_block_stops(&r.signals);
 	sigaddset(&r.signals, SIGCHLD);
 	sigprocmask(SIG_BLOCK, &r.signals, NULL);
 	if (r.has_pid && kill((pid_t)r.pid, 0) && errno == ESRCH)

@@ -47,15 +47,6 @@ enum { REPORT_ROWS = 20 };
 
 /* === Internals: recording ================================================================= */
 
-static void block_signals(sigset_t *set)
-{
-	sigemptyset(set);
-	sigaddset(set, SIGINT);
-	sigaddset(set, SIGTERM);
-	sigaddset(set, SIGHUP);
-	sigprocmask(SIG_BLOCK, set, NULL);
-}
-
 static void announce(const char *from)
 {
 	printf("Logging from %s... Press Control-C to stop.\n", from);
@@ -150,7 +141,7 @@ int ks_kmemtraced(int argc, char **argv)
 				    argv[optind]);
 	if (!relay_dir)
 		relay_dir = KS_RELAY_DIR;
-	block_signals(&signals);
+	ks_cli_block_stops(&signals);
 	puts("Copying /proc/kallsyms...");
 	err = ks_relay_save_symbols(".", &diag);
 	if (err)

@@ -23,12 +23,22 @@ static void on_signal(int signal)
 	interrupted = 1;
 }
 
+/* Under nohup the end of a session is none of ours. */
+static bool hangup_is_ignored(void)
+{
+	struct sigaction action;
+
+	return !sigaction(SIGHUP, NULL, &action) && action.sa_handler == SIG_IGN;
+}
+
 static void catch_signals(void)
 {
 	struct sigaction action = { .sa_handler = on_signal, .sa_flags = (int)SA_RESETHAND };
 
 	sigaction(SIGINT, &action, NULL);
 	sigaction(SIGTERM, &action, NULL);
+	if (!hangup_is_ignored())
+		sigaction(SIGHUP, &action, NULL);
 }
 
 static double seconds_since(const struct timespec *then, const struct timespec *now)
@@ -109,6 +119,25 @@ static int run(struct ks_cli *cli, const struct wish *wish, struct ks_model **re
 }
 
 /* === Public =============================================================================== */
+
+void ks_cli_block_stops(sigset_t *ret_stops)
+{
+	sigemptyset(ret_stops);
+	sigaddset(ret_stops, SIGINT);
+	sigaddset(ret_stops, SIGTERM);
+	sigaddset(ret_stops, SIGQUIT);
+	/* A blocked signal waits for us even where it is ignored: this one must not be asked for. */
+	if (!hangup_is_ignored())
+		sigaddset(ret_stops, SIGHUP);
+	sigprocmask(SIG_BLOCK, ret_stops, NULL);
+	signal(SIGPIPE, SIG_IGN);
+}
+
+void ks_cli_unblock_stops(const sigset_t *stops)
+{
+	sigprocmask(SIG_UNBLOCK, stops, NULL);
+	signal(SIGPIPE, SIG_DFL);
+}
 
 void ks_cli_progress_start(struct ks_progress *progress, const char *what)
 {

@@ -126,6 +126,27 @@ limited() {
 	[ $status = 0 ] && grep -q 'stopped at --max-size' max.txt
 }
 check "--max-size" limited
+# Signal 1 comes before 2 where both wait: a hangup that counted would make it 143.
+ends_after() { # STATUS SIGNALS COMMAND...
+	local want=$1 signals=$2 pid signal got=0
+
+	shift 2
+	"$@" &
+	pid=$!
+	recording $pid
+	for signal in $signals; do
+		kill -"$signal" $pid
+	done
+	wait $pid || got=$?
+	[ $got = "$want" ] || { echo "exit status $got"; return 1; }
+}
+check "a hangup ends it" ends_after 143 HUP "$KMEMSCOPE" record -q -o end.dat
+check "and the capture is whole" "$KMEMSCOPE" check end.dat
+check "so does Ctrl-\\" ends_after 143 QUIT "$KMEMSCOPE" record -q -o end.dat
+check "under nohup a hangup does not" ends_after 130 'HUP INT' nohup "$KMEMSCOPE" record -q -o end.dat
+check "nor does a closed pipe" ends_after 130 'PIPE INT' "$KMEMSCOPE" record -o end.dat
+pipe_of_command() { "$KMEMSCOPE" record -q -o pipe.dat -- bash -c 'trap -p PIPE; kill -PIPE $$'; }
+check "which still ends a command" exits_with 141 pipe_of_command
 check "unwritable output" fails_saying 1 'cannot create' "$KMEMSCOPE" record -o no/such/dir.dat
 check "leaves no instance after all that" no_instance
 
