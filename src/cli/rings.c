@@ -148,15 +148,22 @@ static void describe_unresolved(struct rings *r)
 	ks_strbuf_puts(&r->subtitle, " of no known directory");
 }
 
+/* Of the machine that was traced; where it is not told, and for what is built in, of the tree. */
+static const char *release_of(const struct rings *r)
+{
+	return r->model && !r->footprint && *r->model->kernel ? r->model->kernel : r->release;
+}
+
 static void describe(struct rings *r, u64 bytes)
 {
+	const char *release = release_of(r);
 	size_t i;
 
 	for (i = 0; attrs[i].attr != r->attr;)
 		i++;
 	ks_strbuf_puts(&r->title, "Linux");
-	if (r->release)
-		ks_strbuf_printf(&r->title, " %s", r->release);
+	if (release)
+		ks_strbuf_printf(&r->title, " %s", release);
 	if (r->cli->filter.branch)
 		ks_strbuf_printf(&r->title, ", %s", r->cli->filter.branch);
 	ks_strbuf_printf(&r->title, ": %s, ", attrs[i].title);

@@ -76,6 +76,18 @@ static int analyze(const char *input, const struct wish *wish, const struct ks_a
 	return ks_analyze(input, opts, ret_model, diag);
 }
 
+/* Names and places are then a guess: most functions stay in their file from release to release. */
+static void tell_other_kernel(const struct ks_cli *cli, const struct ks_resolver *resolver,
+			      const struct ks_model *model)
+{
+	const char *release = resolver ? ks_resolver_release(resolver) : NULL;
+
+	if (release && *model->kernel && strcmp(release, model->kernel))
+		fprintf(stderr,
+			"%s: the capture is of Linux %s, but %s is Linux %s; places may be wrong\n",
+			cli->command, model->kernel, cli->kernel, release);
+}
+
 static int run_with(struct ks_cli *cli, const struct wish *wish, const struct ks_helpers *helpers,
 		    struct ks_model **ret_model)
 {
@@ -99,6 +111,8 @@ static int run_with(struct ks_cli *cli, const struct wish *wish, const struct ks
 	ks_cli_progress_start(&progress, wish->db_path ? "importing" : "reading");
 	err = analyze(cli->input, wish, &opts, ret_model, &diag);
 	ks_cli_progress_end(&progress);
+	if (!err)
+		tell_other_kernel(cli, opts.resolver, *ret_model);
 	ks_resolver_free(opts.resolver);
 	return err ? ks_cli_fail(cli, err, &diag) : 0;
 }

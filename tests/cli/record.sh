@@ -94,6 +94,16 @@ else
 	skip "trace-cmd mem finds records" "no trace-cmd"
 fi
 
+# A tree of this release is believed without a word, one of another is not.
+mkdir -p tree/include/config
+uname -r >tree/include/config/kernel.release
+grep ' [tT] ' /proc/kallsyms >tree/System.map
+quiet_rings() { "$KMEMSCOPE" rings -k tree -o rings.svg all.dat 2>rings.err >rings.txt && [ ! -s rings.err ]; }
+check "a tree of the kernel that was traced" quiet_rings
+echo 5.4.3-other >tree/include/config/kernel.release
+check "a tree of another kernel" says "is of Linux $(uname -r), but tree is Linux 5.4.3-other" "$KMEMSCOPE" rings -k tree -o rings.svg all.dat
+check "the chart names the one that was traced" grep -q "Linux $(uname -r): live" rings.svg
+
 # === A command, a process ======================================================================
 
 check "exits with the command's status" exits_with 7 "$KMEMSCOPE" record -q -o cmd.dat -- sh -c 'ls /; exit 7'
