@@ -40,6 +40,7 @@ check "bad --color" fails_saying 2 "choose auto, always or never" "$KMEMSCOPE" a
 check "--json with --csv" fails_saying 2 'choose one' "$KMEMSCOPE" account --json --csv clean.log
 check "-b without a tree" fails_saying 2 'needs the kernel tree' "$KMEMSCOPE" account -b fs clean.log
 check "a tree that is not there" fails_saying 1 'gone-tree' "$KMEMSCOPE" account -k gone-tree clean.log
+check "full standard output of a help text" fails_saying 1 'standard output: cannot write: No space left' bash -c '"$0" account --help >/dev/full' "$KMEMSCOPE"
 check "full standard output" fails_saying 1 'standard output: cannot write: No space left' bash -c '"$0" account clean.log >/dev/full' "$KMEMSCOPE"
 check "full output file" fails_saying 1 '/dev/full: cannot write: No space left' "$KMEMSCOPE" account -c /dev/full clean.log
 
