@@ -416,6 +416,16 @@ static int merge_info(struct text_trace *tt, struct chunk *chunk)
 	return 0;
 }
 
+/* What a log without a kmem event seems to be. */
+static const char *what_instead(const struct ks_trace_info *info)
+{
+	if (info->lines_other_event)
+		return "an ftrace log of other events";
+	if (info->lines == info->lines_comment)
+		return "an ftrace log without any event: enable events/kmem before the load";
+	return "plain text";
+}
+
 /* At the end: were the addresses hashed? And was there anything at all? */
 static int finish(struct text_trace *tt, struct ks_diag *diag)
 {
@@ -433,10 +443,9 @@ static int finish(struct text_trace *tt, struct ks_diag *diag)
 		return 0;
 	return ks_diag_set(
 		diag, KS_EBADINPUT,
-		"%s: no kmem event in it; it looks like %s (%llu lines, %llu of them other events)%s%.60s%s",
-		ks_input_name(tt->input),
-		info->lines_other_event ? "an ftrace log of other events" : "plain text",
-		(unsigned long long)info->lines, (unsigned long long)info->lines_other_event,
+		"%s: no kmem event in it; it looks like %s (lines: %llu, other events: %llu)%s%.60s%s",
+		ks_input_name(tt->input), what_instead(info), (unsigned long long)info->lines,
+		(unsigned long long)info->lines_other_event,
 		info->unparsed.len ? "; first line not understood: \"" : "",
 		info->unparsed.len ? info->unparsed.items[0] : "", info->unparsed.len ? "\"" : "");
 }

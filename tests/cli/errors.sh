@@ -21,9 +21,11 @@ echo 'dear diary' >prose
 check "prose" fails_saying 3 'prose: no kmem event in it; it looks like plain text.*dear diary' "$KMEMSCOPE" account prose
 echo ' x-1 [000] d..3. 1.000000: sched_switch: prev_comm=a' >sched.log
 check "another subsystem's log" fails_saying 3 'looks like an ftrace log of other events' "$KMEMSCOPE" info sched.log
+printf '# tracer: nop\n#\n# entries-in-buffer/entries-written: 0/0   #P:2\n#\n' >idle.log
+check "a log without events" fails_saying 3 'looks like an ftrace log without any event' "$KMEMSCOPE" account idle.log
 head -c 3000 /dev/urandom >noise
 check "noise" fails_saying 3 'noise: is binary data of no known format' "$KMEMSCOPE" account noise
-check "an ELF file" fails_saying 3 'is an ELF file' "$KMEMSCOPE" account "$KMEMSCOPE"
+check "an ELF file" fails_saying 3 'is an ELF file and no capture; .* -k' "$KMEMSCOPE" account "$KMEMSCOPE"
 gzip -c clean.log | head -c 3000 >cut.gz
 check "truncated gzip" fails_saying 3 'cut.gz: the gzip data ends in the middle' "$KMEMSCOPE" account cut.gz
 zstd -qc clean.log | head -c 3000 >cut.zst
