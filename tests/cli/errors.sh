@@ -35,6 +35,9 @@ check "truncated xz" fails_saying 3 'cut.xz: the xz data ends in the middle' "$K
 gzip -c clean.log >bad.gz
 printf 'XXXXXXXX' | dd of=bad.gz bs=1 seek=2000 conv=notrunc status=none
 check "damaged gzip" fails_saying 3 'bad.gz: damaged gzip data near byte' "$KMEMSCOPE" account bad.gz
+check "a window beside the capture" says 'no event is in the window .* the capture has 100.0' "$KMEMSCOPE" account --since 5 --until 3 clean.log
+in_window() { "$KMEMSCOPE" account --since +0 --until 1000 clean.log 2>&1 >/dev/null | grep 'no event' && return 1; true; }
+check "and one around it" in_window
 check "bad --since" fails_saying 2 "since 'noon'" "$KMEMSCOPE" account --since noon clean.log
 check "bad --by" fails_saying 2 "by 'colour': choose one of site" "$KMEMSCOPE" report --by colour clean.log
 check "bad --top" fails_saying 2 "top 'x'" "$KMEMSCOPE" account --top x clean.log
