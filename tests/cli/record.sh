@@ -117,6 +117,12 @@ only_its_tasks() {
 	[ -z "$odd" ] && grep -q '^ls,' comm.csv || { cat comm.csv; return 1; }
 }
 check "the command's tasks and no others" only_its_tasks
+"$KMEMSCOPE" import -o cmd.ksdb cmd.dat >/dev/null
+for file in cmd.dat cmd.ksdb; do
+	check "$file: who else frees is told to be missing" says 'of some processes only' "$KMEMSCOPE" leaks $file
+done
+check "in JSON too" says '"some_tasks": true' "$KMEMSCOPE" info --json cmd.ksdb
+check "and not of a whole machine" says '"some_tasks": false' "$KMEMSCOPE" info --json all.dat
 check "command not found" fails_saying 127 '/no/such: cannot run it' "$KMEMSCOPE" record -o none.dat -- /no/such
 check "leaves no file" test ! -e none.dat
 check "unknown process" fails_saying 1 'there is no process 4194305' "$KMEMSCOPE" record -o none.dat -p 4194305
