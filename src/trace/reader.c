@@ -27,6 +27,8 @@ static const struct {
 	{ "a trace-cmd trace.dat", "\x17\x08\x44tracing", 10, ks_tracedat_trace_open },
 	{ "a perf.data file", "PERFILE2", 8, ks_perfdata_trace_open },
 	{ "a perf.data file", "2ELIFREP", 8, ks_perfdata_trace_open },
+	{ "a binary access map: read it with 'kmemscope kmap report'", "1KZM", 4, NULL },
+	{ "a binary access map: read it with 'kmemscope kmap report'", "MZK1", 4, NULL },
 	{ "an ELF file and no capture; if it is a kernel, give it with -k",
 	  "\x7f"
 	  "ELF",
