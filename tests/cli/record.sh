@@ -225,6 +225,8 @@ else
 fi
 head -c $(($(stat -c %s all.dat) / 2)) all.dat >torn.dat
 check "a torn file is an error that names it" fails_saying 3 'torn.dat' "$KMEMSCOPE" info torn.dat
+head -c 5000 all.dat >cut.dat
+check "a file that was not copied whole says where it ends" fails_saying 3 "cut.dat: cut off or damaged: .* the end is at 5000" "$KMEMSCOPE" info cut.dat
 
 mkdir full
 if mount -t tmpfs -o size=2m none full 2>/dev/null; then
