@@ -39,6 +39,7 @@ static void catch_signals(void)
 	sigaction(SIGTERM, &action, NULL);
 	if (!hangup_is_ignored())
 		sigaction(SIGHUP, &action, NULL);
+	signal(SIGXFSZ, SIG_IGN); /* "ulimit -f": an error like a full disk */
 }
 
 static double seconds_since(const struct timespec *then, const struct timespec *now)
@@ -166,12 +167,14 @@ void ks_cli_block_stops(sigset_t *ret_stops)
 		sigaddset(ret_stops, SIGHUP);
 	sigprocmask(SIG_BLOCK, ret_stops, NULL);
 	signal(SIGPIPE, SIG_IGN);
+	signal(SIGXFSZ, SIG_IGN);
 }
 
 void ks_cli_unblock_stops(const sigset_t *stops)
 {
 	sigprocmask(SIG_UNBLOCK, stops, NULL);
 	signal(SIGPIPE, SIG_DFL);
+	signal(SIGXFSZ, SIG_DFL);
 }
 
 void ks_cli_progress_start(struct ks_progress *progress, const char *what)

@@ -51,6 +51,8 @@ check "-b without a tree" fails_saying 2 'needs the kernel tree' "$KMEMSCOPE" ac
 check "a tree that is not there" fails_saying 1 'gone-tree' "$KMEMSCOPE" account -k gone-tree clean.log
 check "full standard output of a help text" fails_saying 1 'standard output: cannot write: No space left' bash -c '"$0" account --help >/dev/full' "$KMEMSCOPE"
 check "full standard output" fails_saying 1 'standard output: cannot write: No space left' bash -c '"$0" account clean.log >/dev/full' "$KMEMSCOPE"
+check "a limit of file sizes" fails_saying 1 'limited.ksdb: cannot write: File too large' bash -c 'ulimit -f 1; exec "$0" import -o limited.ksdb clean.log' "$KMEMSCOPE"
+check "and nothing is left" [ -z "$(ls limited* 2>/dev/null)" ]
 check "full output file" fails_saying 1 '/dev/full: cannot write: No space left' "$KMEMSCOPE" account -c /dev/full clean.log
 
 check "--strict, nothing lost" exits_with 0 "$KMEMSCOPE" account --strict clean.log

@@ -14,6 +14,16 @@ if ! grep -q '^kmemscope record will work$' doctor.txt; then
 fi
 tracefs=$(awk '$3 == "tracefs" { print $2; exit }' /proc/self/mounts)
 
+# As in a container: the events are there, and nothing can be switched on.
+doctor_in_a_box() {
+	unshare -m bash -c 'mount --bind "$0" "$0" && mount -o remount,bind,ro "$0" && "$1" doctor' "$tracefs" "$KMEMSCOPE"
+}
+if unshare -m true 2>/dev/null; then
+	check "doctor: a tracefs that is read-only" says 'MISSING +tracefs .*mounted read-only' doctor_in_a_box
+else
+	skip "doctor: a tracefs that is read-only" "mount namespaces are not permitted"
+fi
+
 cleanup() {
 	mountpoint -q "$scratch/full" && umount "$scratch/full"
 	true
