@@ -44,31 +44,30 @@ struct where {
 
 struct record_slot {
 	unsigned long base;
+	u64 author;
 	struct mz_access *access;
 	u32 stamp;
-	u32 ip;
-	u32 who;
 };
 
 /* What an instruction did last: most do the same again, to the same object. One cache line. */
 struct recent {
-	struct where where;
+	struct where where; /* of class MZ_TO_OBJECT, if there is a record */
 	struct mz_access *access;
-	u32 ip;
-	u32 who;
+	u64 author; /* see author_of() */
 };
 
-#define RECENT_BITS 7
+#define RECENT_BITS 9
 
 struct lane {
 	struct recent *recents;
 	struct where *places;
 	struct record_slot *records;
 	u8 place_bits, record_bits;
+	u8 level;  /* enum memorizer_context */
 	bool busy; /* an access is being counted here */
-	/* Whether the task is marked, as of this state of the marks. */
-	bool marked;
-	u32 marks_changes;
+	/* Whether accesses are wanted of the task, as of this state of the mode and the marks. */
+	bool wanted;
+	u32 wants_changes;
 	const struct task_struct *task;
 	/* What the kernel has told of last: the compiler may be about to tell it again. */
 	unsigned long told_addr, told_ip;
@@ -158,40 +157,48 @@ static bool has_room(const struct mz_access *access, u32 bytes)
 	return access->count < U32_MAX && access->bytes <= U32_MAX - bytes;
 }
 
-static struct record_slot *record_slot(const struct lane *lane, unsigned long base, u32 ip, u32 who)
+/* Which instruction it is, and whose: what tells the records of an object apart. */
+static __always_inline u64 author_of(int level, bool write, unsigned long ip)
 {
-	u64 key = (base ^ (u64)ip << 20 ^ (u64)who << 40) * GOLDEN_RATIO_64;
+	u32 pid = level == MEMORIZER_IN_TASK ? current->pid : 0;
+
+	return (u64)mz_who(pid, level, write, raw_smp_processor_id()) << 32 |
+	       (u32)(ip - mz_access_text_start());
+}
+
+static struct record_slot *record_slot(const struct lane *lane, unsigned long base, u64 author)
+{
+	u64 key = (base ^ author << 20) * GOLDEN_RATIO_64 + author;
 
 	return &lane->records[(key ^ key >> 29) * GOLDEN_RATIO_64 >> (64 - lane->record_bits)];
 }
 
-static bool same_record(const struct record_slot *slot, const struct where *where, u32 ip, u32 who)
+static bool same_record(const struct record_slot *slot, const struct where *where, u64 author)
 {
-	return slot->base == where->base && slot->stamp == where->stamp && slot->ip == ip &&
-	       slot->who == who;
+	return slot->base == where->base && slot->stamp == where->stamp && slot->author == author;
 }
 
-static noinline struct mz_access *
-look_up_record(struct record_slot *slot, const struct where *where, u32 ip, u32 who, bool full)
+static noinline struct mz_access *look_up_record(struct record_slot *slot,
+						 const struct where *where, u64 author, bool full)
 {
-	struct mz_access *access = mz_index_access(&mz.index, where->obj, ip, who, full);
+	struct mz_access *access =
+		mz_index_access(&mz.index, where->obj, (u32)author, author >> 32, full);
 
 	if (READ_ONCE(mz.index.hungry))
 		irq_work_queue(&refill_work);
 	if (access)
 		*slot = (struct record_slot){
 			.base = where->base,
+			.author = author,
 			.access = access,
 			.stamp = where->stamp,
-			.ip = ip,
-			.who = who,
 		};
 	return access;
 }
 
-static void add_to(struct mz_access *access, u32 count, u32 bytes)
+static __always_inline void add_to(struct mz_access *access, u32 count, u32 bytes)
 {
-	if (unlikely(nr_cpu_ids > PROCESSORS_APART)) {
+	if (CONFIG_NR_CPUS > PROCESSORS_APART && unlikely(nr_cpu_ids > PROCESSORS_APART)) {
 		atomic_add(count, (atomic_t *)&access->count);
 		atomic_add(bytes, (atomic_t *)&access->bytes);
 		return;
@@ -202,31 +209,17 @@ static void add_to(struct mz_access *access, u32 count, u32 bytes)
 
 /* === Internals: whose accesses are wanted ================================================= */
 
-static bool task_marked(struct lane *lane)
+static __always_inline bool knows_task(const struct lane *lane)
 {
-	u32 changes = READ_ONCE(mz_marks_changes);
-
-	if (lane->task != current || lane->marks_changes != changes) {
-		lane->marked = mz_marked(current);
-		lane->task = current;
-		lane->marks_changes = changes;
-	}
-	return lane->marked;
+	return lane->task == current && lane->wants_changes == (u32)atomic_read(&mz_wants_changes);
 }
 
-/* mz_wants(), for something that happens a thousand times as often. */
-static bool wanted(struct lane *lane, int level)
+static void learn_task(struct lane *lane)
 {
-	switch (READ_ONCE(mz.mode)) {
-	case MZ_SYSTEM:
-		return true;
-	case MZ_TASKS_AND_IRQS:
-		return level != MEMORIZER_IN_TASK || task_marked(lane);
-	case MZ_TASKS:
-		return level == MEMORIZER_IN_TASK && task_marked(lane);
-	default:
-		return false;
-	}
+	lane->task = current;
+	lane->wants_changes = (u32)atomic_read(&mz_wants_changes);
+	smp_rmb(); /* pairs with atomic_inc_return() in wants_changed() */
+	lane->wanted = mz_wants(lane->level);
 }
 
 static bool on_own_stack(unsigned long addr)
@@ -238,18 +231,13 @@ static bool on_own_stack(unsigned long addr)
 
 struct operation {
 	unsigned long end;
-	u32 ip, who;
+	u64 author;
 	const void *credited; /* what has counted it already */
 };
 
-static struct recent *recent_of(const struct lane *lane, const struct operation *op)
+static struct recent *recent_of(const struct lane *lane, u64 author)
 {
-	return &lane->recents[hash_32(op->ip, RECENT_BITS)];
-}
-
-static bool is_recent(const struct recent *recent, const struct operation *op, unsigned long addr)
-{
-	return recent->ip == op->ip && recent->who == op->who && covers(&recent->where, addr);
+	return &lane->recents[hash_32((u32)author, RECENT_BITS)];
 }
 
 static const struct where *find_where(const struct lane *lane, unsigned long addr)
@@ -265,38 +253,36 @@ static const struct where *find_where(const struct lane *lane, unsigned long add
 static struct mz_access *find_record(const struct lane *lane, const struct operation *op,
 				     const struct where *where, bool full)
 {
-	struct record_slot *slot = record_slot(lane, where->base, op->ip, op->who);
+	struct record_slot *slot = record_slot(lane, where->base, op->author);
 
-	if (same_record(slot, where, op->ip, op->who) && !full)
+	if (same_record(slot, where, op->author) && !full)
 		return slot->access;
-	return look_up_record(slot, where, op->ip, op->who, full);
+	return look_up_record(slot, where, op->author, full);
+}
+
+static void remember(struct recent *recent, u64 author, const struct where *where,
+		     struct mz_access *access)
+{
+	*recent = (struct recent){ *where, access, author };
+	if (access)
+		recent->where.class = MZ_TO_OBJECT;
 }
 
 /* The part of an operation that is in one place. Return: where the next part starts. */
-static __always_inline unsigned long count_part(struct lane *lane, struct operation *op,
-						unsigned long addr)
+static unsigned long count_part(struct lane *lane, struct operation *op, unsigned long addr)
 {
-	struct recent *recent = recent_of(lane, op);
-	const struct where *where = &recent->where;
-	struct mz_access *access = recent->access;
-	const void *target;
-	bool first;
-	u32 bytes;
+	struct recent *recent = recent_of(lane, op->author);
+	const struct where *where = find_where(lane, addr);
+	struct mz_access *access = where->obj ? find_record(lane, op, where, false) : NULL;
+	u32 bytes = min(op->end, where->start + where->len) - addr;
+	const void *target = where->obj ? where->obj : (const void *)(unsigned long)where->class;
+	bool first = target != op->credited;
 
-	if (!is_recent(recent, op, addr)) {
-		where = find_where(lane, addr);
-		access = where->obj ? find_record(lane, op, where, false) : NULL;
-		if (access)
-			*recent = (struct recent){ *where, access, op->ip, op->who };
-	}
-	bytes = min(op->end, where->start + where->len) - addr;
-	target = where->obj ? where->obj : (const void *)(unsigned long)where->class;
-	first = target != op->credited;
 	op->credited = target;
-	if (access && unlikely(!has_room(access, bytes))) {
+	if (access && unlikely(!has_room(access, bytes)))
 		access = find_record(lane, op, where, true);
-		recent->where.len = 0;
-	}
+	if (access || !where->obj)
+		remember(recent, op->author, where, access);
 	if (access)
 		add_to(access, first, bytes);
 	lane->counts[access ? MZ_TO_OBJECT : where->obj ? MZ_LOST_FULL : where->class] += first;
@@ -321,48 +307,88 @@ static __always_inline bool told_before(struct lane *lane, unsigned long addr, s
 	return before;
 }
 
-/* The idle task counts by kind only: RCU does not wait for it, and so we could not. */
-static __always_inline void count_in_context(struct lane *lane, int level, unsigned long addr,
-					     size_t size, bool write, unsigned long ip)
+/* Preemption stays off without a thought of rescheduling: this may be anywhere. */
+static __always_inline void leave(struct lane *lane)
+{
+	barrier();
+	lane->busy = false;
+	preempt_enable_no_resched_notrace();
+}
+
+/* Whether a record has no room to say where the instruction is. */
+static __always_inline bool is_far(unsigned long ip)
 {
 	long distance = ip - mz_access_text_start();
-	struct mz_access who = {
-		.pid = level == MEMORIZER_IN_TASK ? current->pid : 0,
-		.context = level,
-		.write = write,
-		.cpu = raw_smp_processor_id() % PROCESSORS_APART,
-	};
-	struct operation op = {
-		.end = addr + size,
-		.ip = distance,
-		.who = who.who,
-	};
 
-	struct recent *recent;
+	return distance != (s32)distance;
+}
 
-	if (!wanted(lane, level))
-		return;
-	if (unlikely(distance != (s32)distance)) {
-		lane->counts[MZ_LOST_FAR]++;
-		return;
-	}
-	/* What is here has been through all that follows before. */
-	recent = recent_of(lane, &op);
-	if (likely(size && is_recent(recent, &op, addr) &&
-		   addr + size <= recent->where.start + recent->where.len &&
-		   has_room(recent->access, size))) {
-		add_to(recent->access, 1, size);
-		lane->counts[MZ_TO_OBJECT]++;
-		return;
-	}
+/*
+ * What is to be done if nothing has changed since the instruction did the same. Return: whether
+ * that was so.
+ */
+static __always_inline bool count_quickly(struct lane *lane, unsigned long addr, size_t size,
+					  bool write, unsigned long ip)
+{
+	const struct recent *recent;
+	unsigned long offset;
+	u64 author;
+
+	if (unlikely(!knows_task(lane) || is_far(ip)))
+		return false;
+	if (!lane->wanted)
+		return true;
 	if (on_own_stack(addr)) {
 		lane->counts[MZ_TO_STACK]++;
-	} else if (level == MEMORIZER_IN_TASK && is_idle_task(current)) {
+		return true;
+	}
+	author = author_of(lane->level, write, ip);
+	recent = recent_of(lane, author);
+	offset = addr - recent->where.start;
+	if (recent->author != author || !covers(&recent->where, addr) ||
+	    size - 1 >= recent->where.len - offset)
+		return false;
+	if (recent->access) {
+		if (unlikely(!has_room(recent->access, size)))
+			return false;
+		add_to(recent->access, 1, size);
+	}
+	lane->counts[recent->where.class]++;
+	return true;
+}
+
+/* The idle task counts by kind only: RCU does not wait for it, and so we could not. */
+static noinline void count_slowly(struct lane *lane, unsigned long addr, size_t size, bool write,
+				  unsigned long ip)
+{
+	struct operation op = {
+		.end = addr + size,
+		.author = author_of(lane->level, write, ip),
+	};
+
+	if (!knows_task(lane))
+		learn_task(lane);
+	if (!lane->wanted) {
+		; /* nothing to do */
+	} else if (is_far(ip)) {
+		lane->counts[MZ_LOST_FAR]++;
+	} else if (on_own_stack(addr)) {
+		lane->counts[MZ_TO_STACK]++;
+	} else if (lane->level == MEMORIZER_IN_TASK && is_idle_task(current)) {
 		lane->counts[MZ_BY_IDLE]++;
 	} else {
 		while (addr < op.end)
 			addr = count_part(lane, &op, addr);
 	}
+	leave(lane);
+}
+
+/* interrupt_context_level(), for something that happens mostly in tasks. */
+static __always_inline int context_level(void)
+{
+	if (likely(!(preempt_count() & (NMI_MASK | HARDIRQ_MASK | SOFTIRQ_OFFSET))))
+		return MEMORIZER_IN_TASK;
+	return interrupt_context_level();
 }
 
 static void refill(struct irq_work *work)
@@ -373,15 +399,17 @@ static void refill(struct irq_work *work)
 /* === Interface to the callbacks =========================================================== */
 
 /*
- * Preemption stays off without a thought of rescheduling: this may be anywhere.
- *
  * What is called from here, as the functions that lock, is instrumented and must not come back. An
  * interrupt has its own lane, but the kernel takes it for over a little before it is: what it still
  * does then seems to be the interrupted context's.
+ *
+ * The slow part leaves by itself, so that the compiler can jump to it and has no registers to save
+ * for the other one.
  */
 void mz_access_count(unsigned long addr, size_t size, bool write, unsigned long ip,
 		     enum mz_teller teller)
 {
+	struct lane *lane;
 	int level;
 
 	if (unlikely(!READ_ONCE(ready))) {
@@ -389,25 +417,25 @@ void mz_access_count(unsigned long addr, size_t size, bool write, unsigned long 
 		return;
 	}
 	preempt_disable_notrace();
-	level = interrupt_context_level();
+	level = context_level();
 	if (unlikely(level > MEMORIZER_IN_HARDIRQ)) {
 		this_cpu_inc(lanes[MEMORIZER_IN_HARDIRQ].counts[MZ_LOST_NMI]);
-	} else {
-		struct lane *lane = raw_cpu_ptr(&lanes[level]);
-
-		if (unlikely(lane->busy ||
-			     raw_cpu_read(mz_guard) & (MZ_GUARD_LOCKED | BIT(level)))) {
-			lane->counts[MZ_LOST_NESTED]++;
-		} else {
-			lane->busy = true;
-			barrier();
-			if (likely(!told_before(lane, addr, size, write, ip, teller)))
-				count_in_context(lane, level, addr, size, write, ip);
-			barrier();
-			lane->busy = false;
-		}
+		preempt_enable_no_resched_notrace();
+		return;
 	}
-	preempt_enable_no_resched_notrace();
+	lane = raw_cpu_ptr(&lanes[level]);
+	if (unlikely(lane->busy || raw_cpu_read(mz_guard) & (MZ_GUARD_LOCKED | BIT(level)))) {
+		lane->counts[MZ_LOST_NESTED]++;
+		preempt_enable_no_resched_notrace();
+		return;
+	}
+	lane->busy = true;
+	barrier();
+	if (told_before(lane, addr, size, write, ip, teller) ||
+	    count_quickly(lane, addr, size, write, ip))
+		leave(lane);
+	else
+		count_slowly(lane, addr, size, write, ip);
 }
 
 void memorizer_vmalloc(const void *addr, unsigned long size, const void *caller, gfp_t gfp,
@@ -500,8 +528,11 @@ static int lanes_init(void)
 		for (level = 0; level <= MEMORIZER_IN_HARDIRQ && !err; level++) {
 			bool in_task = level == MEMORIZER_IN_TASK;
 
-			err = lane_init(per_cpu_ptr(&lanes[level], cpu), in_task ? 13 : 10,
-					in_task ? 14 : 11, cpu_to_node(cpu));
+			struct lane *lane = per_cpu_ptr(&lanes[level], cpu);
+
+			lane->level = level;
+			err = lane_init(lane, in_task ? 13 : 10, in_task ? 14 : 11,
+					cpu_to_node(cpu));
 		}
 	}
 	return err;

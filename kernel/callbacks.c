@@ -16,65 +16,25 @@
 
 /* === Loads and stores ===================================================================== */
 
-void __asan_load1_noabort(unsigned long addr)
-{
-	mz_access(addr, 1, false, _RET_IP_, MZ_COMPILER);
-}
-EXPORT_SYMBOL(__asan_load1_noabort);
+/* A load or store of a width that the name tells. */
+#define DEFINE_CALLBACK(what, bytes, write)                           \
+	void __asan_##what##_noabort(unsigned long addr)              \
+	{                                                             \
+		mz_access(addr, bytes, write, _RET_IP_, MZ_COMPILER); \
+	}                                                             \
+	EXPORT_SYMBOL(__asan_##what##_noabort)
 
-void __asan_store1_noabort(unsigned long addr)
-{
-	mz_access(addr, 1, true, _RET_IP_, MZ_COMPILER);
-}
-EXPORT_SYMBOL(__asan_store1_noabort);
+DEFINE_CALLBACK(load1, 1, false);
+DEFINE_CALLBACK(load2, 2, false);
+DEFINE_CALLBACK(load4, 4, false);
+DEFINE_CALLBACK(load8, 8, false);
+DEFINE_CALLBACK(load16, 16, false);
 
-void __asan_load2_noabort(unsigned long addr)
-{
-	mz_access(addr, 2, false, _RET_IP_, MZ_COMPILER);
-}
-EXPORT_SYMBOL(__asan_load2_noabort);
-
-void __asan_store2_noabort(unsigned long addr)
-{
-	mz_access(addr, 2, true, _RET_IP_, MZ_COMPILER);
-}
-EXPORT_SYMBOL(__asan_store2_noabort);
-
-void __asan_load4_noabort(unsigned long addr)
-{
-	mz_access(addr, 4, false, _RET_IP_, MZ_COMPILER);
-}
-EXPORT_SYMBOL(__asan_load4_noabort);
-
-void __asan_store4_noabort(unsigned long addr)
-{
-	mz_access(addr, 4, true, _RET_IP_, MZ_COMPILER);
-}
-EXPORT_SYMBOL(__asan_store4_noabort);
-
-void __asan_load8_noabort(unsigned long addr)
-{
-	mz_access(addr, 8, false, _RET_IP_, MZ_COMPILER);
-}
-EXPORT_SYMBOL(__asan_load8_noabort);
-
-void __asan_store8_noabort(unsigned long addr)
-{
-	mz_access(addr, 8, true, _RET_IP_, MZ_COMPILER);
-}
-EXPORT_SYMBOL(__asan_store8_noabort);
-
-void __asan_load16_noabort(unsigned long addr)
-{
-	mz_access(addr, 16, false, _RET_IP_, MZ_COMPILER);
-}
-EXPORT_SYMBOL(__asan_load16_noabort);
-
-void __asan_store16_noabort(unsigned long addr)
-{
-	mz_access(addr, 16, true, _RET_IP_, MZ_COMPILER);
-}
-EXPORT_SYMBOL(__asan_store16_noabort);
+DEFINE_CALLBACK(store1, 1, true);
+DEFINE_CALLBACK(store2, 2, true);
+DEFINE_CALLBACK(store4, 4, true);
+DEFINE_CALLBACK(store8, 8, true);
+DEFINE_CALLBACK(store16, 16, true);
 
 void __asan_loadN_noabort(unsigned long addr, size_t size)
 {
@@ -112,18 +72,22 @@ EXPORT_SYMBOL(__kasan_check_write);
 
 /* === Memory functions: see intercept.h ==================================================== */
 
+static __always_inline void count_copy(void *to, const void *from, size_t len, unsigned long ip)
+{
+	mz_access((unsigned long)from, len, false, ip, MZ_CALLER);
+	mz_access((unsigned long)to, len, true, ip, MZ_CALLER);
+}
+
 void *__memorizer_memcpy(void *to, const void *from, size_t len)
 {
-	mz_access((unsigned long)from, len, false, _RET_IP_, MZ_CALLER);
-	mz_access((unsigned long)to, len, true, _RET_IP_, MZ_CALLER);
+	count_copy(to, from, len, _RET_IP_);
 	return memcpy(to, from, len);
 }
 EXPORT_SYMBOL(__memorizer_memcpy);
 
 void *__memorizer_memmove(void *to, const void *from, size_t len)
 {
-	mz_access((unsigned long)from, len, false, _RET_IP_, MZ_CALLER);
-	mz_access((unsigned long)to, len, true, _RET_IP_, MZ_CALLER);
+	count_copy(to, from, len, _RET_IP_);
 	return memmove(to, from, len);
 }
 EXPORT_SYMBOL(__memorizer_memmove);

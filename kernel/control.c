@@ -38,54 +38,31 @@ static const struct file_operations enabled_fops = {
 	.llseek = default_llseek,
 };
 
-/* Like debugfs_create_bool(), but a write that means nothing fails. */
-static ssize_t flag_read(struct file *file, char __user *ubuf, size_t count, loff_t *ppos)
+static int set_log_access(bool value)
 {
-	const bool *flag = file->private_data;
-
-	return simple_read_from_buffer(ubuf, count, ppos, READ_ONCE(*flag) ? "Y\n" : "N\n", 2);
-}
-
-static ssize_t flag_write(struct file *file, const char __user *ubuf, size_t count, loff_t *ppos)
-{
-	bool *flag = file->private_data;
-	bool value;
-
-	if (kstrtobool_from_user(ubuf, count, &value))
-		return -EINVAL;
-	WRITE_ONCE(*flag, value);
-	return count;
-}
-
-static const struct file_operations flag_fops = {
-	.owner = THIS_MODULE,
-	.open = simple_open,
-	.read = flag_read,
-	.write = flag_write,
-	.llseek = default_llseek,
-};
-
-/* A flag that others must be told about. */
-static ssize_t log_access_write(struct file *file, const char __user *ubuf, size_t count,
-				loff_t *ppos)
-{
-	bool value;
-
-	if (kstrtobool_from_user(ubuf, count, &value))
-		return -EINVAL;
 	mutex_lock(&mz.control);
 	WRITE_ONCE(mz.log_access, value);
 	mz_access_update();
 	mutex_unlock(&mz.control);
-	return count;
+	return 0;
 }
 
-static const struct file_operations log_access_fops = {
-	.owner = THIS_MODULE,
-	.open = simple_open,
-	.read = flag_read,
-	.write = log_access_write,
-	.llseek = default_llseek,
+static struct mz_flag log_access = {
+	.value = &mz.log_access,
+	.set = set_log_access,
+	.texts = { "N\n", "Y\n" },
+};
+
+static int set_print_live(bool value)
+{
+	WRITE_ONCE(mz.print_live, value);
+	return 0;
+}
+
+static struct mz_flag print_live = {
+	.value = &mz.print_live,
+	.set = set_print_live,
+	.texts = { "N\n", "Y\n" },
 };
 
 /* Any write does it, whatever is written. */
@@ -119,10 +96,11 @@ static const struct {
 	const struct file_operations *fops;
 } files[] = {
 	{ "memorizer_enabled", 0600, NULL, &enabled_fops },
-	{ "memorizer_log_access", 0600, &mz.log_access, &log_access_fops },
-	{ "print_live_obj", 0600, &mz.print_live, &flag_fops },
+	{ "memorizer_log_access", 0600, &log_access, &mz_flag_fops },
+	{ "print_live_obj", 0600, &print_live, &mz_flag_fops },
 	{ "show_stats", 0400, NULL, &mz_stats_fops },
 	{ "kmap", 0400, NULL, &mz_kmap_fops },
+	{ "kmap_bin", 0400, NULL, &mz_kmap_bin_fops },
 	{ "clear_dead_objects", 0200, &clear_dead, &action_fops },
 	{ "clear_printed_list", 0200, &clear_printed, &action_fops },
 	{ "clear_live_objects", 0200, &clear_live, &action_fops },

@@ -319,6 +319,23 @@ u64 mz_anchor(void)
 	return (unsigned long)kfree;
 }
 
+/* What binary files begin with. */
+void mz_header_fill(const struct mz_clock *clock, struct memorizer_header *ret_header)
+{
+	*ret_header = (struct memorizer_header){
+		.magic = MEMORIZER_MAGIC,
+		.version = MEMORIZER_ABI_VERSION,
+		.header_size = sizeof(struct memorizer_header),
+		.record_size = sizeof(struct memorizer_record),
+		.access_size = sizeof(struct memorizer_access),
+		.tick_ns = clock->tick_ns,
+		.base_ns = clock->base_ns,
+		.base_jiffies = clock->base_jiffies,
+		.anchor = mz_anchor(),
+		.anchor_name = MZ_ANCHOR_NAME,
+	};
+}
+
 /* === Start and end ======================================================================== */
 
 /* Enough shards that processors seldom meet in one, few enough to visit them all. */

@@ -36,7 +36,7 @@ struct mz_object {
 	u16 cpu;
 };
 
-#define MZ_ACCESS_CPU_BITS 7
+#define MZ_ACCESS_CPU_BITS 7 /* 32 less MZ_WHO_CPU_SHIFT */
 
 /*
  * What one instruction did to an object on one processor, in one thread or kind of interrupt: 24
@@ -46,18 +46,42 @@ struct mz_object {
 struct mz_access {
 	struct mz_access *next; /* of the same object */
 	u32 ip;			/* distance from the start of the kernel's text, signed */
-	union {
-		u32 who; /* all of them, to compare at once */
-		struct {
-			u32 pid : 22; /* 0 in interrupts */
-			u32 context : 2;
-			u32 write : 1;
-			u32 cpu : MZ_ACCESS_CPU_BITS; /* modulo that */
-		};
-	};
+	u32 who;		/* see mz_who() */
 	u32 count;
 	u32 bytes;
 };
+
+#define MZ_WHO_CONTEXT_SHIFT 22 /* the kernel's limit of pids is 2^22 */
+#define MZ_WHO_WRITE_SHIFT   24
+#define MZ_WHO_CPU_SHIFT     25
+
+/**
+ * mz_who() - all that tells records of one instruction and one object apart, to compare at once
+ * @pid: of the thread; 0 in interrupts
+ * @context: enum memorizer_context
+ * @write: whether it is writes that are counted
+ * @cpu: processor, of which the lowest MZ_ACCESS_CPU_BITS bits are kept
+ */
+static inline u32 mz_who(u32 pid, u32 context, bool write, u32 cpu)
+{
+	return pid | context << MZ_WHO_CONTEXT_SHIFT | (u32)write << MZ_WHO_WRITE_SHIFT |
+	       cpu << MZ_WHO_CPU_SHIFT;
+}
+
+static inline u32 mz_access_pid(const struct mz_access *access)
+{
+	return access->who & ((1U << MZ_WHO_CONTEXT_SHIFT) - 1);
+}
+
+static inline u32 mz_access_context(const struct mz_access *access)
+{
+	return access->who >> MZ_WHO_CONTEXT_SHIFT & 3;
+}
+
+static inline bool mz_access_is_write(const struct mz_access *access)
+{
+	return access->who >> MZ_WHO_WRITE_SHIFT & 1;
+}
 
 /* Freed objects in the order of their frees. */
 struct mz_chain {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * memorizer/kmap: all objects as of the moment the file was opened, live ones first, each kind
- * oldest first. The snapshot is a copy; nothing waits for its reader.
+ * memorizer/kmap and kmap_bin: all objects as of the moment the file was opened, live ones first,
+ * each kind oldest first. The snapshot is a copy; nothing waits for its reader.
  */
 #include <linux/seq_file.h>
 
@@ -27,8 +27,9 @@ struct snapshot {
 	struct mz_clock clock;
 	u64 now;
 	u8 gen;
-	bool anchor; /* the first line is the anchor */
-	/* Where the last line was, so that reading on does not search from the start. */
+	bool binary;
+	bool head; /* before the objects comes the header, or the line of the anchor */
+	/* Where the last object was, so that reading on does not search from the start. */
 	loff_t at;
 	struct mz_object *at_object;
 };
@@ -169,9 +170,10 @@ static int take_snapshot(struct snapshot *snap)
 	mz.dead.gen = mz.dead.gen == U8_MAX ? 1 : mz.dead.gen + 1;
 	snap->gen = mz.dead.gen;
 
+	snap->head = snap->binary;
 	err = copy_dead(snap);
 	if (!err && READ_ONCE(mz.print_live)) {
-		snap->anchor = true;
+		snap->head = true;
 		err = mz_index_walk(&mz.index, &snap->visitor);
 		mz_dead_collect(&late);
 		if (!err)
@@ -203,7 +205,7 @@ static void free_snapshot(struct snapshot *snap)
 	kfree(snap);
 }
 
-/* === Internals: lines ===================================================================== */
+/* === Internals: contents ================================================================== */
 
 /*
  * A line of the usual form, for an object of no size at the address of a well-known function:
@@ -212,6 +214,44 @@ static void free_snapshot(struct snapshot *snap)
 static void show_anchor(struct seq_file *m)
 {
 	seq_printf(m, "%016x,0,%016llx,0,0,0,%016x,%s\n", 0, mz_anchor(), 0, MZ_ANCHOR_NAME);
+}
+
+static void show_header(struct seq_file *m, const struct snapshot *snap)
+{
+	struct memorizer_header header;
+
+	mz_header_fill(&snap->clock, &header);
+	seq_write(m, &header, sizeof(header));
+}
+
+static void show_text(struct seq_file *m, const struct snapshot *snap, const struct mz_object *obj)
+{
+	const struct mz_access *access;
+	struct memorizer_record record;
+	struct memorizer_access sum;
+	char line[MZ_LINE_MAX];
+
+	mz_record_fill(&mz.names, obj, &record);
+	seq_write(m, line, mz_record_text(&record, &snap->clock, line, sizeof(line)));
+	for (access = mz_object_accesses(obj); access;) {
+		access = mz_accesses_next(access, mz_access_text_start(), false, &sum);
+		seq_write(m, line, mz_access_text(&sum, line, sizeof(line)));
+	}
+}
+
+static void show_binary(struct seq_file *m, const struct mz_object *obj)
+{
+	const struct mz_access *access;
+	struct memorizer_record record;
+	struct memorizer_access sum;
+
+	mz_record_fill(&mz.names, obj, &record);
+	record.accesses = mz_accesses_count(obj);
+	seq_write(m, &record, sizeof(record));
+	for (access = mz_object_accesses(obj); access;) {
+		access = mz_accesses_next(access, mz_access_text_start(), true, &sum);
+		seq_write(m, &sum, sizeof(sum));
+	}
 }
 
 static struct mz_object *object_at(struct snapshot *snap, loff_t pos)
@@ -230,9 +270,9 @@ static void *kmap_start(struct seq_file *m, loff_t *pos)
 {
 	struct snapshot *snap = m->private;
 
-	if (snap->anchor && *pos == 0)
+	if (snap->head && *pos == 0)
 		return SEQ_START_TOKEN;
-	return object_at(snap, *pos - snap->anchor);
+	return object_at(snap, *pos - snap->head);
 }
 
 static void *kmap_next(struct seq_file *m, void *v, loff_t *pos)
@@ -245,7 +285,7 @@ static void *kmap_next(struct seq_file *m, void *v, loff_t *pos)
 		obj = snap->live.first ? snap->live.first : snap->dead.first;
 	else
 		obj = obj == snap->live.last ? snap->dead.first : obj->next;
-	snap->at = *pos - snap->anchor;
+	snap->at = *pos - snap->head;
 	snap->at_object = obj;
 	return obj;
 }
@@ -258,23 +298,20 @@ static int kmap_show(struct seq_file *m, void *v)
 {
 	struct snapshot *snap = m->private;
 	const struct mz_object *obj = v;
-	const struct mz_access *access;
-	struct memorizer_record record;
-	struct memorizer_access sum;
-	char line[MZ_LINE_MAX];
 
 	if (v == SEQ_START_TOKEN) {
-		show_anchor(m);
+		if (snap->binary)
+			show_header(m, snap);
+		else
+			show_anchor(m);
 		return 0;
 	}
-	mz_record_fill(&mz.names, obj, &record);
-	seq_write(m, line, mz_record_text(&record, &snap->clock, line, sizeof(line)));
-	for (access = mz_object_accesses(obj); access;) {
-		access = mz_accesses_next(access, mz_access_text_start(), false, &sum);
-		seq_write(m, line, mz_access_text(&sum, line, sizeof(line)));
-	}
+	if (snap->binary)
+		show_binary(m, obj);
+	else
+		show_text(m, snap, obj);
 	if (obj->free_ns)
-		mz_dead_printed(snap->dead_position + m->index - snap->anchor - snap->live.nr);
+		mz_dead_printed(snap->dead_position + m->index - snap->head - snap->live.nr);
 	return 0;
 }
 
@@ -285,9 +322,9 @@ static const struct seq_operations kmap_ops = {
 	.show = kmap_show,
 };
 
-/* === File ================================================================================= */
+/* === Files ================================================================================ */
 
-static int kmap_open(struct inode *inode, struct file *file)
+static int open_snapshot(struct file *file, bool binary)
 {
 	struct snapshot *snap;
 	int err;
@@ -297,6 +334,7 @@ static int kmap_open(struct inode *inode, struct file *file)
 		return -ENOMEM;
 	snap->visitor.make_room = make_room;
 	snap->visitor.visit = visit_live;
+	snap->binary = binary;
 	snap->at = -1;
 	err = take_snapshot(snap);
 	if (!err)
@@ -309,6 +347,16 @@ static int kmap_open(struct inode *inode, struct file *file)
 	return 0;
 }
 
+static int kmap_open(struct inode *inode, struct file *file)
+{
+	return open_snapshot(file, false);
+}
+
+static int kmap_bin_open(struct inode *inode, struct file *file)
+{
+	return open_snapshot(file, true);
+}
+
 static int kmap_release(struct inode *inode, struct file *file)
 {
 	free_snapshot(((struct seq_file *)file->private_data)->private);
@@ -318,6 +366,14 @@ static int kmap_release(struct inode *inode, struct file *file)
 const struct file_operations mz_kmap_fops = {
 	.owner = THIS_MODULE,
 	.open = kmap_open,
+	.read = seq_read,
+	.llseek = seq_lseek,
+	.release = kmap_release,
+};
+
+const struct file_operations mz_kmap_bin_fops = {
+	.owner = THIS_MODULE,
+	.open = kmap_bin_open,
 	.read = seq_read,
 	.llseek = seq_lseek,
 	.release = kmap_release,

@@ -7,7 +7,6 @@
 #include <linux/module.h>
 #include <linux/relay.h>
 #include <linux/seq_file.h>
-#include <linux/uaccess.h>
 
 #include "memorizer.h"
 
@@ -35,6 +34,7 @@ static struct rchan *channel; /* opened at the first start, kept until the modul
 static bool on;
 static atomic_t sequence = ATOMIC_INIT(0);
 static atomic_t overruns = ATOMIC_INIT(0);
+static u32 abi_version = KMEMTRACE_ABI_VERSION;
 
 /* === Internals: the channel =============================================================== */
 
@@ -114,28 +114,10 @@ static int set_enabled(bool value)
 
 /* === Files ================================================================================ */
 
-static ssize_t enabled_read(struct file *file, char __user *ubuf, size_t count, loff_t *ppos)
-{
-	return simple_read_from_buffer(ubuf, count, ppos, READ_ONCE(on) ? "1\n" : "0\n", 2);
-}
-
-static ssize_t enabled_write(struct file *file, const char __user *ubuf, size_t count, loff_t *ppos)
-{
-	bool value;
-	int err;
-
-	if (kstrtobool_from_user(ubuf, count, &value))
-		return -EINVAL;
-	err = set_enabled(value);
-	return err ?: count;
-}
-
-static const struct file_operations enabled_fops = {
-	.owner = THIS_MODULE,
-	.open = simple_open,
-	.read = enabled_read,
-	.write = enabled_write,
-	.llseek = default_llseek,
+static struct mz_flag enabled = {
+	.value = &on,
+	.set = set_enabled,
+	.texts = { "0\n", "1\n" },
 };
 
 static int overruns_show(struct seq_file *m, void *unused)
@@ -144,13 +126,6 @@ static int overruns_show(struct seq_file *m, void *unused)
 	return 0;
 }
 DEFINE_SHOW_ATTRIBUTE(overruns);
-
-static int abi_version_show(struct seq_file *m, void *unused)
-{
-	seq_printf(m, "%u\n", KMEMTRACE_ABI_VERSION);
-	return 0;
-}
-DEFINE_SHOW_ATTRIBUTE(abi_version);
 
 /* === Public =============================================================================== */
 
@@ -200,9 +175,9 @@ int kmemtrace_init(void)
 		kmemtrace_exit();
 		return err;
 	}
-	debugfs_create_file("enabled", 0600, directory, NULL, &enabled_fops);
+	debugfs_create_file("enabled", 0600, directory, &enabled, &mz_flag_fops);
 	debugfs_create_file("total_overruns", 0400, directory, NULL, &overruns_fops);
-	debugfs_create_file("abi_version", 0400, directory, NULL, &abi_version_fops);
+	debugfs_create_u32("abi_version", 0400, directory, &abi_version);
 	return 0;
 }
 

@@ -75,7 +75,7 @@ int mz_mark(const struct task_struct *task);
 void mz_unmark(const struct task_struct *task);
 void mz_marks_exit(void);
 
-extern u32 mz_marks_changes; /* grows with each change of a mark */
+extern atomic_t mz_wants_changes; /* grows with what may change the answer of mz_wants() */
 
 /* === Objects that have ended and wait for a reader (dead.c) === */
 
@@ -186,13 +186,22 @@ unsigned long mz_page_caller(void);
 
 /* === Files === */
 
-extern const struct file_operations mz_kmap_fops;
+/* One that holds a flag (flag.c). It is the data of the file. */
+struct mz_flag {
+	const bool *value;
+	int (*set)(bool value);
+	const char *texts[2]; /* what is read when it is not set, and when it is */
+};
+
+extern const struct file_operations mz_flag_fops;
+extern const struct file_operations mz_kmap_fops, mz_kmap_bin_fops;
 extern const struct file_operations mz_stream_text_fops;
 extern const struct file_operations mz_stream_bin_fops;
 
 /* The function whose address in the output gives away where the kernel image lies. */
 #define MZ_ANCHOR_NAME "kfree"
 u64 mz_anchor(void);
+void mz_header_fill(const struct mz_clock *clock, struct memorizer_header *ret_header);
 
 void mz_control_init(void);
 void mz_control_exit(void);

@@ -24,9 +24,22 @@ struct mark {
 
 static DEFINE_HASHTABLE(marks, 8);
 static DEFINE_RAW_SPINLOCK(marks_lock); /* for changes; readers use RCU */
-u32 mz_marks_changes;
+atomic_t mz_wants_changes = ATOMIC_INIT(0);
 
 /* === Internals ============================================================================ */
+
+/* What mz_wants() said before may be outdated. */
+static void wants_changed(void)
+{
+	/* With the barriers of a function that returns a value: what has changed comes before. */
+	atomic_inc_return(&mz_wants_changes);
+}
+
+static void set_mode(enum mz_mode mode)
+{
+	WRITE_ONCE(mz.mode, mode);
+	wants_changed();
+}
 
 static struct mark *find_mark(const struct task_struct *task)
 {
@@ -103,10 +116,10 @@ static int apply(const struct mz_request *request)
 		if (err)
 			return err;
 	}
-	WRITE_ONCE(mz.mode, request->mode);
+	set_mode(request->mode);
 	err = mz_events_update();
 	if (err) {
-		WRITE_ONCE(mz.mode, old);
+		set_mode(old);
 		return err;
 	}
 	mz_access_update();
@@ -221,7 +234,7 @@ int mz_mark(const struct task_struct *task)
 	raw_spin_lock_irqsave(&marks_lock, flags);
 	if (!find_mark(task)) {
 		hash_add_rcu(marks, &mark->node, (unsigned long)task);
-		WRITE_ONCE(mz_marks_changes, mz_marks_changes + 1);
+		wants_changed();
 		mark = NULL;
 	}
 	raw_spin_unlock_irqrestore(&marks_lock, flags);
@@ -238,7 +251,7 @@ void mz_unmark(const struct task_struct *task)
 	mark = find_mark(task);
 	if (mark) {
 		hash_del_rcu(&mark->node);
-		WRITE_ONCE(mz_marks_changes, mz_marks_changes + 1);
+		wants_changed();
 	}
 	raw_spin_unlock_irqrestore(&marks_lock, flags);
 	if (mark)

@@ -42,7 +42,7 @@ static u64 access_ip(const struct mz_access *access, u64 text)
 /* Interrupts run on behalf of nobody. */
 static int access_pid(const struct mz_access *access)
 {
-	return access->context == MEMORIZER_IN_TASK ? (int)access->pid : -1;
+	return mz_access_context(access) == MEMORIZER_IN_TASK ? (int)mz_access_pid(access) : -1;
 }
 
 /* Negative, 0 or positive, as by instruction, thread and context @a is before, with or after @b. */
@@ -52,7 +52,7 @@ static int compare_accesses(const struct mz_access *a, const struct mz_access *b
 		return (s32)a->ip < (s32)b->ip ? -1 : 1;
 	if (access_pid(a) != access_pid(b))
 		return access_pid(a) < access_pid(b) ? -1 : 1;
-	return (int)a->context - (int)b->context;
+	return (int)mz_access_context(a) - (int)mz_access_context(b);
 }
 
 static struct mz_access *merge_accesses(struct mz_access *a, struct mz_access *b)
@@ -207,13 +207,13 @@ const struct mz_access *mz_accesses_next(const struct mz_access *from, u64 text,
 	*ret_access = (struct memorizer_access){
 		.ip = access_ip(from, text),
 		.pid = access_pid(from),
-		.context = from->context,
+		.context = mz_access_context(from),
 	};
 	for (access = from; access; access = access->next) {
 		if (access->ip != from->ip || access_pid(access) != ret_access->pid ||
-		    (by_context && access->context != from->context))
+		    (by_context && mz_access_context(access) != mz_access_context(from)))
 			break;
-		if (access->write) {
+		if (mz_access_is_write(access)) {
 			ret_access->writes += READ_ONCE(access->count);
 			ret_access->bytes_written += READ_ONCE(access->bytes);
 		} else {

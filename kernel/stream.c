@@ -35,18 +35,7 @@ struct stream {
 
 static void put_header(struct stream *stream)
 {
-	stream->buf.header = (struct memorizer_header){
-		.magic = MEMORIZER_MAGIC,
-		.version = MEMORIZER_ABI_VERSION,
-		.header_size = sizeof(struct memorizer_header),
-		.record_size = sizeof(struct memorizer_record),
-		.access_size = sizeof(struct memorizer_access),
-		.tick_ns = stream->clock.tick_ns,
-		.base_ns = stream->clock.base_ns,
-		.base_jiffies = stream->clock.base_jiffies,
-		.anchor = mz_anchor(),
-		.anchor_name = MZ_ANCHOR_NAME,
-	};
+	mz_header_fill(&stream->clock, &stream->buf.header);
 	stream->len = sizeof(struct memorizer_header);
 }
 

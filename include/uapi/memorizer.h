@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR LGPL-2.1-only */
 /*
- * What the kernel side and user space share: the record layouts of memorizer/kmap_stream_bin and of
- * kmemtrace/cpuN, with their versions. All fields are in the byte order of the traced machine; a
+ * What the kernel side and user space share: the record layouts of memorizer/kmap_bin and
+ * kmap_stream_bin and of kmemtrace/cpuN, with their versions. All fields are in the byte order of the traced machine; a
  * reader tells it from the magic number.
  */
 #ifndef _UAPI_MEMORIZER_H
@@ -42,7 +42,7 @@ enum memorizer_context {
 #define MEMORIZER_IMPLIED (1U << 1) /* the free was not seen, only that the address was reused */
 
 /**
- * struct memorizer_header - the first bytes that each open of kmap_stream_bin delivers
+ * struct memorizer_header - the first bytes that each open of a binary file delivers
  * @magic: MEMORIZER_MAGIC
  * @version: MEMORIZER_ABI_VERSION; a reader refuses what it does not know
  * @header_size: bytes of this header; records start behind it

@@ -109,9 +109,7 @@ void memorizer_finish(const struct orders *orders, int stream)
 		must_write("memorizer_log_access", "0");
 	while (memorizer_send_some(stream))
 		;
-	if (!strcmp(orders->kmap, "kmap_stream")) {
-		must_write("print_live_obj", "Y");
-		send_file("kmap", LAB_KMAP);
-	}
+	must_write("print_live_obj", "Y");
+	send_file(strcmp(orders->kmap, "kmap_stream") ? "kmap_bin" : "kmap", LAB_KMAP);
 	send_file("show_stats", LAB_STATS);
 }

@@ -80,6 +80,7 @@ static int finish_db(struct ks_db_writer *writer, const struct ks_facts *facts,
 	struct ks_strbuf summary;
 	int err;
 
+	ks_db_writer_set_nodes(writer, engine->info->cpu_nodes.items, engine->info->cpu_nodes.len);
 	ks_strbuf_init(&summary);
 	ks_facts_pack(facts, &summary);
 	ks_tally_pack(&engine->account, &summary);

@@ -27,6 +27,9 @@ enum { COUNTERS = 8 };
 /* Bits of a DB. */
 enum { PTRS_HASHED = 1 << 0, SOME_TASKS = 1 << 1 };
 
+/* Of the quality counters, those that every DB has. */
+enum { QUALITIES_LEAST = KS_Q_SELF + 1 };
+
 static void unpack_text(struct ks_bytes *b, char *to, size_t cap)
 {
 	size_t len = 0;
@@ -39,12 +42,12 @@ static void unpack_text(struct ks_bytes *b, char *to, size_t cap)
 	to[len] = '\0';
 }
 
-/* More counters than we know are a newer program's: the DB's version would tell. */
-static void unpack_counts(struct ks_bytes *b, u64 *to, u64 known)
+/* A DB of an older program has fewer counters, down to @least; more are a newer program's. */
+static void unpack_counts(struct ks_bytes *b, u64 *to, u64 least, u64 known)
 {
 	u64 count = ks_bytes_varint(b), i;
 
-	if (count != known) {
+	if (count < least || count > known) {
 		b->overrun = true;
 		return;
 	}
@@ -118,6 +121,7 @@ int ks_facts_init(struct ks_facts *facts, const struct ks_matcher *m,
 	memcpy(facts->quality, m->quality, sizeof(facts->quality));
 	facts->quality[KS_Q_UNPARSED] += info->lines_unparsed + info->records_bad;
 	facts->quality[KS_Q_SELF] += info->events_self;
+	facts->quality[KS_Q_STACKS_ALONE] += info->stacks_alone;
 	facts->quality[KS_Q_OVERWRITTEN] += info->overwritten;
 	facts->first_ts = m->first_ts;
 	facts->last_ts = m->last_ts;
@@ -167,7 +171,7 @@ void ks_facts_pack(const struct ks_facts *facts, struct ks_strbuf *sb)
 {
 	struct ks_facts copy = *facts;
 	u64 *counters[COUNTERS];
-	size_t n = counters_of(&copy, counters, COUNTERS), i;
+	size_t n = counters_of(&copy, counters, COUNTERS), qualities = KS_QUALITIES, i;
 
 	ks_pack_string(sb, facts->format, strlen(facts->format));
 	ks_pack_string(sb, facts->clock, strlen(facts->clock));
@@ -178,8 +182,11 @@ void ks_facts_pack(const struct ks_facts *facts, struct ks_strbuf *sb)
 	ks_pack_varint(sb, KS_KINDS);
 	for (i = 0; i < KS_KINDS; i++)
 		ks_pack_varint(sb, facts->events[i]);
-	ks_pack_varint(sb, KS_QUALITIES);
-	for (i = 0; i < KS_QUALITIES; i++)
+	/* What is 0 is not worth a DB that older programs refuse. */
+	while (qualities > QUALITIES_LEAST && !facts->quality[qualities - 1])
+		qualities--;
+	ks_pack_varint(sb, qualities);
+	for (i = 0; i < qualities; i++)
 		ks_pack_varint(sb, facts->quality[i]);
 	ks_pack_varint(sb, facts->misuses.len);
 	for (i = 0; i < facts->misuses.len; i++) {
@@ -212,8 +219,8 @@ int ks_facts_unpack(struct ks_facts *facts, struct ks_bytes *b)
 	facts->some_tasks = flags & SOME_TASKS;
 	for (i = 0; i < n; i++)
 		*counters[i] = ks_bytes_varint(b);
-	unpack_counts(b, facts->events, KS_KINDS);
-	unpack_counts(b, facts->quality, KS_QUALITIES);
+	unpack_counts(b, facts->events, KS_KINDS, KS_KINDS);
+	unpack_counts(b, facts->quality, QUALITIES_LEAST, KS_QUALITIES);
 	err = unpack_misuses(facts, b);
 	if (!err)
 		err = unpack_samples(facts, b);

@@ -39,6 +39,7 @@ static const struct {
 					 "kmem_cache_free of kmalloc memory", false },
 	[KS_Q_SHORT_ALLOCS] = { "short_allocs", "allocations smaller than requested", false },
 	[KS_Q_SELF] = { "self_events", "events of the recorder itself, left out", false },
+	[KS_Q_STACKS_ALONE] = { "stacks_alone", "stack traces without their event", false },
 };
 _Static_assert(ARRAY_SIZE(qualities) == KS_QUALITIES, "a name for every counter");
 

@@ -55,6 +55,7 @@ enum ks_quality {
 	KS_Q_CACHE_FREE_OF_KMALLOC, /* kmem_cache_free() of kmalloc memory: never legal */
 	KS_Q_SHORT_ALLOCS,	    /* fewer bytes allocated than requested */
 	KS_Q_SELF,		    /* events of the recorder's own objects, left out */
+	KS_Q_STACKS_ALONE,	    /* stack traces whose event is not there */
 	KS_QUALITIES
 };
 

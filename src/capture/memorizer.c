@@ -191,18 +191,18 @@ static int take(struct ks_memorizer_copy *copy, size_t len, struct ks_diag *diag
 }
 
 /* The header comes first and by itself, so that all later reads are of objects. */
-static int take_header(struct ks_memorizer_copy *copy, struct ks_diag *diag)
+static int take_header(struct ks_memorizer_copy *copy, int fd, const char *name,
+		       struct ks_diag *diag)
 {
 	struct memorizer_header header;
-	ssize_t n = read(copy->fd, &header, sizeof(header));
+	ssize_t n = read(fd, &header, sizeof(header));
 
 	if (n != sizeof(header) || header.magic != MEMORIZER_MAGIC ||
 	    header.version != MEMORIZER_ABI_VERSION || header.header_size != sizeof(header) ||
 	    header.record_size < sizeof(struct memorizer_record) || !header.access_size)
 		return ks_diag_set(diag, KS_EBADINPUT,
-				   "%s/kmap_stream_bin: has a header of another version; try the "
-				   "text stream (--text)",
-				   copy->memorizer->dir);
+				   "%s/%s: has a header of another version; try text (--text)",
+				   copy->memorizer->dir, name);
 	copy->record_size = header.record_size;
 	copy->access_size = header.access_size;
 	return ks_outfile_write(&copy->out, &header, sizeof(header), diag);
@@ -315,6 +315,7 @@ int ks_memorizer_stats(const struct ks_memorizer *memorizer, struct ks_memorizer
 int ks_memorizer_copy_start(struct ks_memorizer_copy *copy, const struct ks_memorizer *memorizer,
 			    const char *path, bool text, struct ks_diag *diag)
 {
+	const char *name;
 	int err = 0;
 
 	*copy = (struct ks_memorizer_copy){ .memorizer = memorizer, .text = text, .fd = -1 };
@@ -327,12 +328,12 @@ int ks_memorizer_copy_start(struct ks_memorizer_copy *copy, const struct ks_memo
 		free(copy->buf);
 		return err;
 	}
-	copy->fd = open_file(memorizer, text ? "kmap_stream" : "kmap_stream_bin",
-			     O_RDONLY | O_NONBLOCK, diag);
+	name = text ? "kmap_stream" : "kmap_stream_bin";
+	copy->fd = open_file(memorizer, name, O_RDONLY | O_NONBLOCK, diag);
 	if (copy->fd < 0)
 		err = copy->fd;
 	else if (!text)
-		err = take_header(copy, diag);
+		err = take_header(copy, copy->fd, name, diag);
 	if (err)
 		ks_memorizer_copy_end(copy, false, NULL);
 	return err;
@@ -366,6 +367,7 @@ int ks_memorizer_copy_some(struct ks_memorizer_copy *copy, bool *ret_more, struc
 int ks_memorizer_copy_live(struct ks_memorizer_copy *copy, struct ks_diag *diag)
 {
 	const struct ks_memorizer *memorizer = copy->memorizer;
+	const char *name = copy->text ? "kmap" : "kmap_bin";
 	struct ks_strbuf shown;
 	int fd = -1, err, restored;
 	ssize_t n = 0;
@@ -376,20 +378,22 @@ int ks_memorizer_copy_live(struct ks_memorizer_copy *copy, struct ks_diag *diag)
 		err = write_file(memorizer, "print_live_obj", "Y", diag);
 	if (!err) {
 		/* The contents are those of the moment of opening. */
-		fd = open_file(memorizer, "kmap", O_RDONLY, diag);
+		fd = open_file(memorizer, name, O_RDONLY, diag);
 		err = fd < 0 ? fd : 0;
 		restored = write_file(memorizer, "print_live_obj", ks_strbuf_str(&shown),
 				      err ? NULL : diag);
 		err = err ? err : restored;
 	}
 	ks_strbuf_deinit(&shown);
+	if (!err && !copy->text)
+		err = take_header(copy, fd, name, diag);
 	while (!err && (n = read(fd, copy->buf, COPY_SIZE)) > 0)
 		err = take(copy, (size_t)n, diag);
 	if (!err && n < 0)
-		err = ks_diag_set(diag, -errno, "%s/kmap: cannot read: %s", memorizer->dir,
+		err = ks_diag_set(diag, -errno, "%s/%s: cannot read: %s", memorizer->dir, name,
 				  strerror(errno));
-	/* Its first line says where the kernel is, and is no object. */
-	if (!err && copy->objects)
+	/* The first line says where the kernel is, and is no object. */
+	if (!err && copy->text && copy->objects)
 		copy->objects--;
 	if (fd >= 0)
 		close(fd);

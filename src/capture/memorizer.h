@@ -68,7 +68,7 @@ int ks_memorizer_copy_start(struct ks_memorizer_copy *copy, const struct ks_memo
 /* Copies what is there, but not for ever. *ret_more: there may be more. */
 int ks_memorizer_copy_some(struct ks_memorizer_copy *copy, bool *ret_more, struct ks_diag *diag);
 
-/* Appends the objects that kmap has, which are mostly live ones; for text. */
+/* Appends all objects that are left, which are mostly live ones. */
 int ks_memorizer_copy_live(struct ks_memorizer_copy *copy, struct ks_diag *diag);
 
 /* Closes both; the file stays if @keep. After start this must be called, whatever failed. */

@@ -58,6 +58,7 @@ struct reader {
 	_Atomic pid_t tid;
 	int fd, pipe[2];
 	u32 seq;
+	u32 written, unwritten; /* chunks that are through, and those left out; write_lock */
 	struct ks_chunk *chunk;
 	u32 chunk_age_ms;
 };
@@ -85,6 +86,7 @@ struct ks_recorder {
 	_Atomic bool stop; /* readers: drain and end */
 
 	pthread_mutex_t write_lock; /* guards these */
+	pthread_cond_t wrote;	    /* a chunk, or something failed */
 	struct ks_td_writer *writer;
 	int err; /* of the first failure */
 	struct ks_diag diag;
@@ -100,6 +102,7 @@ static void fail(struct ks_recorder *rec, int err, const struct ks_diag *diag)
 		rec->err = err;
 		rec->diag = *diag;
 	}
+	pthread_cond_broadcast(&rec->wrote);
 	pthread_mutex_unlock(&rec->write_lock);
 }
 
@@ -239,12 +242,27 @@ static void *reader_main(void *arg)
 
 /* === Internals: workers =================================================================== */
 
+/*
+ * The chunks of a CPU go into the file in their order, which is what lets it be finished in place.
+ * Another worker has those before: it took them out of the queue before this one.
+ */
+static void wait_for_turn(struct ks_recorder *rec, const struct reader *r,
+			  const struct ks_chunk *chunk)
+{
+	while (!rec->err && r->written != chunk->seq)
+		pthread_cond_wait(&rec->wrote, &rec->write_lock);
+}
+
 static void write_chunk(struct ks_recorder *rec, ZSTD_CCtx *zstd, struct ks_chunk *chunk, u8 *buf,
 			size_t cap)
 {
-	size_t len = ZSTD_compress2(zstd, buf, cap, chunk->data, chunk->len);
+	size_t len = zstd && buf ? ZSTD_compress2(zstd, buf, cap, chunk->data, chunk->len) : 0;
+	struct reader *r = rec->readers;
 
+	while (r->cpu != chunk->cpu)
+		r++;
 	pthread_mutex_lock(&rec->write_lock);
+	wait_for_turn(rec, r, chunk);
 	if (ZSTD_isError(len)) {
 		if (!rec->err)
 			rec->err = ks_diag_set(&rec->diag, -EIO, "cannot compress: %s",
@@ -255,6 +273,9 @@ static void write_chunk(struct ks_recorder *rec, ZSTD_CCtx *zstd, struct ks_chun
 		if (rec->max_size && ks_td_writer_size(rec->writer) >= rec->max_size)
 			rec->full = true;
 	}
+	r->unwritten += rec->err != 0;
+	r->written++;
+	pthread_cond_broadcast(&rec->wrote);
 	pthread_mutex_unlock(&rec->write_lock);
 }
 
@@ -277,8 +298,7 @@ static void *worker_main(void *arg)
 		ZSTD_CCtx_setParameter(zstd, ZSTD_c_checksumFlag, 1);
 	}
 	while ((chunk = ks_chunks_take(&rec->chunks))) {
-		if (zstd && buf)
-			write_chunk(rec, zstd, chunk, buf, cap);
+		write_chunk(rec, zstd, chunk, buf, cap);
 		ks_chunks_put(&rec->chunks, chunk);
 	}
 	ZSTD_freeCCtx(zstd);
@@ -508,6 +528,7 @@ static void free_recorder(struct ks_recorder *rec)
 	ks_tracefs_close(&rec->tfs);
 	ks_cmdlines_deinit(&rec->cmdlines);
 	ks_td_meta_deinit(&rec->meta);
+	pthread_cond_destroy(&rec->wrote);
 	pthread_mutex_destroy(&rec->write_lock);
 	free(rec);
 }
@@ -525,6 +546,8 @@ static void collect_stats(struct ks_recorder *rec, bool keep_text, struct ks_rec
 			continue;
 		ret->events += stats.entries + stats.read;
 		ret->lost += stats.overrun + stats.commit_overrun + stats.dropped;
+		if (text && rec->readers[i].unwritten)
+			ks_strbuf_printf(text, KS_TD_UNWRITTEN "%u\n", rec->readers[i].unwritten);
 	}
 	pthread_mutex_lock(&rec->write_lock);
 	ret->file_size = rec->writer ? ks_td_writer_size(rec->writer) : 0;
@@ -547,6 +570,7 @@ int ks_recorder_new(const struct ks_record_opts *opts, struct ks_recorder **ret_
 		return ks_diag_nomem(diag, "recording");
 	}
 	pthread_mutex_init(&rec->write_lock, NULL);
+	pthread_cond_init(&rec->wrote, NULL);
 	ks_td_meta_init(&rec->meta);
 	rec->max_size = opts->max_size;
 	err = ks_tracefs_open(&rec->tfs, diag);
@@ -653,7 +677,7 @@ int ks_recorder_stop(struct ks_recorder *rec, struct ks_record_stats *ret_stats,
 	if (err) { /* what there is can still be finished, if there is room for it */
 		if (diag)
 			*diag = rec->diag;
-		ks_td_writer_finish(writer, &rec->meta, NULL);
+		ret_stats->finished = !ks_td_writer_finish(writer, &rec->meta, NULL);
 	} else {
 		err = ks_td_writer_finish(writer, &rec->meta, diag);
 	}

@@ -23,8 +23,9 @@ enum { KS_RECORD_BUFFER_KB = 8192 };
 struct ks_record_stats {
 	u64 events, lost;
 	u64 file_size;
-	bool full;   /* max_size was reached */
-	bool failed; /* a thread met an error, which ks_recorder_stop() will tell */
+	bool full;     /* max_size was reached */
+	bool failed;   /* a thread met an error, which ks_recorder_stop() will tell */
+	bool finished; /* all the same the file is whole, but for what was not written */
 };
 
 struct ks_recorder;

@@ -42,7 +42,7 @@ static const char help[] =
 	"                       interrupts, 3 COMMAND (default with one)\n"
 	"      --duration TIME  record: stop after 10, 1.5, 200ms, 5m, ...\n"
 	"      --text           record: lines, not binary records\n"
-	"      --live           record: also what lives at the end; implies --text\n"
+	"      --live           record: also what lives at the end\n"
 	"      --clear          record: first forget objects that have ended\n"
 	"      --json           one JSON document\n"
 	"      --csv            the first table as CSV\n"
@@ -219,7 +219,7 @@ static int take_option(struct ks_kmap_args *args, const struct question *questio
 	case OPT_DURATION:
 		return parse_duration(args, optarg);
 	case OPT_LIVE:
-		args->live = args->text = true;
+		args->live = true;
 		return -1;
 	case OPT_TEXT:
 		args->text = true;

@@ -30,7 +30,7 @@ static const char help[] =
 	"      --mode N         1 the whole system, 2 COMMAND and interrupts, 3 COMMAND (default)\n"
 	"      --access         also count each object's reads and writes\n"
 	"      --boot           from the kernel's start on; in mode 1 unless --mode is given\n"
-	"      --binary         binary records, without what lives at the end\n"
+	"      --binary         binary records, which have more to tell than lines\n"
 	"      --smp N          processors (1); more than one with --arch x86_64\n"
 	"      --mem SIZE       the guest's memory (512M; 1G with --arch x86_64)\n"
 	"      --share DIR      a directory that the guest writes to, not to a copy\n"

@@ -377,10 +377,11 @@ static int record(struct record *r, struct ks_recorder *rec)
 		int code = ks_cli_fail(r->cli, err, &diag);
 
 		if (!access(r->opts.path, R_OK))
-			fprintf(stderr,
-				"%s: holds what was recorded up to then. kmemscope reads it as it is; with room on "
-				"the disk, 'kmemscope check --repair' makes it readable for trace-cmd.\n",
-				r->opts.path);
+			fprintf(stderr, "%s: holds what was recorded up to then.%s\n", r->opts.path,
+				stats.finished
+					? ""
+					: " kmemscope reads it as it is; with room on the disk, "
+					  "'kmemscope check --repair' makes it readable for trace-cmd.");
 		return code;
 	}
 	return exit_code(r, &stats, why);

@@ -2,6 +2,7 @@
 /* A DB file as a plain stream of events, for whoever does not care that they are matched. */
 #include "trace/formats.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -150,6 +151,19 @@ static int copy_names(struct ks_names *to, const struct ks_names *from)
 	return 0;
 }
 
+static int copy_nodes(struct ks_trace_info *info, const struct ks_db *db)
+{
+	size_t len;
+	const u16 *nodes = ks_db_nodes(db, &len);
+
+	if (ks_vec_reserve(&info->cpu_nodes, len))
+		return -ENOMEM;
+	if (len)
+		memcpy(info->cpu_nodes.items, nodes, len * sizeof(*nodes));
+	info->cpu_nodes.len = len;
+	return 0;
+}
+
 /* === Public =============================================================================== */
 
 int ks_ksdb_trace_open(struct ks_input *input, struct ks_trace **ret_trace, struct ks_diag *diag)
@@ -174,7 +188,8 @@ int ks_ksdb_trace_open(struct ks_input *input, struct ks_trace **ret_trace, stru
 		if (!kt->ptr_in[level])
 			err = ks_diag_nomem(diag, "opening a DB");
 	}
-	if (!err && copy_names(&kt->base.names, ks_db_names(kt->db)))
+	if (!err && (copy_names(&kt->base.names, ks_db_names(kt->db)) ||
+		     copy_nodes(&kt->base.info, kt->db)))
 		err = ks_diag_nomem(diag, "opening a DB");
 	if (!err)
 		kt->base.info.host = *ks_db_host(kt->db);

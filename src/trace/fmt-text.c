@@ -16,8 +16,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "trace/text-line.h"
-#include "trace/text-stack.h"
+#include "trace/text-chunk.h"
+#include "trace/text-pair.h"
 
 /* === Data ================================================================================= */
 
@@ -25,42 +25,31 @@ enum {
 	CHUNK_SIZE = 512 * 1024,
 	MAX_WORKERS = 8,
 	MAX_CHUNKS = 2 * MAX_WORKERS + 2,
-	SAMPLE_MAX = 400, /* bytes kept of a line that was not understood */
 };
 
-enum table { SITES, CACHES, COMMS, GFPS, FRAMES, STACKS, TABLES };
-
 struct chunk {
-	char *text; /* CHUNK_SIZE and slack */
-	size_t len;
+	struct ks_text_chunk content;
 	bool done; /* parsed and not yet used; guarded by text_trace.lock */
 	int err;
 	struct ks_diag diag;
-	struct worker *worker;	   /* whose numbers the events use */
-	struct ks_trace_info info; /* line counts and samples of this chunk */
-	enum ks_line_clock clock;
-	KS_VEC(struct ks_event) events;
-	/*
-	 * Names that are new in this chunk, in order of their numbers. The worker's tables grow on
-	 * while the caller reads these, but the strings themselves never move.
-	 */
-	KS_VEC(struct ks_str) new_names[TABLES];
+	struct worker *worker; /* whose numbers the events use */
 };
 
 struct worker {
 	struct text_trace *trace;
 	pthread_t thread;
-	struct ks_line_parser *parser;
-	struct ks_stack_reader stack;
-	u32 announced[TABLES]; /* names that its earlier chunks made known */
-	/* [table][the worker's number] = ours; the caller's thread only. */
-	KS_VEC(u32) ours[TABLES];
+	struct ks_chunk_parser parser;
+
+	/* The caller's thread only: [table][the worker's number]. */
+	KS_VEC(u32) ours[KS_TEXT_TABLES]; /* ours; of frames KS_NONE until one is needed */
+	KS_VEC(struct ks_str) texts[KS_TEXT_TABLES]; /* frames and stacks: what they are */
 };
 
 struct text_trace {
 	struct ks_trace base;
 	struct ks_input *input;
 	bool stacks; /* else they are only counted */
+	size_t chunk_size;
 
 	pthread_mutex_t lock;	/* guards these and chunk.done */
 	pthread_cond_t changed; /* a chunk became done or free, or stop was set */
@@ -76,6 +65,7 @@ struct text_trace {
 	bool holding; /* chunk number `used` was handed out */
 	u64 events_seen;
 	u64 last_ts;
+	struct ks_pairing pairing; /* where stacks are wanted */
 	u32 workers_len, chunks_len;
 	struct worker workers[MAX_WORKERS];
 	struct chunk chunks[MAX_CHUNKS];
@@ -87,17 +77,18 @@ struct text_trace {
  * Reads the next piece of the file and cuts it behind the last newline. A line that does not fit
  * into a chunk counts as not understood, and all of it is dropped.
  */
-static int fill_chunk(struct text_trace *tt, struct chunk *chunk, bool *ret_end)
+static int fill_chunk(struct text_trace *tt, struct ks_text_chunk *chunk, bool *ret_end,
+		      struct ks_diag *diag)
 {
 	size_t got, len = tt->carry_len;
 	char *newline;
 	int err;
 
 	memcpy(chunk->text, tt->carry, len);
-	err = ks_input_read(tt->input, chunk->text + len, CHUNK_SIZE - len, &got, &chunk->diag);
+	err = ks_input_read(tt->input, chunk->text + len, tt->chunk_size - len, &got, diag);
 	if (err)
 		return err;
-	*ret_end = got < CHUNK_SIZE - len;
+	*ret_end = got < tt->chunk_size - len;
 	len += got;
 	tt->carry_len = 0;
 	chunk->len = 0;
@@ -117,107 +108,11 @@ static int fill_chunk(struct text_trace *tt, struct chunk *chunk, bool *ret_end)
 			chunk->info.lines_unparsed++;
 			return 0;
 		}
-		/* A stack trace stays with its event. */
-		if (tt->stacks)
-			newline = ks_stack_cut(chunk->text, newline);
 		tt->carry_len = len - (size_t)(newline + 1 - chunk->text);
 		memcpy(tt->carry, newline + 1, tt->carry_len);
 		len -= tt->carry_len;
 	}
 	chunk->len = len;
-	return 0;
-}
-
-static int keep_sample(struct chunk *chunk, const char *line, size_t len)
-{
-	char **sample;
-
-	if (chunk->info.unparsed.len >= KS_UNPARSED_KEPT)
-		return 0;
-	sample = ks_vec_push(&chunk->info.unparsed);
-	if (!sample)
-		return -ENOMEM;
-	*sample = strndup(line, ks_min(len, (size_t)SAMPLE_MAX));
-	return *sample ? 0 : -ENOMEM;
-}
-
-static int parse_line(struct worker *worker, struct chunk *chunk, const char *line, size_t len)
-{
-	struct ks_trace_info *info = &chunk->info;
-	struct ks_names *names = ks_line_parser_names(worker->parser);
-	enum ks_line_class class;
-	struct ks_event *ev;
-
-	if (ks_vec_reserve(&chunk->events, chunk->events.len + 1))
-		return -ENOMEM;
-	ev = &chunk->events.items[chunk->events.len];
-	if (ks_line_parse(worker->parser, line, len, &class, ev))
-		return -ENOMEM;
-	info->lines++;
-	if (unlikely(worker->stack.reading) && class != KS_LINE_STACK &&
-	    ks_stack_end(&worker->stack, names, chunk->events.items))
-		return -ENOMEM;
-	switch (class) {
-	case KS_LINE_EVENT:
-		chunk->events.len++;
-		return 0;
-	case KS_LINE_OTHER_EVENT:
-		info->lines_other_event++;
-		if (worker->trace->stacks)
-			ks_stack_pass(&worker->stack);
-		return 0;
-	case KS_LINE_OVERWRITTEN:
-		info->overwritten += ev->bytes_req;
-		info->lines_comment++;
-		return 0;
-	case KS_LINE_COMMENT:
-		info->lines_comment++;
-		return 0;
-	case KS_LINE_STACK:
-		info->lines_stack++;
-		if (!worker->trace->stacks)
-			return 0;
-		return ks_stack_line(&worker->stack, names, line, len, ev, chunk->events.items,
-				     chunk->events.len);
-	case KS_LINE_UNPARSED:
-		break;
-	}
-	info->lines_unparsed++;
-	return keep_sample(chunk, line, len);
-}
-
-static int parse_chunk(struct worker *worker, struct chunk *chunk)
-{
-	struct ks_names *names = ks_line_parser_names(worker->parser);
-	const struct ks_intern *tables[TABLES] = { &names->sites.texts,	 &names->caches,
-						   &names->comms,	 &names->gfps,
-						   &names->frames.texts, &names->stacks };
-	const char *p = chunk->text, *end = p + chunk->len;
-	int table;
-
-	ks_stack_reader_init(&worker->stack, worker->trace->base.opts.blame);
-	while (p < end) {
-		const char *newline = memchr(p, '\n', (size_t)(end - p));
-		size_t len = (size_t)((newline ? newline : end) - p);
-
-		if (parse_line(worker, chunk, p, len))
-			return -ENOMEM;
-		p += len + 1;
-	}
-	if (ks_stack_end(&worker->stack, names, chunk->events.items))
-		return -ENOMEM;
-	chunk->clock = ks_line_parser_clock(worker->parser);
-	for (table = 0; table < TABLES; table++) {
-		u32 *known = &worker->announced[table];
-
-		for (; *known < tables[table]->strs.len; ++*known) {
-			struct ks_str *name = ks_vec_push(&chunk->new_names[table]);
-
-			if (!name)
-				return -ENOMEM;
-			*name = tables[table]->strs.items[*known];
-		}
-	}
 	return 0;
 }
 
@@ -235,7 +130,7 @@ static struct chunk *draw_chunk(struct text_trace *tt)
 		chunk = &tt->chunks[tt->filled % tt->chunks_len];
 	pthread_mutex_unlock(&tt->lock);
 	if (chunk) {
-		int err = fill_chunk(tt, chunk, &end);
+		int err = fill_chunk(tt, &chunk->content, &end, &chunk->diag);
 
 		pthread_mutex_lock(&tt->lock);
 		tt->filled++;
@@ -256,7 +151,7 @@ static void *worker_main(void *arg)
 
 	while ((chunk = draw_chunk(tt))) {
 		chunk->worker = worker;
-		if (!chunk->err && parse_chunk(worker, chunk))
+		if (!chunk->err && ks_chunk_parse(&worker->parser, &chunk->content))
 			chunk->err = ks_diag_nomem(&chunk->diag, "reading a text log");
 		pthread_mutex_lock(&tt->lock);
 		chunk->done = true;
@@ -274,29 +169,17 @@ static void *worker_main(void *arg)
 
 /* === Internals: the caller's side ========================================================= */
 
-static void reset_chunk(struct chunk *chunk)
-{
-	int table;
-	size_t i;
-
-	for (i = 0; i < chunk->info.unparsed.len; i++)
-		free(chunk->info.unparsed.items[i]);
-	ks_vec_free(&chunk->info.unparsed);
-	memset(&chunk->info, 0, sizeof(chunk->info));
-	chunk->events.len = 0;
-	for (table = 0; table < TABLES; table++)
-		chunk->new_names[table].len = 0;
-	chunk->err = 0;
-	chunk->done = false;
-}
-
 static void release_held(struct text_trace *tt)
 {
+	struct chunk *chunk = &tt->chunks[tt->used % tt->chunks_len];
+
 	if (!tt->holding)
 		return;
 	tt->holding = false;
+	ks_chunk_reset(&chunk->content);
 	pthread_mutex_lock(&tt->lock);
-	reset_chunk(&tt->chunks[tt->used % tt->chunks_len]);
+	chunk->err = 0;
+	chunk->done = false;
 	tt->used++;
 	pthread_cond_broadcast(&tt->changed);
 	pthread_mutex_unlock(&tt->lock);
@@ -316,54 +199,48 @@ static struct chunk *wait_chunk(struct text_trace *tt)
 	return chunk;
 }
 
-/* Its frames, which the worker numbered, are known by now. */
-static u32 learn_stack(struct ks_names *names, const struct worker *worker,
-		       const struct ks_str *stack)
-{
-	const u32 *theirs = (const u32 *)(const void *)stack->s; /* an arena's memory is aligned */
-	size_t len = stack->len / sizeof(u32), i;
-	u32 frames[KS_STACK_MAX];
-
-	for (i = 0; i < len; i++)
-		frames[i] = worker->ours[FRAMES].items[theirs[i]];
-	return ks_names_add_stack(names, frames, len);
-}
-
-static u32 learn_name(struct ks_names *names, enum table table, const struct worker *worker,
-		      const struct ks_str *name)
+static u32 learn_name(struct ks_names *names, enum ks_text_table table, const struct ks_str *name)
 {
 	switch (table) {
-	case SITES:
+	case KS_TEXT_SITES:
 		return ks_sites_add(&names->sites, name->s, name->len);
-	case CACHES:
+	case KS_TEXT_CACHES:
 		return ks_intern_add(&names->caches, name->s, name->len);
-	case COMMS:
+	case KS_TEXT_COMMS:
 		return ks_intern_add(&names->comms, name->s, name->len);
-	case GFPS:
+	case KS_TEXT_GFPS:
 		return ks_intern_add(&names->gfps, name->s, name->len);
-	case FRAMES:
+	case KS_TEXT_FRAMES:
 		return ks_sites_add(&names->frames, name->s, name->len);
-	case STACKS:
-		return learn_stack(names, worker, name);
-	case TABLES:
+	case KS_TEXT_STACKS:
+	case KS_TEXT_TABLES:
 		break;
 	}
 	return KS_NONE;
 }
 
+/* Frames and stacks have to wait until it is known whether they are of an event of ours. */
 static int learn_names(struct text_trace *tt, struct chunk *chunk)
 {
+	struct worker *worker = chunk->worker;
 	int table;
 	size_t i;
 
-	for (table = 0; table < TABLES; table++)
-		for (i = 0; i < chunk->new_names[table].len; i++) {
-			const struct ks_str *name = &chunk->new_names[table].items[i];
-			u32 *our = ks_vec_push(&chunk->worker->ours[table]);
+	for (table = 0; table < KS_TEXT_TABLES; table++)
+		for (i = 0; i < chunk->content.new_names[table].len; i++) {
+			const struct ks_str *name = &chunk->content.new_names[table].items[i];
+			bool later = table == KS_TEXT_FRAMES || table == KS_TEXT_STACKS;
+			u32 *our = ks_vec_push(&worker->ours[table]);
+			struct ks_str *text = later ? ks_vec_push(&worker->texts[table]) : NULL;
 
-			if (!our)
+			if (!our || (later && !text))
 				return -ENOMEM;
-			*our = learn_name(&tt->base.names, (enum table)table, chunk->worker, name);
+			*our = KS_NONE;
+			if (later) {
+				*text = *name;
+				continue;
+			}
+			*our = learn_name(&tt->base.names, (enum ks_text_table)table, name);
 			if (*our == KS_NONE)
 				return -ENOMEM;
 		}
@@ -373,26 +250,67 @@ static int learn_names(struct text_trace *tt, struct chunk *chunk)
 static void translate(struct text_trace *tt, struct chunk *chunk)
 {
 	const struct worker *w = chunk->worker;
-	struct ks_event *ev = chunk->events.items, *end = ev + chunk->events.len;
+	struct ks_event *ev = chunk->content.events.items, *end = ev + chunk->content.events.len;
 
 	for (; ev < end; ev++) {
 		if (ev->site != KS_NONE)
-			ev->site = w->ours[SITES].items[ev->site];
+			ev->site = w->ours[KS_TEXT_SITES].items[ev->site];
 		if (ev->cache != KS_NONE)
-			ev->cache = w->ours[CACHES].items[ev->cache];
+			ev->cache = w->ours[KS_TEXT_CACHES].items[ev->cache];
 		if (ev->comm != KS_NONE)
-			ev->comm = w->ours[COMMS].items[ev->comm];
+			ev->comm = w->ours[KS_TEXT_COMMS].items[ev->comm];
 		if (ev->gfp != KS_NONE)
-			ev->gfp = w->ours[GFPS].items[ev->gfp];
-		if (unlikely(ev->stack != KS_NONE))
-			ev->stack = w->ours[STACKS].items[ev->stack];
+			ev->gfp = w->ours[KS_TEXT_GFPS].items[ev->gfp];
 		if (unlikely(ev->kind == KS_LOST) && !ev->ts)
 			ev->ts = tt->last_ts; /* its line has no time: it happened about here */
 		tt->last_ts = ev->ts;
 	}
 }
 
-static int merge_info(struct text_trace *tt, struct chunk *chunk)
+/* Hands on the frames of a worker's stack. */
+static int add_frames(struct text_trace *tt, struct worker *worker, u32 stack)
+{
+	struct ks_str bytes = worker->texts[KS_TEXT_STACKS].items[stack];
+	const u32 *theirs = (const u32 *)(const void *)bytes.s; /* an arena's memory is aligned */
+	size_t len = bytes.len / sizeof(u32), i;
+
+	for (i = 0; i < len; i++) {
+		u32 *our = &worker->ours[KS_TEXT_FRAMES].items[theirs[i]];
+
+		if (*our == KS_NONE)
+			*our = learn_name(&tt->base.names, KS_TEXT_FRAMES,
+					  &worker->texts[KS_TEXT_FRAMES].items[theirs[i]]);
+		if (*our == KS_NONE)
+			return -ENOMEM;
+		ks_pairing_frame(&tt->pairing, *our);
+	}
+	return 0;
+}
+
+/* Goes through the chunk once more, in order of its lines: the events get their stacks. */
+static int pair_stacks(struct text_trace *tt, struct chunk *chunk)
+{
+	const struct ks_text_chunk *content = &chunk->content;
+	const struct ks_event *events = content->events.items;
+	size_t i, done = 0;
+
+	for (i = 0; i < content->notes.list.len; i++) {
+		const struct ks_stack_note *note = &content->notes.list.items[i];
+		bool wanted;
+
+		if (ks_pairing_events(&tt->pairing, &tt->base, events + done, note->at - done) ||
+		    ks_pairing_note(&tt->pairing, &tt->base, note, &wanted))
+			return -ENOMEM;
+		done = note->at;
+		if (wanted && note->stack != KS_NONE && add_frames(tt, chunk->worker, note->stack))
+			return -ENOMEM;
+	}
+	if (ks_pairing_events(&tt->pairing, &tt->base, events + done, content->events.len - done))
+		return -ENOMEM;
+	return ks_pairing_edge(&tt->pairing, &tt->base, &content->notes);
+}
+
+static int merge_info(struct text_trace *tt, struct ks_text_chunk *chunk)
 {
 	struct ks_trace_info *to = &tt->base.info, *from = &chunk->info;
 	size_t i;
@@ -445,7 +363,7 @@ static int finish(struct text_trace *tt, struct ks_diag *diag)
 	u32 i;
 
 	for (i = 0; i < tt->workers_len; i++) {
-		ks_line_parser_ptr_stats(tt->workers[i].parser, &w, &l);
+		ks_line_parser_ptr_stats(tt->workers[i].parser.lines, &w, &l);
 		wide += w;
 		low += l;
 	}
@@ -461,33 +379,48 @@ static int finish(struct text_trace *tt, struct ks_diag *diag)
 		info->unparsed.len ? info->unparsed.items[0] : "", info->unparsed.len ? "\"" : "");
 }
 
+/* What there is to hand out of a chunk, or at the end. */
+static int take_batch(struct text_trace *tt, struct chunk *chunk, struct ks_batch *ret_batch)
+{
+	int err = 0;
+
+	if (!tt->stacks) {
+		*ret_batch = chunk ? (struct ks_batch){ chunk->content.events.items,
+							chunk->content.events.len }
+				   : (struct ks_batch){ NULL, 0 };
+	} else {
+		err = chunk ? pair_stacks(tt, chunk) : 0;
+		if (!err)
+			err = ks_pairing_take(&tt->pairing, &tt->base, !chunk, ret_batch);
+		tt->base.info.stacks_alone = tt->pairing.alone;
+	}
+	return err;
+}
+
 static int text_next(struct ks_trace *trace, struct ks_batch *ret_batch, struct ks_diag *diag)
 {
 	struct text_trace *tt = (struct text_trace *)trace;
 	struct chunk *chunk;
 
-	for (;;) {
+	do {
 		release_held(tt);
 		chunk = wait_chunk(tt);
-		if (!chunk) {
-			*ret_batch = (struct ks_batch){ NULL, 0 };
-			return finish(tt, diag);
-		}
-		tt->holding = true;
-		if (chunk->err) {
+		tt->holding = chunk;
+		if (chunk && chunk->err) {
 			if (diag)
 				*diag = chunk->diag;
 			return chunk->err;
 		}
-		if (learn_names(tt, chunk) || merge_info(tt, chunk))
+		if (chunk) {
+			if (learn_names(tt, chunk) || merge_info(tt, &chunk->content))
+				return ks_diag_nomem(diag, "reading a text log");
+			translate(tt, chunk);
+			tt->events_seen += chunk->content.events.len;
+		}
+		if (take_batch(tt, chunk, ret_batch))
 			return ks_diag_nomem(diag, "reading a text log");
-		if (!chunk->events.len)
-			continue;
-		translate(tt, chunk);
-		tt->events_seen += chunk->events.len;
-		*ret_batch = (struct ks_batch){ chunk->events.items, chunk->events.len };
-		return 0;
-	}
+	} while (chunk && !ret_batch->count);
+	return ret_batch->count ? 0 : finish(tt, diag);
 }
 
 static void text_close(struct ks_trace *trace)
@@ -504,19 +437,15 @@ static void text_close(struct ks_trace *trace)
 		struct worker *worker = &tt->workers[i];
 
 		pthread_join(worker->thread, NULL);
-		ks_line_parser_free(worker->parser);
-		for (table = 0; table < TABLES; table++)
+		ks_line_parser_free(worker->parser.lines);
+		for (table = 0; table < KS_TEXT_TABLES; table++) {
 			ks_vec_free(&worker->ours[table]);
+			ks_vec_free(&worker->texts[table]);
+		}
 	}
-	for (i = 0; i < MAX_CHUNKS; i++) {
-		struct chunk *chunk = &tt->chunks[i];
-
-		reset_chunk(chunk);
-		ks_vec_free(&chunk->events);
-		for (table = 0; table < TABLES; table++)
-			ks_vec_free(&chunk->new_names[table]);
-		free(chunk->text);
-	}
+	for (i = 0; i < MAX_CHUNKS; i++)
+		ks_chunk_deinit(&tt->chunks[i].content);
+	ks_pairing_deinit(&tt->pairing);
 	free(tt->carry);
 	ks_input_close(tt->input);
 	pthread_cond_destroy(&tt->changed);
@@ -541,11 +470,12 @@ static int start_worker(struct text_trace *tt)
 	struct worker *worker = &tt->workers[tt->workers_len];
 
 	worker->trace = tt;
-	if (ks_line_parser_new(&worker->parser))
+	worker->parser.stacks = tt->stacks;
+	if (ks_line_parser_new(&worker->parser.lines))
 		return -ENOMEM;
 	if (pthread_create(&worker->thread, NULL, worker_main, worker)) {
-		ks_line_parser_free(worker->parser);
-		worker->parser = NULL;
+		ks_line_parser_free(worker->parser.lines);
+		worker->parser.lines = NULL;
 		return -EAGAIN;
 	}
 	tt->workers_len++;
@@ -557,30 +487,41 @@ static int start_worker(struct text_trace *tt)
 int ks_text_trace_open(struct ks_input *input, const struct ks_trace_opts *opts,
 		       struct ks_trace **ret_trace, struct ks_diag *diag)
 {
-	struct text_trace *tt = ks_trace_new(sizeof(*tt), &text_ops, "ftrace text");
 	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
-	u32 want = (u32)ks_max(1, ks_min(cpus, MAX_WORKERS)), i;
+
+	return ks_text_trace_open_cut(input, opts, CHUNK_SIZE,
+				      (u32)ks_max(1, ks_min(cpus, MAX_WORKERS)), ret_trace, diag);
+}
+
+int ks_text_trace_open_cut(struct ks_input *input, const struct ks_trace_opts *opts,
+			   size_t chunk_size, u32 workers, struct ks_trace **ret_trace,
+			   struct ks_diag *diag)
+{
+	struct text_trace *tt = ks_trace_new(sizeof(*tt), &text_ops, "ftrace text");
+	u32 i;
 
 	if (!tt) {
 		ks_input_close(input);
 		return ks_diag_nomem(diag, "opening a text log");
 	}
+	workers = ks_min(workers, (u32)MAX_WORKERS);
 	tt->input = input;
 	tt->base.opts = *opts;
 	tt->stacks = opts->stacks || opts->blame;
+	tt->chunk_size = chunk_size;
 	pthread_mutex_init(&tt->lock, NULL);
 	pthread_mutex_init(&tt->fill_lock, NULL);
 	pthread_cond_init(&tt->changed, NULL);
-	tt->chunks_len = 2 * want + 2;
-	tt->carry = malloc(CHUNK_SIZE);
+	tt->chunks_len = 2 * workers + 2;
+	tt->carry = malloc(chunk_size);
 	for (i = 0; i < tt->chunks_len && tt->carry; i++) {
-		tt->chunks[i].text = calloc(1, CHUNK_SIZE + KS_LINE_SLACK);
-		if (!tt->chunks[i].text)
+		tt->chunks[i].content.text = calloc(1, chunk_size + KS_LINE_SLACK);
+		if (!tt->chunks[i].content.text)
 			break;
 	}
 	if (i < tt->chunks_len)
 		goto nomem;
-	while (tt->workers_len < want && !start_worker(tt))
+	while (tt->workers_len < workers && !start_worker(tt))
 		;
 	if (!tt->workers_len)
 		goto nomem;

@@ -36,6 +36,7 @@ struct tracedat_trace {
 	struct stream **heap; /* the streams that have a record, the earliest on top */
 	size_t heap_len;
 	u64 bytes_done, bytes_total, events;
+	bool ended; /* all is told, even of what is not in the file */
 	struct ks_event *batch;
 };
 
@@ -220,6 +221,34 @@ static int drain_top(struct tracedat_trace *tt, size_t *count, struct ks_diag *d
 	return 0;
 }
 
+/*
+ * Where the recorder could not write all that it saw, because the disk was full, say, the last gap is
+ * of no CPU: one whose pages were all left out is not in the file.
+ */
+static bool take_unwritten(struct tracedat_trace *tt, struct ks_event *ev)
+{
+	const struct ks_trace_info *info = &tt->base.info;
+	u64 told = 0, seen = info->events_other + info->events_stack + info->events_self;
+	struct stream nobody = { .cpu = KS_CPU_UNKNOWN };
+	bool unwritten = false;
+	size_t i;
+
+	if (tt->ended)
+		return false;
+	tt->ended = true;
+	for (i = 0; i < tt->td.stats.len; i++) {
+		told += tt->td.stats.items[i].entries + tt->td.stats.items[i].read;
+		unwritten |= tt->td.stats.items[i].unwritten;
+	}
+	for (i = 0; i < tt->streams_len; i++) {
+		seen += tt->streams[i].info.events + tt->streams[i].info.bad;
+		nobody.info.last_ts = ks_max(nobody.info.last_ts, tt->streams[i].info.last_ts);
+	}
+	if (unwritten)
+		fill_lost(&nobody, nobody.info.last_ts, told - ks_min(told, seen), ev);
+	return unwritten;
+}
+
 static int finish(struct tracedat_trace *tt, struct ks_diag *diag)
 {
 	struct ks_trace_info *info = &tt->base.info;
@@ -248,6 +277,8 @@ static int tracedat_next(struct ks_trace *trace, struct ks_batch *ret_batch, str
 		err = drain_top(tt, &count, diag);
 	if (!err && (tt->dec.nomem || (tt->selfless && tt->selfless->nomem)))
 		err = ks_diag_nomem(diag, "reading a trace.dat");
+	if (!err && !count)
+		count = take_unwritten(tt, tt->batch);
 	if (!err && !count)
 		err = finish(tt, diag);
 	if (err)

@@ -22,7 +22,8 @@ enum {
  */
 #define KS_DB_HAS_HOST	 (1ull << 0)
 #define KS_DB_HAS_STACKS (1ull << 1)
-#define KS_DB_FEATURES	 (KS_DB_HAS_HOST | KS_DB_HAS_STACKS)
+#define KS_DB_HAS_NODES	 (1ull << 2)
+#define KS_DB_FEATURES	 (KS_DB_HAS_HOST | KS_DB_HAS_STACKS | KS_DB_HAS_NODES)
 
 /*
  * The columns of a block, in file order. Each is one zstd frame with a checksum; all but the first
@@ -47,6 +48,7 @@ enum ks_db_section {
 	KS_SEC_INDEX,
 	KS_SEC_HOST,
 	KS_SEC_STACKS,
+	KS_SEC_NODES,
 	KS_DB_SECTIONS
 };
 
@@ -99,6 +101,7 @@ struct ks_db {
 	u64 size;
 	struct ks_names names;
 	struct ks_host host;
+	KS_VEC(u16) nodes; /* by CPU */
 	u8 *summary;
 	size_t summary_len;
 	u64 events;

@@ -39,6 +39,8 @@ struct ks_db_writer {
 	u64 slots[KS_DB_LEVELS];
 	u32 blocks;
 	u64 seed;
+	const u16 *nodes; /* the caller's */
+	size_t nodes_len;
 
 	/* The block that is being gathered. */
 	u32 count, shapes_len, tasks_len, slots_len, ptrs_len;
@@ -214,6 +216,21 @@ static void pack_stacks(struct ks_strbuf *sb, const struct ks_names *names)
 	}
 }
 
+/* Where all are of node 0, as they are taken to be anyway, nothing has to be said. */
+static bool pack_nodes(struct ks_strbuf *sb, const u16 *nodes, size_t len)
+{
+	bool told = false;
+	size_t i;
+
+	len = ks_min(len, (size_t)KS_CPU_UNKNOWN);
+	ks_pack_varint(sb, len);
+	for (i = 0; i < len; i++) {
+		ks_pack_varint(sb, nodes[i]);
+		told |= nodes[i];
+	}
+	return told;
+}
+
 static int write_header(struct ks_db_writer *w, u64 features, u64 tail_offset, u32 tail_len,
 			struct ks_diag *diag)
 {
@@ -336,6 +353,12 @@ int ks_db_writer_add(struct ks_db_writer *w, const struct ks_event *ev,
 	return ++w->count == KS_DB_BLOCK_EVENTS ? flush_block(w, diag) : 0;
 }
 
+void ks_db_writer_set_nodes(struct ks_db_writer *w, const u16 *nodes, size_t len)
+{
+	w->nodes = nodes;
+	w->nodes_len = len;
+}
+
 int ks_db_writer_finish(struct ks_db_writer *w, const struct ks_names *names,
 			const struct ks_host *host, const struct ks_strbuf *summary,
 			struct ks_diag *diag)
@@ -368,6 +391,8 @@ int ks_db_writer_finish(struct ks_db_writer *w, const struct ks_names *names,
 		features |= KS_DB_HAS_STACKS;
 		pack_stacks(&sections[KS_SEC_STACKS], names);
 	}
+	if (pack_nodes(&sections[KS_SEC_NODES], w->nodes, w->nodes_len))
+		features |= KS_DB_HAS_NODES;
 	for (i = 0; i < KS_DB_SECTIONS; i++) {
 		u64 start = w->offset, stored;
 

@@ -159,6 +159,25 @@ static int parse_stacks(struct ks_db *db, struct ks_bytes *b)
 	return b->overrun || ks_bytes_left(b) ? KS_EBADINPUT : 0;
 }
 
+static int parse_nodes(struct ks_db *db, struct ks_bytes *b)
+{
+	u64 count = ks_bytes_varint(b), i;
+
+	if (count > KS_CPU_UNKNOWN)
+		return KS_EBADINPUT;
+	for (i = 0; i < count; i++) {
+		u64 node = ks_bytes_varint(b);
+		u16 *slot = ks_vec_push(&db->nodes);
+
+		if (!slot)
+			return -ENOMEM;
+		if (b->overrun || node > UINT16_MAX)
+			return KS_EBADINPUT;
+		*slot = (u16)node;
+	}
+	return b->overrun || ks_bytes_left(b) ? KS_EBADINPUT : 0;
+}
+
 static bool block_fits(const struct ks_db *db, const struct ks_db_entry *e)
 {
 	const struct ks_db_frame *c = e->columns;
@@ -226,6 +245,8 @@ static int parse_section(struct ks_db *db, enum ks_db_section section, struct ks
 		return parse_host(db, b);
 	case KS_SEC_STACKS:
 		return parse_stacks(db, b);
+	case KS_SEC_NODES:
+		return parse_nodes(db, b);
 	case KS_SEC_SUMMARY: /* is kept as it is */
 	case KS_DB_SECTIONS:
 		break;
@@ -236,8 +257,8 @@ static int parse_section(struct ks_db *db, enum ks_db_section section, struct ks
 static int read_sections(struct ks_db *db, u64 features, struct ks_bytes *tail, u64 tail_offset,
 			 struct ks_diag *diag)
 {
-	static const char *const what[] = { "the names", "the summary", "the index", "the host",
-					    "the stacks" };
+	static const char *const what[] = { "the names", "the summary", "the index",
+					    "the host",	 "the stacks",	"the nodes" };
 	ZSTD_DCtx *zstd = ZSTD_createDCtx();
 	int i, err = zstd ? 0 : ks_diag_nomem(diag, "reading a DB");
 
@@ -262,9 +283,10 @@ static int read_sections(struct ks_db *db, u64 features, struct ks_bytes *tail, 
 		if (err)
 			err = err == -ENOMEM
 				      ? ks_diag_nomem(diag, "reading a DB")
-				      : ks_db_damaged(db, tail_offset,
-						      "names, index, host or stacks make no sense",
-						      diag);
+				      : ks_db_damaged(
+						db, tail_offset,
+						"names, index, host, stacks or nodes make no sense",
+						diag);
 	}
 	ZSTD_freeDCtx(zstd);
 	return err;
@@ -414,6 +436,7 @@ void ks_db_free(struct ks_db *db)
 	free(db->path);
 	free(db->summary);
 	ks_vec_free(&db->blocks);
+	ks_vec_free(&db->nodes);
 	ks_names_deinit(&db->names);
 	free(db);
 }
@@ -432,6 +455,12 @@ const void *ks_db_summary(const struct ks_db *db, size_t *ret_len)
 {
 	*ret_len = db->summary_len;
 	return db->summary;
+}
+
+const u16 *ks_db_nodes(const struct ks_db *db, size_t *ret_len)
+{
+	*ret_len = db->nodes.len;
+	return db->nodes.items;
 }
 
 u64 ks_db_events(const struct ks_db *db)

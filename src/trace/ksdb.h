@@ -89,7 +89,10 @@ void ks_db_writer_free(struct ks_db_writer *writer);
 int ks_db_writer_add(struct ks_db_writer *writer, const struct ks_event *ev,
 		     const struct ks_match *match, struct ks_diag *diag);
 
-/* Writes names, summary, index, host and stacks, and gives the file its name. */
+/* The NUMA node of each CPU, by number; they have to stay until finish. */
+void ks_db_writer_set_nodes(struct ks_db_writer *writer, const u16 *nodes, size_t len);
+
+/* Writes names, summary, index, host, stacks and nodes, and gives the file its name. */
 int ks_db_writer_finish(struct ks_db_writer *writer, const struct ks_names *names,
 			const struct ks_host *host, const struct ks_strbuf *summary,
 			struct ks_diag *diag);
@@ -109,6 +112,9 @@ void ks_db_free(struct ks_db *db);
 struct ks_names *ks_db_names(struct ks_db *db);
 const struct ks_host *ks_db_host(const struct ks_db *db);
 const void *ks_db_summary(const struct ks_db *db, size_t *ret_len);
+
+/* The NUMA node of each CPU, by number; none where the DB does not tell. */
+const u16 *ks_db_nodes(const struct ks_db *db, size_t *ret_len);
 u64 ks_db_events(const struct ks_db *db);
 
 /* Every slot number of either level is below this. */

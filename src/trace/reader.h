@@ -34,6 +34,7 @@ struct ks_trace_info {
 	u64 lines_comment;     /* header and comment lines */
 	u64 lines_other_event; /* events that are not ours: other subsystems, mm_page_pcpu_drain */
 	u64 lines_stack;       /* stack-trace lines */
+	u64 stacks_alone;      /* stacks without their event, where opts ask for stacks */
 	u64 lines_unparsed;    /* what is left: not understood */
 	u64 overwritten;       /* events that the kernel's ring overwrote before the log begins */
 	u64 events_other;      /* binary only: events that are not ours */

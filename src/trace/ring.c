@@ -108,9 +108,20 @@ static int load_chunk(struct ks_ring *ring, struct ks_diag *diag)
 		return damaged(ring, ring->pos, "the file ends there", diag);
 	stored = (u32)ks_load(header, 4, swap);
 	size = (u32)ks_load(header + 4, 4, swap);
-	err = load_compressed(ring, ring->pos + 8, stored, size, diag);
+	/* A chunk of nothing, which leads past the blocks of other CPUs, is not worth reading. */
+	if (size)
+		err = load_compressed(ring, ring->pos + 8, stored, size, diag);
 	ring->pos += 8 + (u64)stored;
 	ring->chunks_left--;
+	return err;
+}
+
+static int load_chunks(struct ks_ring *ring, struct ks_diag *diag)
+{
+	int err = 0;
+
+	while (!err && !ring->pages_len && ring->chunks_left)
+		err = load_chunk(ring, diag);
 	return err;
 }
 
@@ -137,7 +148,7 @@ static int load_pages(struct ks_ring *ring, struct ks_diag *diag)
 		return 0;
 	}
 	if (ring->cpu->compressed)
-		return ring->chunks_left ? load_chunk(ring, diag) : 0;
+		return load_chunks(ring, diag);
 	return ring->pos < ring->end ? load_plain(ring, diag) : 0;
 }
 

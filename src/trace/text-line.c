@@ -431,7 +431,11 @@ static enum ks_line_class parse_headerless(struct ks_line_parser *parser, const 
 	if (p == end)
 		return KS_LINE_COMMENT;
 	if (ks_eat(&p, end, "=> "))
+		return KS_LINE_FRAME;
+	if (ks_eat(&p, end, "<stack trace")) /* the option "nocontext-info" */
 		return KS_LINE_STACK;
+	if (ks_eat(&p, end, "<user stack trace"))
+		return KS_LINE_USER_STACK;
 	if (p == line && *p == '#')
 		return parse_comment(p, end, ev);
 	if (parse_lost(p, end, ev))
@@ -440,11 +444,11 @@ static enum ks_line_class parse_headerless(struct ks_line_parser *parser, const 
 	    (ks_eat(&p, end, "cpus=") || ks_eat(&p, end, "version = ") ||
 	     (ks_eat(&p, end, "CPU ") && end - p > 9 && !memcmp(end - 9, " is empty", 9))))
 		return KS_LINE_COMMENT;
-	if (scan_event_name(&p, end, &ev->kind)) /* the option "nocontext-info" */
+	if (scan_event_name(&p, end, &ev->kind)) /* the same option */
 		return parse_event(parser, p, end, ev);
 	/* A frame of "perf script": an address, then a symbol. */
 	if (p > line && ks_scan_hex(&p, end, &addr, &n) && n >= 8 && p < end && *p == ' ')
-		return KS_LINE_STACK;
+		return KS_LINE_FRAME;
 	return KS_LINE_UNPARSED;
 }
 
@@ -514,6 +518,8 @@ int ks_line_parse(struct ks_line_parser *parser, const char *line, size_t len,
 								     : KS_LINE_UNPARSED;
 		} else if (memmem(p, (size_t)(end - p), "<stack trace", 12)) {
 			class = KS_LINE_STACK;
+		} else if (ks_eat(&p, end, "<user stack trace") || ks_eat(&p, end, "user_stack:")) {
+			class = KS_LINE_USER_STACK;
 		} else {
 			class = KS_LINE_OTHER_EVENT;
 		}

@@ -14,7 +14,9 @@ enum ks_line_class {
 	KS_LINE_OTHER_EVENT, /* a well-formed event of another kind */
 	KS_LINE_COMMENT,     /* empty, or # header, or "cpus=2" */
 	KS_LINE_OVERWRITTEN, /* the header line that counts overwritten events: in bytes_req */
-	KS_LINE_STACK,	     /* " => function" or the line that announces it */
+	KS_LINE_STACK,	     /* announces a stack trace: CPU and task are in ret_event */
+	KS_LINE_USER_STACK,  /* announces that of a program, which tells nothing of the kernel */
+	KS_LINE_FRAME,	     /* of a stack trace: " => function", or as perf prints it */
 	KS_LINE_UNPARSED,
 };
 

@@ -9,9 +9,6 @@
 
 /* === Data ================================================================================= */
 
-/* Events of other CPUs, or of an interrupt, may come between an event and its stack: so many. */
-enum { LOOK_BACK = 256 };
-
 /* The text of a frame in its line. */
 struct frame {
 	const char *text;
@@ -81,79 +78,40 @@ static bool scan_frame(const char *line, size_t len, struct frame *ret)
 	return scan_ftrace(p, end, ret) || (p > line && scan_perf(p, end, ret));
 }
 
-/*
- * The last event of the same CPU and task that has no stack yet. An interrupt may put its own events
- * and stacks in between: a second stack is of the event before.
- */
-static u32 find_event(const struct ks_event *header, const struct ks_event *events, size_t len)
+/* What was read of the open stack becomes part of its note. */
+static int close_stack(struct ks_stack_reader *reader, struct ks_stack_notes *notes,
+		       struct ks_names *names)
 {
-	size_t i, first = len > LOOK_BACK ? len - LOOK_BACK : 0;
+	struct ks_stack_note *note;
 
-	for (i = len; i-- > first;)
-		if (events[i].cpu == header->cpu && events[i].pid == header->pid &&
-		    events[i].stack == KS_NONE)
-			return (u32)i;
-	return KS_NONE;
-}
-
-static bool is_stack_line(const char *line, const char *end)
-{
-	struct frame frame;
-
-	return scan_frame(line, (size_t)(end - line), &frame) ||
-	       memmem(line, (size_t)(end - line), "<stack trace", 12);
-}
-
-/* === Public =============================================================================== */
-
-void ks_stack_reader_init(struct ks_stack_reader *reader, const struct ks_frame_filter *blame)
-{
-	*reader = (struct ks_stack_reader){ .blame = blame, .event = KS_NONE };
-}
-
-void ks_stack_pass(struct ks_stack_reader *reader)
-{
-	reader->event = KS_NONE;
-	reader->reading = true;
-}
-
-int ks_stack_end(struct ks_stack_reader *reader, struct ks_names *names, struct ks_event *events)
-{
-	u32 len = reader->len;
-	struct ks_event *ev;
-
-	reader->reading = false;
+	if (!reader->len)
+		return 0;
+	note = &notes->list.items[notes->list.len - 1];
+	note->stack = ks_names_add_stack(names, reader->frames, reader->len);
 	reader->len = 0;
-	if (reader->event == KS_NONE || !len)
-		return 0;
-	ev = &events[reader->event];
-	ev->stack = ks_names_add_stack(names, reader->frames, len);
-	if (ev->stack == KS_NONE)
-		return -ENOMEM;
-	if (!reader->blame || ev->site == KS_NONE)
-		return 0;
-	ev->site = ks_blame(reader->blame, names, ev->site, ev->stack);
-	return ev->site == KS_NONE ? -ENOMEM : 0;
+	return note->stack == KS_NONE ? -ENOMEM : 0;
 }
 
-int ks_stack_line(struct ks_stack_reader *reader, struct ks_names *names, const char *line,
-		  size_t len, const struct ks_event *header, struct ks_event *events,
-		  size_t events_len)
+static int add_note(struct ks_stack_notes *notes, enum ks_note_what what, const struct ks_event *ev,
+		    size_t at)
+{
+	struct ks_stack_note *note = ks_vec_push(&notes->list);
+
+	if (!note)
+		return -ENOMEM;
+	*note = (struct ks_stack_note){
+		.at = (u32)at, .pid = ev->pid, .stack = KS_NONE, .cpu = ev->cpu, .what = (u8)what
+	};
+	return 0;
+}
+
+static int add_frame(struct ks_stack_reader *reader, struct ks_names *names, const char *line,
+		     size_t len)
 {
 	struct frame frame;
 	u32 id;
 
-	if (!scan_frame(line, len, &frame)) {
-		if (ks_stack_end(reader, names, events))
-			return -ENOMEM;
-		reader->event = find_event(header, events, events_len);
-		reader->reading = true;
-		return 0;
-	}
-	if (frame.is_perf && !reader->reading)
-		reader->event = events_len ? (u32)events_len - 1 : KS_NONE;
-	reader->reading = true;
-	if (reader->event == KS_NONE || frame.is_user || reader->len == KS_STACK_MAX)
+	if (reader->len == KS_STACK_MAX || !scan_frame(line, len, &frame) || frame.is_user)
 		return 0;
 	id = ks_sites_add(&names->frames, frame.text, frame.len);
 	if (id == KS_NONE)
@@ -162,17 +120,49 @@ int ks_stack_line(struct ks_stack_reader *reader, struct ks_names *names, const 
 	return 0;
 }
 
-char *ks_stack_cut(char *text, char *newline)
-{
-	char *end = newline, *start;
+/* === Public =============================================================================== */
 
-	while (end > text) {
-		start = memrchr(text, '\n', (size_t)(end - text));
-		if (!start)
-			break;
-		if (!is_stack_line(start + 1, end))
-			return start;
-		end = start;
+void ks_stack_begin(struct ks_stack_reader *reader, struct ks_stack_notes *notes)
+{
+	reader->len = 0;
+	notes->list.len = 0;
+	notes->open = false;
+	notes->after = KS_NOTE_MORE;
+}
+
+int ks_stack_line(struct ks_stack_reader *reader, struct ks_stack_notes *notes,
+		  struct ks_names *names, enum ks_line_class class, const char *line, size_t len,
+		  const struct ks_event *ev, size_t at)
+{
+	if (class == KS_LINE_FRAME) {
+		if (!notes->open && add_note(notes, notes->after, ev, at))
+			return -ENOMEM;
+		notes->open = true;
+		return add_frame(reader, names, line, len);
 	}
-	return newline;
+	if (unlikely(notes->open) && close_stack(reader, notes, names))
+		return -ENOMEM;
+	notes->open = class == KS_LINE_STACK || class == KS_LINE_USER_STACK;
+	notes->after = KS_NOTE_STRAY;
+	if (class == KS_LINE_STACK)
+		return add_note(notes, KS_NOTE_STACK, ev, at);
+	if (class == KS_LINE_USER_STACK)
+		return add_note(notes, KS_NOTE_USER_STACK, ev, at);
+	if (class == KS_LINE_EVENT && ev->kind != KS_LOST) {
+		notes->after = KS_NOTE_FRAMES;
+		return 0;
+	}
+	/* A line with a header that was not understood is an event, too, and its stack its own. */
+	if (class == KS_LINE_OTHER_EVENT ||
+	    (class == KS_LINE_UNPARSED && ev->pid != KS_PID_UNKNOWN)) {
+		notes->after = KS_NOTE_FRAMES;
+		return add_note(notes, KS_NOTE_LINE, ev, at);
+	}
+	return 0;
+}
+
+int ks_stack_end(struct ks_stack_reader *reader, struct ks_stack_notes *notes,
+		 struct ks_names *names)
+{
+	return notes->open ? close_stack(reader, notes, names) : 0;
 }

@@ -1,39 +1,59 @@
 /* SPDX-License-Identifier: LGPL-2.1-only */
-/* Private to the text reader: the stack traces that ftrace and perf print behind an event. */
+/*
+ * Private to the text reader: the stack traces that ftrace and perf print behind an event, as one
+ * thread sees them in its chunk. Whose they are is found later, in file order (text-pair.h): the
+ * event may be in a chunk before.
+ */
 #ifndef KS_TRACE_TEXT_STACK_H
 #define KS_TRACE_TEXT_STACK_H
 
-#include "trace/reader.h"
+#include "trace/names.h"
+#include "trace/text-line.h"
 
+enum ks_note_what {
+	KS_NOTE_STRAY,	    /* frames that follow neither a header nor an event */
+	KS_NOTE_LINE,	    /* no stack, but an event that is not ours and may have one */
+	KS_NOTE_STACK,	    /* a stack with the header of its CPU and task */
+	KS_NOTE_USER_STACK, /* the same of a program: nobody wants it */
+	KS_NOTE_FRAMES,	    /* frames without a header: of the event in the line before */
+	KS_NOTE_MORE,	    /* frames at the very beginning: the chunk before tells whose */
+};
+
+struct ks_stack_note {
+	u32 at; /* so many events of the chunk are before it */
+	u32 pid;
+	u32 stack; /* the frames that are in the chunk, by the worker's number; KS_NONE = none */
+	u16 cpu;
+	u8 what; /* enum ks_note_what */
+};
+
+/* All of a chunk, in the order of its lines. */
+struct ks_stack_notes {
+	KS_VEC(struct ks_stack_note) list;
+	bool open; /* the chunk ends inside of the last one's stack */
+	/* What frames that follow now would be: FRAMES or STRAY, or MORE where there was no line yet. */
+	enum ks_note_what after;
+};
+
+/* Of one thread. Zeroed, it is ready. */
 struct ks_stack_reader {
-	const struct ks_frame_filter *blame; /* may be NULL */
-	u32 event; /* in the chunk: the one whose stack is being read; KS_NONE = of none of ours */
-	bool reading; /* some line of the stack was seen */
-	u32 len;
+	u32 len; /* of the stack that is open */
 	u32 frames[KS_STACK_MAX];
 };
 
-void ks_stack_reader_init(struct ks_stack_reader *reader, const struct ks_frame_filter *blame);
+/* A chunk begins. */
+void ks_stack_begin(struct ks_stack_reader *reader, struct ks_stack_notes *notes);
 
 /*
- * One line of a stack trace: its header, whose CPU and task are in @header, or a frame. The event is
- * among the last of @events; what perf prints has no header and belongs to the very last. -ENOMEM is
- * the only error.
+ * Every line of the chunk in turn: @ev is what ks_line_parse() said of it, @at the number of events
+ * before it. -ENOMEM is the only error.
  */
-int ks_stack_line(struct ks_stack_reader *reader, struct ks_names *names, const char *line,
-		  size_t len, const struct ks_event *header, struct ks_event *events,
-		  size_t events_len);
+int ks_stack_line(struct ks_stack_reader *reader, struct ks_stack_notes *notes,
+		  struct ks_names *names, enum ks_line_class class, const char *line, size_t len,
+		  const struct ks_event *ev, size_t at);
 
-/* The stack that may follow is of an event that is not ours. */
-void ks_stack_pass(struct ks_stack_reader *reader);
-
-/* To be called in front of any other line, and at the end: the event gets its stack. 0 or -ENOMEM. */
-int ks_stack_end(struct ks_stack_reader *reader, struct ks_names *names, struct ks_event *events);
-
-/*
- * Where to cut a text whose last whole line ends at @newline, so that no stack trace is apart from its
- * event: the newline before that event, or @newline itself where there is no place to cut.
- */
-char *ks_stack_cut(char *text, char *newline);
+/* The chunk is over. 0 or -ENOMEM. */
+int ks_stack_end(struct ks_stack_reader *reader, struct ks_stack_notes *notes,
+		 struct ks_names *names);
 
 #endif

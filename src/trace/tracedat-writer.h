@@ -34,6 +34,9 @@ struct ks_td_meta {
 void ks_td_meta_init(struct ks_td_meta *meta);
 void ks_td_meta_deinit(struct ks_td_meta *meta);
 
+/* A line of cpu_stats that is ours: how many chunks of pages did not get into the file. */
+#define KS_TD_UNWRITTEN "unwritten chunks: "
+
 struct ks_td_writer;
 
 /* Creates the file, mode 0600, with all of @meta that is known before the first event. */
@@ -48,8 +51,8 @@ int ks_td_writer_block(struct ks_td_writer *writer, u32 cpu, u32 seq, const void
 u64 ks_td_writer_size(const struct ks_td_writer *writer);
 
 /*
- * Turns the journal into a finished file: written beside it, then renamed over it. Where that
- * fails the journal stays as it is. Frees the writer in any case.
+ * Turns the journal into a finished file: written beside it, then renamed over it; where that
+ * fails, in place. Where that fails, too, the journal stays as it is. Frees the writer in any case.
  */
 int ks_td_writer_finish(struct ks_td_writer *writer, const struct ks_td_meta *meta,
 			struct ks_diag *diag);

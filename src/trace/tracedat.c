@@ -90,6 +90,8 @@ static void read_cpustat(struct ks_tracedat *td, struct ks_cursor *cur, u64 size
 			stat.dropped = v;
 		else if (sscanf(line, "read events: %llu", &v) == 1)
 			stat.read = v;
+		else if (sscanf(line, KS_TD_UNWRITTEN "%llu", &v) == 1)
+			stat.unwritten = v;
 	}
 	free(text);
 	if (stat.cpu == UINT32_MAX)
@@ -568,22 +570,27 @@ static int scan_journal(struct ks_tracedat *td, struct ks_cursor *cur)
 		struct ks_cursor at;
 		struct ks_td_block block, *slot;
 		struct ks_td_cpu *cpu;
-		u32 cpu_id;
-		u64 size;
+		u32 cpu_id, flags;
+		u64 size, room;
 
 		ks_cursor_file(&at, td->name, td->fd, pos, td->size);
 		at.big_endian = td->start.big_endian;
-		if (ks_cursor_uint(&at, 2) != KS_TD_SEC_BLOCK ||
-		    ks_cursor_uint(&at, 2) != KS_TD_FL_COMPRESSED)
+		if (ks_cursor_uint(&at, 2) != KS_TD_SEC_BLOCK)
 			break;
+		flags = (u32)ks_cursor_uint(&at, 2);
+		if ((flags & ~(u32)KS_TD_FL_LINKED) != KS_TD_FL_COMPRESSED)
+			break;
+		room = flags & KS_TD_FL_LINKED ? KS_TD_LINK : 0;
 		cpu_id = (u32)ks_cursor_uint(&at, 4);
 		size = ks_cursor_uint(&at, 8);
 		block.seq = (u32)ks_cursor_uint(&at, 4);
+		ks_cursor_skip(&at, room ? 4 : 0);
 		block.stored = (u32)ks_cursor_uint(&at, 4);
 		block.size = (u32)ks_cursor_uint(&at, 4);
 		block.offset = at.pos;
-		if (at.err || size != (u64)block.stored + 12 || block.size > MAX_BLOCK ||
-		    cpu_id >= MAX_CPUS || block.stored > td->size - at.pos)
+		if (at.err || size != (room ? 16 : 12) + (u64)block.stored + room ||
+		    block.size > MAX_BLOCK || cpu_id >= MAX_CPUS ||
+		    block.stored > td->size - at.pos)
 			break;
 		cpu = cpu_of(buffer, cur, cpu_id);
 		slot = cpu ? ks_vec_push(&cpu->blocks) : NULL;
@@ -594,7 +601,7 @@ static int scan_journal(struct ks_tracedat *td, struct ks_cursor *cur)
 		*slot = block;
 		cpu->compressed = true;
 		cpu->size += block.stored;
-		pos = block.offset + block.stored;
+		pos = block.offset + block.stored + room;
 	}
 	td->journal_end = pos;
 	for (i = 0; i < buffer->cpus.len; i++)

@@ -36,7 +36,12 @@ enum {
 	KS_TD_SEC_BLOCK = 0x4b53,
 };
 
-enum { KS_TD_FL_COMPRESSED = 1 };
+enum {
+	KS_TD_FL_COMPRESSED = 1,
+	KS_TD_FL_LINKED = 2, /* of a block of ours: has room for what makes it part of a list */
+};
+
+enum { KS_TD_LINK = 16 }; /* bytes of room behind such a block; see tracedat-inplace.h */
 
 /* In the text of KS_TD_OPT_VERSION: the recorder's own threads, with commas in between. */
 #define KS_TD_SELF " self="
@@ -70,6 +75,7 @@ struct ks_td_stat {
 	u32 buffer; /* 0 = the top one, n = the nth that has a name */
 	u32 cpu;
 	u64 entries, overrun, commit_overrun, dropped, read;
+	u64 unwritten; /* chunks that our recorder had no room for */
 };
 
 struct ks_tracedat {

@@ -246,7 +246,13 @@ def trace_dat_v6(m, buffers, comms, clock='local', page=4096, stats=()):
     return out + b'\0' * (data_at - len(out)) + body
 
 
-def trace_dat_v7(m, buffers, comms, clock='local', page=4096, codec='none', chunk=3, extra=b''):
+def skip_chunk(m, length):
+    """A chunk of no content: a skippable frame over bytes that are somebody else's."""
+    return m.pack('II', 8 + length, 0) + struct.pack('<II', 0x184d2a50, length) + b'\xaa' * length
+
+
+def trace_dat_v7(m, buffers, comms, clock='local', page=4096, codec='none', chunk=3, extra=b'', gap=None):
+    """gap: between two chunks of a CPU there are so many bytes that are not of it."""
     pack = {'none': None, 'zlib': zlib.compress, 'zstd': zstd}[codec]
     out = start(m, '7', page) + codec.encode() + b'\0' + b'1.0\0'
     pointer = len(out)
@@ -266,10 +272,10 @@ def trace_dat_v7(m, buffers, comms, clock='local', page=4096, codec='none', chun
         for cpu, pages in rings.items():
             if pack:
                 pieces = [pages[i:i + chunk * page] for i in range(0, len(pages), chunk * page)]
-                data = m.pack('I', len(pieces))
-                for piece in pieces:
-                    small = pack(piece)
-                    data += m.pack('II', len(small), len(piece)) + small
+                chunks = [pack(piece) for piece in pieces]
+                chunks = [m.pack('II', len(small), len(piece)) + small for small, piece in zip(chunks, pieces)]
+                count = len(chunks) if gap is None else max(0, 2 * len(chunks) - 1)
+                data = m.pack('I', count) + (b'' if gap is None else skip_chunk(m, gap)).join(chunks)
             else:
                 data = pages
             entry += m.pack('IQQ', cpu, len(out), len(data))
@@ -285,8 +291,11 @@ def trace_dat_v7(m, buffers, comms, clock='local', page=4096, codec='none', chun
     return out[:pointer] + m.pack('Q', split) + out[pointer + 8:]
 
 
-def journal(m, rings, comms, clock='local', page=4096, chunk=2):
-    """What a killed recorder leaves: the blocks of all CPUs, not even in order. Also their places."""
+def journal(m, rings, comms, clock='local', page=4096, chunk=2, linked=False):
+    """What a killed recorder leaves: the blocks of all CPUs, not even in order. Also their places.
+
+    linked: with room to finish it in place, which may hold anything.
+    """
     out = start(m, '7', page) + b'zstd\0' + b'1.0\0'
     pointer = len(out)
     out += m.pack('Q', 0)
@@ -305,8 +314,11 @@ def journal(m, rings, comms, clock='local', page=4096, chunk=2):
         for seq, i in enumerate(range(0, len(pages), chunk * page)):
             piece = pages[i:i + chunk * page]
             small = zstd(piece)
-            blocks.append((seq ^ 1, cpu, m.pack('HHIQ', 0x4b53, 1, cpu, len(small) + 12) +
-                           m.pack('III', seq, len(small), len(piece)) + small))
+            if linked:
+                body = m.pack('IIII', seq, 0x55, len(small), len(piece)) + small + b'\x55' * 16
+            else:
+                body = m.pack('III', seq, len(small), len(piece)) + small
+            blocks.append((seq ^ 1, cpu, m.pack('HHIQ', 0x4b53, 3 if linked else 1, cpu, len(body)) + body))
     blocks.sort()  # seq 1 in front of seq 0, and so on
     places = []
     for _, _, block in blocks:

@@ -7,6 +7,7 @@ Speaks TAP. What must come out is computed here from the list of events that wen
 import os
 import pathlib
 import random
+import re
 import subprocess
 import sys
 import tempfile
@@ -202,11 +203,11 @@ def test_old_kernels(tmp):
 
 def test_journal(tmp):
     """Files of a recorder that was killed."""
-    for big in (False, True):
+    for big, linked in ((False, False), (True, False), (False, True), (True, True)):
         m = b.Machine(big)
-        label = 'journal, %s-endian: ' % ('big' if big else 'little')
+        label = 'journal, %s-endian%s: ' % ('big' if big else 'little', ', with room' if linked else '')
         pages, want = rings(m, make_events(m, 1500), gaps={700: 5})
-        data, places = b.journal(m, pages, COMMS)
+        data, places = b.journal(m, pages, COMMS, linked=linked)
         path = tmp / 'journal.dat'
         path.write_bytes(data)
         end = compare(label + 'blocks in any order', path, want)
@@ -215,12 +216,34 @@ def test_journal(tmp):
         code, got, err = dump(path)
         check(label + 'a torn block is its end', code == 0 and set(got[:-1]) < set(want), err)
         at, size = places[-1]
-        path.write_bytes(data[:at + 28] + b'\0' * (size - 28))
+        if linked:
+            path.write_bytes(data[:-16])
+            compare(label + 'the last room may be missing', path, want)
+        head = 32 if linked else 28
+        path.write_bytes(data[:at + head] + b'\0' * (size - head))
         code, got, err = dump(path)
         check(label + 'a block without content is counted', code == 0 and 'bad=1' in got[-1], got[-1:] + [err])
         path.write_bytes(data[:places[0][0]])
         code, got, err = dump(path)
         check(label + 'no block at all', code == 0 and len(got) == 1, err)
+
+
+def test_in_place(tmp):
+    """Files that were finished without a copy: foreign bytes between the chunks, and what got no room."""
+    for big in (False, True):
+        m = b.Machine(big)
+        label = 'finished in place, %s-endian: ' % ('big' if big else 'little')
+        pages, want = rings(m, make_events(m, 1500))
+        path = tmp / 'place.dat'
+        for gap in (0, 1, 5000):
+            path.write_bytes(b.trace_dat_v7(m, [('', pages)], COMMS, codec='zstd', gap=gap))
+            compare('%sgaps of %d bytes' % (label, gap), path, want)
+        stats = b''.join(b.option(m, 2, b'CPU: %d\nentries: 7\nread events: %d\n%s\0' % (
+            cpu, 1000 if cpu else 2000, b'unwritten chunks: 3\n' if cpu else b'')) for cpu in (0, 1))
+        path.write_bytes(b.trace_dat_v7(m, [('', pages)], COMMS, codec='zstd', gap=9, extra=stats))
+        code, got, err = dump(path)
+        check(label + 'what is missing is one gap of no CPU', code == 0 and got[:-2] == want and
+              re.match(r'\d+ lost cpu=-1 .* req=1499 ', got[-2]), got[-2:] + [err])
 
 
 def test_self(tmp):
@@ -360,7 +383,8 @@ def test_damage(tmp):
 def main():
     with tempfile.TemporaryDirectory() as name:
         tmp = pathlib.Path(name)
-        for test in (test_trace_dat, test_buffers, test_clocks, test_large_pages, test_old_kernels, test_journal, test_self, test_perf, test_relay,
+        for test in (test_trace_dat, test_buffers, test_clocks, test_large_pages, test_old_kernels, test_journal, test_in_place,
+                     test_self, test_perf, test_relay,
                      test_compressed, test_damage):
             test(tmp)
     print('1..%d' % len(results))

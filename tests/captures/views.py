@@ -63,7 +63,7 @@ def label(m, site):
     return 'second_function+%#x' % (at - 0x300) if at >= 0x300 else 'first_function+%#x' % (at - 0x100)
 
 
-def sums(events, key, passes=lambda ev: True, since=0, until=2 ** 63, nodes=False):
+def sums(events, key, passes=lambda ev: True, since=0, until=2 ** 63):
     """By key: what a report says of the allocations that pass."""
     rows = collections.defaultdict(lambda: collections.Counter())
     for ev in events:
@@ -81,7 +81,7 @@ def sums(events, key, passes=lambda ev: True, since=0, until=2 ** 63, nodes=Fals
                 row['requested'] += ev['req']
                 row['allocated'] += ev['alloc']
                 row['node_requests'] += ev['node'] >= 0
-                row['cross_node_requests'] += ev['node'] >= 0 and ev['node'] != (ev['cpu'] if nodes else 0)
+                row['cross_node_requests'] += ev['node'] >= 0 and ev['node'] != ev['cpu']  # a node each
     return rows
 
 
@@ -92,9 +92,8 @@ def matches(row, want, keys):
 def test_frag(m, events, path, what):
     doc = ask('report', '--frag', '--json', path)
     keys = ('requested', 'allocated', 'allocs', 'frees', 'cross_cpu_frees', 'node_requests', 'cross_node_requests')
-    nodes = what == 'trace.dat'  # a DB does not keep which CPU is of which node
-    by_site = sums(events, lambda e: label(m, e['site']), nodes=nodes)
-    by_size = sums(events, lambda e: str(e['alloc']), nodes=nodes)
+    by_site = sums(events, lambda e: label(m, e['site']))
+    by_size = sums(events, lambda e: str(e['alloc']))
     check('fragmentation in all, %s' % what, matches(doc.get('total', {}), by_site[None], keys), doc.get('error', doc.get('total')))
     for name, member, want in (('site', 'sites', by_site), ('size', 'sizes', by_size)):
         rows = {r[name]: r for r in doc.get(member, [])}

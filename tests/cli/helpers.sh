@@ -61,6 +61,30 @@ done >long.log
 check "nor in a DB" equal "$(sites --skip-helpers long.db)" "$(sites --skip-helpers long.log)"
 check "no stack is cut from its event" equal "$(sites --skip-helpers long.log)" "$(for i in 0 1 2 3 4 5 6; do echo "caller_$i+0x0"; done | paste -sd' ')"
 
+# An interrupt lasts for more than one piece of the log.
+{
+	event 0 kvasprintf+0x4f/0xb0 0000
+	for i in $(seq 1000 3999); do
+		event 1 kvasprintf+0x4f/0xb0 $i
+		stack 1 __kmalloc_node_track_caller_noprof kvasprintf kvasprintf_const elsewhere
+	done
+	stack 0 __kmalloc_node_track_caller_noprof kvasprintf interrupted
+} >interrupt.log
+check "a stack in another piece than its event" [ "$(stat -c %s interrupt.log)" -gt 600000 ]
+check "finds it" equal "$(sites --skip-helpers interrupt.log)" "elsewhere+0x0 interrupted+0x0"
+
+# Not every stack is of a kmem event.
+{
+	stack 0 __kmalloc not_in_the_log
+	event 0 kvasprintf+0x4f/0xb0 1000 # no stack trace
+	printf '            bash-70    [000] d..2.  1.000001: sched_wakeup: comm=sh pid=12 prio=120 target_cpu=001\n'
+	stack 0 try_to_wake_up kvasprintf of_the_scheduler
+} >others.log
+check "a stack of another event is not ours" equal "$(sites --skip-helpers others.log)" "kvasprintf+0x4f"
+check "a stack without its event is counted" says '^ +1 stack traces without their event$' "$KMEMSCOPE" account --skip-helpers others.log
+"$KMEMSCOPE" import -o others.db others.log >/dev/null
+check "also in a DB" says '"stacks_alone": 1,' "$KMEMSCOPE" info --json others.db
+
 if mkdir "$instance" 2>/dev/null; then
 	echo 16384 >"$instance/buffer_size_kb"
 	echo 1 >"$instance/options/stacktrace"

@@ -69,15 +69,15 @@ def numbers(raw, code):
 
 def read_tail(data):
     magic, version, size, features, at, length = struct.unpack_from("<8sIIQQI", data)
-    assert magic == b"KSDB\r\n\x1a\n" and (version, size) == (1, 40) and features < 4
+    assert magic == b"KSDB\r\n\x1a\n" and (version, size) == (1, 40) and features < 8
     sections = 3 + bin(features).count("1")
     assert length == 24 * sections + 4
     assert struct.unpack_from("<I", data, 36)[0] == zlib.crc32(data[:36])
     tail = data[at:at + length]
     assert len(data) == at + length and struct.unpack("<I", tail[-4:])[0] == zlib.crc32(tail[:-4])
     found = [Bytes(frame(data, *struct.unpack_from("<QQQ", tail, 24 * i))) for i in range(sections)]
-    host = found.pop(3) if features & 1 else None
-    return found[:3], host, found[3] if features & 2 else None
+    more = [found.pop(3) if features & bit else None for bit in (1, 2, 4)]
+    return found, *more
 
 
 def read_shapes(table):
@@ -124,7 +124,7 @@ def read_block(data, index, names, addresses):
 
 
 def read_db(data):
-    (table, summary, index), host, stacks = read_tail(data)
+    (table, summary, index), host, stacks, nodes = read_tail(data)
     names = [[table.string() for _ in range(table.varint())] for _ in range(4)] + [[]]
     assert table.done()
     total, slots_slab, slots_pages, blocks = index.varints(4)
@@ -135,7 +135,7 @@ def read_db(data):
         assert all(slot < slots_slab for slot in addresses[0])
         assert all(slot < slots_pages for slot in addresses[1])
     assert index.done() and len(events) == total
-    return events, summary, host, read_stacks(stacks, names[4])
+    return events, summary, host, read_stacks(stacks, names[4]), nodes
 
 
 def read_stacks(table, of_events):
@@ -190,7 +190,7 @@ def read_summary(summary, events):
 
 
 def with_stacks(scratch):
-    """A trace.dat that is made here, with stacks and the name of its kernel; what its DB says of them."""
+    """A trace.dat that is made here, with stacks, the name of its kernel, and nodes; what its DB says of them."""
     machine = build.Machine()
     ring, want = build.Ring(machine), []
     for i in range(200):
@@ -205,10 +205,13 @@ def with_stacks(scratch):
     capture, path = pathlib.Path(scratch) / "stacks.dat", pathlib.Path(scratch) / "stacks.ksdb"
     capture.write_bytes(build.trace_dat_v7(
         machine, [("", {0: ring.done()})], {10: "alpha"},
-        extra=build.option(machine, 5, b"Linux name 6.1.2 riscv64\0") + build.option(machine, 8, machine.pack("I", 5))))
+        extra=build.option(machine, 5, b"Linux name 6.1.2 riscv64\0") + build.option(machine, 8, machine.pack("I", 5)) +
+        build.option(machine, 9, b"kmemscope 1 nodes=0,3,200,0\0")))
     subprocess.run([sys.argv[1], "import", "-o", path, capture], check=True, stdout=subprocess.DEVNULL)
-    _, _, host, stacks = read_db(path.read_bytes())
-    return (host.string(), host.string(), host.varint(), host.done()), stacks, want
+    _, _, host, stacks, nodes = read_db(path.read_bytes())
+    of_cpus = nodes.varints(nodes.varint())
+    assert nodes.done()
+    return (host.string(), host.string(), host.varint(), host.done()), stacks, want, of_cpus
 
 
 def main():
@@ -216,10 +219,10 @@ def main():
         path = pathlib.Path(scratch) / "sample.ksdb"
         subprocess.run([sys.argv[1], "import", "-o", path, SAMPLE], check=True,
                        stdout=subprocess.DEVNULL)
-        events, summary, host, stacks = read_db(path.read_bytes())
-        made_host, made_stacks, want_stacks = with_stacks(scratch)
+        events, summary, host, stacks, nodes = read_db(path.read_bytes())
+        made_host, made_stacks, want_stacks, made_nodes = with_stacks(scratch)
     wanted = list(read_log(SAMPLE))
-    print("1..4")
+    print("1..5")
     if events == wanted and len(wanted) > 500:
         print(f"ok 1 - the {len(wanted)} events of a DB are those of the log")
     else:
@@ -236,7 +239,9 @@ def main():
     print(f"{'ok' if good_stacks else 'not ok'} 4 - the stack of each event, where the capture has stacks")
     if not good_stacks:
         print(f"# got {made_stacks[:6]}\n# want {want_stacks[:6]}")
-    return events != wanted or not good_host or not good_stacks
+    good_nodes = made_nodes == [0, 3, 200, 0] and nodes is None
+    print(f"{'ok' if good_nodes else 'not ok'} 5 - the node of each CPU, where there is more than one {made_nodes}")
+    return events != wanted or not good_host or not good_stacks or not good_nodes
 
 
 if __name__ == "__main__":

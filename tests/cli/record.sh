@@ -136,8 +136,17 @@ check "and not of a whole machine" says '"some_tasks": false' "$KMEMSCOPE" info 
 check "command not found" fails_saying 127 '/no/such: cannot run it' "$KMEMSCOPE" record -o none.dat -- /no/such
 check "leaves no file" test ! -e none.dat
 check "unknown process" fails_saying 1 'there is no process 4194305' "$KMEMSCOPE" record -o none.dat -p 4194305
-sh -c 'for i in 1 2 3 4 5 6; do ls / >/dev/null; sleep 0.1; done' &
-check "a process until it ends" "$KMEMSCOPE" record -q -o pid.dat -p $!
+until_it_ends() {
+	local pid
+
+	sh -c 'until [ -e seen ]; do ls / >/dev/null; sleep 0.1; done' &
+	"$KMEMSCOPE" record -q -o pid.dat -p $! &
+	pid=$!
+	recording $pid
+	touch seen
+	wait $pid
+}
+check "a process until it ends" until_it_ends
 check "--duration" "$KMEMSCOPE" record -q -o time.dat --duration 200ms --slab
 no_pages() {
 	"$KMEMSCOPE" info --json time.dat >time.json && [ "$(value mm_page_alloc time.json)" = 0 ]
@@ -250,10 +259,44 @@ if mount -t tmpfs -o size=2m none full 2>/dev/null; then
 	}
 	check "a full disk ends it with a message" fill
 	check "and a file that can be read" says '[1-9][0-9]* events \(' "$KMEMSCOPE" info full/f.dat
+	check "which is finished" says '"unfinished": false' "$KMEMSCOPE" check --json full/f.dat
+	none_forgotten() {
+		local seen
+
+		seen=$(sed -n 's/^full\/f.dat: \([0-9]*\) events seen.*/\1/p' full.txt)
+		"$KMEMSCOPE" info --json full/f.dat >info.json
+		[ "$(value lost_events info.json)" -gt 0 ] &&
+			[ $(($(value events_total info.json) + $(value self_events info.json) + $(value lost_events info.json))) = "$seen" ] ||
+			{ cat full.txt info.json; return 1; }
+	}
+	check "and counts what is missing" none_forgotten
+	if command -v trace-cmd >/dev/null; then
+		check "trace-cmd opens it as it is" counts_agree full/f.dat
+		check "and finds it valid" says 'is a valid trace-cmd file' trace-cmd dump --validate full/f.dat
+	else
+		skip "trace-cmd opens it as it is" "no trace-cmd"
+		skip "and finds it valid" "no trace-cmd"
+	fi
+	rm full/f.dat
+	mount -o remount,size=8m full # more than half of it is recorded
+	no_copy() {
+		local worker status=0
+		while :; do work; done &
+		worker=$!
+		"$KMEMSCOPE" record -o full/f.dat --max-size 4500k --duration 60 2>full.txt || status=$?
+		kill $worker
+		wait $worker 2>/dev/null
+		[ $status = 0 ] && [ "$(stat -c %s full/f.dat)" -gt $((4096 * 1024)) ] || { cat full.txt; ls -l full; return 1; }
+	}
+	check "no room for a copy at the end: all the same" no_copy
+	check "the file is whole" says 'trace.dat, ok$' "$KMEMSCOPE" check full/f.dat
 	umount full
 else
-	skip "a full disk ends it with a message" "cannot mount a tmpfs"
-	skip "and a file that can be read" "cannot mount a tmpfs"
+	for what in "a full disk ends it with a message" "and a file that can be read" "which is finished" \
+		"and counts what is missing" "trace-cmd opens it as it is" "and finds it valid" \
+		"no room for a copy at the end: all the same" "the file is whole"; do
+		skip "$what" "cannot mount a tmpfs"
+	done
 fi
 
 # === perf ======================================================================================

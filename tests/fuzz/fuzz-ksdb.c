@@ -3,9 +3,9 @@
  * Any bytes as the content of a DB: names, summary and columns are taken from the input and packed
  * with right checksums, so that the fuzzer gets past these and at what lies behind.
  *
- * Input: for each of the eleven parts a u16 length, then the parts. Missing bytes make parts short. An
- * empty summary is replaced by a good one, so that the blocks are reached; an empty host and
- * empty stacks are left out.
+ * Input: for each of the twelve parts a u16 length, then the parts. Missing bytes make parts short. An
+ * empty summary is replaced by a good one, so that the blocks are reached; an empty host, empty
+ * stacks and empty nodes are left out.
  */
 #include "fuzz.h"
 
@@ -24,6 +24,7 @@ enum {
 	PART_COLUMNS,
 	PART_HOST = PART_COLUMNS + KS_DB_COLUMNS,
 	PART_STACKS,
+	PART_NODES,
 	PARTS
 };
 
@@ -82,7 +83,8 @@ static void build(struct ks_strbuf *file, const struct part *parts)
 	struct part index_part, good_part;
 	struct ks_strbuf good;
 	u64 features = (parts[PART_HOST].len ? KS_DB_HAS_HOST : 0) |
-		       (parts[PART_STACKS].len ? KS_DB_HAS_STACKS : 0);
+		       (parts[PART_STACKS].len ? KS_DB_HAS_STACKS : 0) |
+		       (parts[PART_NODES].len ? KS_DB_HAS_NODES : 0);
 	int i;
 
 	ks_strbuf_init(&tail);
@@ -106,6 +108,7 @@ static void build(struct ks_strbuf *file, const struct part *parts)
 	sections[KS_SEC_INDEX] = &index_part;
 	sections[KS_SEC_HOST] = &parts[PART_HOST];
 	sections[KS_SEC_STACKS] = &parts[PART_STACKS];
+	sections[KS_SEC_NODES] = &parts[PART_NODES];
 	for (i = 0; i < KS_DB_SECTIONS; i++) {
 		if (!ks_db_has_section(features, (enum ks_db_section)i))
 			continue;

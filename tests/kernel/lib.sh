@@ -10,6 +10,7 @@ cache=${KMEMSCOPE_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/kmemscope}
 source_package=linux-source-6.12
 work=$(mktemp -d)
 qemu_options=
+qemu_accel=tcg,thread=single
 trap 'rm -rf "$work"' EXIT
 
 skip_all() { # REASON
@@ -206,10 +207,10 @@ boot_uml() { # [KERNEL-PARAMETERS...]
 # instruction that the guest is patching, as it does when a tracepoint is switched on.
 # no_timer_check: on a busy host the guest finds its timer not to tick, and gives up.
 # Two sockets: the table that a kernel without ACPI finds its processors by lists only one in each.
-boot_qemu() { # IMAGE [KERNEL-PARAMETERS...]; more for QEMU itself in $qemu_options
+boot_qemu() { # IMAGE [KERNEL-PARAMETERS...]; for QEMU itself in $qemu_accel and $qemu_options
 	local image=$1
 	shift
-	timeout 900 qemu-system-x86_64 -accel tcg,thread=single -cpu max -smp 2,sockets=2 -m 1024 \
+	timeout 900 qemu-system-x86_64 -accel "$qemu_accel" -cpu max -smp 2,sockets=2 -m 1024 \
 		-kernel "$image" -initrd "$initramfs" \
 		-append "console=ttyS0 panic=-1 quiet no_timer_check $*" \
 		-nographic -no-reboot -nodefaults -serial stdio $qemu_options </dev/null >"$work/raw" 2>&1

@@ -109,6 +109,7 @@ run --mode 1 -o system.kmap -- ls / >/dev/null
 check "mode 1 has more than the command's" [ "$(grep -v '^ ' system.kmap | cut -d, -f8 | sort -u | wc -l)" -gt 2 ]
 run --binary --access -o bin.kmap -- ls / >/dev/null
 check "binary records" says '"accesses": *[1-9]|"reads": *[1-9]' "$KMEMSCOPE" kmap report --json bin.kmap
+check "of what lives at the end, too" says '"live_objects": *[1-9]' "$KMEMSCOPE" kmap report --json bin.kmap
 run --boot --access -o boot.kmap -- cat /proc/cmdline >cmdline
 check "--boot gives the documents' parameters" grep -q 'memorizer_enabled_boot=yes mem_log_boot=yes' cmdline
 check "and records from the start on" [ "$(lines_of ',swapper' boot.kmap)" -gt 50 ]
@@ -122,6 +123,17 @@ for nr in 1 2; do
 	grep -v '^ ' same$nr.kmap | grep ',prog$' | cut -d, -f1 | sort -u >sites$nr
 done
 check "the same program twice: the same sites" eval '[ -s sites1 ] && [ "$(comm -3 sites1 sites2 | wc -l)" -le $(($(wc -l <sites1) / 10)) ]'
+
+# --- The other kernel ----------------------------------------------------------------------------
+
+if [ ! -e /usr/src/linux-source-6.1.tar.xz ]; then
+	skip "Linux 6.1" "no linux-source-6.1"
+else
+	check "builds Linux 6.1, or finds it built" eval '"$KMEMSCOPE" lab build --kernel 6.1 >built61 2>log || { tail log; false; }'
+	check "which is what the guest runs" says '^6\.1\.' lab run -q --kernel 6.1 --access -o old.kmap -- uname -r
+	check "its map has accesses" [ "$(lines_of '^ +[0-9a-f]{16},[0-9]+,[0-9]+,[0-9]+$' old.kmap)" -gt 1000 ]
+	check "and names functions" says 'getname_flags' "$KMEMSCOPE" kmap report -k "$(cat built61)/vmlinux" --top 0 old.kmap
+fi
 
 # --- The documents' command lines ----------------------------------------------------------------
 

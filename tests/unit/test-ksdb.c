@@ -78,6 +78,7 @@ static u64 hash_of(const struct ks_matcher *matcher, const struct ks_event *ev)
 	return ks_live_hash(&matcher->live[ks_level_of(ev->kind)], ev->ptr);
 }
 static const struct ks_host host = { "6.12.0-test", "riscv64", 12 };
+static const u16 nodes[] = { 0, 0, 1, UINT16_MAX, 1, 0 };
 
 /* Writes the DB that the tests read. */
 static int setup(void **state)
@@ -107,6 +108,7 @@ static int setup(void **state)
 	}
 	ks_strbuf_init(&summary);
 	ks_strbuf_puts(&summary, "any bytes");
+	ks_db_writer_set_nodes(writer, nodes, ARRAY_SIZE(nodes));
 	assert_int_equal(ks_db_writer_finish(writer, &names, &host, &summary, &diag), 0);
 	ks_strbuf_deinit(&summary);
 	ks_db_writer_free(writer);
@@ -140,6 +142,8 @@ static void test_round_trip(void **state)
 	assert_string_equal(trace->info.host.kernel, host.kernel);
 	assert_string_equal(trace->info.host.arch, host.arch);
 	assert_int_equal(trace->info.host.cpus, host.cpus);
+	assert_int_equal(trace->info.cpu_nodes.len, ARRAY_SIZE(nodes));
+	assert_memory_equal(trace->info.cpu_nodes.items, nodes, sizeof(nodes));
 	frames = ks_names_stack(&trace->names, 0, &i);
 	assert_int_equal(i, 2);
 	assert_string_equal(ks_sites_get(&trace->names.frames, frames[0])->func, "inner");

@@ -30,13 +30,6 @@ static struct mz_object *add(struct mz_index *idx, u64 key)
 	return mz_index_find(idx, key);
 }
 
-static u32 who(u32 pid, u32 context, bool write, u32 cpu)
-{
-	struct mz_access access = { .pid = pid, .context = context, .write = write, .cpu = cpu };
-
-	return access.who;
-}
-
 static bool count(struct mz_index *idx, struct mz_object *obj, s32 ip, u32 by, u32 times, u32 bytes)
 {
 	struct mz_access *access = mz_index_access(idx, obj, ip, by, false);
@@ -82,15 +75,15 @@ static void test_sums(void **state)
 	setup(&idx, 100, 2);
 	obj = add(&idx, 0x1000);
 	/* One thread on two processors, and a range operation that reads and writes. */
-	assert_true(count(&idx, obj, 0x20, who(7, 0, true, 0), 3, 12));
-	assert_true(count(&idx, obj, 0x20, who(7, 0, true, 1), 4, 16));
-	assert_true(count(&idx, obj, 0x20, who(7, 0, false, 1), 1, 100));
-	assert_true(count(&idx, obj, 0x20, who(8, 0, true, 0), 5, 5));
+	assert_true(count(&idx, obj, 0x20, mz_who(7, 0, true, 0), 3, 12));
+	assert_true(count(&idx, obj, 0x20, mz_who(7, 0, true, 1), 4, 16));
+	assert_true(count(&idx, obj, 0x20, mz_who(7, 0, false, 1), 1, 100));
+	assert_true(count(&idx, obj, 0x20, mz_who(8, 0, true, 0), 5, 5));
 	/* Two kinds of interrupt. */
-	assert_true(count(&idx, obj, 0x20, who(0, 1, true, 0), 6, 6));
-	assert_true(count(&idx, obj, 0x20, who(0, 2, true, 0), 7, 7));
+	assert_true(count(&idx, obj, 0x20, mz_who(0, 1, true, 0), 6, 6));
+	assert_true(count(&idx, obj, 0x20, mz_who(0, 2, true, 0), 7, 7));
 	/* A module below the kernel. */
-	assert_true(count(&idx, obj, -0x10, who(7, 0, false, 0), 8, 64));
+	assert_true(count(&idx, obj, -0x10, mz_who(7, 0, false, 0), 8, 64));
 	assert_int_equal(mz_index_nr_accesses(&idx), 7);
 
 	obj = end_and_collect(&idx, 0x1000);
@@ -219,7 +212,7 @@ static void *work(void *data)
 		n = (state >> 16) % OBJECTS;
 		obj = mz_index_find(worker->idx, 0x1000 + n * 0x100);
 		assert_non_null(obj);
-		if (count(worker->idx, obj, state >> 30, who(1, 0, true, worker->cpu), 1, 4))
+		if (count(worker->idx, obj, state >> 30, mz_who(1, 0, true, worker->cpu), 1, 4))
 			worker->counted[n]++;
 		else
 			worker->dropped++;
@@ -237,7 +230,7 @@ static void *churn(void *data)
 		u64 key = 0x1000000 + i % 512 * 0x40;
 		struct mz_object *obj = add(idx, key);
 
-		count(idx, obj, 1, who(2, 0, false, 9), 1, 1);
+		count(idx, obj, 1, mz_who(2, 0, false, 9), 1, 1);
 		assert_true(mz_index_end(idx, key, i, 2, false));
 	}
 	return NULL;

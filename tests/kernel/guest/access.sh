@@ -16,7 +16,8 @@ for pattern in task work irq softirq pages large range pass storm; do
 	put 0 $M/memorizer_enabled
 	cat $M/kmap >/tmp/kmap
 	check "$pattern: the counts in kmap are exact" mzcount text /tmp/kmap
-	check "... and in kmap_stream_bin, with the bytes" mzcount bin $M/kmap_stream_bin
+	check "... and in kmap_bin, with the bytes" mzcount bin $M/kmap_bin
+	check "... and in kmap_stream_bin" mzcount bin $M/kmap_stream_bin
 	check "... and nothing was dropped" is "$(stat_of accesses_dropped_full)" 0
 done
 

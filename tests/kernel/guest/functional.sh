@@ -27,7 +27,7 @@ for flag in memorizer_log_access print_live_obj; do
 	check "$flag refuses junk" fails put junk $M/$flag
 done
 put 0 $M/memorizer_log_access
-for file in kmap kmap_stream kmap_stream_bin show_stats; do
+for file in kmap kmap_bin kmap_stream kmap_stream_bin show_stats; do
 	check "$file can't be written" fails put 1 $M/$file
 done
 for alias in clear_dead_objs clear_object_list log_accesses_enabled log_live_enabled stats; do
@@ -130,9 +130,17 @@ reset
 sh -c "echo 3 >$M/memorizer_enabled; echo live >$T/run; echo 0 >$M/memorizer_enabled"
 cat $M/kmap >/tmp/kmap
 check "live objects are shown live" mzcheck kmap /tmp/kmap
+cat $M/kmap_bin >/tmp/kmap
+check "... and in kmap_bin" mzcheck bin /tmp/kmap
+put 0 $M/print_live_obj
+cat $M/kmap_bin >/tmp/kmap
+check "... if print_live_obj says so" fails mzcheck bin /tmp/kmap
+put 1 $M/print_live_obj
 put end_live $T/run
 cat $M/kmap >/tmp/kmap
 check "their free is seen in mode 0, by another process" mzcheck kmap /tmp/kmap
+dd if=$M/kmap_bin bs=1 of=/tmp/kmap 2>/dev/null
+check "... in kmap_bin, read byte by byte" mzcheck bin /tmp/kmap
 reset
 put 1 $M/memorizer_enabled; put irq $T/run; put 0 $M/memorizer_enabled
 cat $M/kmap >/tmp/kmap

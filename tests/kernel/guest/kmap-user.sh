@@ -43,7 +43,14 @@ put end_live $T/run
 reset
 put 0 $M/print_live_obj
 record --live -o live.kmap -- sh -c "echo task >$T/run; echo live >$T/run"
-check "--live: ended and live objects, each once" mzcheck kmap live.kmap
+check "--live: ended and live objects, each once" mzcheck bin live.kmap
+objects=$(kmemscope kmap report --json live.kmap 2>/dev/null | sed -n '/"map"/,$s/.*"objects": \([0-9]*\).*/\1/p')
+check "... it tells how many" grep -q "^live.kmap: $objects objects" record.err
+put end_live $T/run
+reset
+put 0 $M/print_live_obj
+record --live --text -o live.kmap -- sh -c "echo task >$T/run; echo live >$T/run"
+check "... in text" mzcheck kmap live.kmap
 check "... print_live_obj is what it was" is "$(cat $M/print_live_obj)" N
 objects=$(($(wc -l <live.kmap) - 1))
 check "... the line that tells the kernel's place is no object" grep -q "^live.kmap: $objects objects" record.err

@@ -2,7 +2,7 @@
 /*
  * The part of the tests in the guest that a shell can't do. Each command prints why it fails.
  *   mzcheck kmap FILE      FILE holds exactly the objects of mztest/expect, among those of mztest
- *   mzcheck bin FILE       the same, FILE being from kmap_stream_bin
+ *   mzcheck bin FILE       the same, FILE being from kmap_bin or kmap_stream_bin
  *   mzcheck relay FILE...  the same for the cpuN files of kmemtrace; gaps equal total_overruns
  *   mzcheck stream NAME    properties of the stream file NAME; see stream_tests
  */
@@ -122,30 +122,64 @@ static void check_kmap(const char *path)
 	fclose(f);
 }
 
+/* The next record; false at the end. A header is passed over: files may be put end to end. */
+static bool next_record(FILE *f, struct memorizer_record *r)
+{
+	union {
+		struct memorizer_header header;
+		struct memorizer_record record;
+	} u;
+	size_t rest = sizeof(u.record) - sizeof(u.header), got;
+
+	while ((got = fread(&u, 1, sizeof(u.header), f)) == sizeof(u.header)) {
+		if (u.header.magic != MEMORIZER_MAGIC) {
+			if (fread((char *)&u + sizeof(u.header), rest, 1, f) != 1)
+				fail("ends within a record");
+			*r = u.record;
+			return true;
+		}
+		if (u.header.version != MEMORIZER_ABI_VERSION ||
+		    u.header.header_size != sizeof(u.header) ||
+		    u.header.record_size != sizeof(*r) ||
+		    u.header.access_size != sizeof(struct memorizer_access) ||
+		    strcmp(u.header.anchor_name, "kfree"))
+			fail("wrong header");
+	}
+	if (got)
+		fail("ends within a record");
+	return false;
+}
+
+/* Those that ended are in the order of their frees, those that live in that of their allocations. */
+static void check_times(const struct memorizer_record *r)
+{
+	static uint64_t last_free, last_alloc;
+	bool ended = r->flags & MEMORIZER_FREED;
+
+	if (ended ? r->free_ns < r->alloc_ns || r->free_ns < last_free
+		  : r->free_ns || r->free_ip || r->alloc_ns < last_alloc)
+		fail("wrong times: %llu %llu", r->alloc_ns, r->free_ns);
+	if (ended)
+		last_free = r->free_ns;
+	else
+		last_alloc = r->alloc_ns;
+}
+
 static void check_bin(const char *path)
 {
-	struct memorizer_header header;
+	FILE *f = fopen(path, "r");
 	struct memorizer_access access;
 	struct memorizer_record r;
-	FILE *f = fopen(path, "r");
-	uint64_t last = 0;
+	uint32_t magic;
 	bool from_cache;
-	size_t got;
 
-	if (!f || fread(&header, sizeof(header), 1, f) != 1)
+	if (!f || fread(&magic, sizeof(magic), 1, f) != 1 || magic != MEMORIZER_MAGIC)
 		fail("%s: no header: %m", path);
-	if (header.magic != MEMORIZER_MAGIC || header.version != MEMORIZER_ABI_VERSION ||
-	    header.header_size != sizeof(header) || header.record_size != sizeof(r) ||
-	    header.access_size != sizeof(struct memorizer_access) ||
-	    strcmp(header.anchor_name, "kfree"))
-		fail("wrong header");
-	while ((got = fread(&r, 1, sizeof(r), f)) == sizeof(r)) {
+	rewind(f);
+	while (next_record(f, &r)) {
 		const char *alloc = symbol_of(r.alloc_ip);
 
-		if (!(r.flags & MEMORIZER_FREED) || r.free_ns < r.alloc_ns || r.free_ns < last)
-			fail("wrong times: %llu %llu after %llu", r.alloc_ns, r.free_ns,
-			     (unsigned long long)last);
-		last = r.free_ns;
+		check_times(&r);
 		if (alloc && r.kind == MEMORIZER_PAGES)
 			alloc = NULL;
 		if (alloc && r.bytes_alloc < r.bytes_req)
@@ -162,8 +196,6 @@ static void check_bin(const char *path)
 			if (fread(&access, sizeof(access), 1, f) != 1)
 				fail("ends within the accesses of an object");
 	}
-	if (!feof(f) || got)
-		fail("ends within a record");
 	fclose(f);
 }
 

@@ -10,19 +10,17 @@
 #include <linux/atomic.h>
 #include <linux/completion.h>
 #include <linux/cpu.h>
-#include <linux/debugfs.h>
 #include <linux/irq_work.h>
 #include <linux/kthread.h>
 #include <linux/mm.h>
 #include <linux/module.h>
-#include <linux/mutex.h>
 #include <linux/sched.h>
-#include <linux/seq_file.h>
 #include <linux/slab.h>
 #include <linux/timer.h>
-#include <linux/uaccess.h>
 #include <linux/vmalloc.h>
 #include <linux/workqueue.h>
+
+#include "files.h"
 
 /* === Data ================================================================================= */
 
@@ -38,10 +36,8 @@ struct expectation {
 	u64 writes, reads, bytes_written, bytes_read;
 };
 
-static DEFINE_MUTEX(lock);
 static struct expectation expected[EXPECTED_MAX];
 static unsigned int nr_expected;
-static struct dentry *directory;
 static struct kmem_cache *cache;
 static void *shared;
 static struct completion done;
@@ -443,10 +439,7 @@ static void run_clear(void)
 	nr_expected = 0;
 }
 
-static const struct {
-	const char *name;
-	void (*run)(void);
-} patterns[] = {
+static const struct test_pattern patterns[] = {
 	{ "clear", run_clear }, { "task", run_task },	{ "work", run_work },
 	{ "irq", run_irq },	{ "pages", run_pages }, { "softirq", run_softirq },
 	{ "large", run_large }, { "range", run_range }, { "storm", run_storm },
@@ -455,49 +448,26 @@ static const struct {
 
 /* === Files ================================================================================ */
 
-static ssize_t run_write(struct file *file, const char __user *ubuf, size_t count, loff_t *ppos)
-{
-	char name[16];
-	unsigned int i;
-
-	if (count >= sizeof(name))
-		return -EINVAL;
-	if (copy_from_user(name, ubuf, count))
-		return -EFAULT;
-	name[count] = '\0';
-	strim(name);
-	for (i = 0; i < ARRAY_SIZE(patterns); i++) {
-		if (!strcmp(name, patterns[i].name)) {
-			mutex_lock(&lock);
-			patterns[i].run();
-			mutex_unlock(&lock);
-			return count;
-		}
-	}
-	return -EINVAL;
-}
-
-static const struct file_operations run_fops = {
-	.owner = THIS_MODULE,
-	.open = simple_open,
-	.write = run_write,
-};
-
-static int expect_show(struct seq_file *m, void *unused)
+static void show_expected(struct seq_file *m)
 {
 	unsigned int i;
 
-	mutex_lock(&lock);
 	for (i = 0; i < nr_expected; i++) {
 		const struct expectation *e = &expected[i];
 
 		seq_printf(m, "%lx %s %s %llu %llu %llu %llu\n", e->addr, e->function, e->context,
 			   e->writes, e->reads, e->bytes_written, e->bytes_read);
 	}
-	mutex_unlock(&lock);
-	return 0;
 }
-DEFINE_SHOW_ATTRIBUTE(expect);
+
+static struct test_files files = {
+	.directory = "mzaccess",
+	.patterns = patterns,
+	.nr_patterns = ARRAY_SIZE(patterns),
+	.show_expected = show_expected,
+};
+
+/* === Start and end ======================================================================== */
 
 static int __init mzaccess_init(void)
 {
@@ -505,15 +475,13 @@ static int __init mzaccess_init(void)
 	if (!cache)
 		return -ENOMEM;
 	init_completion(&done);
-	directory = debugfs_create_dir("mzaccess", NULL);
-	debugfs_create_file("run", 0200, directory, NULL, &run_fops);
-	debugfs_create_file("expect", 0400, directory, NULL, &expect_fops);
+	test_files_create(&files);
 	return 0;
 }
 
 static void __exit mzaccess_exit(void)
 {
-	debugfs_remove_recursive(directory);
+	test_files_remove(&files);
 	/* A timer callback may have completed without having returned. */
 	synchronize_rcu();
 	kmem_cache_destroy(cache);

@@ -8,18 +8,16 @@
  *   address size allocating-function freeing-function ("-": still live) comm ("-": the writer's)
  */
 #include <linux/completion.h>
-#include <linux/debugfs.h>
 #include <linux/gfp.h>
 #include <linux/irq_work.h>
 #include <linux/mm.h>
 #include <linux/module.h>
-#include <linux/mutex.h>
 #include <linux/rcupdate.h>
-#include <linux/seq_file.h>
 #include <linux/slab.h>
 #include <linux/timer.h>
-#include <linux/uaccess.h>
 #include <linux/workqueue.h>
+
+#include "files.h"
 
 /* === Data ================================================================================= */
 
@@ -37,10 +35,8 @@ struct rcu_object {
 	u8 data[80];
 };
 
-static DEFINE_MUTEX(lock);
 static struct expectation expected[OBJECTS_MAX];
 static unsigned int nr_expected;
-static struct dentry *directory;
 static struct kmem_cache *cache;
 
 static void *batch[BATCH];
@@ -293,10 +289,7 @@ static void run_clear(void)
 	nr_expected = 0;
 }
 
-static const struct {
-	const char *name;
-	void (*run)(void);
-} patterns[] = {
+static const struct test_pattern patterns[] = {
 	{ "clear", run_clear },	      { "task", run_task },   { "live", run_live },
 	{ "end_live", run_end_live }, { "work", run_work },   { "softirq", run_softirq },
 	{ "rcu", run_rcu },	      { "irq", run_irq },     { "bulk", run_bulk },
@@ -305,49 +298,26 @@ static const struct {
 
 /* === Files ================================================================================ */
 
-static ssize_t run_write(struct file *file, const char __user *ubuf, size_t count, loff_t *ppos)
-{
-	char name[16];
-	unsigned int i;
-
-	if (count >= sizeof(name))
-		return -EINVAL;
-	if (copy_from_user(name, ubuf, count))
-		return -EFAULT;
-	name[count] = '\0';
-	strim(name);
-	for (i = 0; i < ARRAY_SIZE(patterns); i++) {
-		if (!strcmp(name, patterns[i].name)) {
-			mutex_lock(&lock);
-			patterns[i].run();
-			mutex_unlock(&lock);
-			return count;
-		}
-	}
-	return -EINVAL;
-}
-
-static const struct file_operations run_fops = {
-	.owner = THIS_MODULE,
-	.open = simple_open,
-	.write = run_write,
-};
-
-static int expect_show(struct seq_file *m, void *unused)
+static void show_expected(struct seq_file *m)
 {
 	unsigned int i;
 
-	mutex_lock(&lock);
 	for (i = 0; i < nr_expected; i++) {
 		const struct expectation *e = &expected[i];
 
 		seq_printf(m, "%lx %zu %s %s %s\n", (unsigned long)e->addr, e->size, e->alloc,
 			   e->free, e->comm);
 	}
-	mutex_unlock(&lock);
-	return 0;
 }
-DEFINE_SHOW_ATTRIBUTE(expect);
+
+static struct test_files files = {
+	.directory = "mztest",
+	.patterns = patterns,
+	.nr_patterns = ARRAY_SIZE(patterns),
+	.show_expected = show_expected,
+};
+
+/* === Start and end ======================================================================== */
 
 static void construct(void *object)
 {
@@ -362,15 +332,13 @@ static int __init mztest_init(void)
 	init_completion(&done);
 	INIT_WORK(&work, mztest_free_in_work);
 	init_irq_work(&hard_work, mztest_both_in_irq);
-	directory = debugfs_create_dir("mztest", NULL);
-	debugfs_create_file("run", 0200, directory, NULL, &run_fops);
-	debugfs_create_file("expect", 0400, directory, NULL, &expect_fops);
+	test_files_create(&files);
 	return 0;
 }
 
 static void __exit mztest_exit(void)
 {
-	debugfs_remove_recursive(directory);
+	test_files_remove(&files);
 	/* A timer callback may have completed without having returned. */
 	synchronize_rcu();
 	kmem_cache_destroy(cache);
