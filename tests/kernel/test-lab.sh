@@ -92,6 +92,10 @@ check "but for a directory that is shared" eval '[ "$(cat shared/file)" = kept ]
 run --share shared -- tar czf shared/t.tgz -C /usr/include linux
 check "an archive made in the guest" same <(cd /usr/include && find linux -type f | sort) <(tar tzf shared/t.tgz | grep -v '/$' | sort)
 
+mkdir many && (cd many && seq 1500 | xargs touch)
+check "more files than a program of this machine may have open" eval \
+	'[ "$(ulimit -Sn 1024 && run -- sh -c "cat many/* && ls -l many | wc -l")" = 1501 ]'
+
 # --- Maps ----------------------------------------------------------------------------------------
 
 lab run --access -o ls.kmap -- ls -l / >/dev/null 2>said
