@@ -310,6 +310,12 @@ static u64 lost(const struct lab *lab, const struct ks_lab_session *session)
 				(unsigned long long)value);
 		sum += value;
 	}
+	if (!lab->args->quiet &&
+	    (stat_of(session, "dropped_full") || stat_of(session, "accesses_dropped_full")))
+		fprintf(stderr,
+			"%s: its memory ran full: give the guest more with --mem, or the map more of "
+			"it with --append memorizer.max_mb=N\n",
+			lab->path);
 	return sum;
 }
 
