@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "analysis/static.h"
-#include "cli/cli.h"
+#include "cli/chart.h"
 #include "report/rings.h"
 #include "sym/tree.h"
 
@@ -202,19 +202,10 @@ static void describe(struct rings *r, u64 bytes)
 	describe_unresolved(r);
 }
 
-static bool ends_with(const char *s, const char *suffix)
-{
-	size_t len = strlen(s), n = strlen(suffix);
-
-	return len > n && !strcmp(s + len - n, suffix);
-}
-
 static int write_chart(struct rings *r, const struct ks_rings_spec *spec, const char *file)
 {
 	struct ks_text_measure measure;
-	struct ks_diag diag = { 0 };
 	struct ks_chart chart;
-	struct ks_strbuf out;
 	int err, code;
 
 	if (ks_cairo_measure_new(&measure))
@@ -223,13 +214,7 @@ static int write_chart(struct rings *r, const struct ks_rings_spec *spec, const 
 	ks_cairo_measure_free(&measure);
 	if (err)
 		return nomem(r);
-	ks_strbuf_init(&out);
-	if (ends_with(file, ".svg"))
-		ks_chart_svg(&chart, &out);
-	else
-		err = ks_chart_png(&chart, &out, &diag);
-	code = err ? ks_cli_fail(r->cli, err, &diag) : ks_cli_write(r->cli, file, &out);
-	ks_strbuf_deinit(&out);
+	code = ks_cli_write_chart(r->cli, &chart, file);
 	ks_chart_deinit(&chart);
 	return code;
 }
@@ -329,29 +314,28 @@ static int make(struct rings *r, const struct ks_rings_args *args)
 
 /* === Public =============================================================================== */
 
-int ks_cli_ring_attr(const struct ks_cli *cli, const char *name, enum ks_ring_attr *ret_attr)
+int ks_cli_parse_ring_attr(struct ks_cli *cli, const struct ks_option *option, const char *arg)
 {
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(attrs); i++)
-		if (!strcmp(name, attrs[i].name)) {
-			*ret_attr = attrs[i].attr;
+		if (!strcmp(arg, attrs[i].name)) {
+			*(enum ks_ring_attr *)option->value = attrs[i].attr;
 			return -1;
 		}
 	return ks_cli_error(cli, KS_EXIT_USAGE,
-			    "attribute '%s': choose one of current, static, waste, "
-			    "current_dynamic, total_dynamic",
-			    name);
+			    "--%s '%s': choose current, static, waste, current_dynamic or "
+			    "total_dynamic",
+			    option->name, arg);
 }
 
 int ks_cli_rings(struct ks_cli *cli, const struct ks_rings_args *args)
 {
 	struct rings r = { .cli = cli, .attr = args->attr };
-	int code;
+	int code = args->file ? ks_cli_check_chart_name(cli, args->file) : 0;
 
-	if (args->file && !ends_with(args->file, ".png") && !ends_with(args->file, ".svg"))
-		return ks_cli_error(cli, KS_EXIT_USAGE,
-				    "'%s': the name of a chart ends in .png or .svg", args->file);
+	if (code)
+		return code;
 	if (r.attr == KS_RING_DEFAULT)
 		r.attr = cli->input ? KS_RING_CURRENT_DYNAMIC : KS_RING_STATIC;
 	if (r.attr != KS_RING_STATIC && !cli->input)

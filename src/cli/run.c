@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "analysis/timeline.h"
+#include "cli/signals.h"
 
 /* === Data ================================================================================= */
 
@@ -23,21 +24,13 @@ static void on_signal(int signal)
 	interrupted = 1;
 }
 
-/* Under nohup the end of a session is none of ours. */
-static bool hangup_is_ignored(void)
-{
-	struct sigaction action;
-
-	return !sigaction(SIGHUP, NULL, &action) && action.sa_handler == SIG_IGN;
-}
-
 static void catch_signals(void)
 {
 	struct sigaction action = { .sa_handler = on_signal, .sa_flags = (int)SA_RESETHAND };
 
 	sigaction(SIGINT, &action, NULL);
 	sigaction(SIGTERM, &action, NULL);
-	if (!hangup_is_ignored())
+	if (!ks_cli_hangup_is_ignored())
 		sigaction(SIGHUP, &action, NULL);
 	signal(SIGXFSZ, SIG_IGN); /* "ulimit -f": an error like a full disk */
 }
@@ -156,25 +149,12 @@ static int run(struct ks_cli *cli, const struct wish *wish, struct ks_model **re
 
 /* === Public =============================================================================== */
 
-void ks_cli_block_stops(sigset_t *ret_stops)
+u64 ks_cli_now_ns(void)
 {
-	sigemptyset(ret_stops);
-	sigaddset(ret_stops, SIGINT);
-	sigaddset(ret_stops, SIGTERM);
-	sigaddset(ret_stops, SIGQUIT);
-	/* A blocked signal waits for us even where it is ignored: this one must not be asked for. */
-	if (!hangup_is_ignored())
-		sigaddset(ret_stops, SIGHUP);
-	sigprocmask(SIG_BLOCK, ret_stops, NULL);
-	signal(SIGPIPE, SIG_IGN);
-	signal(SIGXFSZ, SIG_IGN);
-}
+	struct timespec ts;
 
-void ks_cli_unblock_stops(const sigset_t *stops)
-{
-	sigprocmask(SIG_UNBLOCK, stops, NULL);
-	signal(SIGPIPE, SIG_DFL);
-	signal(SIGXFSZ, SIG_DFL);
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (u64)ts.tv_sec * 1000000000u + (u64)ts.tv_nsec;
 }
 
 void ks_cli_progress_start(struct ks_progress *progress, const char *what)
@@ -259,9 +239,46 @@ int ks_cli_objects(struct ks_cli *cli, ks_object_fn *fn, void *ctx, struct ks_mo
 	return run(cli, &wish, ret_model);
 }
 
+int ks_cli_resolver(struct ks_cli *cli, struct ks_resolver **ret_resolver)
+{
+	struct ks_resolver *resolver = NULL;
+	struct ks_diag diag = { 0 };
+	int err = 0;
+
+	if (!cli->kernel && cli->filter.branch)
+		return ks_cli_error(cli, KS_EXIT_USAGE,
+				    "--start-branch needs the kernel tree: give it with --kernel");
+	if (cli->kernel)
+		err = ks_resolver_new(cli->kernel, &resolver, &diag);
+	if (!err && cli->kallsyms)
+		err = ks_resolver_add_kallsyms(resolver, cli->kallsyms, &diag);
+	if (!err && cli->filter.branch)
+		err = ks_resolver_check_branch(resolver, cli->filter.branch, &diag);
+	if (err) {
+		ks_resolver_free(resolver);
+		return ks_cli_fail(cli, err, &diag);
+	}
+	*ret_resolver = resolver;
+	return 0;
+}
+
 int ks_cli_verdict(const struct ks_cli *cli, const struct ks_model *model)
 {
 	if (!cli->strict || !ks_model_has_loss(model))
 		return 0;
 	return ks_cli_error(cli, KS_EXIT_LOST, "the capture lost events (--strict)");
+}
+
+int ks_cli_conclude(const struct ks_cli *cli, const char *path, struct ks_strbuf *text,
+		    struct ks_model *model)
+{
+	int code = ks_cli_write(cli, path, text);
+
+	if (!code && strcmp(path, "-"))
+		code = ks_cli_print_quality(cli, model);
+	if (!code)
+		code = ks_cli_verdict(cli, model);
+	ks_strbuf_deinit(text);
+	ks_model_free(model);
+	return code;
 }

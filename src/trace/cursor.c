@@ -2,7 +2,6 @@
 /* Bounded reads from a file or from memory. */
 #include "trace/cursor.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -45,24 +44,6 @@ int ks_cursor_fail(struct ks_cursor *cur, const char *what)
 				       (unsigned long long)cur->pos,
 				       cur->fd < 0 ? " of a section" : "", what);
 	return cur->err;
-}
-
-ssize_t ks_pread_full(int fd, void *buf, size_t len, u64 offset)
-{
-	size_t got = 0;
-
-	while (got < len) {
-		ssize_t n = pread(fd, (u8 *)buf + got, len - got, (off_t)(offset + got));
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return -errno;
-		if (!n)
-			break;
-		got += (size_t)n;
-	}
-	return (ssize_t)got;
 }
 
 bool ks_cursor_read(struct ks_cursor *cur, void *buf, size_t len)

@@ -5,10 +5,10 @@
  */
 #include "trace/formats.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "trace/merge.h"
 #include "trace/ring.h"
 #include "trace/selfless.h"
 
@@ -18,7 +18,6 @@ enum { BATCH = 2048 };
 
 struct stream {
 	struct ks_ring ring;
-	u32 order; /* decides between equal time stamps */
 	u32 cpu;
 	u64 stat_lost; /* what the kernel's own statistics say; 0 = nothing */
 	struct ks_cpu_info info;
@@ -33,45 +32,11 @@ struct tracedat_trace {
 	struct ks_selfless *selfless; /* NULL: no recorder is to be left out */
 	struct stream *streams;
 	size_t streams_len;
-	struct stream **heap; /* the streams that have a record, the earliest on top */
-	size_t heap_len;
+	struct ks_merge merge; /* of the streams that have a record */
 	u64 bytes_done, bytes_total, events;
 	bool ended; /* all is told, even of what is not in the file */
 	struct ks_event *batch;
 };
-
-/* === Internals: merging =================================================================== */
-
-static inline bool before(const struct stream *a, const struct stream *b)
-{
-	return a->ring.ts != b->ring.ts ? a->ring.ts < b->ring.ts : a->order < b->order;
-}
-
-static void sift_down(struct tracedat_trace *tt, size_t at)
-{
-	struct stream *stream = tt->heap[at];
-	size_t child;
-
-	while ((child = 2 * at + 1) < tt->heap_len) {
-		if (child + 1 < tt->heap_len && before(tt->heap[child + 1], tt->heap[child]))
-			child++;
-		if (!before(tt->heap[child], stream))
-			break;
-		tt->heap[at] = tt->heap[child];
-		at = child;
-	}
-	tt->heap[at] = stream;
-}
-
-/* The stream that comes next when the top one is through; NULL where it is alone. */
-static struct stream *runner_up(const struct tracedat_trace *tt)
-{
-	if (tt->heap_len < 2)
-		return NULL;
-	if (tt->heap_len > 2 && before(tt->heap[2], tt->heap[1]))
-		return tt->heap[2];
-	return tt->heap[1];
-}
 
 /* === Internals: events ==================================================================== */
 
@@ -90,20 +55,9 @@ static u64 convert_ts(const struct tracedat_trace *tt, u64 ts)
 /* A gap: bytes_req is the number of events, ptr the last time that was known before it. */
 static void fill_lost(struct stream *stream, u64 ts, u64 count, struct ks_event *ev)
 {
-	*ev = (struct ks_event){
-		.ts = ts,
-		.ptr = stream->info.last_ts,
-		.bytes_req = count,
-		.site = KS_NONE,
-		.cache = KS_NONE,
-		.comm = KS_NONE,
-		.gfp = KS_NONE,
-		.stack = KS_NONE,
-		.pid = KS_PID_UNKNOWN,
-		.node = -1,
-		.cpu = (u16)stream->cpu,
-		.kind = KS_LOST,
-	};
+	*ev = ks_event_blank(KS_LOST, ts, (u16)stream->cpu);
+	ev->ptr = stream->info.last_ts;
+	ev->bytes_req = count;
 	stream->info.lost += count;
 	stream->info.lost_windows++;
 }
@@ -191,7 +145,8 @@ static bool finish_stream(struct stream *stream, struct ks_event *ev)
 /* Takes records of the earliest stream until another is earlier, or the batch is full. */
 static int drain_top(struct tracedat_trace *tt, size_t *count, struct ks_diag *diag)
 {
-	struct stream *top = tt->heap[0], *other = runner_up(tt);
+	const u64 *first = tt->merge.heap[0], *other = ks_merge_runner_up(&tt->merge);
+	struct stream *top = ks_container_of(first, struct stream, ring.ts);
 	u64 read_before = top->ring.bytes_read;
 	int err = 0;
 
@@ -206,18 +161,15 @@ static int drain_top(struct tracedat_trace *tt, size_t *count, struct ks_diag *d
 		err = ks_ring_next(&top->ring, diag);
 		if (unlikely(tt->base.opts.stacks || tt->base.opts.blame) && !err)
 			err = take_stacks(tt, top, *count, diag);
-		if (unlikely(err || !top->ring.data) || (other && !before(top, other)))
+		if (unlikely(err || !top->ring.data) || (other && !ks_merge_before(first, other)))
 			break;
 	}
 	tt->bytes_done += top->ring.bytes_read - read_before;
 	if (err)
 		return err;
-	if (!top->ring.data) {
+	if (!top->ring.data)
 		*count += finish_stream(top, &tt->batch[*count]);
-		tt->heap[0] = tt->heap[--tt->heap_len];
-	}
-	if (tt->heap_len)
-		sift_down(tt, 0);
+	ks_merge_advance(&tt->merge, !top->ring.data);
 	return 0;
 }
 
@@ -251,19 +203,13 @@ static bool take_unwritten(struct tracedat_trace *tt, struct ks_event *ev)
 
 static int finish(struct tracedat_trace *tt, struct ks_diag *diag)
 {
-	struct ks_trace_info *info = &tt->base.info;
 	size_t i;
 
-	if (info->cpus.len)
+	if (tt->base.info.cpus.len)
 		return 0;
-	for (i = 0; i < tt->streams_len; i++) {
-		struct ks_cpu_info *cpu = ks_vec_push(&info->cpus);
-
-		if (!cpu)
+	for (i = 0; i < tt->streams_len; i++)
+		if (ks_trace_add_cpu(&tt->base, &tt->streams[i].info))
 			return ks_diag_nomem(diag, "reading a trace.dat");
-		*cpu = tt->streams[i].info;
-		info->records_bad += cpu->bad;
-	}
 	return 0;
 }
 
@@ -273,7 +219,7 @@ static int tracedat_next(struct ks_trace *trace, struct ks_batch *ret_batch, str
 	size_t count = 0;
 	int err = 0;
 
-	while (tt->heap_len && count < BATCH && !err)
+	while (tt->merge.len && count < BATCH && !err)
 		err = drain_top(tt, &count, diag);
 	if (!err && (tt->dec.nomem || (tt->selfless && tt->selfless->nomem)))
 		err = ks_diag_nomem(diag, "reading a trace.dat");
@@ -296,7 +242,7 @@ static void tracedat_close(struct ks_trace *trace)
 	for (i = 0; i < tt->streams_len; i++)
 		ks_ring_deinit(&tt->streams[i].ring);
 	free(tt->streams);
-	free(tt->heap);
+	ks_merge_deinit(&tt->merge);
 	free(tt->batch);
 	ks_selfless_free(tt->selfless);
 	ks_rawdec_deinit(&tt->dec);
@@ -374,9 +320,8 @@ static int open_streams(struct tracedat_trace *tt, struct ks_diag *diag)
 	for (i = 0; i < tt->td.buffers.len; i++)
 		total += tt->td.buffers.items[i].cpus.len;
 	tt->streams = calloc(total ? total : 1, sizeof(*tt->streams));
-	tt->heap = calloc(total ? total : 1, sizeof(struct stream *));
 	tt->batch = malloc((BATCH + 1) * sizeof(*tt->batch));
-	if (!tt->streams || !tt->heap || !tt->batch)
+	if (!tt->streams || !tt->batch || ks_merge_init(&tt->merge, total))
 		return ks_diag_nomem(diag, "reading a trace.dat");
 	for (i = 0; i < tt->td.buffers.len; i++) {
 		const struct ks_td_buffer *buffer = &tt->td.buffers.items[i];
@@ -386,7 +331,7 @@ static int open_streams(struct tracedat_trace *tt, struct ks_diag *diag)
 			struct stream *stream = &tt->streams[tt->streams_len];
 			int err;
 
-			stream->order = (u32)tt->streams_len++;
+			tt->streams_len++;
 			stream->cpu = buffer->cpus.items[j].cpu;
 			stream->info.cpu = stream->cpu;
 			stream->stat_lost = stat_lost(&tt->td, number, stream->cpu);
@@ -396,7 +341,7 @@ static int open_streams(struct tracedat_trace *tt, struct ks_diag *diag)
 			if (err)
 				return err;
 			if (stream->ring.data || stream->stat_lost)
-				tt->heap[tt->heap_len++] = stream;
+				ks_merge_add(&tt->merge, &stream->ring.ts);
 		}
 	}
 	return 0;
@@ -449,8 +394,7 @@ int ks_tracedat_trace_open(struct ks_input *input, struct ks_trace **ret_trace,
 		tracedat_close(&tt->base);
 		return err;
 	}
-	for (i = tt->heap_len / 2; i-- > 0;)
-		sift_down(tt, i);
+	ks_merge_start(&tt->merge);
 	*ret_trace = &tt->base;
 	return 0;
 }

@@ -144,6 +144,17 @@ int ks_trace_open_files(const char *const *paths, size_t len, struct ks_trace **
 	return ks_relay_files_open(paths, len, ret_trace, diag);
 }
 
+int ks_trace_add_cpu(struct ks_trace *trace, const struct ks_cpu_info *cpu)
+{
+	struct ks_cpu_info *slot = ks_vec_push(&trace->info.cpus);
+
+	if (!slot)
+		return -ENOMEM;
+	*slot = *cpu;
+	trace->info.records_bad += cpu->bad;
+	return 0;
+}
+
 void ks_trace_close(struct ks_trace *trace)
 {
 	if (trace)

@@ -115,6 +115,9 @@ static inline int ks_trace_blame(struct ks_trace *trace, struct ks_event *ev)
 	return ev->site == KS_NONE ? -ENOMEM : 0;
 }
 
+/* For the formats: what came of one CPU, once it was read. 0 or -ENOMEM. */
+int ks_trace_add_cpu(struct ks_trace *trace, const struct ks_cpu_info *cpu);
+
 /*
  * For the formats: a zeroed struct of @size bytes that begins with a struct ks_trace, or NULL when
  * there is no memory; and its end, once what the format has added is gone.

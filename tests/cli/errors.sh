@@ -43,7 +43,7 @@ check "a window beside the capture" says 'no event is in the window .* the captu
 in_window() { "$KMEMSCOPE" account --since +0 --until 1000 clean.log 2>&1 >/dev/null | grep 'no event' && return 1; true; }
 check "and one around it" in_window
 check "bad --since" fails_saying 2 "since 'noon'" "$KMEMSCOPE" account --since noon clean.log
-check "bad --by" fails_saying 2 "by 'colour': choose one of site" "$KMEMSCOPE" report --by colour clean.log
+check "bad --by" fails_saying 2 "by 'colour': choose site, function" "$KMEMSCOPE" report --by colour clean.log
 check "bad --top" fails_saying 2 "top 'x'" "$KMEMSCOPE" account --top x clean.log
 check "bad --color" fails_saying 2 "choose auto, always or never" "$KMEMSCOPE" account --color blue clean.log
 check "--json with --csv" fails_saying 2 'choose one' "$KMEMSCOPE" account --json --csv clean.log
@@ -62,6 +62,19 @@ sed '1i # entries-in-buffer/entries-written: 2000/5000   #P:2' clean.log >overwr
 check "overwritten events are a loss" fails_saying 4 'lost events' "$KMEMSCOPE" info --strict overwritten.log
 check "and are counted" says '3000 events overwritten before the log begins' "$KMEMSCOPE" info overwritten.log
 
+check "two files by options" fails_saying 2 'more than one input file' "$KMEMSCOPE" account -f clean.log --db-file lossy.log
+check "a number out of range" fails_saying 2 "depth '65': give a number from 1 to 64" "$KMEMSCOPE" static -k . --depth 65
+# Options are tables (src/cli/option.c), from which --help is made.
+wide_help() {
+	local command
+	for command in $("$KMEMSCOPE" --help | sed -n '/^commands:/,/^$/s/^  \([a-z]*\) .*/\1/p'); do
+		"$KMEMSCOPE" "$command" --help | grep -E '^.{93}' | sed "s/^/$command: /"
+	done
+}
+check "no line of any --help is too wide" test -z "$(wide_help)"
+check "--help: text that goes on is below the text" says '^ {27}free_count, waste, peak$' "$KMEMSCOPE" account --help
+check "--help: an argument that may be left out" says '^ {6}--cache\[=NAME\]  ' "$KMEMSCOPE" report --help
+check "--help: an option of one's own in the place of a shared one" test "$("$KMEMSCOPE" report --help | grep -c -e --cache)" = 1
 check "--help" says '^usage: kmemscope account' "$KMEMSCOPE" account --help
 check "--version" says '^kmemscope [0-9]+\.[0-9]+' "$KMEMSCOPE" --version
 

@@ -263,10 +263,11 @@ if mount -t tmpfs -o size=2m none full 2>/dev/null; then
 	none_forgotten() {
 		local seen
 
-		seen=$(sed -n 's/^full\/f.dat: \([0-9]*\) events seen.*/\1/p' full.txt)
+		# What it saw, and what the rings overwrote before that.
+		seen=$(sed -n 's/^full\/f.dat: \([0-9]*\) events seen.* \([0-9]*\) lost,.*/\1 + \2/p' full.txt)
 		"$KMEMSCOPE" info --json full/f.dat >info.json
 		[ "$(value lost_events info.json)" -gt 0 ] &&
-			[ $(($(value events_total info.json) + $(value self_events info.json) + $(value lost_events info.json))) = "$seen" ] ||
+			[ $(($(value events_total info.json) + $(value self_events info.json) + $(value lost_events info.json))) = $((seen)) ] ||
 			{ cat full.txt info.json; return 1; }
 	}
 	check "and counts what is missing" none_forgotten

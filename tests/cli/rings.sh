@@ -128,7 +128,7 @@ check "neither a tree nor a capture" fails_saying 2 'name a kernel tree with -k,
 check "static without a tree" fails_saying 2 'name it with -k' "$KMEMSCOPE" rings kmem.log -a current -o x.png
 check "a branch without a tree" fails_saying 2 'name it with -k' "$KMEMSCOPE" rings kmem.log -b fs -o x.png
 check "no output" fails_saying 2 'name the chart with -o' "$KMEMSCOPE" rings -k linux
-check "a wrong attribute" fails_saying 2 'choose one of current, static' "$KMEMSCOPE" rings -k linux -o x.png -a __doc__
+check "a wrong attribute" fails_saying 2 'choose current, static' "$KMEMSCOPE" rings -k linux -o x.png -a __doc__
 check "an attribute that needs a capture" fails_saying 2 'name a capture' "$KMEMSCOPE" rings -k linux -o x.png -a waste
 check "a wrong branch" fails_saying 1 'branch fs/ext: there is no such' "$KMEMSCOPE" rings -k linux -o x.png -b fs/ext
 check "a wrong branch, with a capture" fails_saying 1 'branch fs/ext: there is no such' "$KMEMSCOPE" rings -k linux kmem.log -o x.png -b fs/ext
