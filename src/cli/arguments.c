@@ -85,8 +85,10 @@ int ks_cli_input(struct ks_cli *cli, int argc, char **argv)
 	if (optind < argc && !cli->input)
 		cli->input = argv[optind++];
 	if (optind < argc)
-		return ks_cli_error(cli, KS_EXIT_USAGE, "one file at a time: what is '%s'?",
-				    argv[optind]);
+		return ks_cli_error(
+			cli, KS_EXIT_USAGE, "one file at a time: what is '%s'?%s", argv[optind],
+			cli->filter.cache_only ? " (one cache alone: kmemscope report --cache=NAME)"
+					       : "");
 	if (!cli->input)
 		return ks_cli_error(cli, KS_EXIT_USAGE,
 				    "no capture given; name a file, or - for standard input");

@@ -6,8 +6,8 @@ static const char usage[] =
 	"usage: kmemscope account [OPTION...] FILE\n"
 	"\n"
 	"Adds up a capture by call site and prints trace_analyze's account file, then the\n"
-	"capture quality. FILE is a text log or a DB file, may be compressed, and - reads\n"
-	"standard input.\n";
+	"capture quality. FILE is a capture of any kind: a text log, trace.dat, perf.data, a\n"
+	"directory of kmemtrace, compressed or not, or a DB file. - reads standard input.\n";
 
 int ks_cmd_account(int argc, char **argv)
 {

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/statvfs.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
@@ -77,6 +78,14 @@ static void check_user(struct doctor *d)
 		    "recording needs root; reading does not");
 }
 
+/* As in most containers. */
+static bool is_read_only(const char *dir)
+{
+	struct statvfs fs;
+
+	return !statvfs(dir, &fs) && fs.f_flag & ST_RDONLY;
+}
+
 static void check_tracefs(struct doctor *d)
 {
 	u32 stale = 0;
@@ -93,7 +102,11 @@ static void check_tracefs(struct doctor *d)
 			      : "has no events: CONFIG_EVENT_TRACING is off");
 		return;
 	}
-	add(d, FINE, "tracefs", NULL, "%s", d->tfs.root);
+	if (is_read_only(d->tfs.root))
+		add(d, MISSING, "tracefs", "mount -o remount,rw /sys/kernel/tracing",
+		    "%s: mounted read-only", d->tfs.root);
+	else
+		add(d, FINE, "tracefs", NULL, "%s", d->tfs.root);
 	if (!ks_tracefs_has(&d->tfs, "instances"))
 		add(d, MISSING, "instances", NULL, "the kernel has no private tracing instances");
 	if (!ks_tracefs_remove_stale(d->tfs.root, &stale) && stale)

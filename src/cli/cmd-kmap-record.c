@@ -54,8 +54,7 @@ struct complaint {
 /* No signal may come between us and putting the mode back: they are read, not handled. */
 static int catch_signals(struct recording *r, struct ks_diag *diag)
 {
-	ks_cli_block_signals((const int[]){ SIGQUIT, 0 }, &r->signals);
-	signal(SIGPIPE, SIG_IGN);
+	ks_cli_block_signals((const int[]){ 0 }, &r->signals);
 	r->signal_fd = ks_cli_signal_fd(&r->signals, diag);
 	if (r->signal_fd < 0)
 		return r->signal_fd;
@@ -75,8 +74,7 @@ static void run_child(const struct recording *r, int complaints)
 {
 	struct complaint complaint = { .exit_code = KS_EXIT_FAILED };
 
-	sigprocmask(SIG_UNBLOCK, &r->signals, NULL);
-	signal(SIGPIPE, SIG_DFL);
+	ks_cli_unblock_signals(&r->signals);
 	if (!ks_memorizer_set_mode(&r->memorizer, mode_of(r), &complaint.diag)) {
 		if (!r->command)
 			_exit(0);

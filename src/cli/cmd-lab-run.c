@@ -113,8 +113,7 @@ static void make_parameters(struct lab *lab)
 /* Signals are read, not handled, so that none can come between us and cleaning up. */
 static int catch_signals(struct lab *lab, struct ks_diag *diag)
 {
-	ks_cli_block_signals((const int[]){ SIGQUIT, SIGWINCH, 0 }, &lab->blocked);
-	signal(SIGPIPE, SIG_IGN);
+	ks_cli_block_signals((const int[]){ SIGWINCH, 0 }, &lab->blocked);
 	lab->signals = ks_cli_signal_fd(&lab->blocked, diag);
 	if (lab->signals < 0)
 		return lab->signals;
@@ -304,6 +303,12 @@ static u64 lost(const struct lab *lab, const struct ks_lab_session *session)
 				(unsigned long long)value);
 		sum += value;
 	}
+	if (!lab->args->quiet &&
+	    (stat_of(session, "dropped_full") || stat_of(session, "accesses_dropped_full")))
+		fprintf(stderr,
+			"%s: its memory ran full: give the guest more with --mem, or the map more of "
+			"it with --append memorizer.max_mb=N\n",
+			lab->path);
 	return sum;
 }
 

@@ -108,7 +108,7 @@ static int spawn(struct record *r)
 		int err;
 
 		close(gate[1]);
-		sigprocmask(SIG_UNBLOCK, &r->signals, NULL);
+		ks_cli_unblock_signals(&r->signals);
 		if (read(gate[0], &c, 1) == 1) {
 			execvp(r->command[0], r->command);
 			err = errno;
@@ -205,7 +205,7 @@ static enum why wait_for_end(struct record *r, struct ks_recorder *rec)
 		signal = sigtimedwait(&r->signals, NULL, &timeout);
 		if (signal == SIGINT)
 			return WHY_INTERRUPTED;
-		if (signal == SIGTERM || signal == SIGHUP)
+		if (signal > 0 && signal != SIGCHLD)
 			return WHY_TERMINATED;
 		reap(r, false);
 		if (r->child_ended)

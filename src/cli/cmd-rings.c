@@ -3,10 +3,11 @@
 #include "cli/cli.h"
 
 static const char usage[] =
-	"usage: kmemscope rings -k TREE [-f LOG | --db-file DB] -o FILE.png|FILE.svg [OPTION...]\n"
+	"usage: kmemscope rings [-k TREE] [-f LOG | --db-file DB] -o FILE.png|FILE.svg [OPTION...]\n"
 	"\n"
 	"Draws memory by directory of the kernel tree, one ring a level. Without a capture it\n"
-	"shows the static footprint, with one what is live at its end.\n";
+	"shows the static footprint, with one what is live at its end; with a capture and no\n"
+	"tree, by function.\n";
 
 int ks_cmd_rings(int argc, char **argv)
 {
@@ -39,9 +40,9 @@ int ks_cmd_rings(int argc, char **argv)
 		cli.input = argv[optind++];
 	if (optind < argc)
 		return ks_cli_error(&cli, KS_EXIT_USAGE, "what is '%s'?", argv[optind]);
-	if (!cli.kernel)
+	if (!cli.kernel && !cli.input)
 		return ks_cli_error(&cli, KS_EXIT_USAGE,
-				    "the rings are directories of a kernel tree: name it with -k");
+				    "name a kernel tree with -k, or a capture, or both");
 	if (!args.file && !args.show && !cli.json)
 		return ks_cli_error(&cli, KS_EXIT_USAGE,
 				    "name the chart with -o FILE.png or -o FILE.svg");

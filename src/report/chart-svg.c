@@ -108,7 +108,8 @@ void ks_chart_svg(const struct ks_chart *chart, struct ks_strbuf *out)
 			    "<g stroke=\"#ffffff\" stroke-width=\"1\" fill-rule=\"evenodd\">\n");
 	for (i = 0; i < chart->slices.len; i++)
 		put_slice(out, chart, &chart->slices.items[i]);
-	ks_strbuf_puts(out, "</g>\n");
+	/* Boxes that touch must not show a line between them, however large the picture is. */
+	ks_strbuf_puts(out, "</g>\n<g shape-rendering=\"crispEdges\">\n");
 	for (i = 0; i < chart->boxes.len; i++) {
 		const struct ks_chart_box *b = &chart->boxes.items[i];
 
@@ -118,6 +119,7 @@ void ks_chart_svg(const struct ks_chart *chart, struct ks_strbuf *out)
 		put_color(out, b->fill);
 		ks_strbuf_puts(out, "\"/>\n");
 	}
+	ks_strbuf_puts(out, "</g>\n");
 	for (i = 0; i < chart->texts.len; i++)
 		put_text(out, &chart->texts.items[i]);
 	ks_strbuf_puts(out, "</svg>\n");

@@ -2,6 +2,7 @@
 /* The flame graph: a tree of frames, laid out in rows. */
 #include "report/flame.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -31,7 +32,8 @@ struct flame {
 	struct ks_map64 edges;	   /* parent and name; node n is edge n - 1 */
 	KS_VEC(struct node) nodes; /* [0] is the root */
 	u32 deepest;
-	u64 thin; /* frames that are too thin to draw */
+	bool by_name; /* a function has a colour of its own, wherever it stands */
+	u64 thin;     /* frames that are too thin to draw */
 	struct ks_strbuf *out;
 };
 
@@ -123,15 +125,42 @@ static int link_children(struct flame *f)
 	return 0;
 }
 
-/* All below a top directory or module have its hue. */
+/*
+ * All below a top directory or module have its hue; but not where nearly all is below one of them, as call
+ * stacks are: that would be a picture of one colour.
+ */
 static void color_top(struct flame *f)
 {
 	struct ks_hues hues;
-	u32 node;
+	u32 node = f->nodes.items[0].child;
 
+	f->by_name = node != KS_NONE &&
+		     f->nodes.items[node].value > f->nodes.items[0].value / 10 * 9;
 	ks_hues_init(&hues);
 	for (node = f->nodes.items[0].child; node != KS_NONE; node = f->nodes.items[node].sibling)
 		f->nodes.items[node].hue = ks_hues_next(&hues, name_of(f, node));
+}
+
+/* A call site has the hue of its function. */
+static u8 hue_of_function(const char *name)
+{
+	char func[64];
+	struct ks_hues hues;
+
+	snprintf(func, sizeof(func), "%.*s", (int)strcspn(name, "+"), name);
+	ks_hues_init(&hues);
+	return ks_hues_next(&hues, func);
+}
+
+static struct ks_rgb fill_of(const struct flame *f, u32 number)
+{
+	const struct node *node = &f->nodes.items[number];
+
+	if (!node->depth)
+		return (struct ks_rgb){ 0xd8, 0xd8, 0xd8 };
+	if (!f->by_name)
+		return ks_rings_color(node->hue, node->depth - 1, false);
+	return ks_rings_color(hue_of_function(name_of(f, number)), 2 + node->depth % 2, false);
 }
 
 /* === Internals: drawing =================================================================== */
@@ -165,9 +194,19 @@ static const char *short_name(const struct flame *f, u32 node)
 	return slash && slash[1] ? slash + 1 : name;
 }
 
+static void put_size(struct flame *f, u64 value)
+{
+	if (is_bytes(f->measure))
+		ks_render_bytes(f->out, value);
+	else
+		ks_render_grouped(f->out, value);
+}
+
+/* The name, cut where it does not fit, and the size behind it where there is room for both. */
 static void put_label(struct flame *f, u32 node, double x, double y, double width,
 		      struct ks_rgb fill)
 {
+	enum { SIZE_ROOM = 14 };
 	const char *name = short_name(f, node);
 	size_t fits = width > 8 ? (size_t)((width - 8) / char_width) : 0, len = strlen(name);
 	struct ks_rgb color = ks_text_color_on(fill);
@@ -177,14 +216,18 @@ static void put_label(struct flame *f, u32 node, double x, double y, double widt
 	ks_strbuf_printf(f->out, "<text x=\"%.1f\" y=\"%.1f\" fill=\"#%02x%02x%02x\">", x + 4,
 			 y + row_height * 0.5 + font_size * KS_BASELINE, color.r, color.g, color.b);
 	ks_escape_xml(f->out, name, len <= fits ? len : fits - 2);
-	ks_strbuf_puts(f->out, len <= fits ? "</text>" : "..</text>");
+	ks_strbuf_puts(f->out, len <= fits ? "" : "..");
+	if (len + SIZE_ROOM <= fits) {
+		ks_strbuf_puts(f->out, "  ");
+		put_size(f, f->nodes.items[node].value);
+	}
+	ks_strbuf_puts(f->out, "</text>");
 }
 
 static void put_frame(struct flame *f, u32 number, double x, double width)
 {
 	const struct node *node = &f->nodes.items[number];
-	struct ks_rgb fill = node->depth ? ks_rings_color(node->hue, node->depth - 1, false)
-					 : (struct ks_rgb){ 0xd8, 0xd8, 0xd8 };
+	struct ks_rgb fill = fill_of(f, number);
 	double y = head_height + node->depth * row_height;
 
 	ks_strbuf_puts(f->out, "<g><title>");
@@ -241,6 +284,11 @@ static void put_document(struct flame *f, const char *title)
 	put_text(f, title);
 	ks_strbuf_printf(f->out, "</text>\n<text x=\"%g\" y=\"38\">", margin);
 	put_value(f, f->nodes.items[0].value);
+	if (is_bytes(f->measure) && f->nodes.items[0].value >= 1024) {
+		ks_strbuf_puts(f->out, " (");
+		put_size(f, f->nodes.items[0].value);
+		ks_strbuf_puts(f->out, ")");
+	}
 	ks_strbuf_puts(f->out, " in all</text>\n");
 	if (f->nodes.items[0].value)
 		put_tree(f, 0, margin, chart_width - 2 * margin);

@@ -4,6 +4,10 @@
 
 #include <string.h>
 
+/* === Data ================================================================================= */
+
+static const char built_in[] = "[kernel]";
+
 /* === Internals ============================================================================ */
 
 /* Function and site are always shown; what is deeper than a sane tree is cut off above them. */
@@ -37,8 +41,8 @@ struct ks_frames ks_frames_of(const struct ks_group *group)
 		push_path(&frames, group->path);
 	else if (*group->module)
 		push(&frames, group->module, strlen(group->module));
-	else
-		push(&frames, "kernel", strlen("kernel"));
+	else /* not as the directory of that name, whose files may be beside it */
+		push(&frames, built_in, strlen(built_in));
 	push(&frames, group->func, strlen(group->func));
 	push(&frames, group->label, strlen(group->label));
 	return frames;

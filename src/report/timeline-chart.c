@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only
 /* The chart of live bytes over time: a bar a bucket, its groups on top of each other. */
 #include <errno.h>
+#include <math.h>
 #include <string.h>
 
 #include "base/escape.h"
@@ -13,7 +14,7 @@
 static const double left = 76, top = 52, plot_width = 700, plot_height = 300;
 static const double legend_x = 800, legend_row = 18, chart_width = 1080, chart_height = 400;
 
-enum { LABEL_MAX = 38, GRID_LINES = 4, HUES = 12 };
+enum { LABEL_MAX = 38, GRID_LINES = 5, HUES = 12 };
 
 static const struct ks_rgb black = { 0x22, 0x22, 0x22 }, line = { 0xe0, 0xe0, 0xe0 };
 
@@ -66,36 +67,73 @@ static double height_of(const struct layout *l, u64 bytes)
 	return l->most ? plot_height * (double)bytes / (double)l->most : 0;
 }
 
+/* Lines at powers of two, and their multiples, which are round in every unit. */
 static void put_grid(struct layout *l)
 {
-	struct ks_strbuf text;
-	int i;
+	u64 step = 1, i;
 
-	for (i = 0; i <= GRID_LINES; i++) {
-		u64 bytes = l->most / GRID_LINES * (u64)i;
-		double y = top + plot_height - plot_height * i / GRID_LINES;
+	while (l->most / step > GRID_LINES)
+		step *= 2;
+	for (i = 0; i <= l->most / step; i++) {
+		double y = top + plot_height - height_of(l, i * step);
+		struct ks_strbuf text;
 
 		ks_strbuf_init(&text);
-		ks_render_bytes(&text, bytes);
+		ks_render_bytes(&text, i * step);
 		put_box(l, left, y - 0.5, plot_width, 1, line);
 		put_text(l, left - 8, y, KS_ANCHOR_END, 11, &text);
 		ks_strbuf_deinit(&text);
 	}
 }
 
+/* 1, 2, 5, 10, 20, ... */
+static u64 time_step(u64 span)
+{
+	u64 unit = 1, factor = 1;
+
+	while (span / (unit * factor) > GRID_LINES) {
+		factor = factor == 1 ? 2 : factor == 2 ? 5 : 1;
+		unit *= factor == 1 ? 10 : 1;
+	}
+	return unit * factor;
+}
+
+/* In the largest unit in which all steps are whole. */
+static void render_since(const struct ks_model *model, u64 since, u64 step, struct ks_strbuf *out)
+{
+	static const struct {
+		u64 ns;
+		const char *name;
+	} units[] = { { 1000000000, "s" }, { 1000000, "ms" }, { 1000, "µs" }, { 1, "ns" } };
+	size_t i = 0;
+
+	if (strcmp(model->clock, "seconds")) {
+		ks_strbuf_printf(out, "+%llu", (unsigned long long)since);
+		return;
+	}
+	while (step % units[i].ns)
+		i++;
+	ks_strbuf_printf(out, "+%llu %s", (unsigned long long)(since / units[i].ns), units[i].name);
+}
+
+/* The time at which the chart begins, and then how long after it, as --since and --until take it. */
 static void put_times(struct layout *l)
 {
 	const struct ks_moments *m = l->m;
-	size_t i;
+	u64 span = m->len * m->width, step = time_step(span), since;
 
-	for (i = 0; i < 2 && m->len; i++) {
+	for (since = 0; m->len && since <= span; since += step) {
+		double x = left + plot_width * (double)since / (double)span;
 		struct ks_strbuf text;
-		u64 ts = m->items[0].ts + (i ? m->len * m->width : 0);
 
 		ks_strbuf_init(&text);
-		ks_render_time(m->model, ts, &text);
-		put_text(l, left + plot_width * (double)i, top + plot_height + 16,
-			 i ? KS_ANCHOR_END : KS_ANCHOR_START, 11, &text);
+		if (since)
+			render_since(m->model, since, step, &text);
+		else
+			ks_render_time(m->model, m->items[0].ts, &text);
+		put_box(l, x - 0.5, top + plot_height, 1, 5, line);
+		put_text(l, since ? x : left, top + plot_height + 16,
+			 since ? KS_ANCHOR_MIDDLE : KS_ANCHOR_START, 11, &text);
 		ks_strbuf_deinit(&text);
 	}
 }
@@ -103,7 +141,9 @@ static void put_times(struct layout *l)
 static void put_bar(struct layout *l, size_t bucket, const struct ks_rgb *colors)
 {
 	const struct ks_moments *m = l->m;
-	double width = plot_width / (double)m->len, x = left + width * (double)bucket;
+	/* On the pixels of a PNG, or there are gaps between the bars. */
+	double x = left + round(plot_width * 2 * (double)bucket / (double)m->len) / 2;
+	double end = left + round(plot_width * 2 * (double)(bucket + 1) / (double)m->len) / 2;
 	double y = top + plot_height;
 	u64 rest = m->items[bucket].live;
 	size_t k;
@@ -116,7 +156,7 @@ static void put_bar(struct layout *l, size_t bucket, const struct ks_rgb *colors
 		if (height < 0.05)
 			continue;
 		y -= height;
-		put_box(l, x, y, width, height, colors[k]);
+		put_box(l, x, y, end - x, height, colors[k]);
 	}
 }
 

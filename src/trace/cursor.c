@@ -6,6 +6,24 @@
 #include <string.h>
 #include <unistd.h>
 
+/* === Internals ============================================================================ */
+
+/* Whether so much is left. Most files that end too early were not copied whole. */
+static bool has(struct ks_cursor *cur, u64 len)
+{
+	if (cur->err)
+		return false;
+	if (cur->pos <= cur->end && len <= cur->end - cur->pos)
+		return true;
+	cur->err = ks_diag_set(
+		&cur->diag, KS_EBADINPUT,
+		"%s: cut off or damaged: wanted %llu bytes at byte %llu%s, but the end is at "
+		"%llu",
+		cur->name, (unsigned long long)len, (unsigned long long)cur->pos,
+		cur->fd < 0 ? " of a section" : "", (unsigned long long)cur->end);
+	return false;
+}
+
 /* === Public =============================================================================== */
 
 void ks_cursor_file(struct ks_cursor *cur, const char *name, int fd, u64 pos, u64 end)
@@ -32,12 +50,8 @@ bool ks_cursor_read(struct ks_cursor *cur, void *buf, size_t len)
 {
 	ssize_t n;
 
-	if (cur->err)
+	if (!has(cur, len))
 		return false;
-	if (cur->pos > cur->end || len > cur->end - cur->pos) {
-		ks_cursor_fail(cur, "more data, but it ends there");
-		return false;
-	}
 	if (cur->fd < 0) {
 		memcpy(buf, cur->mem + cur->pos, len);
 	} else {
@@ -58,11 +72,7 @@ bool ks_cursor_read(struct ks_cursor *cur, void *buf, size_t len)
 
 void ks_cursor_skip(struct ks_cursor *cur, u64 len)
 {
-	if (cur->err)
-		return;
-	if (cur->pos > cur->end || len > cur->end - cur->pos)
-		ks_cursor_fail(cur, "more data, but it ends there");
-	else
+	if (has(cur, len))
 		cur->pos += len;
 }
 
@@ -97,12 +107,8 @@ char *ks_cursor_blob(struct ks_cursor *cur, u64 len)
 {
 	char *blob;
 
-	if (cur->err)
+	if (!has(cur, len))
 		return NULL;
-	if (cur->pos > cur->end || len > cur->end - cur->pos) {
-		ks_cursor_fail(cur, "more data, but it ends there");
-		return NULL;
-	}
 	blob = malloc(len + 1);
 	if (!blob) {
 		cur->err = ks_diag_nomem(&cur->diag, "reading a capture's header");

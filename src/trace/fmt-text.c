@@ -334,6 +334,27 @@ static int merge_info(struct text_trace *tt, struct ks_text_chunk *chunk)
 	return 0;
 }
 
+/* An object's line of an access map: addresses and numbers, parted by commas. */
+static bool is_map_line(const char *line)
+{
+	size_t len = strspn(line, "0123456789abcdef");
+
+	return len >= 8 && line[len] == ',' &&
+	       line[len + 1 + strspn(line + len + 1, "0123456789")] == ',';
+}
+
+/* What a log without a kmem event seems to be. */
+static const char *what_instead(const struct ks_trace_info *info)
+{
+	if (info->lines_other_event)
+		return "an ftrace log of other events";
+	if (info->lines == info->lines_comment)
+		return "an ftrace log without any event: enable events/kmem before the load";
+	if (info->unparsed.len && is_map_line(info->unparsed.items[0]))
+		return "an access map, to be read with 'kmemscope kmap report'";
+	return "plain text";
+}
+
 /* At the end: were the addresses hashed? And was there anything at all? */
 static int finish(struct text_trace *tt, struct ks_diag *diag)
 {
@@ -351,10 +372,9 @@ static int finish(struct text_trace *tt, struct ks_diag *diag)
 		return 0;
 	return ks_diag_set(
 		diag, KS_EBADINPUT,
-		"%s: no kmem event in it; it looks like %s (%llu lines, %llu of them other events)%s%.60s%s",
-		ks_input_name(tt->input),
-		info->lines_other_event ? "an ftrace log of other events" : "plain text",
-		(unsigned long long)info->lines, (unsigned long long)info->lines_other_event,
+		"%s: no kmem event in it; it looks like %s (lines: %llu, other events: %llu)%s%.60s%s",
+		ks_input_name(tt->input), what_instead(info), (unsigned long long)info->lines,
+		(unsigned long long)info->lines_other_event,
 		info->unparsed.len ? "; first line not understood: \"" : "",
 		info->unparsed.len ? info->unparsed.items[0] : "", info->unparsed.len ? "\"" : "");
 }

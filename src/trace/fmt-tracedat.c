@@ -410,6 +410,7 @@ int ks_tracedat_trace_open(struct ks_input *input, struct ks_trace **ret_trace,
 	tt->base.info.unfinished = tt->td.journal;
 	tt->base.info.host = tt->td.host;
 	tt->base.info.host.cpus = tt->td.cpu_count;
+	tt->base.info.some_tasks = tt->td.some_tasks;
 	err = set_clock(tt, diag);
 	if (!err && !ks_rawdec_has_events(&tt->dec))
 		err = ks_diag_set(diag, KS_EBADINPUT, "%s: describes no kmem event at all",

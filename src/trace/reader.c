@@ -27,7 +27,9 @@ static const struct {
 	{ "a trace-cmd trace.dat", "\x17\x08\x44tracing", 10, ks_tracedat_trace_open },
 	{ "a perf.data file", "PERFILE2", 8, ks_perfdata_trace_open },
 	{ "a perf.data file", "2ELIFREP", 8, ks_perfdata_trace_open },
-	{ "an ELF file",
+	{ "a binary access map: read it with 'kmemscope kmap report'", "1KZM", 4, NULL },
+	{ "a binary access map: read it with 'kmemscope kmap report'", "MZK1", 4, NULL },
+	{ "an ELF file and no capture; if it is a kernel, give it with -k",
 	  "\x7f"
 	  "ELF",
 	  4, NULL },
@@ -114,8 +116,8 @@ int ks_trace_open_with(const char *path, const struct ks_trace_opts *opts,
 				(*ret_trace)->opts = *opts;
 			return err;
 		}
-		err = ks_diag_set(diag, KS_EBADINPUT, "%s: is %s, which this version cannot read",
-				  ks_input_name(input), formats[i].what);
+		err = ks_diag_set(diag, KS_EBADINPUT, "%s: is %s", ks_input_name(input),
+				  formats[i].what);
 		goto fail;
 	}
 	if (ks_relay_probe(head, len, &swap))

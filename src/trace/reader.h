@@ -45,6 +45,7 @@ struct ks_trace_info {
 	KS_VEC(struct ks_cpu_info) cpus; /* binary only */
 	KS_VEC(u16) cpu_nodes;		 /* NUMA node by CPU, where the capture tells; else empty */
 	struct ks_host host;
+	bool some_tasks;	 /* only what some processes did was recorded */
 	bool ptrs_hashed;	 /* addresses are the kernel's hashes: they pair, but may collide */
 	KS_VEC(char *) unparsed; /* the first few of them, as they are */
 };

@@ -141,6 +141,7 @@ static void read_recorder(struct ks_tracedat *td, struct ks_cursor *cur, u64 siz
 	if (text && !strncmp(text, "kmemscope ", 10)) {
 		read_numbers(cur, text, KS_TD_SELF, &td->self);
 		read_numbers(cur, text, KS_TD_NODES, &td->nodes);
+		td->some_tasks = !td->self.items.len;
 	}
 	free(text);
 }

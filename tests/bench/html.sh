@@ -17,4 +17,4 @@ for db in few many; do
 	row "$db sites, s of CPU" "$(median <"$work/$db.cpu")" "below 3"
 	row "$db sites, memory, MB" "$(div "$(rss "$kmemscope" html -o "$work/report.html" "$work/$db")" 1024 %.0f)" "below 200"
 done
-"$(dirname "$0")/frames.py" "$kmemscope" "$kmemgen" || true
+"$(dirname "$0")/frames.py" "$kmemscope" "$kmemgen" "$work/report.html" || true

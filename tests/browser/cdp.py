@@ -110,9 +110,10 @@ class Browser:
         return self.run("document.documentElement.dataset.ready === 'yes'")
 
     def run(self, expression):
-        """The value of a JavaScript expression, after any pending frame was drawn."""
-        wrapped = ("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))"
-                   f".then(() => ({expression}))")
+        """The value of a JavaScript expression, after the page has drawn all that it has to."""
+        wrapped = ("(async () => { const frame = () => new Promise(requestAnimationFrame);"
+                   " do { await frame(); await frame(); } while (document.documentElement.dataset.busy);"
+                   f" return ({expression}); }})()")
         result = self.call("Runtime.evaluate", expression=wrapped, returnByValue=True,
                            awaitPromise=True)
         if "exceptionDetails" in result:
@@ -128,11 +129,12 @@ class Browser:
         self.call("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", clickCount=1,
                   buttons=0 if kind == "mouseReleased" else 1)
 
-    def drag(self, x1, x2, y):
+    def drag(self, x1, x2, y, release=True):
         self.mouse("mousePressed", x1, y)
         for step in range(1, 6):
             self.mouse("mouseMoved", x1 + (x2 - x1) * step / 5, y)
-        self.mouse("mouseReleased", x2, y)
+        if release:
+            self.mouse("mouseReleased", x2, y)
 
     def screenshot(self, path):
         data = self.call("Page.captureScreenshot", format="png")["data"]

@@ -2,18 +2,12 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The Objects tab of the HTML report in a real browser: objects.py KMEMSCOPE KMEMGEN. Speaks TAP.
 
-Numbers are read from the page and compared with those that "kmemscope kmap" prints as JSON. With
-KMEMSCOPE_SHOTS=DIR, pictures are left there.
+Numbers are read from the page and compared with those that "kmemscope kmap" prints as JSON.
 """
-import os
-import pathlib
 import random
-import subprocess
 import sys
-import tempfile
 
-from cdp import Browser, find_chromium
-from html import MORE, ROOT, Tests
+from page import PageTests, ROOT, main
 
 SAMPLE = ROOT / "tests" / "data" / "sample.kmap"
 TEXT_BASE, MODULE_BASE, FUNCTIONS = 0xffffffff81000000, 0xffffffffc0000000, 40
@@ -28,11 +22,7 @@ LINK_COLUMNS = {"reads": "reads", "writes": "writes", "foreign_accesses": "forei
 
 HOSTILE = ["<img/src=x/onerror=hacked=1>", "</script><script>hacked=2</script>", "<svg/onload=hacked=3>"]
 
-TABLE = """[...document.querySelectorAll("SELECTOR tbody tr")].map(tr =>
-    Object.fromEntries([...[...tr.querySelectorAll("td[data-column]")]
-        .map(td => [td.dataset.column, td.dataset.value === undefined ? td.innerText : Number(td.dataset.value)]),
-        ["label", tr.dataset.label]]))"""
-SITES, CODES, MATRIX = ("main > .card:nth-of-type(3)", "main > .card:nth-of-type(4)", "main details")
+SITES, MATRIX = "main > .card:nth-of-type(3)", "main details"
 
 
 def address(function, offset):
@@ -62,32 +52,15 @@ def make_map(objects):
     return "\n".join(lines) + "\n"
 
 
-class ObjectTests(Tests):
-    def page(self, name, *options):
-        page = self.scratch / name
-        self.run_program("html", *options, "-o", page)
-        return page
-
-    def run_program(self, *args):
-        subprocess.run([self.kmemscope, *map(str, args)], check=True, stderr=subprocess.DEVNULL)
-
-    def table(self, selector):
-        self.browser.run(MORE)
-        return self.browser.run(TABLE.replace("SELECTOR", selector))
-
-    def shot(self, name):
-        shots = os.environ.get("KMEMSCOPE_SHOTS")
-        if shots:
-            self.browser.screenshot(f"{shots}/{name}.png")
-
-    # --- Tests ---
+class ObjectTests(PageTests):
+    title = "the Objects tab in a browser"
 
     def test_sites(self, name, page, *args):
         self.open(page, "#objects")
-        got = self.table(SITES)
+        got = self.rows(SITES)
         wanted = self.json("kmap", "report", "--by", "site", "--top", 0, *args)
         columns = {key: member for key, member in SITE_COLUMNS.items() if any(key in row for row in got)}
-        shown = self.browser.run("document.querySelector('main').innerText")
+        shown = self.text()
         problems = self.compare_rows(got, wanted["groups"], "group", columns)
         # A column may be missing where it is zero all over, and only there.
         problems += [f"{key} is missing" for key, member in SITE_COLUMNS.items()
@@ -105,7 +78,7 @@ class ObjectTests(Tests):
             for heat in ("accesses", "reads", "writes"):
                 self.open(page, f"#objects?level={level}&heat={heat}")
                 self.browser.run("document.querySelector('main details').open = true")
-                got = {(row["code"], row["owner"]): row["value"] for row in self.table(MATRIX)}
+                got = {(row["code"], row["owner"]): row["value"] for row in self.rows(MATRIX)}
                 want = {key: cell["reads"] + cell["writes"] if heat == "accesses" else cell[heat]
                         for key, cell in wanted.items()}
                 want = {key: value for key, value in want.items() if value}
@@ -121,11 +94,11 @@ class ObjectTests(Tests):
         """Clicks the row of that name."""
         self.browser.run(f"""[...document.querySelectorAll("{selector} tbody tr")]
             .find(tr => tr.dataset.label === {label!r}).click()""")
-        return self.table("#panel")
+        return self.rows("#panel")
 
     def test_panels(self, name, page, *args):
         self.open(page, "#objects")
-        site = self.table(SITES)[0]["label"]
+        site = self.rows(SITES)[0]["label"]
         got = self.panel(SITES, site)
         wanted = self.json("kmap", "accesses", "--top", 0, site, *args)["accesses"]
         columns = {key: member for key, member in LINK_COLUMNS.items() if got and key in got[0]}
@@ -140,7 +113,7 @@ class ObjectTests(Tests):
         problems = self.compare_rows(got, wanted, "site", columns)
         hash_ = self.browser.run("location.hash")
         self.open(page, hash_)
-        if self.table("#panel") != got:
+        if self.rows("#panel") != got:
             problems.append(f"{hash_} does not bring back the panel")
         self.browser.key("Escape")
         if not self.browser.run("document.getElementById('panel').hidden"):
@@ -150,7 +123,8 @@ class ObjectTests(Tests):
 
     def test_alone(self, page):
         """The objects of a map alone are a capture: the other tabs are of them."""
-        got = self.rows(page, "#sites")
+        self.open(page, "#sites")
+        got = self.rows()
         db = self.scratch / "alone.ksdb"
         self.run_program("kmap", "convert", "--to", "ksdb", "-k", self.scratch / "kallsyms", "-o", db,
                          self.scratch / "made.kmap")
@@ -162,74 +136,64 @@ class ObjectTests(Tests):
         self.browser.key("o")
         said = self.browser.run("location.hash")
         self.open(page, "#summary")
-        text = self.browser.run("document.querySelector('main').innerText")
+        text = self.text()
         problems = [] if said == "#objects" else [f"the key leads to {said}"]
         if "never touched" not in text:
             problems.append("the summary says nothing of the map")
         self.check("the key o leads there, and the summary speaks of it", problems + self.trouble())
 
     def test_joined(self, kmap):
-        capture = self.scratch / "joined.log"
         label = "func_1+0x11"
-        capture.write_text("".join(
+        capture = self.write("joined.log", "".join(
             f" ls-1 [000] ..... 1.{i:06}: kmalloc: call_site={label}/0x100 ptr=ffff8880000{i:02}000 "
-            f"bytes_req=70 bytes_alloc=96 gfp_flags=GFP_KERNEL\n" for i in range(9)), encoding="utf-8")
-        page = self.page("joined.html", capture, "--kmap", kmap, "-k", self.scratch / "kallsyms")
+            f"bytes_req=70 bytes_alloc=96 gfp_flags=GFP_KERNEL\n" for i in range(9)))
+        page = self.make_page("joined.html", capture, "--kmap", kmap, "-k", self.scratch / "kallsyms")
         self.open(page, "#objects")
-        row = next(row for row in self.table(SITES) if row["label"] == label)
+        row = next(row for row in self.rows(SITES) if row["label"] == label)
         problems = [] if row["waste"] == 9 * 26 else [f"waste is {row['waste']}"]
         self.open(page, "#sites?site=0")
-        panel = self.browser.run("document.getElementById('panel').innerText")
+        panel = self.text("#panel")
         if label not in panel or "Who touches its objects" not in panel:
             problems.append(f"the panel of the site: {panel[:200]}")
         self.check("a capture and a map of the same run meet at their sites", problems + self.trouble())
 
     def test_plain(self):
-        page = self.page("plain.html", ROOT / "tests" / "data" / "sample.log")
+        page = self.make_page("plain.html", ROOT / "tests" / "data" / "sample.log")
         self.open(page, "#objects")
         problems = [] if self.browser.run("document.getElementById('tab-objects') === null") else ["it has the tab"]
-        empty = self.scratch / "no-accesses.kmap"
-        empty.write_text("".join(line + "\n" for line in make_map(50).splitlines() if not line.startswith(" ")),
-                         encoding="utf-8")
-        self.open(self.page("empty.html", "--kmap", empty), "#objects")
-        text = self.browser.run("document.querySelector('main').innerText")
+        empty = self.write("no-accesses.kmap", "".join(
+            line + "\n" for line in make_map(50).splitlines() if not line.startswith(" ")))
+        self.open(self.make_page("empty.html", "--kmap", empty), "#objects")
+        text = self.text()
         if "no access in the map" not in text.lower() or "never touched" in text.lower():
             problems.append(f"without accesses: {text[:200]}")
         self.check("no map, no tab; no accesses, nothing is called cold", problems + self.trouble())
 
     def test_hostile_map(self):
-        kmap = self.scratch / "hostile.kmap"
-        kmap.write_text("".join(
+        kmap = self.write("hostile.kmap", "".join(
             f"ffffffff8100{i:04x},1,ffff88800000{i:04x},64,{i},{i + 5},ffffffff81000900,{HOSTILE[0] if i else 'KMALLOC'},{HOSTILE[1]},{HOSTILE[2]},\n"
-            f"  ffffffff8100f000,1,2,3\n" for i in range(3)), encoding="utf-8")
-        page = self.page("hostile.html", "--kmap", kmap)
+            f"  ffffffff8100f000,1,2,3\n" for i in range(3)))
+        page = self.make_page("hostile.html", "--kmap", kmap)
         problems = []
         for hash_ in ("#objects", "#objects?object=0", "#objects?code=0", "#objects?level=<img src=x>&heat=<img src=x>",
                       "#objects?object=99", "#objects?code=-1", "#summary"):
-            self.open(page, hash_)
-            if self.browser.run("typeof hacked !== 'undefined'"):
-                problems.append(f"{hash_}: it ran")
-            if self.browser.run("document.querySelectorAll('img, svg svg, b, main script').length"):
-                problems.append(f"{hash_}: it became an element")
-            problems += self.trouble()
+            problems += self.hostility(page, hash_)
         self.open(page, "#objects")
-        if HOSTILE[2] not in self.browser.run("document.querySelector('main').innerText"):
+        if HOSTILE[2] not in self.text():
             problems.append("it is not shown as it is")
         self.check("hostile names in a map stay text", problems)
 
     def run(self):
-        symbols = self.scratch / "kallsyms"
-        symbols.write_text(kallsyms(), encoding="utf-8")
-        kmap = self.scratch / "made.kmap"
-        kmap.write_text(make_map(3000), encoding="utf-8")
+        symbols = self.write("kallsyms", kallsyms())
+        kmap = self.write("made.kmap", make_map(3000))
         binary = self.scratch / "made.bin"
         self.run_program("kmap", "convert", "--to", "binary", "-o", binary, kmap)
-        sample = self.page("sample.html", "--kmap", SAMPLE)
-        made = self.page("made.html", "--kmap", kmap, "-k", symbols)
-        self.test_size(made)
+        sample = self.make_page("sample.html", "--kmap", SAMPLE)
+        made = self.make_page("made.html", "--kmap", kmap, "-k", symbols)
+        self.check_size(made)
         self.test_sites("sample", sample, SAMPLE)
         self.test_sites("made", made, "-k", symbols, kmap)
-        self.test_sites("binary", self.page("binary.html", "--kmap", binary, "-k", symbols), "-k", symbols, binary)
+        self.test_sites("binary", self.make_page("binary.html", "--kmap", binary, "-k", symbols), "-k", symbols, binary)
         self.test_matrix("sample", sample, ["function"], SAMPLE)
         self.test_matrix("made", made, ["function", "file", "dir", "topdir", "module"], "-k", symbols, kmap)
         self.test_panels("sample", sample, SAMPLE)
@@ -242,17 +206,7 @@ class ObjectTests(Tests):
         self.open(made, "#objects")
         self.shot("objects-made-dark")
         self.check("dark, it is silent too", self.trouble())
-        print(f"1..{self.count}")
-        return self.failed
-
-
-def main():
-    if not find_chromium():
-        print("1..1\nok 1 - the Objects tab in a browser # SKIP no Chromium here")
-        return 0
-    with tempfile.TemporaryDirectory(prefix="kmemscope objects ") as scratch, Browser() as browser:
-        return ObjectTests(sys.argv[1], sys.argv[2], pathlib.Path(scratch), browser).run()
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(ObjectTests))

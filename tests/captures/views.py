@@ -243,13 +243,13 @@ def test_profiles(want, path, what):
     """Collapsed stacks, and the same without stacks."""
     function = lambda name: name.split('+')[0]
     lines = {';'.join([function(f) for f in reversed(frames)] + [frames[0]]) if len(frames) > 1 else
-             'kernel;%s;%s' % (function(frames[0]), frames[0]): size for frames, size in want.items()}
+             '[kernel];%s;%s' % (function(frames[0]), frames[0]): size for frames, size in want.items()}
     run = lambda *more: subprocess.run([KMEMSCOPE, 'export', '--format', 'collapsed', *more, path],
                                        capture_output=True, text=True, check=False).stdout
     got = {line.rpartition(' ')[0]: int(line.rpartition(' ')[2]) for line in run().splitlines()}
     check('collapsed stacks, ' + what, got == lines, (got, lines))
     inner = next(iter(want))[0]
-    wanted = 'kernel;%s;%s %d\n' % (function(inner), inner, sum(want.values()))
+    wanted = '[kernel];%s;%s %d\n' % (function(inner), inner, sum(want.values()))
     check('collapsed by place, ' + what, run('--frames', 'place') == wanted, run('--frames', 'place'))
 
 

@@ -60,7 +60,7 @@ event() { # SECOND PTR SITE CACHE BYTES FRAME...
 	event 5 5000 lonely filp 50000
 } >stacks.log
 "$KMEMSCOPE" import -o stacks.db stacks.log >/dev/null
-printf '%s\n' 'kernel;lonely;lonely+0x1 50000' 'sys_accept;accept_it;make_file;make_file+0x1 4003' 'sys_open;open_it;make_file;make_file+0x1 120' >want
+printf '%s\n' '[kernel];lonely;lonely+0x1 50000' 'sys_accept;accept_it;make_file;make_file+0x1 4003' 'sys_open;open_it;make_file;make_file+0x1 120' >want
 stacks_of() { # FILE OPTION...
 	"$KMEMSCOPE" export --format collapsed "${@:2}" "$1" | sort | diff - want
 }
@@ -82,7 +82,7 @@ assert got == sorted(open("want").read().splitlines()), got'
 		skip "pprof, $file: stacks" "there is no go"
 	fi
 done
-printf '%s\n' 'kernel;lonely;lonely+0x1 50000' 'kernel;make_file;make_file+0x1 4123' >want
+printf '%s\n' '[kernel];lonely;lonely+0x1 50000' '[kernel];make_file;make_file+0x1 4123' >want
 check "collapsed: by place, if that is asked for" stacks_of stacks.log --frames place
 check "the same of a DB" stacks_of stacks.db --frames place
 check "no such frames" fails_saying 2 "frames 'x': choose stack or place" "$KMEMSCOPE" export --format pprof --frames x stacks.log
@@ -233,7 +233,7 @@ done
 
 # Names from a trace that mean something to a format.
 printf ' x-1 [000] .... 1.0: kmalloc: call_site=a;b"c\\\377<d>+0x1/0x2 ptr=00000000a24afd00 bytes_req=1 bytes_alloc=8 gfp_flags=GFP_KERNEL\n' >hostile
-check "a semicolon in a name parts no frames" says '^kernel;a:b"c\\\\xff<d>;a:b"c\\\\xff<d>\+0x1 8$' "$KMEMSCOPE" export --format collapsed hostile
+check "a semicolon in a name parts no frames" says '^\[kernel\];a:b"c\\\\xff<d>;a:b"c\\\\xff<d>\+0x1 8$' "$KMEMSCOPE" export --format collapsed hostile
 check "JSON stays JSON" bash -c '"$0" export --format speedscope hostile | python3 -m json.tool && "$0" export --format json --table objects hostile | python3 -m json.tool' "$KMEMSCOPE"
 
 check "a format must be named" fails_saying 2 'no format given' "$KMEMSCOPE" export log

@@ -42,6 +42,13 @@ check "helpers are marked" says 'helpers: kvasprintf\+0x4f, kmemdup_noprof\+0x4f
 	stack 0 __kmalloc_node_track_caller_noprof kvasprintf interrupted
 } >nested.log
 check "an interrupt comes between an event and its stack" equal "$(sites --skip-helpers nested.log)" "in_the_interrupt+0x5 interrupted+0x0"
+{
+	for i in 1 2 3; do
+		event 0 kvasprintf+0x4f/0xb0 ${i}000
+		stack 0 __kmalloc kvasprintf caller_$i
+	done
+} >thrice.log
+check "a helper with several stacks is named once" says 'helpers: kvasprintf\+0x4f$' "$KMEMSCOPE" flame -o flame.svg thrice.log
 check "with their sum" says '4 allocations, 64 bytes live' "$KMEMSCOPE" account stacks.log
 check "and in JSON" equal "$("$KMEMSCOPE" account --json stacks.log | grep -c '"helper": true')" 4
 check "a list that is not there" fails_saying 1 'gone: cannot open' "$KMEMSCOPE" account --helpers gone stacks.log

@@ -80,7 +80,7 @@ chart() {
 		boxes = [r.attrib for r in tree.parse("chart.svg").getroot().iter("{http://www.w3.org/2000/svg}rect") if "x" in r.attrib]
 		bars = {}
 		for box in boxes:
-		    if 76 <= float(box["x"]) < 776 and float(box["width"]) < 100:
+		    if 76 <= float(box["x"]) < 776 and 1 < float(box["width"]) < 100: # ticks have 1
 		        bars.setdefault(box["x"], []).append(float(box["height"]))
 		live = [int(row["live_bytes"]) for row in csv.DictReader(open("got.csv"))]
 		heights = [sum(bars[x]) for x in sorted(bars, key=float)]
@@ -91,6 +91,34 @@ chart() {
 	PY
 }
 check "the chart's bars are as high as the live bytes" chart
+# Axes: the labels are round, and each stands where its number is.
+axes() {
+	python3 - <<-'PY'
+		import csv, re, xml.etree.ElementTree as tree
+		rows = [[int(v) for v in row[:2]] for row in list(csv.reader(open("got.csv")))[1:]]
+		span, most = rows[1][0] * len(rows) - rows[0][0] * len(rows), max(row[1] for row in rows)
+		texts = [(t.text, *map(float, re.match(r"translate\(([\d.]+) ([\d.]+)\)", t.attrib["transform"]).groups()))
+		         for t in tree.parse("chart.svg").getroot().iter("{http://www.w3.org/2000/svg}text")]
+		units = {"B": 1, "KiB": 1 << 10, "MiB": 1 << 20, "ns": 1, "µs": 10**3, "ms": 10**6, "s": 10**9}
+		sizes, times = set(), set()
+		for text, x, y in texts:
+		    found = re.fullmatch(r"(\+?)([\d.]+) (\w+)", text)
+		    if not found or x > 790:
+		        continue
+		    value = float(found[2]) * units[found[3]]
+		    if found[1]:
+		        times.add(value)
+		        assert abs(x - 76 - 700 * value / span) < 0.1, text
+		    else:
+		        sizes.add(value)
+		        assert abs(y - 352 + 300 * value / most) < 0.1, text
+		assert 3 <= len(sizes) <= 6 and 2 <= len(times) <= 5, (sizes, times)
+		step, second = sorted(sizes)[1], min(times)
+		assert int(step).bit_count() == 1 and sizes == {step * i for i in range(len(sizes))}, sizes
+		assert str(int(second)).rstrip("0") in "125" and times == {second * i for i in range(1, len(times) + 1)}, times
+	PY
+}
+check "its axes have round numbers, in their places" axes
 check "and the quality is on standard output" says '^capture quality' cat quality
 check "PNG" exits_with 0 "$KMEMSCOPE" timeline -o chart.png log
 check "is one" says 'PNG' head -c 8 chart.png

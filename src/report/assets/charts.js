@@ -63,6 +63,8 @@ function ticks(top, step1024) {
 			step /= factor;
 	while (top / step > 6)
 		step *= 2;
+	if (step1024) // there is no part of a byte
+		step = Math.max(1, step);
 	const list = [];
 	for (let value = 0; value <= top * 1.0001; value += step)
 		list.push(value);
@@ -76,20 +78,35 @@ const bucketUnder = (element, event) => {
 	return Math.max(0, Math.min(data.buckets - 1, Math.floor((event.clientX - box.left) / box.width * data.buckets)));
 };
 
-function shade(element) {
-	element.querySelectorAll(".range, .outside").forEach(old => old.remove());
-	if (state.from === 0 && state.to === data.buckets)
-		return;
+const brushed = new Set(); // the charts that show the range
+
+function shade(chart) {
 	const at = bucket => bucket / data.buckets * 100 + "%";
-	element.append(
-		h("div", { class: "outside", style: { left: 0, width: at(state.from) } }),
-		h("div", { class: "outside", style: { left: at(state.to), right: 0 } }),
-		h("div", { class: "range", style: { left: at(state.from), width: at(state.to - state.from) } }));
+	const [before, after, range] = chart.shades;
+	for (const part of chart.shades)
+		part.hidden = isWhole();
+	before.style.width = range.style.left = at(state.from);
+	after.style.left = at(state.to);
+	range.style.width = at(state.to - state.from);
+}
+
+// Called in every frame of a drag: whatever else has to wait, the range follows the pointer.
+function shadeAll() {
+	for (const chart of brushed)
+		if (chart.isConnected)
+			shade(chart);
+		else
+			brushed.delete(chart);
 }
 
 // Dragging chooses a range, a click takes it away.
 function brush(element, tipText) {
+	const cursor = h("div", { class: "cursor", hidden: true });
 	let start = null, moved = false;
+	element.shades = [h("div", { class: "outside", style: { left: 0 } }), h("div", { class: "outside", style: { right: 0 } }), h("div", { class: "range" })];
+	element.append(...element.shades, cursor);
+	brushed.add(element);
+	shade(element);
 	element.addEventListener("pointerdown", event => {
 		start = bucketUnder(element, event);
 		moved = false;
@@ -98,24 +115,27 @@ function brush(element, tipText) {
 	element.addEventListener("pointermove", event => {
 		const bucket = bucketUnder(element, event);
 		if (start !== null && (moved || bucket !== start)) {
+			if (!moved)
+				beginDrag();
 			moved = true;
-			go({ from: Math.min(start, bucket), to: Math.max(start, bucket) + 1 }, true);
+			const from = Math.min(start, bucket), to = Math.max(start, bucket) + 1;
+			if (from !== state.from || to !== state.to)
+				go({ from, to }, "drag");
 		}
-		let cursor = element.querySelector(".cursor");
-		if (!cursor)
-			element.append(cursor = h("div", { class: "cursor" }));
+		cursor.hidden = false;
 		cursor.style.left = (bucket + 0.5) / data.buckets * 100 + "%";
 		showTip(event, tipText(bucket));
 	});
-	element.addEventListener("pointerup", () => {
+	const end = changes => {
 		if (start !== null)
-			go(moved ? {} : { from: 0, to: data.buckets });
+			go(changes, "settle");
 		start = null;
-	});
-	element.addEventListener("pointercancel", () => { start = null; });
+	};
+	element.addEventListener("pointerup", () => end(moved ? {} : WHOLE));
+	element.addEventListener("pointercancel", () => end({}));
 	element.addEventListener("pointerleave", event => {
 		showTip(event, "");
-		element.querySelector(".cursor")?.remove();
+		cursor.hidden = true;
 	});
 }
 
@@ -176,20 +196,21 @@ function makeStrip() {
 		event.stopPropagation();
 		moveRange(step * Math.max(1, Math.round(data.buckets / 40)), event.shiftKey);
 	});
-	const said = h("div", { class: "said" });
-	replace(byId("strip"), chart, said);
+	const said = h("div"), hint = h("div", { class: "hint" }, "drag over the curve to look at a range");
+	const all = h("button", { type: "button", class: "link", onclick: () => go(WHOLE) }, "show all of it (Esc)");
+	replace(byId("strip"), chart, h("div", { class: "said" }, said, hint, all));
 	return () => {
-		shade(chart);
-		const whole = state.from === 0 && state.to === data.buckets;
-		chart.setAttribute("aria-valuenow", state.from);
-		chart.setAttribute("aria-valuetext", rangeText());
-		replace(said, rangeText(), h("br"), whole ? "drag over the curve to look at a range" :
-			h("button", { type: "button", class: "link", onclick: () => go({ from: 0, to: data.buckets }) }, "show all of it (Esc)"));
+		shadeAll();
+		setText(said, rangeText());
+		setAttribute(chart, "aria-valuenow", String(state.from));
+		setAttribute(chart, "aria-valuetext", rangeText());
+		hint.hidden = !isWhole();
+		all.hidden = isWhole();
 	};
 }
 
 function rangeText() {
-	if (state.from === 0 && state.to === data.buckets)
+	if (isWhole())
 		return "the whole capture, " + duration(data.span);
 	return moment(bucketTime(state.from)) + " to " + moment(bucketTime(state.to)) + ", " +
 		duration(bucketTime(state.to) - bucketTime(state.from));
@@ -198,7 +219,7 @@ function rangeText() {
 // With shift, the end of the range moves alone. From the whole, the first tenth is the start.
 function moveRange(step, endOnly) {
 	let { from, to } = state;
-	if (from === 0 && to === data.buckets)
+	if (isWhole())
 		to = Math.max(1, Math.round(data.buckets / 10));
 	else if (endOnly)
 		to = Math.max(from + 1, Math.min(data.buckets, to + step));
@@ -207,7 +228,7 @@ function moveRange(step, endOnly) {
 		from += step;
 		to += step;
 	}
-	go({ from, to });
+	go({ from, to }, "settle");
 }
 
 // --- Heat maps -------------------------------------------------------------------------------
@@ -221,18 +242,36 @@ function heatColor(part) {
 	return `rgb(${low.map((value, i) => Math.round(value + (high[i] - value) * rest)).join(" ")})`;
 }
 
-// rows and columns are labels; value(row, column) is a number; the table is the picture.
-function heatTable(caption, corner, rows, columns, value, tip) {
-	const top = Math.max(1, ...rows.flatMap((_, r) => columns.map((_, c) => value(r, c))));
-	const cell = (r, c) => {
-		const n = value(r, c);
-		if (!n)
-			return h("td", { class: "soft" }, "·");
-		const part = Math.log(n + 1) / Math.log(top + 1);
-		return h("td", { style: { background: heatColor(part), color: part > 0.55 ? "#10151b" : "#ffffff" },
-			"data-value": n, ...tipOn(() => tip(r, c, n)) }, short(n));
-	};
-	return h("div", { class: "scroll" }, h("table", { class: "heat", "aria-label": caption },
-		h("thead", {}, h("tr", {}, h("th", {}, corner), columns.map(label => h("th", { scope: "col" }, label)))),
-		h("tbody", {}, rows.map((label, r) => h("tr", {}, h("th", { scope: "row" }, label), columns.map((_, c) => cell(r, c)))))));
+// A table that is the picture; rows and columns are labels, and tip(row, column, value) is what a cell says.
+class HeatMap {
+	constructor(caption, corner, rows, columns, tip) {
+		const point = event => {
+			const cell = event.target.closest("td");
+			showTip(event, cell && cell.value ? tip(...cell.place, cell.value) : "");
+		};
+		this.cells = rows.map((_, r) => columns.map((_, c) => Object.assign(h("td"), { place: [r, c], value: null })));
+		this.table = h("table", { class: "heat", "aria-label": caption },
+			h("thead", {}, h("tr", {}, h("th", {}, corner), columns.map(label => h("th", { scope: "col" }, label)))),
+			h("tbody", { onpointermove: point, onpointerleave: event => showTip(event, "") },
+				rows.map((label, r) => h("tr", {}, h("th", { scope: "row" }, label), this.cells[r]))));
+		this.element = h("div", { class: "scroll" }, this.table);
+	}
+	// value(row, column) is a number.
+	show(value) {
+		const values = this.cells.map((row, r) => row.map((_, c) => value(r, c)));
+		const top = values.reduce((most, row) => row.reduce((a, b) => Math.max(a, b), most), 1);
+		this.cells.forEach((row, r) => row.forEach((cell, c) => fillHeat(cell, values[r][c], top)));
+		return this;
+	}
+}
+
+function fillHeat(cell, n, top) {
+	if (cell.value === n && cell.top === top)
+		return;
+	const part = Math.log(n + 1) / Math.log(top + 1);
+	Object.assign(cell, { value: n, top });
+	setText(cell, n ? short(n) : "·");
+	setAttribute(cell, "class", n ? null : "soft");
+	setAttribute(cell, "data-value", n ? String(n) : null);
+	Object.assign(cell.style, { background: n ? heatColor(part) : "", color: n ? part > 0.55 ? "#10151b" : "#ffffff" : "" });
 }

@@ -25,6 +25,7 @@ class Grouping {
 	constructor(raw, by) {
 		this.from = this.to = -1;
 		this.columns = new Map(); // of the range: a number for each track, once somebody asks
+		this.fresh = new Set(); // the names of those that are of this range
 		this.start = new Int32Array(raw.length + 1);
 		raw.forEach((one, i) => this.start[i + 1] = this.start[i] + one.cells[0].length);
 		this.cells = {};
@@ -65,7 +66,7 @@ class Grouping {
 		if (this.from === from && this.to === to)
 			return;
 		Object.assign(this, { from, to });
-		this.columns.clear();
+		this.fresh.clear();
 	}
 	// What a series of sums had where the bucket begins.
 	at(series, bucket, into) {
@@ -76,35 +77,41 @@ class Grouping {
 		}
 		return into;
 	}
-	peaks() {
-		const n = this.tracks.length, { peak } = this.cells, before = this.column("liveBefore"), peaks = Float64Array.from(this.column("live"));
+	peaks(into) {
+		const n = this.tracks.length, { peak } = this.cells, before = this.column("liveBefore"), after = this.column("live");
 		for (let track = 0; track < n; track++) {
-			let top = Math.max(peaks[track], before[track]);
+			let top = Math.max(after[track], before[track]);
 			for (let i = this.cellAt[this.from * n + track]; i < this.cellAt[this.to * n + track]; i++)
 				top = Math.max(top, peak[i]);
-			peaks[track] = top;
+			into[track] = top;
 		}
-		return peaks;
 	}
-	work(name) {
-		const fresh = () => new Float64Array(this.tracks.length);
+	differences(series, into) {
+		const n = this.tracks.length, { start, cellAt } = this, from = this.from * n, to = this.to * n;
+		for (let track = 0; track < n; track++) {
+			const first = cellAt[from + track], last = cellAt[to + track], begin = start[track];
+			into[track] = last > first ? series[last - 1] - (first > begin ? series[first - 1] : 0) : 0;
+		}
+	}
+	work(name, into) {
 		switch (name) {
-		case "live": return this.at(this.liveAfter, this.to, fresh());
-		case "liveBefore": return this.at(this.liveAfter, this.from, fresh());
-		case "objects": return this.at(this.objectsAfter, this.to, fresh());
-		case "liveWaste": return this.at(this.wasteAfter, this.to, fresh()).map(waste => Math.max(0, waste));
-		case "peak": return this.peaks();
-		default: {
-			const sums = this.at(this.sums[name], this.to, fresh()), before = this.at(this.sums[name], this.from, fresh());
-			return sums.map((sum, i) => sum - before[i]);
-		}
+		case "live": return this.at(this.liveAfter, this.to, into);
+		case "liveBefore": return this.at(this.liveAfter, this.from, into);
+		case "objects": return this.at(this.objectsAfter, this.to, into);
+		case "liveWaste": return this.at(this.wasteAfter, this.to, into).forEach((waste, i) => into[i] = Math.max(0, waste));
+		case "peak": return this.peaks(into);
+		default: return this.differences(this.sums[name], into);
 		}
 	}
+	// The arrays are kept from range to range: new ones in every frame would be much garbage.
 	column(name) {
-		let column = this.columns.get(name);
-		if (!column)
-			this.columns.set(name, column = this.work(name));
-		return column;
+		if (!this.fresh.has(name)) {
+			if (!this.columns.has(name))
+				this.columns.set(name, new Float64Array(this.tracks.length));
+			this.fresh.add(name);
+			this.work(name, this.columns.get(name));
+		}
+		return this.columns.get(name);
 	}
 }
 
@@ -153,12 +160,22 @@ function rowsOf(by, from, to) {
 	return groupings[by].rows;
 }
 
-// The rows with the greatest values, greatest first. It does not sort what nobody will see.
+// The rows with the greatest values, greatest first, and of equals those that come first. In one pass, in which
+// most rows are only compared with the last of the few that were kept.
 function greatest(rows, value, limit) {
-	const values = Float64Array.from(rows, value);
-	const least = rows.length > limit ? values.slice().sort()[rows.length - limit] : -Infinity;
-	return rows.map((row, i) => [values[i], row]).filter(([n]) => n >= least)
-		.sort((a, b) => b[0] - a[0] || a[1].track.number - b[1].track.number).slice(0, limit).map(([, row]) => row);
+	const kept = [], values = [];
+	for (const row of rows) {
+		const n = value(row);
+		if (kept.length === limit && !(n > values[limit - 1]))
+			continue;
+		let at = kept.length;
+		while (at > 0 && values[at - 1] < n)
+			at--;
+		kept.splice(at, 0, row);
+		values.splice(at, 0, n);
+		kept.length = values.length = Math.min(kept.length, limit);
+	}
+	return kept;
 }
 
 // Everything that the views show, for the range.
@@ -207,32 +224,39 @@ function tenthsKept(track, from, to) {
 	return tenths.size;
 }
 
-// Frees in the range: by size and lifetime, and by the CPUs of allocation and free.
-function sumLives(from, to) {
-	const cells = new Map();
-	for (let i = 0; i < data.lives.length; i += 5) {
-		if (data.lives[i] < from || data.lives[i] >= to)
-			continue;
-		const key = data.lives[i + 1] + "," + data.lives[i + 2];
-		const cell = cells.get(key) || { size: data.lives[i + 1], life: data.lives[i + 2], objects: 0, bytes: 0 };
-		cell.objects += data.lives[i + 3];
-		cell.bytes += data.lives[i + 4];
-		cells.set(key, cell);
+// --- Grids -----------------------------------------------------------------------------------
+
+// Cells over time, by two keys: { bucket, row, column, values }. The axes are of the whole, so that a range keeps the places.
+class Grid {
+	constructor(raw, step, axisOf) {
+		Object.assign(this, { raw, step });
+		this.rows = axisOf(this.keys(1), this.keys(2));
+		this.columns = axisOf(this.keys(2), this.keys(1));
+		this.place = [this.rows, this.columns].map(axis => new Map(axis.map((key, i) => [key, i])));
 	}
-	return [...cells.values()];
+	keys(offset) {
+		const keys = new Set();
+		for (let i = offset; i < this.raw.length; i += this.step)
+			keys.add(this.raw[i]);
+		return keys;
+	}
+	// What the range has in every place, of the value that many numbers behind the bucket.
+	sum(from, to, offset) {
+		const sums = new Float64Array(this.rows.length * this.columns.length), { raw } = this, [rowAt, columnAt] = this.place;
+		for (let i = 0; i < raw.length; i += this.step)
+			if (raw[i] >= from && raw[i] < to)
+				sums[rowAt.get(raw[i + 1]) * this.columns.length + columnAt.get(raw[i + 2])] += raw[i + offset];
+		return sums;
+	}
 }
 
-function sumCpus(from, to) {
-	const cells = new Map();
-	for (let i = 0; i < data.cpus.length; i += 4) {
-		if (data.cpus[i] < from || data.cpus[i] >= to)
-			continue;
-		const key = data.cpus[i + 1] + "," + data.cpus[i + 2];
-		const cell = cells.get(key) || { from: data.cpus[i + 1], to: data.cpus[i + 2], frees: 0 };
-		cell.frees += data.cpus[i + 3];
-		cells.set(key, cell);
-	}
-	return [...cells.values()];
-}
+const ascending = keys => [...keys].sort((a, b) => a - b);
+
+// Frees: by size and lifetime with nothing left out between, and by the CPUs of allocation and free.
+const lives = new Grid(data.lives, 5, keys => {
+	const low = Math.min(...keys);
+	return keys.size ? Array.from({ length: Math.max(...keys) - low + 1 }, (_, i) => low + i) : [];
+});
+const crossings = new Grid(data.cpus, 4, (keys, others) => ascending(new Set([...keys, ...others])));
 
 unpack();

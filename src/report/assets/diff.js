@@ -51,15 +51,14 @@ function compareRows(by, measureName, normal) {
 
 const signed = (n, format) => n ? (n > 0 ? "+" : "−") + format(Math.abs(n)) : "0";
 
-function diffColumns(by, format, unit) {
-	const top = rows => Math.max(1, ...rows.map(row => Math.abs(row.delta)));
+function diffColumns(by, rows, format, unit) {
+	const top = rows.reduce((most, row) => Math.max(most, Math.abs(row.delta)), 1);
 	const number = (key, label, show) => ({ key, label, value: row => row[key], show, exact: unit });
-	return rows => [
+	return [
 		{ key: "label", label: DIFF_GROUPINGS[by], kind: "text", class: "label mono", value: row => row.label },
 		{ key: "change", label: "change", kind: "text", value: row => row.change, show: row => h("span", { class: "change " + row.change }, row.change) },
 		number("delta", "difference", row => signed(row.delta, format)),
-		{ key: "bar", label: "", kind: "bar", show: row => h("span", { class: "meter", style: { width: Math.abs(row.delta) / top(rows) * 100 + "%",
-			background: row.delta > 0 ? "var(--c5)" : "var(--c2)" } }) },
+		{ key: "bar", label: "", kind: "bar", part: row => Math.abs(row.delta) / top, color: row => row.delta > 0 ? "var(--c5)" : "var(--c2)" },
 		number("before", "before", row => row.inBefore ? format(row.before) : "–"),
 		number("after", "after", row => row.inAfter ? format(row.after) : "–"),
 		{ key: "part", label: "by", value: row => row.before ? row.delta / row.before : null, show: row => row.before ? signed(row.delta / row.before, percent) : "–" },
@@ -73,9 +72,11 @@ const openLabel = label => {
 };
 
 function diffView(view) {
-	const tools = h("div", { class: "tools" }), kinds = h("div", { class: "tools" }), said = h("p", { class: "note" }), body = h("div");
-	view.append(h("div", { class: "card" }, h("h2", {}, "Compared with ", h("span", { class: "mono" }, diff.name)), said, tools, kinds, body));
-	return () => {
+	const tools = h("div", { class: "tools" }), kinds = h("div", { class: "tools" }), said = h("p", { class: "note" }), table = new Table();
+	view.append(card(h("h2", {}, "Compared with ", h("span", { class: "mono" }, diff.name)), said, tools, kinds, table.element));
+	return [() => {
+		if (pace !== "now") // it is of the whole
+			return;
 		const by = DIFF_GROUPINGS[state.by] ? state.by : "site";
 		const measure = MEASURES[state.measure] ? state.measure : "live";
 		const normal = normalsOf().includes(state.normal) ? state.normal : "none";
@@ -89,11 +90,11 @@ function diffView(view) {
 		replace(tools, choice("Group by", Object.entries(DIFF_GROUPINGS), by, value => go({ by: value })),
 			choice("Compare", Object.entries(MEASURES), measure, value => go({ measure: value })),
 			choice("Scale", normalsOf().map(key => [key, NORMALS[key]]), normal, value => go({ normal: value })));
-		replace(kinds, ["", ...CHANGES].map(kind => h("button", { type: "button", "aria-pressed": String(state.change === kind), onclick: () => go({ change: kind }) },
+		replace(kinds, ["", ...CHANGES].map(kind => h("button", { type: "button", "data-key": "kind " + kind, "aria-pressed": String(state.change === kind), onclick: () => go({ change: kind }) },
 			(kind || "all") + " " + count(kind ? rows.filter(row => row.change === kind).length : rows.length))));
-		replace(body, sortedTable("diff", null, { columns: diffColumns(by, format, isCount ? "" : "bytes")(shown), rows: shown,
+		table.show(sorted("diff", null, { columns: diffColumns(by, shown, format, isCount ? "" : "bytes"), rows: shown,
 			onrow: by === "site" ? row => openLabel(row.label) : null }));
-	};
+	}];
 }
 
 // For the summary: what holds more than before.

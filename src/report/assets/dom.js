@@ -25,6 +25,7 @@ const byId = id => document.getElementById(id);
 
 const grouped = new Intl.NumberFormat("en-US");
 const count = n => grouped.format(Math.round(n));
+const many = (n, word) => count(n) + " " + word + (n === 1 ? "" : "s");
 
 function scaled(n, units, step) {
 	let i = 0, value = Math.abs(n);
@@ -39,7 +40,8 @@ function scaled(n, units, step) {
 const bytes = n => scaled(n, [" B", " KiB", " MiB", " GiB", " TiB"], 1024);
 const short = n => scaled(n, ["", " k", " M", " G", " T"], 1000);
 const percent = part => part === null || !isFinite(part) ? "–" :
-	(part * 100 >= 10 || part === 0 ? (part * 100).toFixed(0) : part * 100 >= 0.1 ? (part * 100).toFixed(1) : "<0.1") + " %";
+	(part >= 0.1 && (part < 0.995 || part >= 1) || part === 0 ? (part * 100).toFixed(0) : part < 0.001 ? "<0.1" : // nearly all is not all
+		part < 0.1 ? (part * 100).toFixed(1) : (Math.floor(part * 1000) / 10).toFixed(1)) + " %";
 const share = (part, whole) => whole ? part / whole : 0;
 
 // A length of time in the clock of the capture.
@@ -70,83 +72,220 @@ const rangeTime = sums => Math.max(1, bucketTime(sums.to) - bucketTime(sums.from
 
 // --- Tables ----------------------------------------------------------------------------------
 
-const FIRST_ROWS = 100;
-const ROWS_WHILE_DRAGGING = 24; // what fits the window: each frame counts then
+const FIRST_ROWS = 100; // until somebody asks for all
+const ROWS_AT_ONCE = 24; // about what fits the window
 
 // A label with the place that it is from.
 function labelCell(track) {
 	const where = [track.path, track.module && "[" + track.module + "]"].filter(Boolean).join(" ");
-	return [h("span", { class: "mono" }, track.label), where && !track.label.endsWith(where) ?
+	const [name, ...offset] = track.label.split(/(?=\+0x)/); // a narrow column breaks there first
+	return [h("span", { class: "mono" }, name, offset.map(part => [h("wbr"), part])), where && !track.label.endsWith(where) ?
 		h("span", { class: "where" }, where) : null];
 }
 
-function compareBy(column, descending) {
-	return (a, b) => {
-		const x = column.value(a), y = column.value(b);
-		const order = typeof x === "string" ? (x < y ? -1 : x > y ? 1 : 0) : (x ?? -1) - (y ?? -1);
-		return (descending ? -order : order) || (a.track && b.track ? a.track.number - b.track.number : 0);
-	};
-}
-
-// While dragging only the first rows are shown, so only they are put in order.
+// Rows that are equal keep their order.
 function inOrder(rows, column, descending, limit) {
-	if (!dragging || column.kind === "text" || rows.length <= limit)
-		return [...rows].sort(compareBy(column, descending));
-	const sign = descending ? 1 : -1;
-	return greatest(rows, row => sign * (column.value(row) ?? -1), limit);
+	const sign = descending ? -1 : 1;
+	if (column.kind !== "text" && rows.length > limit)
+		return greatest(rows, row => -sign * (column.value(row) ?? -1), limit);
+	const keyed = rows.map(row => [column.value(row), row]);
+	keyed.sort(column.kind === "text" ? ([a], [b]) => a < b ? -sign : a > b ? sign : 0 : ([a], [b]) => sign * ((a ?? -1) - (b ?? -1)));
+	return keyed.map(([, row]) => row);
 }
 
-function headCell(table, column, sort) {
-	const sorted = sort.key === column.key;
-	const mark = sorted ? (sort.descending ? " ▾" : " ▴") : "";
-	const click = () => {
-		const descending = sorted ? !sort.descending : column.kind !== "text";
-		table.onsort({ key: column.key, descending });
-	};
-	return h("th", { class: column.kind === "text" ? "" : "num", title: column.title, scope: "col",
-		"aria-sort": sorted ? (sort.descending ? "descending" : "ascending") : null },
-	column.value && table.onsort ? h("button", { type: "button", onclick: click }, column.label + mark) : column.label);
-}
-
-function bodyCell(column, row) {
-	const value = column.value ? column.value(row) : null;
-	const kind = column.kind === "text" ? column.class || "" : column.kind === "bar" ? "bar" : "num";
-	const content = column.show ? column.show(row) : typeof value === "number" ? count(value) : value ?? "–";
-	if (dragging) // nobody can point at a cell then
-		return h("td", { class: kind }, content);
-	return h("td", { class: kind, "data-column": column.key, "data-value": typeof value === "number" ? value : null,
-		title: typeof value === "number" && column.exact ? count(value) + " " + column.exact : null }, content);
-}
+// Where a table is no wider than its place, nothing has to scroll in it, and so its head can stay in sight.
+const fitting = new ResizeObserver(entries => {
+	for (const { target } of entries)
+		target.parentElement?.classList.toggle("fits", target.offsetWidth <= target.parentElement.clientWidth);
+});
 
 /*
- * table: { columns, rows, sort, onsort, onrow, chosen, limit }. A column has key, label, value(row), and
- * may have show(row), kind ("num", "text", "bar"), title and exact (the unit in the title of its cells).
+ * A table that stays in the page. What it shows is { columns, rows, sort, onsort, onrow, chosen, limit }. A column has
+ * key, label, value(row), and may have show(row), kind ("num", "text", "bar"), title, exact (the unit in the title of
+ * its cells) and fixed (what it shows is of the row alone, whatever the range). A column of bars has part(row) and color(row).
+ *
+ * While a range is dragged, only the rows in sight are there; the others come back when there is time. Cells are kept
+ * and only get new text, since making and laying out elements is what takes the time.
  */
-function makeTable(table) {
-	const sort = table.sort || { key: null };
-	const column = table.columns.find(c => c.key === sort.key);
-	const limit = Math.min(table.limit || FIRST_ROWS, dragging ? ROWS_WHILE_DRAGGING : Infinity);
-	const rows = column ? inOrder(table.rows, column, sort.descending, limit) : table.rows;
-	const body = h("tbody");
-	const fill = (from, to) => body.append(...rows.slice(from, to).map(row => h("tr", {
-		class: (table.onrow ? "click" : "") + (table.chosen && table.chosen(row) ? " chosen" : ""),
-		tabindex: table.onrow ? 0 : null, "data-label": row.track ? row.track.label : null,
-		onclick: table.onrow && (() => table.onrow(row)),
-		onkeydown: table.onrow && (event => { if (event.key === "Enter") table.onrow(row); }),
-	}, table.columns.map(c => bodyCell(c, row)))));
-	fill(0, limit);
-	const element = h("div", { class: "scroll" }, h("table", {},
-		h("thead", {}, h("tr", {}, table.columns.map(c => headCell(table, c, sort)))), body));
-	if (rows.length > limit && !dragging) {
-		const more = h("button", { type: "button", class: "more", onclick: () => {
-			fill(limit, rows.length);
-			more.remove();
-		} }, "Show all " + count(rows.length));
-		element.append(more);
+class Table {
+	constructor(sortable = true) {
+		this.sortable = sortable;
+		this.head = h("tr");
+		this.body = h("tbody", { onclick: event => this.open(event), onkeydown: event => this.onKey(event) });
+		this.more = h("button", { type: "button", class: "more", onclick: () => this.showAll() });
+		this.empty = h("div", { class: "empty" });
+		const table = h("table", {}, h("thead", {}, this.head), this.body);
+		this.element = h("div", { class: "scroll" }, table, this.more, this.empty);
+		fitting.observe(table);
+		this.shape = null;
+		this.held = null; // while a range is dragged: the first row in sight, and the row behind the last
+		this.drawRest = () => this.drawPart();
+		this.body.table = this;
 	}
-	if (!rows.length)
-		element.append(h("div", { class: "empty" }, "Nothing here in this range."));
-	return element;
+	open(event) {
+		const row = event.target.closest("tr").row;
+		if (this.options.onrow)
+			this.options.onrow(row);
+	}
+	onKey(event) {
+		const row = event.target.closest("tr"), next = { ArrowUp: row.previousElementSibling, ArrowDown: row.nextElementSibling }[event.key];
+		if (event.key === "Enter")
+			this.open(event);
+		else if (next && this.options.onrow) {
+			next.focus();
+			event.preventDefault();
+		}
+	}
+	show(options) {
+		const shape = options.columns.map(column => column.key).join();
+		if (this.shape !== shape) {
+			this.body.replaceChildren();
+			this.head.replaceChildren(...options.columns.map(column => this.headCell(column)));
+			this.shape = shape;
+		}
+		if (this.held && pace === "now")
+			this.release();
+		if (this.range !== currentSums) // all of another range would be too much at once
+			this.all = false;
+		this.range = currentSums;
+		this.options = options;
+		this.limit = this.all ? Infinity : options.limit || FIRST_ROWS;
+		this.length = Math.min(options.rows.length, this.limit);
+		this.order = null;
+		this.drawHead();
+		while (this.body.children.length > this.length)
+			this.body.lastChild.remove();
+		this.parts = Array.from({ length: Math.ceil(this.length / ROWS_AT_ONCE) }, (_, part) => part);
+		if (pace === "drag" && this.held)
+			this.drawRows(...this.held);
+		else if (pace !== "now")
+			this.drawSettled();
+		else
+			while (this.parts.length)
+				this.drawPart();
+		this.more.hidden = options.rows.length <= this.limit;
+		setText(this.more, "Show all " + count(options.rows.length));
+		this.empty.hidden = this.length > 0;
+		setText(this.empty, nothingText());
+		return this;
+	}
+	showAll() {
+		this.all = true;
+		atOnce(() => this.show(this.options));
+	}
+	// Before a drag: what is in sight, and how wide the columns are. Returns what then leaves out the rest, since
+	// to look and to change in turns would be a layout each time.
+	hold() {
+		const rows = [...this.body.children], boxes = rows.map(row => row.getBoundingClientRect());
+		const widths = [...this.head.children].map(cell => cell.getBoundingClientRect().width);
+		const first = boxes.findIndex(box => box.bottom > 0), last = boxes.findLastIndex(box => box.top < innerHeight);
+		const from = first < 0 ? rows.length : first, to = Math.max(last + 1, Math.min(from + ROWS_AT_ONCE, last < 0 ? 0 : Infinity));
+		const height = list => list.reduce((sum, box) => sum + box.height, 0) + "px";
+		return () => {
+			this.held = [from, to];
+			[...this.head.children].forEach((cell, i) => { cell.style.minWidth = widths[i] + "px"; });
+			rows.forEach((row, i) => { row.hidden = i < from || i >= to; });
+			Object.assign(this.element.style, { paddingTop: height(boxes.slice(0, from)), paddingBottom: height(boxes.slice(Math.max(from, to))) });
+		};
+	}
+	release() {
+		this.held = null;
+		for (const cell of this.head.children)
+			cell.style.minWidth = "";
+		for (const row of this.body.children)
+			row.hidden = false;
+		Object.assign(this.element.style, { paddingTop: "", paddingBottom: "" });
+	}
+	// After a drag: what is in sight at once, the rest soon.
+	drawSettled() {
+		const part = this.held ? Math.floor(this.held[0] / ROWS_AT_ONCE) : 0;
+		if (this.held)
+			this.release();
+		this.parts.sort((a, b) => (b === part) - (a === part) || a - b);
+		this.drawPart();
+	}
+	drawHead() {
+		const { columns, onsort, sort } = this.options;
+		columns.forEach((column, i) => {
+			const cell = this.head.children[i], sorted = sort?.key === column.key;
+			cell.column = column;
+			setAttribute(cell, "aria-sort", sorted ? (sort.descending ? "descending" : "ascending") : null);
+			setText(cell.querySelector("button") || cell, column.label + (sorted && onsort ? (sort.descending ? " ▾" : " ▴") : ""));
+		});
+	}
+	headCell(column) {
+		const cell = h("th", { class: column.kind === "text" ? "" : "num", title: column.title, scope: "col" });
+		if (column.value && this.sortable)
+			cell.append(h("button", { type: "button", onclick: () => this.sortBy(cell.column) }, ""));
+		return cell;
+	}
+	sortBy(column) {
+		const { sort, onsort } = this.options;
+		onsort({ key: column.key, descending: sort?.key === column.key ? !sort.descending : column.kind !== "text" });
+	}
+	drawPart() {
+		const first = (this.parts.shift() ?? 0) * ROWS_AT_ONCE;
+		this.drawRows(Math.min(first, this.body.children.length), first + ROWS_AT_ONCE);
+		if (this.parts.length && pace !== "now")
+			later(this.drawRest);
+	}
+	drawRows(from, to) {
+		const { columns, rows, sort } = this.options;
+		const column = sort && columns.find(c => c.key === sort.key);
+		if (from >= to || from >= this.length)
+			return;
+		this.order ||= column ? inOrder(rows, column, sort.descending, this.limit) : rows;
+		for (let i = from; i < Math.min(to, this.length); i++)
+			this.drawRow(i);
+	}
+	drawRow(i) {
+		const { columns, onrow, chosen } = this.options, row = this.order[i];
+		let element = this.body.children[i];
+		if (!element)
+			this.body.append(element = h("tr", {}, columns.map(bodyCell)));
+		const same = element.row === row;
+		element.row = row;
+		setAttribute(element, "class", (onrow ? "click" : "") + (chosen && chosen(row) ? " chosen" : ""));
+		if (!same) {
+			setAttribute(element, "tabindex", onrow ? "0" : null);
+			setAttribute(element, "data-label", row.track ? row.track.label : null);
+		}
+		columns.forEach((column, j) => same && column.fixed || fillCell(element.children[j], column, row));
+	}
+}
+
+// Why there is nothing to see, as far as the reader can change it.
+function nothingText() {
+	return (state.q ? `Nothing here matches “${state.q}”` : "Nothing here") + (isWhole() ? "." : " in this range.");
+}
+
+function bodyCell(column) {
+	if (column.kind === "bar")
+		return h("td", { class: "bar" }, h("span", { class: "meter" }));
+	return h("td", { class: column.kind === "text" ? column.class || "" : "num", "data-column": column.key });
+}
+
+function fillCell(cell, column, row) {
+	if (column.kind === "bar") {
+		cell.firstChild.hidden = !(column.part(row) > 0);
+		Object.assign(cell.firstChild.style, { width: (column.part(row) * 100).toFixed(2) + "%", background: column.color ? column.color(row) : "" });
+		return;
+	}
+	const value = column.value ? column.value(row) : null, isNumber = typeof value === "number";
+	const content = column.show ? column.show(row) : isNumber ? count(value) : value ?? "–";
+	if (typeof content === "string")
+		setText(cell, content);
+	else
+		replace(cell, content);
+	if (pace === "drag" && !column.fixed) // nobody can point at a cell then
+		return;
+	setAttribute(cell, "data-value", isNumber ? String(value) : null);
+	setAttribute(cell, "title", isNumber && column.exact ? count(value) + " " + column.exact : null);
+}
+
+// A table that is made again whenever what is around it is.
+function makeTable(options) {
+	return new Table(Boolean(options.onsort)).show(options).element;
 }
 
 // The numbers behind a picture, made when somebody asks for them.
@@ -161,20 +300,18 @@ function behind(title, makeContent) {
 // --- Small things ----------------------------------------------------------------------------
 
 function choice(label, options, chosen, onchange) {
-	const select = h("select", { onchange: () => onchange(select.value) },
+	const select = h("select", { "data-key": label, onchange: () => onchange(select.value) },
 		options.map(([value, text]) => h("option", { value, selected: value === chosen }, text)));
 	return h("label", {}, label, select);
 }
 
+// On the side of the pointer where there is more room, so that its size need not be known.
 function showTip(event, text) {
-	const tip = byId("tip");
-	tip.textContent = text;
+	const tip = byId("tip"), right = event.clientX > innerWidth / 2, below = event.clientY < innerHeight / 2;
+	setText(tip, text);
 	tip.hidden = !text;
-	if (!text)
-		return;
-	const width = tip.offsetWidth, height = tip.offsetHeight;
-	tip.style.left = Math.max(4, Math.min(event.clientX + 14, innerWidth - width - 8)) + "px";
-	tip.style.top = (event.clientY + 18 + height > innerHeight ? event.clientY - height - 10 : event.clientY + 18) + "px";
+	Object.assign(tip.style, { left: right ? "" : event.clientX + 14 + "px", right: right ? innerWidth - event.clientX + 10 + "px" : "",
+		top: below ? event.clientY + 18 + "px" : "", bottom: below ? "" : innerHeight - event.clientY + 12 + "px" });
 }
 
 const tipOn = text => ({
@@ -182,6 +319,28 @@ const tipOn = text => ({
 	onpointerleave: event => showTip(event, ""),
 });
 
+// What had the focus keeps it, if it comes back under the same key.
 function replace(element, ...children) {
+	const key = element.contains(document.activeElement) ? document.activeElement.dataset.key : null;
 	element.replaceChildren(...children.flat(Infinity).filter(child => child !== null && child !== undefined && child !== false));
+	if (key)
+		[...element.querySelectorAll("[data-key]")].find(child => child.dataset.key === key)?.focus();
+}
+
+// Text and attributes that stay as they are cost nothing.
+function setText(element, text) {
+	const node = element.firstChild;
+	if (!node || node !== element.lastChild || node.nodeType !== Node.TEXT_NODE)
+		element.textContent = text;
+	else if (node.data !== text)
+		node.data = text;
+}
+
+function setAttribute(element, name, value) {
+	if (element.getAttribute(name) === value)
+		return;
+	if (value === null)
+		element.removeAttribute(name);
+	else
+		element.setAttribute(name, value);
 }

@@ -118,21 +118,20 @@ function matrixPicture(cells, measure) {
 			grid.set(key, (grid.get(key) || 0) + value);
 		}
 	const what = HEATS.find(([key]) => key === measure)[1];
-	const picture = heatTable("Which code touches whose objects", "code \\ objects of", side.row.shown, side.column.shown,
-		(r, c) => grid.get(r + "," + c) || 0,
+	const picture = new HeatMap("Which code touches whose objects", "code \\ objects of", side.row.shown, side.column.shown,
 		(r, c, n) => `${side.row.shown[r]}\n${count(n)} ${what}\nof objects that ${side.column.shown[c]} allocated`);
-	picture.querySelector("table").classList.add("tall");
-	return picture;
+	picture.table.classList.add("tall");
+	return picture.show((r, c) => grid.get(r + "," + c) || 0).element;
 }
 
 function matrixTable(cells) {
 	const rows = [...cells].flatMap(([code, owners]) => [...owners].map(([owner, value]) => ({ code, owner, value })));
 	const all = rows.reduce((sum, row) => sum + row.value, 0);
-	return sortedTable("matrix", "value", { rows, limit: 50, columns: [
+	return makeTable(sorted("matrix", "value", { rows, limit: 50, columns: [
 		{ key: "code", label: "code", kind: "text", class: "label mono", value: row => row.code },
 		{ key: "owner", label: "objects of", kind: "text", class: "label mono", value: row => row.owner },
 		{ key: "value", label: "count", value: row => row.value },
-		{ key: "share", label: "share", value: row => share(row.value, all), show: row => percent(share(row.value, all)) }] });
+		{ key: "share", label: "share", value: row => share(row.value, all), show: row => percent(share(row.value, all)) }] }));
 }
 
 function matrixCard(card) {
@@ -257,7 +256,8 @@ function showObject(panel) {
 	if (!site && !code)
 		return;
 	panel.hidden = false;
-	replace(panel, site ? objectPanel(site) : codePanel(code));
+	if (pace === "now")
+		replace(panel, site ? objectPanel(site) : codePanel(code));
 }
 
 // --- The view --------------------------------------------------------------------------------
@@ -268,22 +268,30 @@ function mapFacts() {
 		". The numbers of this view are of the whole map, whatever the range. Memory of user space, which is among the pages, is touched by user space, and that leaves no trace.");
 }
 
+function mapNumbers() {
+	const total = kmap.total, ofAll = part => percent(share(part, total.bytes)) + " of all bytes";
+	const numbers = [["Objects", total.objects, short(total.objects), bytes(total.bytes)]];
+	if (kmap.accesses)
+		numbers.push(["Reads", total.reads, short(total.reads), total.bytes_read ? bytes(total.bytes_read) : "by " + count(kmap.codes.length) + " functions"],
+			["Writes", total.writes, short(total.writes), total.bytes_written ? bytes(total.bytes_written) : " "],
+			["Never touched", total.cold_bytes, bytes(total.cold_bytes), ofAll(total.cold_bytes)],
+			["Never read", total.unread_bytes, bytes(total.unread_bytes), ofAll(total.unread_bytes)]);
+	return h("div", { class: "cards" }, numbers.map(([name, ...number]) => numberCard(name).show(...number)));
+}
+
+// None of it is of the range, so there is nothing to do while that is dragged.
 function objectsView(view) {
-	const facts = h("div"), numbers = h("div", { class: "cards" }), matrix = h("div", { class: "card" }), sites = h("div", { class: "card" }), codes = h("div", { class: "card" });
-	view.append(numbers, matrix, sites, codes, facts);
-	const total = kmap.total;
-	replace(numbers, numberCard("Objects", total.objects, short(total.objects), bytes(total.bytes)),
-		kmap.accesses ? [numberCard("Reads", total.reads, short(total.reads), total.bytes_read ? bytes(total.bytes_read) : "by " + count(kmap.codes.length) + " functions"),
-			numberCard("Writes", total.writes, short(total.writes), total.bytes_written ? bytes(total.bytes_written) : " "),
-			numberCard("Never touched", total.cold_bytes, bytes(total.cold_bytes), percent(share(total.cold_bytes, total.bytes)) + " of all bytes"),
-			numberCard("Never read", total.unread_bytes, bytes(total.unread_bytes), percent(share(total.unread_bytes, total.bytes)) + " of all bytes")] : null);
-	replace(facts, mapFacts());
-	return () => {
+	const matrix = card(), sites = new Table(), codes = new Table();
+	const siteHead = siteColumns(), codeHead = codeColumns();
+	view.append(mapNumbers(), matrix,
+		card(h("h2", {}, "Objects by allocation site ", h("small", {}, "click a row for who touches them")), sites.element),
+		card(h("h2", {}, "Functions that touch objects ", h("small", {}, "click a row for what they touch")), codes.element), mapFacts());
+	return [() => {
+		if (pace !== "now")
+			return;
 		matrixCard(matrix);
-		const rows = found(kmap.sites), touching = found(kmap.codes).filter(code => code.accesses || code.frees);
-		replace(sites, h("h2", {}, "Objects by allocation site ", h("small", {}, "click a row for who touches them")),
-			sortedTable("objects", "bytes", { columns: siteColumns(), rows, onrow: openObject, chosen: row => row.number === state.object, limit: 50 }));
-		replace(codes, h("h2", {}, "Functions that touch objects ", h("small", {}, "click a row for what they touch")),
-			sortedTable("codes", "reads", { columns: codeColumns(), rows: touching, onrow: openCode, chosen: row => row.number === state.code, limit: 30 }));
-	};
+		const touching = found(kmap.codes).filter(code => code.accesses || code.frees);
+		sites.show(sorted("objects", "bytes", { columns: siteHead, rows: found(kmap.sites), onrow: openObject, chosen: row => row.number === state.object, limit: 50 }));
+		codes.show(sorted("codes", "reads", { columns: codeHead, rows: touching, onrow: openCode, chosen: row => row.number === state.code, limit: 30 }));
+	}];
 }

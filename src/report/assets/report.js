@@ -11,11 +11,15 @@ const NUMBERED = TABS.filter(([id]) => id !== "objects" && id !== "diff"); // th
 const DEFAULTS = { tab: "summary", from: 0, to: data.buckets, q: "", sort: {}, site: null, metric: "at_peak", by: "site", unit: "objects", tree: "stack", zoom: "", invert: false,
 	level: "", heat: "accesses", object: null, code: null, measure: "live", normal: "none", change: "" };
 
+const WHOLE = { from: 0, to: data.buckets };
+
 let state = { ...DEFAULTS };
 let currentSums = null;
-let update = null; // of the view that is shown
+let steps = []; // of the view that is shown: each brings a part of it up to date
 let shownTab = null;
 let updateStrip = null;
+
+const isWhole = () => state.from === 0 && state.to === data.buckets;
 
 // --- State and address -----------------------------------------------------------------------
 
@@ -60,51 +64,143 @@ function writeHash(keep) {
 		history[keep ? "pushState" : "replaceState"](null, "", hash);
 }
 
-// While something is dragged, changes are drawn once a frame, and not kept in the history.
-let waiting = false;
-let dragging = false;
-
-function go(changes, inDrag) {
+// A change is shown at once ("now"), unless it comes again in every frame while something is dragged ("drag"), or ends that ("settle").
+function go(changes, how = "now") {
 	const tabChanges = changes.tab && changes.tab !== state.tab;
 	Object.assign(state, changes);
-	dragging = Boolean(inDrag);
-	if (!inDrag) {
+	if (how !== "drag") // browsers allow few changes of the address
 		writeHash(tabChanges);
+	pace = how;
+	if (how === "now")
 		render();
-	} else if (!waiting) {
-		waiting = true;
-		requestAnimationFrame(() => {
-			waiting = false;
-			writeHash(false);
-			render();
-		});
-	}
+	else
+		askForFrame();
+	stale = how !== "now";
+}
+
+// --- Frames ----------------------------------------------------------------------------------
+
+const FRAME_WORK = 2; // milliseconds; the browser needs the rest of a frame to lay out what was changed
+
+let pace = "now";
+let stale = false; // the range moved since the last frame
+let asked = false;
+let begun = false; // a drag: its first frame has to lay out the tables without the rows that are out of sight
+const due = new Set(); // steps that the range has to bring up to date
+const whenIdle = new Set(); // what can wait until the range stands still: rows that nobody sees
+
+// What belongs to a step and may have a frame of its own.
+function soon(step) {
+	if (pace === "now")
+		step();
+	else
+		due.add(step);
+}
+
+function later(step) {
+	whenIdle.add(step);
+	askForFrame();
+}
+
+function askForFrame() {
+	document.documentElement.dataset.busy = "yes";
+	if (!asked)
+		requestAnimationFrame(onFrame);
+	asked = true;
+}
+
+// Steps that waited go first, so that each has its turn however fast the range moves.
+function onFrame() {
+	const end = performance.now() + FRAME_WORK;
+	const work = set => {
+		for (const step of set) { // one in any case
+			set.delete(step);
+			step();
+			if (performance.now() > end)
+				return;
+		}
+	};
+	asked = false;
+	if (stale) {
+		stale = false;
+		setRange();
+		updateStrip();
+		steps.forEach(step => due.add(step));
+	} else if (!due.size)
+		work(whenIdle);
+	if (!begun)
+		work(due);
+	begun = false;
+	if (due.size || whenIdle.size)
+		return askForFrame();
+	delete document.documentElement.dataset.busy;
+	if (pace === "settle")
+		pace = "now";
+}
+
+function beginDrag() {
+	begun = true;
+	const tables = [...byId("view").querySelectorAll("tbody")].map(body => body.table).filter(Boolean);
+	tables.map(table => table.hold()).forEach(leaveOut => leaveOut());
+}
+
+// Does something that draws, all of it.
+function atOnce(draw) {
+	const before = pace;
+	pace = "now";
+	draw();
+	pace = before;
 }
 
 // --- Drawing ---------------------------------------------------------------------------------
 
-function render() {
-	const view = byId("view");
+function setRange() {
 	if (!currentSums || currentSums.from !== state.from || currentSums.to !== state.to)
 		currentSums = sumRange(state.from, state.to);
-	if (shownTab !== state.tab) {
-		shownTab = state.tab;
-		view.replaceChildren();
-		update = TABS.find(([id]) => id === state.tab)[2](view);
-		view.setAttribute("aria-labelledby", "tab-" + state.tab);
-		scrollTo(0, 0);
-		for (const button of byId("tabs").children) {
-			const selected = button.id === "tab-" + state.tab;
-			button.setAttribute("aria-selected", String(selected));
-			button.tabIndex = selected ? 0 : -1;
-		}
+}
+
+function showTab() {
+	const view = byId("view");
+	shownTab = state.tab;
+	view.replaceChildren();
+	steps = TABS.find(([id]) => id === state.tab)[2](view).map(step => () => step(currentSums));
+	steps.push(showPanel);
+	view.setAttribute("aria-labelledby", "tab-" + state.tab);
+	view.dataset.title = TABS.find(([id]) => id === state.tab)[1]; // for the print, which has no tabs
+	scrollTo(0, 0);
+	for (const button of byId("tabs").children) {
+		const selected = button.id === "tab-" + state.tab;
+		button.setAttribute("aria-selected", String(selected));
+		button.tabIndex = selected ? 0 : -1;
+		if (selected)
+			button.scrollIntoView({ block: "nearest", inline: "nearest" });
 	}
+}
+
+// The panel takes the focus when it opens, and gives it back.
+function showPanel() {
+	const panel = byId("panel"), wasHidden = panel.hidden;
+	showSite(panel, currentSums);
+	showObject(panel);
+	if (wasHidden && !panel.hidden) {
+		panel.opener = document.activeElement;
+		panel.querySelector(".close").focus({ preventScroll: true });
+	} else if (!wasHidden && panel.hidden)
+		panel.opener?.focus({ preventScroll: true });
+}
+
+function render() {
+	pace = "now";
+	stale = false;
+	due.clear();
+	whenIdle.clear();
+	setRange();
+	if (shownTab !== state.tab)
+		showTab();
 	if (byId("search").value !== state.q)
 		byId("search").value = state.q;
 	updateStrip();
-	update(currentSums);
-	showSite(byId("panel"), currentSums);
-	showObject(byId("panel"));
+	steps.forEach(step => step());
 }
 
 // --- Theme -----------------------------------------------------------------------------------
@@ -122,7 +218,7 @@ function toggleTheme() {
 // --- Keys ------------------------------------------------------------------------------------
 
 const KEYS = [["1 … 9, 0", "the views, in order"], ["/", "search"], ["[  ]", "move the range"], ["{  }", "move its end"], ...(kmap ? [["o", "objects, of the access map"]] : []), ...(diff ? [["d", "what changed since the other capture"]] : []), ["Esc", "close, zoom out, or show the whole capture"],
-	["i", "invert the flame graph"], ["t", "light or dark"], ["Enter", "open the row or frame that has the focus"], ["?", "these keys"]];
+	["i", "invert the flame graph"], ["t", "light or dark"], ["↑  ↓", "the row before or behind the one that has the focus"], ["Enter", "open the row or frame that has the focus"], ["?", "these keys"]];
 
 function showKeys() {
 	const dialog = byId("keys");
@@ -139,7 +235,7 @@ function escape() {
 	else if (state.zoom && (state.tab === "flame" || state.tab === "rings"))
 		go({ zoom: "" });
 	else
-		go({ from: 0, to: data.buckets });
+		go(WHOLE);
 }
 
 function onKey(event) {
@@ -192,7 +288,7 @@ function start() {
 	darkWanted.addEventListener("change", () => setTheme(darkWanted.matches ? "dark" : "light"));
 	byId("theme").addEventListener("click", toggleTheme);
 	byId("help").addEventListener("click", showKeys);
-	byId("tabs").append(...TABS.map(([id, name]) => h("button", { type: "button", id: "tab-" + id, role: "tab", onclick: () => go({ tab: id, zoom: "" }) }, name)));
+	byId("tabs").append(...TABS.map(([id, name]) => h("button", { type: "button", id: "tab-" + id, role: "tab", "aria-controls": "view", onclick: () => go({ tab: id, zoom: "" }) }, name)));
 	byId("tabs").addEventListener("keydown", onTabKey);
 	byId("search").addEventListener("input", () => go({ q: byId("search").value }));
 	document.addEventListener("keydown", onKey);
@@ -204,6 +300,8 @@ function start() {
 		state = readHash();
 		render();
 	});
+	new ResizeObserver(() => document.documentElement.style.setProperty("--head", document.querySelector("header").offsetHeight + "px"))
+		.observe(document.querySelector("header"));
 	updateStrip = makeStrip();
 	state = readHash();
 	render();

@@ -16,13 +16,13 @@ const linkLabel = (by, number) => by === "pid" ? pidLabel(number) : data.by[by][
 
 function linkTable(track, by) {
 	const links = (track.links?.[by] || []).map(([number, allocs, size]) => ({ label: linkLabel(by, number), allocs, bytes: size }));
-	const top = Math.max(1, ...links.map(link => link.bytes));
+	const top = links.reduce((most, link) => Math.max(most, link.bytes), 1);
 	return [h("h3", {}, "By " + GROUPING_NAMES[by]), makeTable({
 		columns: [
 			{ key: "label", label: GROUPING_NAMES[by], kind: "text", value: link => link.label },
 			{ key: "allocs", label: "allocations", value: link => link.allocs },
 			{ key: "bytes", label: "bytes", value: link => link.bytes, show: link => bytes(link.bytes), exact: "bytes" },
-			{ key: "bar", label: "", kind: "bar", show: link => h("span", { class: "meter", style: { width: link.bytes / top * 100 + "%" } }) },
+			{ key: "bar", label: "", kind: "bar", part: link => link.bytes / top },
 		],
 		rows: links,
 	})];
@@ -47,41 +47,48 @@ function callerTable(track, sums) {
 function sitePlots(track) {
 	const live = liveSeries(track), rate = series(track, "bytes");
 	const liveTop = Math.max(1, ...live), rateTop = Math.max(1, ...rate);
-	const make = (values, top, label, tip) => {
-		const element = plot({ height: 90, top, ticks: [0, top], format: bytes, label,
-			content: scale => [svg("path", { class: "fill", d: stepPath(values, scale, new Float64Array(values.length)) }),
-				svg("path", { class: "stroke", d: stepPath(values, scale) })],
-			tip: bucket => moment(bucketTime(bucket)) + "\n" + bytes(values[bucket]) + " " + tip });
-		shade(element.chart);
-		return element;
-	};
+	const make = (values, top, label, tip) => plot({ height: 90, top, ticks: [0, top], format: bytes, label,
+		content: scale => [svg("path", { class: "fill", d: stepPath(values, scale, new Float64Array(values.length)) }),
+			svg("path", { class: "stroke", d: stepPath(values, scale) })],
+		tip: bucket => moment(bucketTime(bucket)) + "\n" + bytes(values[bucket]) + " " + tip });
 	return [h("h3", {}, "Live bytes"), make(live, liveTop, "Live bytes over time", "live"),
 		h("h3", {}, "Bytes allocated, by time"), make(rate, rateTop, "Bytes allocated over time", "allocated"), timeAxis()];
+}
+
+function siteNumbers(track, row, sums) {
+	return [definitions([
+		["allocated", bytes(row.bytes), count(row.bytes)], ["allocations", count(row.allocs)],
+		["live at the end", bytes(row.live), count(row.live)], ["objects", count(row.objects)],
+		["peak", bytes(row.peak), count(row.peak)], ["frees seen", count(row.frees)],
+		["wasted, live", bytes(row.liveWaste), count(row.liveWaste)], ["frees implied", count(row.implied)],
+		["mean lifetime", duration(row.meanLife)], ["temporary", percent(share(row.temporary, row.frees))],
+		["frees on another CPU", percent(share(row.cross, row.frees))], ["oldest live", sums.whole && row.objects ? duration(track.oldest) : "–"],
+	]),
+	row.unseen ? h("p", { class: "note" }, "Most of its objects end without an event, so its live bytes are an upper limit.") : null];
+}
+
+// What is of the whole stays while a range is dragged.
+function buildSite(panel, track) {
+	const where = [track.path, track.module && "module " + track.module].filter(Boolean).join(", ");
+	panel.numbers = h("div");
+	panel.callers = h("div");
+	replace(panel,
+		h("button", { type: "button", class: "close", onclick: () => go({ site: null }), title: "Esc" }, "Close"),
+		h("h2", { class: "mono" }, track.label),
+		h("p", { class: "soft" }, where || "source file not known: give a kernel tree with -k"),
+		panel.numbers, sitePlots(track), panel.callers, objectSection(track),
+		track.links ? ["size", "cache", "comm", "pid", "cpu"].map(by => linkTable(track, by)) : null,
+		h("p", { class: "note" }, "Sizes, caches, processes, pids and CPUs are of the whole capture, the largest eight of each; the rest is of the range."));
 }
 
 function showSite(panel, sums) {
 	const track = data.by.site[state.site];
 	panel.hidden = !track;
+	if (panel.track !== track && track)
+		buildSite(panel, track);
+	panel.track = track;
 	if (!track)
 		return;
-	const row = rowsOf("site", sums.from, sums.to)[track.number];
-	const where = [track.path, track.module && "module " + track.module].filter(Boolean).join(", ");
-	replace(panel,
-		h("button", { type: "button", class: "close", onclick: () => go({ site: null }), title: "Esc" }, "Close"),
-		h("h2", { class: "mono" }, track.label),
-		h("p", { class: "soft" }, where || "source file not known: give a kernel tree with -k"),
-		definitions([
-			["allocated", bytes(row.bytes), count(row.bytes)], ["allocations", count(row.allocs)],
-			["live at the end", bytes(row.live), count(row.live)], ["objects", count(row.objects)],
-			["peak", bytes(row.peak), count(row.peak)], ["frees seen", count(row.frees)],
-			["wasted, live", bytes(row.liveWaste), count(row.liveWaste)], ["frees implied", count(row.implied)],
-			["mean lifetime", duration(row.meanLife)], ["temporary", percent(share(row.temporary, row.frees))],
-			["frees on another CPU", percent(share(row.cross, row.frees))], ["oldest live", sums.whole && row.objects ? duration(track.oldest) : "–"],
-		]),
-		row.unseen ? h("p", { class: "note" }, "Most of its objects end without an event, so its live bytes are an upper limit.") : null,
-		sitePlots(track),
-		callerTable(track, sums),
-		objectSection(track),
-		track.links ? ["size", "cache", "comm", "pid", "cpu"].map(by => linkTable(track, by)) : null,
-		h("p", { class: "note" }, "Sizes, caches, processes, pids and CPUs are of the whole capture, the largest eight of each; the rest is of the range."));
+	replace(panel.numbers, siteNumbers(track, rowsOf("site", sums.from, sums.to)[track.number], sums));
+	replace(panel.callers, callerTable(track, sums));
 }

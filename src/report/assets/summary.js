@@ -3,7 +3,7 @@
 
 const quality = name => data.quality.find(q => q.name === name)?.value || 0;
 
-const siteLink = track => h("button", { type: "button", class: "link mono", onclick: () => go({ site: track.number, object: null, code: null }) }, track.label);
+const siteLink = track => h("button", { type: "button", class: "link mono", onclick: () => openSite({ track }) }, track.label);
 
 // --- Quality ---------------------------------------------------------------------------------
 
@@ -11,7 +11,7 @@ const siteLink = track => h("button", { type: "button", class: "link mono", oncl
 function verdict() {
 	if (data.quality.some(q => q.loss && q.value))
 		return ["bad", "events were lost"];
-	if (quality("unparsed") || quality("impossible") || quality("backwards") || quality("unpairable") || data.hashed)
+	if (quality("unparsed") || quality("impossible") || quality("backwards") || quality("unpairable") || data.hashed || data.some_tasks)
 		return ["fair", "complete, with reservations"];
 	return ["good", "complete"];
 }
@@ -24,13 +24,15 @@ function qualityFindings() {
 		list.push(["!", [`The capture lost ${lost ? count(lost) + " events" : "events"}: all sums are too low, and live bytes may be of objects whose free was lost. `,
 			"Record with larger buffers or fewer events."]]);
 	else
-		list.push(["✓", [`No event was lost: ${count(data.events_total)} events in ${duration(data.span)}.`]]);
+		list.push(["✓", [`No event was lost: ${many(data.events_total, "event")} in ${duration(data.span)}.`]]);
 	if (quality("unparsed"))
 		list.push(["?", [`${count(quality("unparsed"))} lines or records were not understood and are left out.`]]);
 	if (data.hashed)
 		list.push(["?", ["Addresses are hashed by the kernel; a few objects may be mixed up with others."]]);
+	if (data.some_tasks)
+		list.push(["?", ["Only some processes were recorded: what interrupts and kernel threads freed for them is not seen, and live bytes are an upper limit."]]);
 	if (quality("frees_before"))
-		list.push(["·", [`${count(quality("frees_before"))} frees were of objects from before the capture; they change no number here.`]]);
+		list.push(["·", [many(quality("frees_before"), "free") + (quality("frees_before") === 1 ? " was of an object" : " were of objects") + " from before the capture; that changes no number here."]]);
 	return list;
 }
 
@@ -47,7 +49,7 @@ function growingSites(sums) {
 function leakFindings(growing, sums) {
 	const total = sums.total.keptBytes;
 	return growing.map(({ row, tenths }) => ["!", [siteLink(row.track),
-			` keeps growing: ${bytes(row.keptBytes)} in ${count(row.kept)} objects that it allocated still live, ` +
+			` keeps growing: ${bytes(row.keptBytes)} in ${many(row.kept, "object")} that it allocated still live, ` +
 			`${percent(share(row.keptBytes, total))} of all that stays. ` +
 			(row.frees ? `Of ${count(row.allocs)} allocations, ${count(row.frees)} ${row.frees === 1 ? "was" : "were"} freed` : "None was freed") +
 			` in ${duration(rangeTime(sums))}, and it grew in ${tenths} of 10 tenths of that time.`]]);
@@ -57,7 +59,7 @@ function holderFinding(sums, growing) {
 	const row = greatest(sums.site.filter(r => !r.track.folded), r => r.live, 1)[0];
 	if (!row || share(row.live, sums.total.live) < 0.1 || growing.some(other => other.row === row))
 		return [];
-	return [["·", [siteLink(row.track), ` holds ${percent(share(row.live, sums.total.live))} of the live bytes, ${bytes(row.live)} in ${count(row.objects)} objects` +
+	return [["·", [siteLink(row.track), ` holds ${percent(share(row.live, sums.total.live))} of the live bytes, ${bytes(row.live)} in ${many(row.objects, "object")}` +
 		(row.unseen ? "; but most of its frees raise no event, so that is an upper limit." :
 			row.frees ? `; ${count(row.frees)} of ${count(row.allocs)} ${row.frees === 1 ? "was" : "were"} freed.` : `, none freed in ${duration(rangeTime(sums))}.`)]]];
 }
@@ -65,7 +67,7 @@ function holderFinding(sums, growing) {
 function peakFinding(sums) {
 	if (!sums.whole || !data.peak_bytes)
 		return [];
-	const makers = [...data.by.site].sort((a, b) => b.at_peak - a.at_peak).filter(track => !track.folded).slice(0, 3);
+	const makers = greatest(data.by.site.filter(track => !track.folded), track => track.at_peak, 3);
 	const parts = [`The peak of ${bytes(data.peak_bytes)} came at ${moment(data.peak_at)}. Then `];
 	makers.forEach((track, i) => parts.push(i ? i === makers.length - 1 ? " and " : ", " : "", siteLink(track),
 		` had ${percent(share(track.at_peak, data.peak_bytes))}`));
@@ -84,7 +86,7 @@ function temporaryFinding(sums) {
 	const row = greatest(sums.site, r => r.temporary, 1)[0];
 	if (!row || !sums.total.temporary || data.clock !== "seconds")
 		return [];
-	return [["·", [`${percent(share(sums.total.temporary, sums.total.frees))} of the frees came within ${duration(data.temporary_below)} of the allocation; `,
+	return [["·", [`${percent(share(sums.total.temporary, sums.total.frees))} of the frees came within ${round(duration(data.temporary_below))} of the allocation; `,
 		siteLink(row.track), ` made ${percent(share(row.temporary, sums.total.temporary))} of these temporary objects.`]]];
 }
 
@@ -117,22 +119,28 @@ const findingList = list => h("ul", { class: "findings" }, list.map(([mark, cont
 
 // --- The view --------------------------------------------------------------------------------
 
-function numberCard(name, value, text, below) {
-	return h("div", { class: "card" }, h("div", { class: "name" }, name),
-		h("div", { class: "big", "data-number": name, "data-value": value, title: count(value) }, text), h("div", { class: "soft" }, below));
+// What a number is called, and its place: the returned function fills it.
+function numberCard(name) {
+	const big = h("div", { class: "big", "data-number": name }), below = h("div", { class: "soft" });
+	const element = h("div", { class: "card" }, h("div", { class: "name" }, name), big, below);
+	return { element, show(value, text, said) {
+		setText(big, text);
+		setText(below, said);
+		setAttribute(big, "data-value", String(value));
+		setAttribute(big, "title", count(value));
+		return element;
+	} };
 }
 
-function topSites(sums, title, value, text) {
-	const rows = greatest(sums.site, value, 8).filter(row => value(row) > 0);
-	const top = rows.length ? value(rows[0]) : 1;
-	return h("div", { class: "card" }, h("h2", {}, title), makeTable({
-		columns: [
-			{ key: "label", label: "site", kind: "text", class: "label", value: row => row.track.label, show: row => labelCell(row.track) },
+function topSites(title, text, value) {
+	const table = new Table(false);
+	return { element: card(h("h2", {}, title), table.element), show(sums) {
+		const rows = greatest(sums.site, value, 8).filter(row => value(row) > 0);
+		const top = rows.length ? value(rows[0]) : 1;
+		table.show({ rows, onrow: openSite, columns: [labelColumn("site"),
 			{ key: "value", label: text, value, show: row => bytes(value(row)), exact: "bytes" },
-			{ key: "bar", label: "", kind: "bar", show: row => h("span", { class: "meter", style: { width: value(row) / top * 100 + "%" } }) },
-		],
-		rows, onrow: row => go({ site: row.track.number, object: null, code: null }),
-	}));
+			{ key: "bar", label: "", kind: "bar", part: row => value(row) / top }] });
+	} };
 }
 
 function machineFacts() {
@@ -143,27 +151,35 @@ function machineFacts() {
 
 function captureFacts() {
 	const events = Object.entries(data.events).filter(([, n]) => n).map(([name, n]) => `${count(n)} ${name}`).join(", ");
-	return h("p", { class: "note" }, `${data.name}: ${data.format}, ${duration(data.span)}, ${count(data.events_total)} events (${events}), ` +
-		`${count(data.by.site.length)} call sites, ${count(data.by.cache.length)} caches. ` +
+	return h("p", { class: "note" }, `${data.name}: ${data.format}, ${duration(data.span)}, ${many(data.events_total, "event")} (${events}), ` +
+		`${many(data.by.site.length, "call site")}, ${many(data.by.cache.length, "cache")}. ` +
 		(data.level === "pages" ? "This report is of the page allocator." : "This report is of the slab allocator."));
 }
 
+const NUMBERS = [
+	["Live at the end", total => [total.live, bytes(total.live), many(total.objects, "object")]],
+	["Peak", (total, sums) => [total.peak, bytes(total.peak), sums.whole ? "at " + moment(data.peak_at) : "in this range"]],
+	["Allocated", (total, sums) => [total.bytes, bytes(total.bytes), bytes(total.bytes / rangeTime(sums) * rateUnit) + rateName]],
+	["Allocations", (total, sums) => [total.allocs, short(total.allocs), short(total.allocs / rangeTime(sums) * rateUnit) + rateName]],
+	["Frees seen", total => [total.frees, short(total.frees), count(total.implied) + " more implied"]],
+	["Wasted, live", total => [total.liveWaste, bytes(total.liveWaste), percent(share(total.liveWaste, total.live)) + " of live bytes"]],
+];
+
+function standsOut(sums) {
+	const growing = growingSites(sums);
+	const list = [...diffFindings(), ...leakFindings(growing, sums), ...holderFinding(sums, growing), ...peakFinding(sums), ...misuseFindings(),
+		...unseenFinding(sums), ...wasteFinding(sums), ...temporaryFinding(sums), ...crossFinding(sums), ...objectFindings()];
+	return list.length ? findingList(list) : h("div", { class: "empty" }, nothingText());
+}
+
 function summaryView(view) {
-	return sums => {
-		const total = sums.total, growing = growingSites(sums);
-		replace(view,
-			h("div", { class: "card" }, h("h2", {}, "Capture quality"), findingList(qualityFindings())),
-			machineFacts(),
-			h("div", { class: "cards" },
-				numberCard("Live at the end", total.live, bytes(total.live), count(total.objects) + " objects"),
-				numberCard("Peak", total.peak, bytes(total.peak), sums.whole ? "at " + moment(data.peak_at) : "in this range"),
-				numberCard("Allocated", total.bytes, bytes(total.bytes), bytes(total.bytes / rangeTime(sums) * rateUnit) + rateName),
-				numberCard("Allocations", total.allocs, short(total.allocs), short(total.allocs / rangeTime(sums) * rateUnit) + rateName),
-				numberCard("Frees seen", total.frees, short(total.frees), count(total.implied) + " more implied"),
-				numberCard("Wasted, live", total.liveWaste, bytes(total.liveWaste), percent(share(total.liveWaste, total.live)) + " of live bytes")),
-			h("div", { class: "card" }, h("h2", {}, "What stands out"), findingList([...diffFindings(), ...leakFindings(growing, sums), ...holderFinding(sums, growing), ...peakFinding(sums), ...misuseFindings(),
-				 ...unseenFinding(sums), ...wasteFinding(sums), ...temporaryFinding(sums), ...crossFinding(sums), ...objectFindings()])),
-			h("div", { class: "two" }, topSites(sums, "Most live bytes", row => row.live, "live"), topSites(sums, "Most bytes allocated", row => row.bytes, "allocated")),
-			captureFacts());
-	};
+	const cards = NUMBERS.map(([name]) => numberCard(name)), findings = h("div");
+	const live = topSites("Most live bytes", "live", row => row.live), allocated = topSites("Most bytes allocated", "allocated", row => row.bytes);
+	view.append(card(h("h2", {}, "Capture quality"), findingList(qualityFindings())), machineFacts(),
+		h("div", { class: "cards" }, cards.map(one => one.element)), card(h("h2", {}, "What stands out"), findings),
+		h("div", { class: "two" }, live.element, allocated.element), captureFacts());
+	return [
+		sums => NUMBERS.forEach(([, numbers], i) => cards[i].show(...numbers(sums.total, sums))),
+		sums => live.show(sums), sums => allocated.show(sums), sums => replace(findings, standsOut(sums)),
+	];
 }

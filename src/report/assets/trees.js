@@ -29,7 +29,7 @@ const PLACE_HINT = " No source file is known: make the report with -k KERNEL_TRE
 function placeOf(track) {
 	const func = track.func || track.label;
 	const names = track.folded ? [track.label] : track.path ? [...track.path.split("/"), func] :
-		[track.module ? "[" + track.module + "]" : "source not known", func];
+		[...(track.module ? ["[" + track.module + "]"] : noPlaces ? [] : ["source not known"]), func];
 	if (!track.folded && func !== track.label)
 		names.push(track.label);
 	return names;
@@ -49,34 +49,43 @@ const siteNumber = track => track.by === "stack" ? track.site : track.number;
 
 /*
  * A node of a tree. All trees of one shape share their nodes, which are made once; what differs between ranges
- * and metrics is their values. list is the children that have any, the largest first, once somebody asks.
+ * and metrics is their values. list is the children that have any, once somebody asks.
  */
-class Node {
+class Branch {
 	constructor(name, parent) {
-		Object.assign(this, { name, parent, value: 0, children: new Map(), track: null, sorted: null });
+		Object.assign(this, { name, parent, value: 0, children: new Map(), track: null, listed: null });
+		this.path = parent ? [...parent.path, name] : [];
 	}
 	child(name) {
 		if (!this.children.has(name))
-			this.children.set(name, new Node(name, this));
+			this.children.set(name, new Branch(name, this));
 		return this.children.get(name);
 	}
 	clear() {
 		this.value = 0;
-		this.sorted = null;
+		this.listed = null;
 		this.track = null;
-		this.children.forEach(child => child.clear());
+		for (const child of this.children.values())
+			child.clear();
 	}
 	get list() {
-		if (!this.sorted) {
-			this.sorted = [...this.children.values()].filter(child => child.value).sort((a, b) => b.value - a.value || (a.name < b.name ? -1 : 1));
+		if (!this.listed) {
+			this.listed = [];
+			for (const child of this.children.values())
+				if (child.value)
+					this.listed.push(child);
 			// A function with a single site is one frame.
-			const only = this.sorted.length === 1 ? this.sorted[0] : null;
+			const only = this.listed.length === 1 ? this.listed[0] : null;
 			if (this.parent && only && only.track && !only.list.length && only.name.startsWith(this.name)) {
 				this.track = only.track;
-				this.sorted = [];
+				this.listed = [];
 			}
 		}
-		return this.sorted;
+		return this.listed;
+	}
+	// The children that are worth drawing, the largest first: thousands may not be, and need no order.
+	largest(least) {
+		return this.list.filter(child => child.value >= least).sort((a, b) => b.value - a.value || (a.name < b.name ? -1 : 1));
 	}
 }
 
@@ -85,7 +94,7 @@ const shapes = new Map(); // by kind of tree: its root, and the leaf of every tr
 function shapeOf(invert, byStack) {
 	const key = `${invert} ${byStack}`;
 	if (!shapes.has(key)) {
-		const root = new Node("all", null);
+		const root = new Branch("all", null);
 		const leaves = data.by[byStack ? "stack" : "site"].map(track => {
 			const names = byStack ? stackOf(track) : placeOf(track);
 			return (invert ? names.reverse() : names).reduce((node, name) => node.child(name), root);
@@ -109,8 +118,6 @@ function buildTree(sums, metric, invert, byStack) {
 	}
 	return root;
 }
-
-const nodePath = node => node.parent ? [...nodePath(node.parent), node.name] : [];
 
 function findNode(root, path) {
 	let node = root;
@@ -138,7 +145,7 @@ function colorsOf(root, byStack) {
 const PALETTE = [[0, 114, 178], [230, 159, 0], [0, 158, 115], [204, 121, 167], [86, 180, 233], [213, 94, 0], [240, 228, 66]];
 
 function nodeColor(node, colors) {
-	const path = nodePath(node);
+	const path = node.path;
 	if (!path.length)
 		return "#c3ccd5";
 	const base = PALETTE[colors(path)];
@@ -150,18 +157,18 @@ const matches = node => state.q && node.name.toLowerCase().includes(state.q.toLo
 const holdsMatch = node => matches(node) || (node.track && node.track.text.includes(state.q.toLowerCase())) || node.list.some(holdsMatch);
 
 function nodeTip(node, root, format) {
-	return nodePath(node).join(" › ") + "\n" + format(node.value) + ", " + percent(share(node.value, root.value)) + " of all";
+	return node.path.join(" › ") + "\n" + format(node.value) + ", " + percent(share(node.value, root.value)) + " of all";
 }
 
 function openNode(node) {
 	if (node.track && !node.list.length)
 		go({ site: siteNumber(node.track) });
 	else
-		go({ zoom: nodePath(node).join("\n") });
+		go({ zoom: node.path.join("\n") });
 }
 
 function crumbs(node) {
-	const path = nodePath(node);
+	const path = node.path;
 	const parts = [h("button", { type: "button", class: "link", onclick: () => go({ zoom: "" }) }, "all")];
 	path.forEach((name, i) => parts.push(" › ", h("button", { type: "button", class: "link",
 		onclick: () => go({ zoom: path.slice(0, i + 1).join("\n") }) }, name)));
@@ -169,15 +176,14 @@ function crumbs(node) {
 }
 
 function nodeTable(node, root, format) {
-	return makeTable({
+	return {
 		columns: [
-			{ key: "name", label: "below " + node.name, kind: "text", class: "label", value: child => child.name,
-				show: child => h("span", { class: "mono" }, child.name) },
+			{ key: "name", label: "below " + node.name, kind: "text", class: "label mono", value: child => child.name },
 			{ key: "value", label: METRICS[metricOf(currentSums)][0], value: child => child.value, show: child => format(child.value) },
 			{ key: "share", label: "of all", value: child => share(child.value, root.value), show: child => percent(share(child.value, root.value)) },
 		],
-		rows: node.list, limit: 25, onrow: openNode,
-	});
+		rows: node.list, sort: { key: "value", descending: true }, limit: 25, onrow: openNode,
+	};
 }
 
 function searchSaid(root, format) {
@@ -197,80 +203,126 @@ function searchSaid(root, format) {
 
 // The children as parts of the node's extent; what is too small to be seen becomes one part at the end.
 function partsOf(node, from, to, smallest) {
-	const parts = [];
-	let at = from, folded = 0;
-	for (const child of node.list) {
+	const parts = [], drawn = node.largest(smallest / (to - from) * node.value);
+	let at = from;
+	for (const child of drawn) {
 		const extent = (to - from) * child.value / node.value;
-		if (extent < smallest) {
-			folded++;
-			continue;
-		}
 		parts.push({ child, from: at, to: at + extent });
 		at += extent;
 	}
+	const folded = node.list.length - drawn.length;
 	const whole = from + (to - from) * node.list.reduce((sum, child) => sum + child.value, 0) / node.value;
 	if (folded && whole - at > smallest)
 		parts.push({ child: null, folded, from: at, to: whole });
 	return parts;
 }
 
+/*
+ * A picture of shapes, each of a node or of many that are too small. The shapes of the range before are used again,
+ * since most differ little from frame to frame. draw(element, shape) brings one up to date.
+ */
+class Shapes {
+	constructor(parent, tag, draw, tip) {
+		const shapeOf = event => event.target.closest(".shape")?.shape;
+		const open = event => shapeOf(event)?.node && openNode(shapeOf(event).node);
+		Object.assign(this, { parent, tag, draw, all: [] });
+		parent.addEventListener("click", open);
+		parent.addEventListener("keydown", event => event.key === "Enter" && open(event));
+		parent.addEventListener("pointermove", event => {
+			const shape = shapeOf(event);
+			showTip(event, !shape ? "" : shape.node ? tip(shape.node) : `${count(shape.folded)} more, too small to show`);
+		});
+		parent.addEventListener("pointerleave", event => showTip(event, ""));
+	}
+	show(list) {
+		const focused = this.all.find(element => element === document.activeElement)?.shape.node;
+		while (this.all.length > list.length)
+			this.all.pop().remove();
+		while (this.all.length < list.length) {
+			this.all.push(this.tag());
+			this.parent.append(this.all[this.all.length - 1]);
+		}
+		list.forEach((shape, i) => {
+			const element = this.all[i];
+			element.shape = shape;
+			setAttribute(element, "tabindex", shape.node ? "0" : null);
+			setAttribute(element, "role", shape.node ? "button" : null);
+			this.draw(element, shape);
+		});
+		if (focused)
+			this.all.find(element => element.shape.node === focused)?.focus();
+	}
+}
+
+const emptyTree = () => h("div", { class: "empty" }, "Nothing of that here.");
+
 // --- Flame -----------------------------------------------------------------------------------
 
 const ROW = 25, NARROWEST = 0.0012;
 
-function flameFrames(root, zoomed, colors, format) {
-	const frames = [];
-	let deepest = 0;
-	const draw = (node, left, width, depth) => {
-		deepest = Math.max(deepest, depth);
-		const dim = state.q && !holdsMatch(node);
-		frames.push(h("div", {
-			class: "frame" + (width < 0.02 ? " narrow" : "") + (dim ? " dim" : "") + (matches(node) ? " hit" : ""), tabindex: 0, role: "button",
-			style: { left: left * 100 + "%", width: width * 100 + "%", top: depth * ROW + "px", background: nodeColor(node, colors) },
-			onclick: () => openNode(node),
-			onkeydown: event => { if (event.key === "Enter") openNode(node); },
-			...tipOn(() => nodeTip(node, root, format)),
-		}, width > 0.02 ? node.name + (width > 0.12 ? "  " + format(node.value) : "") : ""));
-		for (const part of partsOf(node, left, left + width, NARROWEST)) {
-			if (part.child)
-				draw(part.child, part.from, part.to - part.from, depth + 1);
+function flameShapes(zoomed) {
+	const shapes = [];
+	const place = (node, left, width, depth) => {
+		shapes.push({ node, left, width, depth });
+		for (const { child, folded, from, to } of partsOf(node, left, left + width, NARROWEST))
+			if (child)
+				place(child, from, to - from, depth + 1);
 			else
-				frames.push(h("div", { class: "frame folded narrow", style: { left: part.from * 100 + "%", width: (part.to - part.from) * 100 + "%",
-					top: (depth + 1) * ROW + "px" }, ...tipOn(() => `${count(part.folded)} more, too small to show`) }));
-		}
+				shapes.push({ folded, left: from, width: to - from, depth: depth + 1 });
 	};
-	const line = [];
 	for (let node = zoomed.parent; node; node = node.parent)
-		line.unshift(node);
-	line.forEach((node, depth) => frames.push(h("div", { class: "frame dim", tabindex: 0, role: "button",
-		style: { left: 0, width: "100%", top: depth * ROW + "px", background: nodeColor(node, colors) },
-		onclick: () => openNode(node), ...tipOn(() => nodeTip(node, root, format)) }, node.name)));
-	draw(zoomed, 0, 1, line.length);
-	return h("div", { class: "flame", style: { height: (deepest + 2) * ROW + "px" } }, frames);
+		shapes.unshift({ node, left: 0, width: 1, outer: true });
+	shapes.forEach((shape, depth) => { shape.depth = depth; });
+	place(zoomed, 0, 1, shapes.length);
+	return shapes;
+}
+
+function drawFrame(element, { node, left, width, depth, outer }, colors, format) {
+	const dim = outer || node && state.q && !holdsMatch(node);
+	setAttribute(element, "class", "shape frame" + (node ? "" : " folded") + (width < 0.02 ? " narrow" : "") + (dim ? " dim" : "") + (node && matches(node) ? " hit" : ""));
+	setText(element, node && width > 0.02 ? node.name + (width > 0.12 && !outer ? "  " + format(node.value) : "") : "");
+	setAttribute(element, "aria-label", node ? node.name + ", " + format(node.value) : null);
+	Object.assign(element.style, { left: (left * 100).toFixed(3) + "%", width: (width * 100).toFixed(3) + "%", top: depth * ROW + "px",
+		background: node ? nodeColor(node, colors) : "" });
+}
+
+function flameTools(sums, root, byStack, format) {
+	return [hasStacks ? choice("By", [["stack", "call stack"], ["place", "place in the source"]], byStack ? "stack" : "place", tree => go({ tree, zoom: "" })) : null,
+		metricChoice(sums),
+		h("button", { type: "button", "data-key": "invert", "aria-pressed": String(state.invert), onclick: () => go({ invert: !state.invert, zoom: "" }),
+			title: "Sites first, then their callers, or their files and directories (i)" }, "Invert"),
+		h("button", { type: "button", "data-key": "out", onclick: () => go({ zoom: "" }), title: "Esc" }, "Zoom out"), searchSaid(root, format),
+		h("span", { class: "soft" }, byStack ? "Callers above, call sites below. Click to zoom, or on a site for its detail." :
+			"By directory, file, function and call site. Click to zoom, or on a site for its detail." + (noPlaces ? PLACE_HINT : ""))];
 }
 
 function flameView(view) {
-	const tools = h("div", { class: "tools" }), body = h("div");
-	view.append(h("div", { class: "card" }, tools, body));
-	return sums => {
-		const metric = metricOf(sums), format = METRICS[metric][2];
-		const byStack = hasStacks && state.tree !== "place";
-		const root = buildTree(sums, metric, state.invert, byStack);
-		const zoomed = findNode(root, zoomPath());
-		replace(tools, hasStacks ? choice("By", [["stack", "call stack"], ["place", "place in the source"]], byStack ? "stack" : "place",
-			tree => go({ tree, zoom: "" })) : null, metricChoice(sums),
-			h("button", { type: "button", "aria-pressed": String(state.invert), onclick: () => go({ invert: !state.invert, zoom: "" }),
-				title: "Sites first, then their callers, or their files and directories (i)" }, "Invert"),
-			h("button", { type: "button", onclick: () => go({ zoom: "" }), title: "Esc" }, "Zoom out"), searchSaid(root, format),
-			h("span", { class: "soft" }, byStack ? "Callers above, call sites below. Click to zoom, or on a site for its detail." :
-				"By directory, file, function and call site. Click to zoom, or on a site for its detail." + (noPlaces ? PLACE_HINT : "")));
-		if (!root.value) {
-			replace(body, h("div", { class: "empty" }, "Nothing of that in this range."));
-			return;
+	const tools = h("div", { class: "tools" }), trail = h("div"), picture = h("div", { class: "flame" }), none = emptyTree();
+	let root, zoomed, colors, format, shownMetric;
+	const shapes = new Shapes(picture, () => h("div"), (element, shape) => drawFrame(element, shape, colors, format), node => nodeTip(node, root, format));
+	const table = new Table(false);
+	const details = h("details", { ontoggle: () => details.open && atOnce(showTable) }, h("summary", {}, "As a table"), table.element);
+	const showTable = () => table.show(nodeTable(zoomed, root, format));
+	view.append(card(tools, trail, picture, none, details));
+	return [sums => {
+		const metric = metricOf(sums), byStack = hasStacks && state.tree !== "place";
+		format = METRICS[metric][2];
+		root = buildTree(sums, metric, state.invert, byStack);
+		zoomed = findNode(root, zoomPath());
+		colors = colorsOf(root, byStack);
+		if (pace === "now" || metric !== shownMetric) {
+			replace(tools, flameTools(sums, root, byStack, format));
+			replace(trail, crumbs(zoomed));
 		}
-		replace(body, crumbs(zoomed), flameFrames(root, zoomed, colorsOf(root, byStack), format),
-			behind("As a table", () => nodeTable(zoomed, root, format)));
-	};
+		shownMetric = metric;
+		const list = root.value ? flameShapes(zoomed) : [];
+		shapes.show(list);
+		picture.style.height = (list.reduce((most, shape) => Math.max(most, shape.depth), 0) + 1) * ROW + "px";
+		picture.hidden = details.hidden = !root.value;
+		none.hidden = Boolean(root.value);
+		if (details.open)
+			soon(showTable);
+	}];
 }
 
 // --- Rings -----------------------------------------------------------------------------------
@@ -287,7 +339,11 @@ function arcPath(from, to, inner, outer) {
 		`L${point(to, inner)}A${inner} ${inner} 0 ${large} 0 ${point(from, inner)}Z`;
 }
 
-function arcLabel(name, from, to, inner, outer) {
+// A site is named by its place in the function that is the ring before.
+const arcName = ({ name, parent }) => name.startsWith(parent.name + "+") ? name.slice(parent.name.length) : name;
+
+// The text of a label and where it is; null where there is no room.
+function arcLabel(name, { from, to, inner, outer }) {
 	const middle = (from + to) / 2, radius = (inner + outer) / 2;
 	const letters = length => Math.floor((length - 6) / 6.1);
 	// Along the ring if the name fits there without bending, else across it.
@@ -299,56 +355,69 @@ function arcLabel(name, from, to, inner, outer) {
 	const text = name.length > room ? name.slice(0, room - 1) + "…" : name;
 	const degrees = middle * 180 / Math.PI - 90;
 	const turn = along ? (middle > Math.PI / 2 && middle < 1.5 * Math.PI ? -90 : 90) : degrees > 90 ? 180 : 0;
-	return svg("text", { transform: `rotate(${degrees.toFixed(2)}) translate(${radius} 0) rotate(${turn})`,
-		"text-anchor": "middle", dy: "0.35em" }, text);
+	return { text, transform: `rotate(${degrees.toFixed(2)}) translate(${radius} 0) rotate(${turn})` };
 }
 
-function ringArcs(zoomed, root, colors, format) {
-	const arcs = [], labels = [];
-	const depthOf = (node, most) => most && node.list.length ? 1 + Math.max(...node.list.map(child => depthOf(child, most - 1))) : 0;
-	const rings = Math.max(2, depthOf(zoomed, RINGS));
-	const width = (RADIUS - HOLE) / rings;
-	const draw = (node, start, stop, depth) => {
-		const inner = HOLE + depth * width, outer = inner + width - 1;
+// From the inside to the outside; the width of a ring is known once it is known how many there are.
+function ringShapes(zoomed) {
+	const shapes = [];
+	const place = (node, start, stop, ring) => {
 		for (const { child, folded, from, to } of partsOf(node, start, stop, SMALLEST)) {
-			if (!child) {
-				arcs.push(svg("path", { d: arcPath(from, to, inner, outer), class: "folded", ...tipOn(() => `${count(folded)} more, too small to show`) }));
-				continue;
-			}
-			arcs.push(svg("path", { d: arcPath(from, to, inner, outer), fill: nodeColor(child, colors), tabindex: 0, role: "button",
-				class: state.q && !holdsMatch(child) ? "dim" : "", "aria-label": child.name, onclick: () => openNode(child),
-				onkeydown: event => { if (event.key === "Enter") openNode(child); },
-				...tipOn(() => nodeTip(child, root, format)) }));
-			labels.push(arcLabel(child.name, from, to, inner, outer));
-			if (depth + 1 < rings)
-				draw(child, from, to, depth + 1);
+			shapes.push({ node: child, folded, from, to, ring });
+			if (child && ring + 1 < RINGS)
+				place(child, from, to, ring + 1);
 		}
 	};
-	draw(zoomed, 0, 2 * Math.PI, 0);
-	return [...arcs, ...labels];
+	place(zoomed, 0, 2 * Math.PI, 0);
+	const width = (RADIUS - HOLE) / shapes.reduce((most, shape) => Math.max(most, shape.ring + 1), 2);
+	for (const shape of shapes)
+		Object.assign(shape, { inner: HOLE + shape.ring * width, outer: HOLE + (shape.ring + 1) * width - 1 });
+	return shapes;
+}
+
+function drawArc(element, shape, colors, format) {
+	const { node, from, to, inner, outer } = shape;
+	setAttribute(element, "class", "shape" + (node ? state.q && !holdsMatch(node) ? " dim" : "" : " folded"));
+	setAttribute(element, "d", arcPath(from, to, inner, outer));
+	setAttribute(element, "fill", node ? nodeColor(node, colors) : null);
+	setAttribute(element, "aria-label", node ? node.name + ", " + format(node.value) : null);
+}
+
+function drawArcLabel(element, { text, transform }) {
+	setText(element, text);
+	setAttribute(element, "transform", transform);
 }
 
 function ringsView(view) {
-	const tools = h("div", { class: "tools" }), body = h("div", { class: "rings" }), trail = h("div");
-	view.append(h("div", { class: "card" }, tools, trail, body));
-	return sums => {
-		const metric = metricOf(sums), format = METRICS[metric][2];
-		const root = buildTree(sums, metric, false, false);
-		const zoomed = findNode(root, zoomPath());
-		const up = () => go({ zoom: zoomed.parent ? nodePath(zoomed.parent).join("\n") : "" });
-		replace(tools, metricChoice(sums), searchSaid(root, format),
-			h("span", { class: "soft" }, "Click a ring to make it the whole, the middle to go up." + (noPlaces ? PLACE_HINT : "")));
-		replace(trail, crumbs(zoomed));
-		if (!root.value) {
-			replace(body, h("div", { class: "empty" }, "Nothing of that in this range."));
-			return;
+	const tools = h("div", { class: "tools" }), trail = h("div"), none = emptyTree(), table = new Table(false);
+	const arcs = svg("g"), texts = svg("g"), name = svg("text", { class: "center", y: -4 }), value = svg("text", { class: "below", y: 18 });
+	let root, zoomed, colors, format, shownMetric;
+	const up = () => go({ zoom: zoomed.parent ? zoomed.parent.path.join("\n") : "" });
+	const picture = h("div", { class: "rings" }, svg("svg", { viewBox: "-320 -320 640 640", role: "group", "aria-label": "Ring chart" },
+		arcs, texts, svg("circle", { r: HOLE - 3, onclick: up }), name, value), table.element);
+	const shapes = new Shapes(arcs, () => svg("path"), (element, shape) => drawArc(element, shape, colors, format), node => nodeTip(node, root, format));
+	const labels = new Shapes(texts, () => svg("text", { "text-anchor": "middle", dy: "0.35em" }), drawArcLabel, () => "");
+	const showTable = () => table.show(nodeTable(zoomed, root, format));
+	view.append(card(tools, trail, picture, none));
+	return [sums => {
+		const metric = metricOf(sums);
+		format = METRICS[metric][2];
+		root = buildTree(sums, metric, false, false);
+		zoomed = findNode(root, zoomPath());
+		colors = colorsOf(root, false);
+		if (pace === "now" || metric !== shownMetric) {
+			replace(tools, metricChoice(sums), searchSaid(root, format),
+				h("span", { class: "soft" }, "Click a ring to make it the whole, the middle to go up." + (noPlaces ? PLACE_HINT : "")));
+			replace(trail, crumbs(zoomed));
 		}
-		const name = zoomed.name.length > 15 ? zoomed.name.slice(0, 14) + "…" : zoomed.name;
-		replace(body,
-			svg("svg", { viewBox: "-320 -320 640 640", role: "group", "aria-label": "Ring chart" },
-				ringArcs(zoomed, root, colorsOf(root, false), format),
-				svg("circle", { r: HOLE - 3, onclick: up }),
-				svg("text", { class: "center", y: -4 }, name), svg("text", { class: "below", y: 18 }, format(zoomed.value))),
-			nodeTable(zoomed, root, format));
-	};
+		shownMetric = metric;
+		const list = root.value ? ringShapes(zoomed) : [];
+		shapes.show(list);
+		labels.show(list.map(shape => shape.node && arcLabel(arcName(shape.node), shape)).filter(Boolean));
+		setText(name, zoomed.name.length > 15 ? zoomed.name.slice(0, 14) + "…" : zoomed.name);
+		setText(value, format(zoomed.value));
+		picture.hidden = !root.value;
+		none.hidden = Boolean(root.value);
+		soon(showTable); // after this step, never before: it is of the same tree
+	}];
 }

@@ -1,29 +1,31 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""The HTML report in a real browser: html.py KMEMSCOPE KMEMGEN. Speaks TAP.
+"""The HTML report in a real browser: views.py KMEMSCOPE KMEMGEN. Speaks TAP.
 
 Numbers are read from the tables of the page and compared with those that the other commands print as
-JSON. With KMEMSCOPE_SHOTS=DIR, a picture of every view is left there.
+JSON.
 """
-import json
-import os
-import pathlib
 import re
 import subprocess
 import sys
-import tempfile
 
-from cdp import Browser, find_chromium
+from page import MORE, PageTests, ROOT, main
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 SAMPLE = ROOT / "tests" / "data" / "sample.log"
 TABS = ["summary", "sites", "flame", "rings", "timeline", "leaks", "fragmentation", "lifetimes",
         "cpu", "quality"]
-PAGE_LIMIT = 400_000
 
 # Column of the page's table, member of the JSON of "kmemscope report".
 COLUMNS = {"live": "live_bytes", "peak": "peak_bytes", "bytes": "total_bytes", "liveWaste": "waste",
            "objects": "live_objects", "allocs": "allocs", "frees": "frees", "implied": "implied_frees"}
+
+# All that is to be seen in the view, whatever it was before.
+DRAWN = """[...document.querySelectorAll("main *")].filter(e => e.checkVisibility()).map(e => [e.tagName, e.getAttribute("class"), e.dataset.value,
+    e.title, e.getAttribute("d"), e.getAttribute("fill"), e.style.left, e.style.width, e.style.top, e.style.background,
+    [...e.childNodes].filter(n => n.nodeType === 3).map(n => n.data).join("")].map(x => x ?? "").join("|"))"""
+# The text of the rows that are in sight.
+IN_SIGHT = """[...document.querySelectorAll("main tbody tr")].filter(tr => { const { top, bottom, height } = tr.getBoundingClientRect();
+    return height && bottom > 0 && top < innerHeight; }).map(tr => tr.innerText)"""
 
 HOSTILE = "</script><b>"
 HOSTILE_LOG = f"""\
@@ -34,72 +36,14 @@ HOSTILE_LOG = f"""\
  a-1 [000] ..... 10.000009: kfree: call_site=good+0x1/0x2 ptr=ffff888000001000
 """
 
-ROWS = """[...document.querySelectorAll("main > .card:SELECTOR table tbody tr")].map(tr =>
-    Object.fromEntries([...[...tr.querySelectorAll("td[data-value]")]
-        .map(td => [td.dataset.column, Number(td.dataset.value)]), ["label", tr.dataset.label]]))"""
-MORE = """document.querySelectorAll("button.more").forEach(button => button.click())"""
 
-
-class Tests:
-    def __init__(self, kmemscope, kmemgen, scratch, browser):
-        self.kmemscope, self.kmemgen = kmemscope, kmemgen
-        self.scratch, self.browser = scratch, browser
-        self.count = 0
-        self.failed = False
-
-    # --- Helpers ---
-
-    def check(self, name, problems):
-        self.count += 1
-        for problem in problems[:8]:
-            print("# " + str(problem)[:600].replace("\n", "\n# "))
-        print(f"{'not ok' if problems else 'ok'} {self.count} - {name}", flush=True)
-        self.failed |= bool(problems)
-
-    def json(self, *args):
-        done = subprocess.run([self.kmemscope, *map(str, args), "--json"], capture_output=True,
-                              text=True, check=True)
-        return json.loads(done.stdout)
+class ViewTests(PageTests):
+    title = "the HTML report in a browser"
 
     def report(self, capture, *options):
-        page = self.scratch / (capture.stem + ".html")
-        subprocess.run([self.kmemscope, "html", str(capture), "-o", str(page), *options], check=True)
-        return page
-
-    def log(self, name, *options):
-        path = self.scratch / name
-        with open(path, "wb") as f:
-            subprocess.run([self.kmemgen, *options], stdout=f, check=True)
-        return path
-
-    def open(self, page, hash_=""):
-        if not self.browser.open(page.resolve().as_uri() + hash_):
-            raise RuntimeError(f"{page}{hash_} did not start: {self.browser.complaints()}")
-
-    def trouble(self):
-        """What a page must not do: complain, or ask for anything but itself."""
-        requests = [url for url in self.browser.requests() if not url.startswith("file:")]
-        return self.browser.complaints() + [f"request: {url}" for url in requests[:3]] + (
-            ["it asked for more than itself"] if len(self.browser.requests()) > 1 else [])
-
-    def rows(self, page, hash_, card="nth-of-type(1)"):
-        self.open(page, hash_)
-        self.browser.run(MORE)
-        return self.browser.run(ROWS.replace("SELECTOR", card))
-
-    # --- Tests ---
-
-    def test_size(self, page):
-        text = page.read_bytes()
-        data = re.search(rb'id="data">(.*?)</script>', text, re.S).group(1)
-        problems = []
-        if len(text) - len(data) > PAGE_LIMIT:
-            problems.append(f"{len(text) - len(data)} bytes")
-        json.loads(data)
-        self.check(f"without its data, the page has at most {PAGE_LIMIT} bytes", problems)
+        return self.make_page(capture.stem + ".html", capture, *options)
 
     def test_tabs(self, page, name, *, theme="light"):
-        shots = os.environ.get("KMEMSCOPE_SHOTS")
         self.browser.theme(theme)
         for number, tab in enumerate(TABS):
             self.open(page)
@@ -107,33 +51,19 @@ class Tests:
             problems = []
             if self.browser.run("location.hash") != "#" + tab and tab != "summary":
                 problems.append(f"the key leads to {self.browser.run('location.hash')}")
-            text = self.browser.run("document.querySelector('main').innerText")
+            text = self.text()
             if len(text) < 40:
                 problems.append(f"shows only {text!r}")
             if re.search(r"\bNaN\b|undefined|\[object|Infinity", text):
                 problems.append(f"shows something that is no number: {text[:300]}")
-            if shots:
-                self.browser.screenshot(f"{shots}/{name}-{theme}-{tab}.png")
+            self.shot(f"{name}-{theme}-{tab}")
             self.check(f"{name}, {theme}: {tab} is drawn, silently", problems + self.trouble())
         self.browser.theme("light")
 
-    def compare_rows(self, got, wanted, key, columns):
-        problems = []
-        have = {row["label"]: row for row in got}
-        want = {row[key]: row for row in wanted if row.get("allocs", 1)}
-        if len(have) != len(got):
-            problems.append("labels are there twice")
-        if have.keys() != want.keys():
-            problems.append(f"only in one: {sorted(have.keys() ^ want.keys())[:5]}")
-        for label in have.keys() & want.keys():
-            for column, member in columns.items():
-                if have[label][column] != want[label][member]:
-                    problems.append(f"{label}: {column} is {have[label][column]}, not {want[label][member]}")
-        return problems or ([] if got else ["no rows"])
-
     def test_groups(self, capture, page):
         for by in ("site", "cache", "size", "comm", "cpu"):
-            got = self.rows(page, f"#sites?by={by}")
+            self.open(page, f"#sites?by={by}")
+            got = self.rows()
             wanted = self.json("report", "--by", by, capture)["rows"]
             key = next(name for name in wanted[0] if name in (by, "label", "name"))
             self.check(f"{capture.name}: by {by}, the page has the numbers of report --json",
@@ -153,30 +83,71 @@ class Tests:
     def test_leaks(self, capture, page):
         leaks = self.json("leaks", capture)
         columns = {"keptBytes": "bytes", "kept": "objects", "oldest": "oldest", "frees": "frees"}
-        problems = self.compare_rows(self.rows(page, "#leaks"), leaks["sites"], "site", columns)
+        self.open(page, "#leaks")
+        problems = self.compare_rows(self.rows(), leaks["sites"], "site", columns)
         if leaks["unseen"]:
-            problems += self.compare_rows(self.rows(page, "#leaks", "nth-of-type(2)"),
-                                          leaks["unseen"], "site", columns)
+            problems += self.compare_rows(self.rows("main > .card:nth-of-type(2)"), leaks["unseen"], "site", columns)
         self.check(f"{capture.name}: leaks are those of leaks --json", problems)
 
     def test_frag(self, capture, page):
         frag = self.json("report", "--frag", capture)
         columns = {"bytes": "allocated", "asked": "requested", "waste": "wasted", "allocs": "allocs"}
-        got = self.rows(page, "#fragmentation")
+        self.open(page, "#fragmentation")
+        got = self.rows()
         key = "size" if "size" in frag["sizes"][0] else "label"
         wanted = [{**row, "name": str(row[key])} for row in frag["sizes"]]
         problems = self.compare_rows(got, wanted, "name", columns)
         crossing = [row for row in frag["sites"] if row["cross_cpu_frees"]]
-        got = self.rows(page, "#cpu", "last-child")
+        self.open(page, "#cpu")
+        got = self.rows("main > .card:last-child")
         problems += self.compare_rows(got, crossing, "site", {"cross": "cross_cpu_frees"})
         self.check(f"{capture.name}: fragmentation and CPUs are those of report --frag --json", problems)
+
+    def drag(self, first, last, release=True):
+        """From one part of the overview to another, from the middle of a bucket to the middle of one."""
+        left, width, y, buckets = self.browser.run("""(chart => { const box = chart.getBoundingClientRect();
+            return [box.left, box.width, box.top + box.height / 2, Number(chart.getAttribute("aria-valuemax"))];
+            })(document.querySelector("#strip .chart"))""")
+        first, last = int(first * buckets), int(last * buckets)
+        x1, x2 = (left + width * (bucket + 0.5) / buckets for bucket in (first, last))
+        self.browser.drag(x1, x2, y, release)
+        self.await_range(min(first, last) / buckets * 100, (abs(last - first) + 1) / buckets * 100)
+        return x2, y
+
+    def await_range(self, left, width):
+        """The pointer's moves reach the page in their own time."""
+        for _ in range(100):
+            got = self.browser.run("(s => [parseFloat(s.left), parseFloat(s.width)])(document.querySelector('#strip .range').style)")
+            if abs(got[0] - left) < 0.01 and abs(got[1] - width) < 0.01:
+                return
+        raise RuntimeError(f"the range is {got}, not {left} and {width}")
+
+    def test_dragging(self, page):
+        """What is drawn in steps while a range is dragged is in the end what the same address draws at once."""
+        for tab in TABS:
+            problems = []
+            self.open(page, "#" + tab)
+            for first, last in ((0.2, 0.9), (0.5, 0.3)):
+                x, y = self.drag(first, last, release=False)
+                dragged = self.browser.run(IN_SIGHT)
+                self.browser.mouse("mouseReleased", x, y)
+                drawn, hash_ = self.browser.run(DRAWN), self.browser.run("location.hash")
+                self.open(page, hash_)
+                want, sight = self.browser.run(DRAWN), self.browser.run(IN_SIGHT)
+                if "from=" not in hash_ and tab != "quality":
+                    problems.append(f"no range in {hash_}")
+                if dragged != sight:
+                    problems.append(f"{hash_}: {len(dragged)} rows in sight while dragging, not {len(sight)}: "
+                                    f"{[pair for pair in zip(dragged, sight) if pair[0] != pair[1]][:2]}")
+                if drawn != want:
+                    problems.append(f"{hash_}: {len(drawn)} elements, not {len(want)}: "
+                                    f"{[pair for pair in zip(drawn, want) if pair[0] != pair[1]][:2]}")
+            self.check(f"{tab}: a range that is dragged is drawn as one from the address", problems + self.trouble())
 
     def test_range(self, capture, page):
         """Drags over the overview; the CLI is asked for the same window."""
         self.open(page, "#sites")
-        box = self.browser.run("""(({left, width, top, height}) => [left, width, top + height / 2])
-            (document.querySelector("#strip .chart").getBoundingClientRect())""")
-        self.browser.drag(box[0] + box[1] * 0.3, box[0] + box[1] * 0.6, box[2])
+        self.drag(0.3, 0.6)
         chosen = re.search(r"from=(\d+)&to=(\d+)", self.browser.run("location.hash"))
         if not chosen:
             self.check("dragging chooses a range", [self.browser.run("location.hash")])
@@ -185,8 +156,7 @@ class Tests:
         first, width = int(data["first_ts"]), data["width"]
         edges = [first + int(bucket) * width for bucket in chosen.groups()]
         since, until = (f"{edge // 10**9}.{edge % 10**9:09}" for edge in edges)
-        self.browser.run(MORE)
-        got = [row for row in self.browser.run(ROWS.replace("SELECTOR", "nth-of-type(1)")) if row["allocs"]]
+        got = [row for row in self.rows() if row["allocs"]]
         wanted = self.json("report", "--by", "site", "--since", since, "--until", until, capture)
         problems = self.compare_rows(got, wanted["rows"], "site", {"bytes": "total_bytes", "allocs": "allocs"})
         # What lives at an edge is what lives when the capture ends there.
@@ -203,40 +173,43 @@ class Tests:
                    ["still a range"] if "from" in self.browser.run("location.hash") else [])
 
     def test_hostile(self):
-        capture = self.scratch / "hostile.log"
-        capture.write_text(HOSTILE_LOG, encoding="utf-8")
-        page = self.report(capture)
+        page = self.report(self.write("hostile.log", HOSTILE_LOG))
         problems = []
         for hash_ in ["#" + tab for tab in TABS] + ["#sites?by=comm", "#sites?by=cache", "#sites?site=0",
                                                     "#sites?site=1", "#sites?q=<img src=x onerror=hacked=5>",
                                                     "#flame?zoom=<img src=x onerror=hacked=6>"]:
-            self.open(page, hash_)
-            if self.browser.run("typeof hacked !== 'undefined'"):
-                problems.append(f"{hash_}: it ran")
-            if self.browser.run("document.querySelectorAll('img, svg svg, b, main script').length"):
-                problems.append(f"{hash_}: it became an element")
-            problems += self.trouble()
-        labels = [row["label"] for row in self.rows(page, "#sites?by=comm")]
+            problems += self.hostility(page, hash_)
+        self.open(page, "#sites?by=comm")
+        labels = [row["label"] for row in self.rows()]
         if HOSTILE not in labels:
             problems.append(f"it is not shown as it is: {labels}")
         self.check("hostile names stay text", problems)
 
     def test_small(self):
-        capture = self.scratch / "small.log"
-        capture.write_text(" a-1 [000] ..... 10.000009: kfree: call_site=good+0x1/0x2 "
-                           "ptr=ffff888000001000\n", encoding="utf-8")
-        page = self.report(capture)
+        page = self.report(self.write("small.log", " a-1 [000] ..... 10.000009: kfree: call_site=good+0x1/0x2 "
+                                                   "ptr=ffff888000001000\n"))
         problems = []
         for tab in TABS:
             self.open(page, "#" + tab)
-            problems += self.trouble()
-        self.check("a capture of one free has a report too", problems)
+            text = self.text()
+            problems += [f"{tab}: {line}" for line in text.splitlines() if re.search(r"\b1 [a-z]{3,}s\b", line)]
+            bare = self.browser.run("""[...document.querySelectorAll("main .card")].filter(card => card.checkVisibility() && card.querySelector("h2") &&
+                card.innerText.trim() === card.querySelector("h2").innerText.trim()).map(card => card.innerText)""")
+            problems += [f"{tab}: nothing below {title!r}" for title in bare] + self.trouble()
+        self.open(page, "#timeline")
+        for labels in self.browser.run("[...document.querySelectorAll('.axis')].map(axis => [...axis.children].map(e => e.textContent))"):
+            if len(set(labels)) != len(labels):
+                problems.append(f"an axis with {labels}")
+        self.open(page, "#sites?q=nobody")
+        if "Nothing here matches “nobody”." not in self.text():
+            problems.append(f"a search for nothing says {self.text()[-60:]!r}")
+        self.check("a capture of one free has a report too, and says what is empty", problems)
 
     def test_state(self, page):
         run = self.browser.run
         self.open(page, "#sites")
         run("[...document.querySelectorAll('th button')].find(b => b.textContent === 'allocs').click()")
-        allocs = [row["allocs"] for row in run(ROWS.replace("SELECTOR", "nth-of-type(1)"))]
+        allocs = [row["allocs"] for row in self.rows()]
         problems = [] if allocs == sorted(allocs, reverse=True) else ["not sorted by allocs"]
         run("document.querySelector('tbody tr').click()")
         hash_ = run("location.hash")
@@ -244,7 +217,7 @@ class Tests:
         if title != run("document.querySelector('tbody tr').dataset.label"):
             problems.append(f"the panel shows {title}")
         self.open(page, hash_)
-        again = [row["allocs"] for row in run(ROWS.replace("SELECTOR", "nth-of-type(1)"))]
+        again = [row["allocs"] for row in self.rows()]
         if again != allocs or run("document.querySelector('#panel h2')?.textContent") != title:
             problems.append(f"{hash_} does not bring back order and panel")
         self.check("order and chosen site live in the address", problems + self.trouble())
@@ -253,13 +226,16 @@ class Tests:
         self.browser.key("/")
         for letter in "alloc_inode":
             self.browser.key(letter)
-        labels = [row["label"] for row in run(ROWS.replace("SELECTOR", "nth-of-type(1)"))]
+        labels = [row["label"] for row in self.rows()]
         problems = [label for label in labels if "alloc_inode" not in label]
         self.check("search leaves what matches", problems or ([] if labels else ["nothing left"]))
 
     def test_diff(self, first, second):
         """The Diff view against kmemscope diff, by every key, measure and scale."""
-        page = self.report(second, "--diff", first)
+        page = self.make_page("compared.html", second, "--diff", first)
+        self.test_narrow(page)
+        self.test_keyboard(page)
+        self.test_print(page)
         self.open(page, "#diff")
         problems = self.trouble()
         asked = [(by, "live", "none") for by in ("site", "function", "cache", "module")]
@@ -309,6 +285,75 @@ class Tests:
                 problems.append(f"{len(got)} rows by {title}, of {len(want)}")
         self.check(f"{capture.name}: the detail of a site has the numbers of report --json", problems + self.trouble())
 
+    def test_narrow(self, page):
+        """On small windows too, nothing sticks out, and the chosen tab is in sight."""
+        for width in (1400, 700, 390):
+            problems = []
+            self.browser.resize(width, 844)
+            for tab in TABS + ["diff", "sites?site=0"]:
+                self.open(page, "#" + tab)
+                wide = self.browser.run("document.documentElement.scrollWidth")
+                if wide > width:
+                    problems.append(f"{tab} is {wide} wide")
+                problems += self.browser.run("""[...document.querySelectorAll("header button:not([role=tab]), header input, [aria-selected=true], #badge, h2, .close")]
+                    .filter(e => e.checkVisibility()).filter(e => { const box = e.getBoundingClientRect(); return box.left < 0 || box.right > innerWidth; })
+                    .map(e => "cut off: " + e.outerHTML.slice(0, 80))""")
+            self.open(page, "#leaks")
+            self.browser.run("scrollTo(0, document.querySelector('tbody').rows[30].getBoundingClientRect().top)")
+            head, bar = self.browser.run("[document.querySelector('th').getBoundingClientRect().top, document.querySelector('header').getBoundingClientRect().bottom]")
+            if width == 1400 and abs(head - bar) > 2:
+                problems.append(f"the head of the table is at {head}, not below {bar}")
+            self.check(f"{width} pixels wide, nothing is cut off", problems + self.trouble())
+        self.browser.resize(1400, 900)
+
+    def test_print(self, page):
+        self.browser.call("Emulation.setEmulatedMedia", media="print", features=[{"name": "prefers-color-scheme", "value": "dark"}])
+        self.open(page, "#rings")
+        drawn = self.browser.run("""["main", "nav", ".tools select", ".hint", ".rings path"].map(s => document.querySelector(s).checkVisibility())""")
+        title = self.browser.run("getComputedStyle(document.querySelector('main'), '::before').content")
+        paper = self.browser.run("getComputedStyle(document.body).backgroundColor")
+        self.browser.call("Emulation.setEmulatedMedia", media="")
+        self.check("on paper it is white, without what nobody can press, and says which view it is",
+                   [str(got) for got, want in ((drawn, [True, False, True, False, True]), (title, '"Rings"'), (paper, "rgb(255, 255, 255)")) if got != want])
+
+    def test_keyboard(self, page):
+        """Whoever has no mouse does not lose the place."""
+        run = self.browser.run
+        focus = "document.activeElement.dataset.key || document.activeElement.dataset.label || document.activeElement.textContent"
+        problems = []
+        for tab, key in (("sites", "Group by"), ("rings", "Size is"), ("flame", "invert"), ("lifetimes", "Count"), ("diff", "kind same")):
+            self.open(page, "#" + tab)
+            run(f"""(() => {{ const e = document.querySelector('[data-key="{key}"]'); e.focus();
+                if (e.tagName === "BUTTON") e.click(); else {{ e.selectedIndex = 1; e.dispatchEvent(new Event("change")); }} }})()""")
+            if run(focus) != key:
+                problems.append(f"{tab}: after {key} the focus is on {run(focus)!r}")
+        self.open(page, "#sites")
+        run("[...document.querySelectorAll('th button')].find(b => b.textContent === 'allocs').focus()")
+        run("document.activeElement.click()")
+        if not run(focus).startswith("allocs"):
+            problems.append(f"after sorting the focus is on {run(focus)!r}")
+        run("document.querySelector('tbody tr').focus()")
+        for key in ("ArrowDown", "ArrowDown", "ArrowUp"):
+            self.browser.key(key)
+        second = run("document.querySelectorAll('tbody tr')[1].dataset.label")
+        if run(focus) != second:
+            problems.append(f"arrows lead to {run(focus)!r}, not {second}")
+        self.browser.key("Enter")
+        if run("document.activeElement.className") != "close" or run("document.querySelector('#panel h2').textContent") != second:
+            problems.append("Enter does not lead into the panel")
+        self.browser.key("Escape")
+        if run(focus) != second:
+            problems.append(f"behind the panel the focus is on {run(focus)!r}")
+        self.open(page, "#flame")
+        run("document.querySelectorAll('.frame')[1].focus()")
+        name = run("document.activeElement.getAttribute('aria-label')").split(",")[0]
+        self.browser.key("Enter")
+        if not run("document.activeElement.getAttribute('aria-label')").startswith(name):
+            problems.append("a frame that is zoomed loses the focus")
+        unnamed = run("""[...document.querySelectorAll("[tabindex='0'], button, select, input, [role=img]")].filter(e => e.checkVisibility() &&
+            !(e.getAttribute("aria-label") || e.innerText || e.closest("label"))).map(e => e.outerHTML.slice(0, 90))""")
+        self.check("the keyboard's focus stays where it is useful, and all it reaches has a name", problems + [f"no name: {e}" for e in unnamed] + self.trouble())
+
     def test_flame(self, page):
         run = self.browser.run
         self.open(page, "#flame")
@@ -334,9 +379,7 @@ class Tests:
             if i % 20 == 0:
                 lines.append(f" a-1 [000] ..... {at}002: kmalloc: call_site=leaky+0x1/0x2 ptr=ffff8881{i:08x} {common}")
             lines.append(f" a-1 [000] ..... {at}003: kfree: call_site=busy+0x2/0x2 ptr=ffff88800000{i % 16:x}000")
-        capture = self.scratch / "leak.log"
-        capture.write_text("\n".join(lines) + "\n", encoding="utf-8")
-        self.open(self.report(capture))
+        self.open(self.report(self.write("leak.log", "\n".join(lines) + "\n")))
         said = self.browser.run("[...document.querySelectorAll('.findings li[data-mark=\"!\"]')].map(li => li.innerText)")
         wanted = "leaky+0x1 keeps growing: 100 KiB in 200 objects"
         self.check("the summary names a planted leak, and nothing else",
@@ -349,8 +392,7 @@ class Tests:
         done = subprocess.run([self.kmemscope, "record", "-q", "--slab", "--stack", "-o", str(capture), "--",
                                "ls", "/"], capture_output=True, text=True, check=False)
         if done.returncode:
-            self.count += 1
-            print(f"ok {self.count} - {name} # SKIP cannot record here: {done.stderr.strip()[:80]}")
+            self.skip(name, "cannot record here: " + done.stderr.strip()[:80])
             return
         self.open(self.report(capture), "#flame?metric=allocs")
         frames = self.browser.run("[...document.querySelectorAll('.frame')].map(f => f.textContent)")
@@ -362,9 +404,9 @@ class Tests:
 
     def run(self):
         sample = self.report(SAMPLE)
-        made = self.log("made.log", "--events", "60000", "--sites", "230", "--live", "700")
+        made = self.make_log("made.log", "--events", "60000", "--sites", "230", "--live", "700")
         page = self.report(made)
-        self.test_size(sample)
+        self.check_size(sample)
         self.test_tabs(sample, "sample")
         self.test_tabs(page, "made", theme="dark")
         for capture, its_page in ((SAMPLE, sample), (made, page)):
@@ -373,25 +415,16 @@ class Tests:
             self.test_leaks(capture, its_page)
             self.test_frag(capture, its_page)
             self.test_detail(capture, its_page)
-        self.test_diff(self.log("first.log", "--events", "30000", "--sites", "200", "--seed", "4", "--clean"), made)
+        self.test_diff(self.make_log("first.log", "--events", "30000", "--sites", "200", "--seed", "4", "--clean"), made)
         self.test_range(made, page)
+        self.test_dragging(page)
         self.test_state(sample)
         self.test_flame(sample)
         self.test_leak_is_found()
         self.test_stacks()
         self.test_hostile()
         self.test_small()
-        print(f"1..{self.count}")
-        return self.failed
-
-
-def main():
-    if not find_chromium():
-        print("1..1\nok 1 - the HTML report in a browser # SKIP no Chromium here")
-        return 0
-    with tempfile.TemporaryDirectory(prefix="kmemscope html ") as scratch, Browser() as browser:
-        return Tests(sys.argv[1], sys.argv[2], pathlib.Path(scratch), browser).run()
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(ViewTests))
