@@ -8,8 +8,8 @@
  * in neither of them is looked up in the index, and a record is made there.
  *
  * What the first cache says holds as long as the stamps of the object's address and of its page are
- * the same: they change whenever an object starts or ends there. A record may be used until
- * preemption is on again; see mz_access_settle().
+ * the same: they change whenever an object starts or ends there, counting or not. A record may be
+ * used until preemption is on again; see mz_access_settle().
  */
 #include <linux/hash.h>
 #include <linux/irq_work.h>
@@ -21,6 +21,7 @@
 
 #include "hooks.h"
 #include "locate.h"
+#include "stamps.h"
 
 /* === Data ================================================================================= */
 
@@ -29,9 +30,6 @@ bool mz_access_on __read_mostly;
 /* Whether there are tables to count in. Before that only the boot processor runs. */
 static bool ready __read_mostly;
 static u64 early_accesses;
-
-#define STAMP_BITS 14
-static atomic_t stamps[BIT(STAMP_BITS)];
 
 struct where {
 	unsigned long start, len;
@@ -42,11 +40,13 @@ struct where {
 	enum mz_class class;
 };
 
+/* As in struct where, a sum tells only what became of the same two stamps. */
 struct record_slot {
 	unsigned long base;
 	u64 author;
 	struct mz_access *access;
 	u32 stamp;
+	u16 page_stamp;
 };
 
 /* What an instruction did last: most do the same again, to the same object. One cache line. */
@@ -84,34 +84,20 @@ static DEFINE_PER_CPU(struct lane, lanes[MEMORIZER_IN_HARDIRQ + 1]);
 /* Blank pages for records in each shard of the index. */
 #define RESERVE_MAX 32
 
+/* How many of them are taken in one interrupt. */
+#define REFILL_BATCH 64
+
 static struct irq_work refill_work;
 
 static bool counting; /* what mz_access_update() has decided; mz_access_on may be ahead at boot */
-
-/* === Internals: stamps ==================================================================== */
-
-static u16 stamp_of(unsigned long addr)
-{
-	return hash_long(addr >> 3, STAMP_BITS);
-}
-
-static u32 stamp_value(u16 stamp)
-{
-	return (u32)atomic_read(&stamps[stamp]);
-}
-
-static void stamp_change(unsigned long addr)
-{
-	/* With the barriers of a function that returns a value: what has changed comes before. */
-	atomic_inc_return(&stamps[stamp_of(addr)]);
-}
 
 /* === Internals: from the address to the object ============================================ */
 
 static bool covers(const struct where *where, unsigned long addr)
 {
 	return addr - where->start < where->len &&
-	       where->stamp == stamp_value(where->base_stamp) + stamp_value(where->page_stamp);
+	       where->stamp ==
+		       mz_stamp_value(where->base_stamp) + mz_stamp_value(where->page_stamp);
 }
 
 /* Small objects are found by their cache line, large ones by their page. */
@@ -132,12 +118,12 @@ static noinline const struct where *look_up(const struct lane *lane, unsigned lo
 	struct where found;
 	struct where *slot;
 
-	found.page_stamp = stamp_of(addr & PAGE_MASK);
-	found.stamp = stamp_value(found.page_stamp);
-	smp_rmb(); /* pairs with atomic_inc_return() in stamp_change() */
+	found.page_stamp = mz_stamp_of(addr & PAGE_MASK);
+	found.stamp = mz_stamp_value(found.page_stamp);
+	smp_rmb(); /* pairs with atomic_inc_return() in stamps.c */
 	mz_locate(addr, &place);
-	found.base_stamp = stamp_of(place.base);
-	found.stamp += stamp_value(found.base_stamp);
+	found.base_stamp = mz_stamp_of(place.base);
+	found.stamp += mz_stamp_value(found.base_stamp);
 	smp_rmb(); /* likewise */
 	found.obj = mz_locate_object(&place);
 	found.start = place.start;
@@ -152,9 +138,13 @@ static noinline const struct where *look_up(const struct lane *lane, unsigned lo
 
 /* === Internals: from the object to the record ============================================= */
 
-static bool has_room(const struct mz_access *access, u32 bytes)
+/*
+ * Full long before a count overflows: no operation adds more than a page at once, and where two
+ * processors count in the same record, both may find room in it.
+ */
+static bool has_room(const struct mz_access *access)
 {
-	return access->count < U32_MAX && access->bytes <= U32_MAX - bytes;
+	return (READ_ONCE(access->count) | READ_ONCE(access->bytes)) <= U32_MAX / 2;
 }
 
 /* Which instruction it is, and whose: what tells the records of an object apart. */
@@ -166,16 +156,18 @@ static __always_inline u64 author_of(int level, bool write, unsigned long ip)
 	       (u32)(ip - mz_access_text_start());
 }
 
-static struct record_slot *record_slot(const struct lane *lane, unsigned long base, u64 author)
+static struct record_slot *record_slot(const struct lane *lane, const struct where *where,
+				       u64 author)
 {
-	u64 key = (base ^ author << 20) * GOLDEN_RATIO_64 + author;
+	u64 key = ((where->base + where->page_stamp) ^ author << 20) * GOLDEN_RATIO_64 + author;
 
 	return &lane->records[(key ^ key >> 29) * GOLDEN_RATIO_64 >> (64 - lane->record_bits)];
 }
 
 static bool same_record(const struct record_slot *slot, const struct where *where, u64 author)
 {
-	return slot->base == where->base && slot->stamp == where->stamp && slot->author == author;
+	return slot->base == where->base && slot->page_stamp == where->page_stamp &&
+	       slot->stamp == where->stamp && slot->author == author;
 }
 
 static noinline struct mz_access *look_up_record(struct record_slot *slot,
@@ -192,6 +184,7 @@ static noinline struct mz_access *look_up_record(struct record_slot *slot,
 			.author = author,
 			.access = access,
 			.stamp = where->stamp,
+			.page_stamp = where->page_stamp,
 		};
 	return access;
 }
@@ -253,7 +246,7 @@ static const struct where *find_where(const struct lane *lane, unsigned long add
 static struct mz_access *find_record(const struct lane *lane, const struct operation *op,
 				     const struct where *where, bool full)
 {
-	struct record_slot *slot = record_slot(lane, where->base, op->author);
+	struct record_slot *slot = record_slot(lane, where, op->author);
 
 	if (same_record(slot, where, op->author) && !full)
 		return slot->access;
@@ -279,7 +272,7 @@ static unsigned long count_part(struct lane *lane, struct operation *op, unsigne
 	bool first = target != op->credited;
 
 	op->credited = target;
-	if (access && unlikely(!has_room(access, bytes)))
+	if (access && unlikely(!has_room(access)))
 		access = find_record(lane, op, where, true);
 	if (access || !where->obj)
 		remember(recent, op->author, where, access);
@@ -349,7 +342,7 @@ static __always_inline bool count_quickly(struct lane *lane, unsigned long addr,
 	    size - 1 >= recent->where.len - offset)
 		return false;
 	if (recent->access) {
-		if (unlikely(!has_room(recent->access, size)))
+		if (unlikely(!has_room(recent->access)))
 			return false;
 		add_to(recent->access, 1, size);
 	}
@@ -370,6 +363,9 @@ static noinline void count_slowly(struct lane *lane, unsigned long addr, size_t 
 		learn_task(lane);
 	if (!lane->wanted) {
 		; /* nothing to do */
+	} else if (op.end > -PAGE_SIZE || op.end < addr) {
+		/* An error code that is taken for a pointer: the end of its page is address 0. */
+		lane->counts[MZ_TO_OTHER]++;
 	} else if (is_far(ip)) {
 		lane->counts[MZ_LOST_FAR]++;
 	} else if (on_own_stack(addr)) {
@@ -391,9 +387,27 @@ static __always_inline int context_level(void)
 	return interrupt_context_level();
 }
 
-static void refill(struct irq_work *work)
+/*
+ * Gives the index blank pages; whether it wants more. Its own page allocations are not part of the
+ * picture.
+ */
+static bool refill(void)
 {
-	mz_access_refill();
+	int level = mz_guard_enter();
+	bool more;
+
+	if (level < 0)
+		return false;
+	more = mz_index_refill(&mz.index, REFILL_BATCH,
+			       GFP_NOWAIT | __GFP_NOWARN | __GFP_NOMEMALLOC);
+	mz_guard_leave(level);
+	return more;
+}
+
+/* Who wants still more after a batch is the next who asks. */
+static void refill_in_irq(struct irq_work *work)
+{
+	refill();
 }
 
 /* === Interface to the callbacks =========================================================== */
@@ -460,49 +474,6 @@ void memorizer_vfree(const void *addr, unsigned long caller)
 		mz_free(MEMORIZER_VMALLOC, caller, (unsigned long)addr, 0);
 }
 
-/* === Public: what changes under the caches ================================================ */
-
-/* An object starts or ends. */
-void mz_access_object_changed(unsigned long addr)
-{
-	stamp_change(addr);
-}
-
-static void change_pages(unsigned long addr, size_t bytes)
-{
-	size_t done;
-
-	for (done = 0; done < bytes && done >> PAGE_SHIFT < ARRAY_SIZE(stamps); done += PAGE_SIZE)
-		stamp_change(addr + done);
-}
-
-/* Pages are given out or come back, whoever they are for: they may be cut into other objects. */
-void mz_access_pages_changed(unsigned long addr, size_t bytes, bool tracked)
-{
-	if (tracked)
-		mz_locate_pages(addr, bytes);
-	if (READ_ONCE(mz_access_on))
-		change_pages(addr, bytes);
-}
-
-/* An area of vmalloc() starts, or ends with the object in it. */
-void mz_access_area_changed(unsigned long addr, size_t bytes, bool tracked)
-{
-	change_pages(addr, mz_locate_remove_area(addr));
-	if (tracked) {
-		mz_locate_add_area(addr, bytes);
-		change_pages(addr, bytes);
-	}
-}
-
-void mz_access_all_changed(void)
-{
-	unsigned int i;
-
-	for (i = 0; i < ARRAY_SIZE(stamps); i++)
-		atomic_inc(&stamps[i]);
-}
-
 /* === Public =============================================================================== */
 
 unsigned long mz_access_text_start(void)
@@ -548,24 +519,13 @@ int mz_access_init(void)
 {
 	int err;
 
-	init_irq_work(&refill_work, refill);
+	init_irq_work(&refill_work, refill_in_irq);
 	err = mz_locate_init();
 	if (!err)
 		err = lanes_init();
 	if (!err)
 		WRITE_ONCE(ready, true);
 	return err;
-}
-
-/* Gives the index blank pages. Its own page allocations are not part of the picture. */
-void mz_access_refill(void)
-{
-	int level = mz_guard_enter();
-
-	if (level < 0)
-		return;
-	mz_index_refill(&mz.index, GFP_NOWAIT | __GFP_NOWARN | __GFP_NOMEMALLOC);
-	mz_guard_leave(level);
 }
 
 static u32 reserve(void)
@@ -576,8 +536,7 @@ static u32 reserve(void)
 /**
  * mz_access_update() - begins or ends counting, as the mode and memorizer_log_access want it
  *
- * An event that did not yet see that counting is on may have left a stamp as it was, so all change
- * after the last such event is over.
+ * All stamps change first: while nobody wanted events, pages may have been cut into other objects.
  */
 void mz_access_update(void)
 {
@@ -591,10 +550,10 @@ void mz_access_update(void)
 	counting = on;
 	if (on) {
 		WRITE_ONCE(mz.index.reserve, reserve());
-		mz_access_refill();
-		WRITE_ONCE(mz_access_on, true);
-		synchronize_rcu();
+		while (refill())
+			cond_resched();
 		mz_access_all_changed();
+		WRITE_ONCE(mz_access_on, true);
 		return;
 	}
 	WRITE_ONCE(mz_access_on, false);
@@ -610,13 +569,19 @@ void mz_access_stop(void)
 }
 
 /*
- * Waits until nobody counts any more in records of objects that have ended: the stamps have sent
- * away all who have come since. Then their counts are final, and their memory may be released.
+ * Waits until nobody counts any more in records of objects that have ended. Then their counts are
+ * final, and their memory may be released.
+ *
+ * Who has ended an object may not yet have changed its stamp, but does so before preemption is on
+ * again: the first grace period waits for that. From then on the stamps send everyone away; the
+ * second one waits for those who had come before.
  */
 void mz_access_settle(void)
 {
-	if (READ_ONCE(ready))
-		synchronize_rcu();
+	if (!READ_ONCE(ready))
+		return;
+	synchronize_rcu();
+	synchronize_rcu();
 }
 
 static u64 class_sum(enum mz_class class)

@@ -45,12 +45,12 @@ void mz_access_object_changed(unsigned long addr);
 void mz_access_pages_changed(unsigned long addr, size_t bytes, bool tracked);
 void mz_access_area_changed(unsigned long addr, size_t bytes, bool tracked);
 void mz_access_all_changed(void);
+void mz_access_forget_areas(void);
 
 void mz_access_early(void);
 int mz_access_init(void);
 void mz_access_update(void);
 void mz_access_stop(void);
-void mz_access_refill(void);
 void mz_access_settle(void);
 void mz_access_show(struct seq_file *m);
 unsigned long mz_access_text_start(void);
@@ -70,6 +70,10 @@ static inline void mz_access_area_changed(unsigned long addr, size_t bytes, bool
 }
 
 static inline void mz_access_all_changed(void)
+{
+}
+
+static inline void mz_access_forget_areas(void)
 {
 }
 

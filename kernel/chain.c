@@ -2,6 +2,11 @@
 /* Chains of objects that belong to their owner alone: queues, and sorting by time. */
 #include "index.h"
 
+/* === Data ================================================================================= */
+
+/* How many objects are merged before others may run. */
+#define MERGE_BATCH 4096
+
 /* === Internals ============================================================================ */
 
 static u64 by_alloc(const struct mz_object *obj)
@@ -21,6 +26,7 @@ static struct mz_object *merge(struct mz_object *a, struct mz_object *b,
 			       u64 (*time)(const struct mz_object *))
 {
 	struct mz_object *merged = NULL, **end = &merged;
+	unsigned int nr = 0;
 
 	while (a && b) {
 		struct mz_object **least = before(a, b, time) ? &a : &b;
@@ -28,6 +34,8 @@ static struct mz_object *merge(struct mz_object *a, struct mz_object *b,
 		*end = *least;
 		end = &(*end)->next;
 		*least = *end;
+		if (++nr % MERGE_BATCH == 0)
+			cond_resched();
 	}
 	*end = a ? a : b;
 	return merged;
@@ -113,7 +121,8 @@ void mz_sorter_finish(struct mz_sorter *sorter, struct mz_chain *ret_chain)
 	*ret_chain = (struct mz_chain){ .first = all };
 	for (; all; all = all->next) {
 		ret_chain->last = all;
-		ret_chain->nr++;
+		if (++ret_chain->nr % MERGE_BATCH == 0)
+			cond_resched();
 	}
 }
 

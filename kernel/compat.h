@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The only place that tests the version of the kernel. */
+/* Which kernels it is for. The only place that tests the version of the kernel. */
 #ifndef MEMORIZER_COMPAT_H
 #define MEMORIZER_COMPAT_H
 
@@ -10,6 +10,16 @@
 /* Since 6.1 the kmem tracepoints have the prototypes that the probes are written for. */
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 1, 0)
 #error "memorizer needs Linux 6.1 or later"
+#endif
+
+/* What Kconfig says, for those who build without it. */
+#ifndef CONFIG_64BIT
+#error "memorizer needs a 64-bit kernel"
+#endif
+
+/* The probes take pages where preemption is off, which a real-time kernel does not allow. */
+#ifdef CONFIG_PREEMPT_RT
+#error "memorizer does not work with PREEMPT_RT"
 #endif
 
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 5, 0)

@@ -292,7 +292,8 @@ void mz_free(enum memorizer_kind kind, unsigned long ip, unsigned long addr, siz
 		memory_changed(kind, addr, bytes, false);
 	} else {
 		mz_count(MZ_FREES_UNKNOWN);
-		if (kind == MEMORIZER_PAGES)
+		/* Pages may be cut into other objects; an area may be noted without its object. */
+		if (!is_slab(kind))
 			memory_changed(kind, addr, bytes, false);
 	}
 	check_index();
@@ -450,8 +451,10 @@ static int __init memorizer_start(void)
 	int err;
 
 	err = start();
-	if (err)
+	if (err) {
+		mz_access_stop();
 		return err;
+	}
 	started = true;
 	mz.boot_slab_pages = global_node_page_state_pages(NR_SLAB_RECLAIMABLE_B) +
 			     global_node_page_state_pages(NR_SLAB_UNRECLAIMABLE_B);

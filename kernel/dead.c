@@ -161,10 +161,12 @@ int mz_clear_live(void)
 	mutex_lock(&mz.dead.lock);
 	/* What has ended by itself stays; what ends here is dropped. */
 	mz_dead_collect(&mz.dead.chain);
+	mz_access_forget_areas();
 	mz_index_drop_live(&mz.index, mz_now(), MZ_ID_NONE);
 	mz_access_all_changed();
 	mz_dead_collect(&live);
 	while ((obj = mz_chain_pop(&live))) {
+		cond_resched();
 		if (obj->free_site != MZ_ID_NONE) {
 			mz_chain_push(&mz.dead.chain, obj);
 			continue;

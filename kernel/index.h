@@ -158,7 +158,7 @@ bool mz_index_has(struct mz_index *idx, u64 key);
 bool mz_index_reassign(struct mz_index *idx, u64 key, u32 alloc_site);
 bool mz_index_has_freed(struct mz_index *idx);
 
-/* Only in process context, and by one caller at a time. */
+/* Only in process context, with preemption on. Never shrink the index while it is walked. */
 void mz_index_collect(struct mz_index *idx, struct mz_chain *to);
 void mz_index_release(struct mz_index *idx, struct mz_object *obj);
 void mz_index_shrink(struct mz_index *idx);
@@ -166,13 +166,14 @@ void mz_index_drop_live(struct mz_index *idx, u64 now, u32 free_site);
 
 /*
  * Accesses. An object that was found may end at any time, but stays what it is until it is
- * collected and released: who does that must let a grace period pass in between (see dead.c), and
- * who uses the object may not sleep.
+ * collected and released: who does that must wait for its users in between, by mz_access_settle(),
+ * and who uses the object may not sleep.
  */
 struct mz_object *mz_index_find(struct mz_index *idx, u64 key);
 struct mz_access *mz_index_access(struct mz_index *idx, struct mz_object *obj, u32 ip, u32 who,
 				  bool fresh);
-void mz_index_refill(struct mz_index *idx, gfp_t gfp);
+bool mz_index_refill(struct mz_index *idx, unsigned int nr, gfp_t gfp);
+bool mz_index_release_accesses(struct mz_index *idx, struct mz_object *obj);
 unsigned long mz_index_nr_accesses(struct mz_index *idx);
 
 /* Someone who wants to see all live objects. */

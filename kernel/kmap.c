@@ -139,6 +139,7 @@ static int copy_late(struct snapshot *snap, const struct mz_chain *late)
 		if (err)
 			return err;
 		copy_live(snap, obj);
+		cond_resched();
 	}
 	return 0;
 }
@@ -154,6 +155,17 @@ static void sort_accesses(const struct mz_chain *chain)
 }
 
 /*
+ * Only for a walk: then no object has a number that is used again, as each that is live gets the
+ * new one. 0 is that of objects that no snapshot has seen.
+ */
+static u8 next_generation(void)
+{
+	lockdep_assert_held(&mz.dead.lock);
+	mz.dead.gen = mz.dead.gen == U8_MAX ? 1 : mz.dead.gen + 1;
+	return mz.dead.gen;
+}
+
+/*
  * The lock keeps the stream and the clear files from taking objects away meanwhile; allocations and
  * frees go on. What is not in the queue of dead objects after the first collection was live.
  */
@@ -166,14 +178,11 @@ static int take_snapshot(struct snapshot *snap)
 	mz_dead_collect(&mz.dead.chain);
 	snap->clock = mz_clock_sample();
 	snap->now = snap->clock.base_ns;
-	/* 0 is the generation of objects that no snapshot has seen. */
-	mz.dead.gen = mz.dead.gen == U8_MAX ? 1 : mz.dead.gen + 1;
-	snap->gen = mz.dead.gen;
-
 	snap->head = snap->binary;
 	err = copy_dead(snap);
 	if (!err && READ_ONCE(mz.print_live)) {
 		snap->head = true;
+		snap->gen = next_generation();
 		err = mz_index_walk(&mz.index, &snap->visitor);
 		mz_dead_collect(&late);
 		if (!err)

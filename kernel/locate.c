@@ -186,6 +186,12 @@ size_t mz_locate_remove_area(unsigned long addr)
 	return span.end - addr;
 }
 
+/* None is any more that of a tracked object. */
+void mz_locate_remove_all_areas(void)
+{
+	mz_spans_clear(&areas);
+}
+
 /* Areas whose accesses can't be told to be theirs. */
 unsigned long mz_locate_lost(void)
 {

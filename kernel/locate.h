@@ -38,6 +38,7 @@ struct mz_object *mz_locate_object(const struct mz_place *place);
 void mz_locate_pages(unsigned long addr, size_t bytes);
 void mz_locate_add_area(unsigned long addr, size_t bytes);
 size_t mz_locate_remove_area(unsigned long addr);
+void mz_locate_remove_all_areas(void);
 unsigned long mz_locate_lost(void);
 
 #endif /* MEMORIZER_LOCATE_H */

@@ -207,6 +207,9 @@ bool mz_marked(const struct task_struct *task)
 {
 	bool marked;
 
+	/* Nobody marks an idle task, and where one runs RCU may not protect anything. */
+	if (is_idle_task(task))
+		return false;
 	rcu_read_lock();
 	marked = find_mark(task);
 	rcu_read_unlock();

@@ -7,7 +7,7 @@
 
 /* === Internals ============================================================================ */
 
-/* Makes a blank page a page of free items. Bounded: 169 steps. */
+/* Makes a blank page a page of free items: some hundred where pages have 4 KiB. */
 static void format_page(struct mz_shard *shard, struct mz_item_page *page, size_t size)
 {
 	char *start = (char *)(page + 1);

@@ -26,6 +26,12 @@ static inline struct mz_item_page *mz_page_of(const void *item)
 	return (struct mz_item_page *)((unsigned long)item & ~(PAGE_SIZE - 1));
 }
 
+/* Whether no page is to be had before some are given back. */
+static inline bool mz_budget_used_up(const struct mz_index *idx)
+{
+	return atomic_long_read(&idx->nr_pages) >= idx->max_pages;
+}
+
 void *mz_take_page(struct mz_index *idx, gfp_t gfp);
 void *mz_take_pages(struct mz_index *idx, unsigned int nr, gfp_t gfp);
 void mz_give_page(struct mz_index *idx, void *page);

@@ -20,19 +20,15 @@ static u32 rank(const struct mz_span *spans, u32 nr, unsigned long addr)
 	return low;
 }
 
-static void insert(struct mz_span *spans, u32 *nr, const struct mz_span *span)
+/* Puts a span, or nothing, in the place of those from @from up to, but not including, @to. */
+static void replace(struct mz_span *spans, u32 *nr, u32 from, u32 to, const struct mz_span *span)
 {
-	u32 at = rank(spans, *nr, span->start);
+	u32 added = span ? 1 : 0;
 
-	memmove(spans + at + 1, spans + at, (*nr - at) * sizeof(*spans));
-	spans[at] = *span;
-	WRITE_ONCE(*nr, *nr + 1);
-}
-
-static void remove_at(struct mz_span *spans, u32 *nr, u32 at)
-{
-	memmove(spans + at, spans + at + 1, (*nr - at - 1) * sizeof(*spans));
-	WRITE_ONCE(*nr, *nr - 1);
+	memmove(spans + from + added, spans + to, (*nr - to) * sizeof(*spans));
+	if (span)
+		spans[from] = *span;
+	WRITE_ONCE(*nr, *nr + added - (to - from));
 }
 
 /* Sends readers to the other copy. All that was written before is there for who comes later. */
@@ -47,6 +43,19 @@ static void turn(struct mz_spans *spans)
 static int resting(const struct mz_spans *spans)
 {
 	return !(spans->sequence & 1);
+}
+
+/* Both copies are the same before and after. */
+static void replace_in_both(struct mz_spans *spans, u32 from, u32 to, const struct mz_span *span)
+{
+	int i;
+
+	for (i = 0; i < 2; i++) {
+		int copy = resting(spans);
+
+		replace(spans->copies[copy], &spans->nr[copy], from, to, span);
+		turn(spans);
+	}
 }
 
 /* === Public =============================================================================== */
@@ -72,22 +81,26 @@ void mz_spans_deinit(struct mz_spans *spans)
 	spans->copies[1] = NULL;
 }
 
-/* Spans do not overlap. Return: false if there is no room. */
+/*
+ * Spans do not overlap: those that were there have ended without having been removed, and are.
+ * Return: false if there is no room.
+ */
 bool mz_spans_add(struct mz_spans *spans, unsigned long start, unsigned long end)
 {
+	const struct mz_span *copy = spans->copies[0];
 	struct mz_span span = { start, end };
 	unsigned long flags;
+	u32 from, to;
 	bool room;
-	int i;
 
 	mz_lock(&spans->lock, flags);
-	room = spans->nr[0] < spans->capacity;
-	for (i = 0; room && i < 2; i++) {
-		int copy = resting(spans);
-
-		insert(spans->copies[copy], &spans->nr[copy], &span);
-		turn(spans);
-	}
+	from = rank(copy, spans->nr[0], start);
+	if (from && copy[from - 1].end > start)
+		from--;
+	to = rank(copy, spans->nr[0], end - 1);
+	room = from < to || spans->nr[0] < spans->capacity;
+	if (room)
+		replace_in_both(spans, from, to, &span);
 	mz_unlock(&spans->lock, flags);
 	return room;
 }
@@ -98,19 +111,23 @@ bool mz_spans_remove(struct mz_spans *spans, unsigned long start)
 	unsigned long flags;
 	bool found;
 	u32 at;
-	int i;
 
 	mz_lock(&spans->lock, flags);
 	at = rank(spans->copies[0], spans->nr[0], start);
 	found = at && spans->copies[0][at - 1].start == start;
-	for (i = 0; found && i < 2; i++) {
-		int copy = resting(spans);
-
-		remove_at(spans->copies[copy], &spans->nr[copy], at - 1);
-		turn(spans);
-	}
+	if (found)
+		replace_in_both(spans, at - 1, at, NULL);
 	mz_unlock(&spans->lock, flags);
 	return found;
+}
+
+void mz_spans_clear(struct mz_spans *spans)
+{
+	unsigned long flags;
+
+	mz_lock(&spans->lock, flags);
+	replace_in_both(spans, 0, spans->nr[0], NULL);
+	mz_unlock(&spans->lock, flags);
 }
 
 /* The span that an address is in. Any context. */

@@ -25,6 +25,7 @@ int mz_spans_init(struct mz_spans *spans, u32 capacity);
 void mz_spans_deinit(struct mz_spans *spans);
 bool mz_spans_add(struct mz_spans *spans, unsigned long start, unsigned long end);
 bool mz_spans_remove(struct mz_spans *spans, unsigned long start);
+void mz_spans_clear(struct mz_spans *spans);
 bool mz_spans_find(const struct mz_spans *spans, unsigned long addr, struct mz_span *ret_span);
 
 #endif /* MEMORIZER_SPANS_H */

@@ -85,10 +85,11 @@ echo "\$ kmemscope info $out/kmem.ksdb"
 "$kmemscope" info --no-pager $out/kmem.ksdb || exit
 
 "$kmemscope" html -o $out/report.html $out/kmem.ksdb || exit
+"$kmemscope" rings -o $out/rings.png $out/kmem.ksdb >/dev/null || exit
 
 echo
 echo "demo: made in $PWD/$out:"
-(cd $out && du -h ${capture##*/} kmem.ksdb account.txt report.html | sed 's/^/    /')
+(cd $out && du -h ${capture##*/} kmem.ksdb account.txt report.html rings.png | sed 's/^/    /')
 cat <<END
 demo: open $out/report.html in a browser: the whole report in one file
 demo: try next

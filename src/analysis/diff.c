@@ -24,16 +24,6 @@ _Static_assert(ARRAY_SIZE(change_names) == KS_CHANGES, "a name for every change"
 
 /* === Internals ============================================================================ */
 
-static int find_name(const char *const *names, size_t len, const char *name)
-{
-	size_t i;
-
-	for (i = 0; i < len; i++)
-		if (!strcmp(name, names[i]))
-			return (int)i;
-	return -EINVAL;
-}
-
 /* Rounded to the nearest, and stopped at the top. */
 static u64 scale(const struct ks_diff *diff, u64 value)
 {
@@ -141,16 +131,6 @@ const char *ks_measure_name(enum ks_measure measure)
 	return measure < KS_MEASURES ? measure_names[measure] : "?";
 }
 
-int ks_measure_parse(const char *name, enum ks_measure *ret_measure)
-{
-	int found = find_name(measure_names, KS_MEASURES, name);
-
-	if (found < 0)
-		return found;
-	*ret_measure = (enum ks_measure)found;
-	return 0;
-}
-
 u64 ks_measure_of(const struct ks_stat *stat, enum ks_measure measure)
 {
 	switch (measure) {
@@ -175,16 +155,6 @@ u64 ks_measure_of(const struct ks_stat *stat, enum ks_measure measure)
 const char *ks_normal_name(enum ks_normal normal)
 {
 	return normal < KS_NORMALS ? normal_names[normal] : "?";
-}
-
-int ks_normal_parse(const char *name, enum ks_normal *ret_normal)
-{
-	int found = find_name(normal_names, KS_NORMALS, name);
-
-	if (found < 0)
-		return found;
-	*ret_normal = (enum ks_normal)found;
-	return 0;
 }
 
 u64 ks_diff_size(const struct ks_model *model, const struct ks_filter *filter,

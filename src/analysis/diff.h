@@ -18,9 +18,8 @@ enum ks_measure {
 	KS_MEASURES
 };
 
-/* "live", ... and back; -EINVAL. */
+/* "live", ... */
 const char *ks_measure_name(enum ks_measure measure);
-int ks_measure_parse(const char *name, enum ks_measure *ret_measure);
 u64 ks_measure_of(const struct ks_stat *stat, enum ks_measure measure);
 
 /*
@@ -30,7 +29,6 @@ u64 ks_measure_of(const struct ks_stat *stat, enum ks_measure measure);
 enum ks_normal { KS_NORMAL_NONE, KS_NORMAL_TIME, KS_NORMAL_EVENTS, KS_NORMALS };
 
 const char *ks_normal_name(enum ks_normal normal);
-int ks_normal_parse(const char *name, enum ks_normal *ret_normal);
 
 /* How long a capture is in that respect; it was analysed with @filter. */
 u64 ks_diff_size(const struct ks_model *model, const struct ks_filter *filter,

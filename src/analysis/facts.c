@@ -24,6 +24,9 @@ static size_t counters_of(struct ks_facts *facts, u64 *ret[], size_t cap)
 
 enum { COUNTERS = 8 };
 
+/* Bits of a DB. */
+enum { PTRS_HASHED = 1 << 0, SOME_TASKS = 1 << 1 };
+
 /* Of the quality counters, those that every DB has. */
 enum { QUALITIES_LEAST = KS_Q_SELF + 1 };
 
@@ -127,6 +130,7 @@ int ks_facts_init(struct ks_facts *facts, const struct ks_matcher *m,
 	facts->lines_other_event = info->lines_other_event + info->events_other;
 	facts->lines_stack = info->lines_stack;
 	facts->ptrs_hashed = info->ptrs_hashed;
+	facts->some_tasks = info->some_tasks;
 	facts->host = info->host;
 	for (what = 0; what < KS_QUALITIES; what++) {
 		const struct ks_misuses *misuses = &m->misuses[what];
@@ -171,7 +175,8 @@ void ks_facts_pack(const struct ks_facts *facts, struct ks_strbuf *sb)
 
 	ks_pack_string(sb, facts->format, strlen(facts->format));
 	ks_pack_string(sb, facts->clock, strlen(facts->clock));
-	ks_pack_varint(sb, facts->ptrs_hashed);
+	ks_pack_varint(sb, (facts->ptrs_hashed ? PTRS_HASHED : 0) |
+				   (facts->some_tasks ? SOME_TASKS : 0));
 	for (i = 0; i < n; i++)
 		ks_pack_varint(sb, *counters[i]);
 	ks_pack_varint(sb, KS_KINDS);
@@ -201,7 +206,7 @@ void ks_facts_pack(const struct ks_facts *facts, struct ks_strbuf *sb)
 
 int ks_facts_unpack(struct ks_facts *facts, struct ks_bytes *b)
 {
-	u64 *counters[COUNTERS];
+	u64 *counters[COUNTERS], flags;
 	size_t n, i;
 	int err;
 
@@ -209,7 +214,9 @@ int ks_facts_unpack(struct ks_facts *facts, struct ks_bytes *b)
 	n = counters_of(facts, counters, COUNTERS);
 	unpack_text(b, facts->format, sizeof(facts->format));
 	unpack_text(b, facts->clock, sizeof(facts->clock));
-	facts->ptrs_hashed = ks_bytes_varint(b);
+	flags = ks_bytes_varint(b);
+	facts->ptrs_hashed = flags & PTRS_HASHED;
+	facts->some_tasks = flags & SOME_TASKS;
 	for (i = 0; i < n; i++)
 		*counters[i] = ks_bytes_varint(b);
 	unpack_counts(b, facts->events, KS_KINDS, KS_KINDS);
@@ -244,6 +251,7 @@ int ks_facts_fill(const struct ks_facts *facts, const struct ks_names *names,
 	model->lines_other_event = facts->lines_other_event;
 	model->lines_stack = facts->lines_stack;
 	model->ptrs_hashed = facts->ptrs_hashed;
+	model->some_tasks = facts->some_tasks;
 	model->findings_dropped = facts->misuses_dropped;
 	model->sites = names->sites.sites.len;
 	model->caches = names->caches.strs.len;

@@ -111,6 +111,7 @@ struct ks_model {
 	u64 first_ts, last_ts; /* of them */
 	u64 sites, caches, comms;
 	bool ptrs_hashed;
+	bool some_tasks; /* frees that others do for these are not in it */
 	u64 lines, lines_comment, lines_other_event, lines_stack;
 	u64 quality[KS_QUALITIES];
 	u64 findings_dropped; /* kinds of misuse beyond the number that is kept */

@@ -10,12 +10,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/io.h"
+
 /* === Internals ============================================================================ */
 
-static int write_error(const struct ks_outfile *out, struct ks_diag *diag)
+static int write_error(const struct ks_outfile *out, int err, struct ks_diag *diag)
 {
-	int err = -errno;
-
 	return ks_diag_set(diag, err, "%s: cannot write: %s%s", out->path, strerror(-err),
 			   err == -ENOSPC ? "; free some space or name another file" : "");
 }
@@ -73,38 +73,17 @@ int ks_outfile_open_stdout(struct ks_outfile *out, struct ks_diag *diag)
 
 int ks_outfile_write(struct ks_outfile *out, const void *data, size_t len, struct ks_diag *diag)
 {
-	const char *p = data;
+	int err = ks_write_all(out->fd, data, len);
 
-	while (len) {
-		ssize_t n = write(out->fd, p, len);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return write_error(out, diag);
-		p += n;
-		len -= (size_t)n;
-	}
-	return 0;
+	return err ? write_error(out, err, diag) : 0;
 }
 
 int ks_outfile_write_at(struct ks_outfile *out, u64 offset, const void *data, size_t len,
 			struct ks_diag *diag)
 {
-	const char *p = data;
+	int err = ks_pwrite_all(out->fd, data, len, offset);
 
-	while (len) {
-		ssize_t n = pwrite(out->fd, p, len, (off_t)offset);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return write_error(out, diag);
-		p += n;
-		offset += (u64)n;
-		len -= (size_t)n;
-	}
-	return 0;
+	return err ? write_error(out, err, diag) : 0;
 }
 
 int ks_outfile_commit(struct ks_outfile *out, struct ks_diag *diag)
@@ -112,9 +91,9 @@ int ks_outfile_commit(struct ks_outfile *out, struct ks_diag *diag)
 	int err = 0;
 
 	if (out->tmp_path && (fsync(out->fd) || rename(out->tmp_path, out->path)))
-		err = write_error(out, diag);
+		err = write_error(out, -errno, diag);
 	if (close(out->fd) && !err)
-		err = write_error(out, diag);
+		err = write_error(out, -errno, diag);
 	out->fd = -1;
 	if (err && out->tmp_path)
 		unlink(out->tmp_path);

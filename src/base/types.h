@@ -21,6 +21,9 @@ typedef int64_t s64;
 #define ks_inline	static inline __attribute__((always_inline)) /* runs once an event */
 #define ks_printf(f, a) __attribute__((format(printf, f, a)))
 
+/* The struct that this member is part of. */
+#define ks_container_of(ptr, type, member) ((type *)((uintptr_t)(ptr)-offsetof(type, member)))
+
 #define ks_min(a, b)                               \
 	({                                         \
 		__auto_type min_a_ = (a);          \

@@ -9,6 +9,7 @@
 #include "analysis/analysis.h"
 #include "analysis/objects.h"
 #include "analysis/timeline.h"
+#include "cli/option.h"
 #include "report/report.h"
 
 enum {
@@ -30,12 +31,18 @@ struct ks_command {
 /* The commands, ending with a name of NULL (main.c). */
 extern const struct ks_command ks_commands[];
 
-enum ks_color { KS_COLOR_AUTO, KS_COLOR_ALWAYS, KS_COLOR_NEVER };
+enum ks_color { KS_COLOR_AUTO, KS_COLOR_ALWAYS, KS_COLOR_NEVER, KS_COLORS };
 
-/* The options that commands have in common, and what they said. */
+/* A command: what it is called, which options it has, and what these said. */
 struct ks_cli {
-	const char *command;	/* for messages: "kmemscope account" */
-	const char *help;	/* the text of --help */
+	const char *command;  /* for messages: "kmemscope account" */
+	const char *usage;    /* above the options in --help */
+	const char *epilogue; /* and below; may be NULL */
+	unsigned int shared;  /* KS_WITH_*: the shared options that it has */
+	bool shared_hidden;   /* they are not in --help */
+	bool runs_command;    /* options behind the first operand belong to that command */
+	const char *only; /* names of the options that apply here, beside common ones; NULL = all */
+
 	const char *input;	/* -f, --db-file, or the file argument */
 	struct ks_trace *trace; /* events in its place; NULL = none */
 	const char *kernel;	/* -k */
@@ -48,81 +55,10 @@ struct ks_cli {
 	u64 top; /* rows; 0 = all */
 };
 
-/* Long options without a letter. Commands count their own from KS_OPT_OWN on. */
-enum {
-	KS_OPT_JSON = 256,
-	KS_OPT_CSV,
-	KS_OPT_NO_PAGER,
-	KS_OPT_COLOR,
-	KS_OPT_STRICT,
-	KS_OPT_PAGES,
-	KS_OPT_MALLOC,
-	KS_OPT_CACHE,
-	KS_OPT_SINCE,
-	KS_OPT_UNTIL,
-	KS_OPT_DB_FILE,
-	KS_OPT_TOP,
-	KS_OPT_SKIP_HELPERS,
-	KS_OPT_HELPERS,
-	KS_OPT_OWN,
-};
+/* What profiles are by: recorded stacks, where there are any, or places in the source. */
+enum ks_frames { KS_FRAMES_STACK, KS_FRAMES_PLACE, KS_FRAMES };
 
-/* clang-format off */
-#define KS_LONG_COMMON                                            \
-	{ "json", no_argument, NULL, KS_OPT_JSON },               \
-	KS_LONG_PLAIN
-#define KS_LONG_PLAIN                                             \
-	{ "help", no_argument, NULL, 'h' },                       \
-	{ "no-pager", no_argument, NULL, KS_OPT_NO_PAGER },       \
-	{ "color", required_argument, NULL, KS_OPT_COLOR },       \
-	{ "strict", no_argument, NULL, KS_OPT_STRICT }
-#define KS_SHORT_COMMON "h"
-
-#define KS_LONG_INPUT                                             \
-	{ "file", required_argument, NULL, 'f' },                 \
-	{ "db-file", required_argument, NULL, KS_OPT_DB_FILE },   \
-	{ "kernel", required_argument, NULL, 'k' }
-#define KS_SHORT_INPUT "f:k:"
-
-#define KS_LONG_FILTER                                            \
-	{ "malloc", no_argument, NULL, KS_OPT_MALLOC },           \
-	{ "cache", no_argument, NULL, KS_OPT_CACHE },             \
-	{ "start-branch", required_argument, NULL, 'b' },         \
-	{ "since", required_argument, NULL, KS_OPT_SINCE },       \
-	{ "until", required_argument, NULL, KS_OPT_UNTIL },       \
-	{ "skip-helpers", no_argument, NULL, KS_OPT_SKIP_HELPERS }, \
-	{ "helpers", required_argument, NULL, KS_OPT_HELPERS }
-#define KS_SHORT_FILTER "b:"
-
-#define KS_LONG_ROWS                                              \
-	{ "order-by", required_argument, NULL, 'o' },             \
-	{ "top", required_argument, NULL, KS_OPT_TOP },           \
-	{ "csv", no_argument, NULL, KS_OPT_CSV },                 \
-	{ "pages", no_argument, NULL, KS_OPT_PAGES }
-#define KS_SHORT_ROWS "o:"
-/* clang-format on */
-
-/*
- * Handles one of the options above, or says that it is none. Returns -1 to go on, else the exit code
- * of the program.
- */
-int ks_cli_option(struct ks_cli *cli, int opt);
-
-/* A time: "415.2" is the trace's own, "+1.5" counts from its first event. -1 or an exit code. */
-int ks_cli_when(const struct ks_cli *cli, const char *option, const char *arg,
-		struct ks_when *when);
-
-/* The argument of --by. -1 or an exit code. */
-int ks_cli_by(const struct ks_cli *cli, const char *arg, enum ks_by *ret_by);
-
-/* The argument of --measure. -1 or an exit code. */
-int ks_cli_measure(const struct ks_cli *cli, const char *arg, enum ks_measure *ret_measure);
-
-/*
- * The argument of --frames: whether profiles are by recorded stack, where there are any, or by place in
- * the source. -1 or an exit code.
- */
-int ks_cli_frames(const struct ks_cli *cli, const char *arg, bool *ret_by_stack);
+const char *ks_frames_name(unsigned int frames);
 
 /* Takes the one file argument, where no option named it. -1 or an exit code. */
 int ks_cli_input(struct ks_cli *cli, int argc, char **argv);
@@ -135,6 +71,9 @@ int ks_cli_fail(const struct ks_cli *cli, int err, const struct ks_diag *diag);
 
 /* Opens what -k and -b ask for. *ret_resolver may be NULL. 0 or an exit code. */
 int ks_cli_resolver(struct ks_cli *cli, struct ks_resolver **ret_resolver);
+
+/* For measuring time: since some moment of no meaning. */
+u64 ks_cli_now_ns(void);
 
 /* A long run for a person: a line on standard error where that is a terminal, and Ctrl-C. */
 struct ks_progress {
@@ -179,6 +118,13 @@ int ks_cli_print_quality(const struct ks_cli *cli, const struct ks_model *model)
 /* KS_EXIT_LOST if --strict was given and events were lost, else 0. */
 int ks_cli_verdict(const struct ks_cli *cli, const struct ks_model *model);
 
+/*
+ * How most commands end: writes the text ("-" = standard output), then the capture quality where
+ * standard output is still free, and gives the verdict. Frees text and model. Returns the exit code.
+ */
+int ks_cli_conclude(const struct ks_cli *cli, const char *path, struct ks_strbuf *text,
+		    struct ks_model *model);
+
 /* Where the account goes: file names, "-" for standard output, NULL for nowhere. */
 struct ks_account_outputs {
 	const char *account, *callers, *save_db;
@@ -203,8 +149,8 @@ struct ks_rings_args {
 	bool show; /* in a window */
 };
 
-/* -1 to go on, or an exit code. */
-int ks_cli_ring_attr(const struct ks_cli *cli, const char *name, enum ks_ring_attr *ret_attr);
+/* For parse: an enum ks_ring_attr. */
+ks_option_fn ks_cli_parse_ring_attr;
 
 /* Draws the chart. Returns the exit code. */
 int ks_cli_rings(struct ks_cli *cli, const struct ks_rings_args *args);

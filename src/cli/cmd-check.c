@@ -1,166 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* kmemscope check: is a capture whole, in order, and without loss? */
-#include "cli/cli.h"
-
-#include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "cli/check.h"
-#include "trace/reader.h"
+#include "cli/cli.h"
 #include "trace/tracedat-writer.h"
 
 /* === Data ================================================================================= */
 
-static const char help[] =
+static const char usage[] =
 	"usage: kmemscope check [OPTION...] FILE...\n"
 	"\n"
 	"Validates captures: framing, order of time stamps or sequence numbers on each CPU,\n"
 	"gaps and losses, records that cannot be true. A directory is a kmemtrace capture.\n"
-	"Exits with 0 when all is well, with 3 when a capture is damaged.\n"
-	"\n"
-	"      --repair         finish a trace.dat whose recorder was killed\n"
-	"      --json           the same, for programs\n"
-	"      --strict         exit 4 when events were lost\n"
-	"      --no-pager       never use a pager\n"
-	"      --color WHEN     auto, always, never\n"
-	"  -h, --help           this text\n";
+	"Exits with 0 when all is well, with 3 when a capture is damaged.\n";
 
-/* === Internals: reading =================================================================== */
-
-static struct ks_check_cpu *cpu_of(struct ks_check *check, u32 cpu)
-{
-	struct ks_check_cpu *slot;
-	size_t i;
-
-	for (i = 0; i < check->cpus.len; i++)
-		if (check->cpus.items[i].cpu == cpu)
-			return &check->cpus.items[i];
-	slot = ks_vec_push(&check->cpus);
-	if (slot)
-		slot->cpu = cpu;
-	return slot;
-}
-
-/* What no kernel would say. */
-static bool is_impossible(const struct ks_event *ev)
-{
-	if (!ks_kind_is_alloc(ev->kind))
-		return false;
-	return ev->bytes_alloc < ev->bytes_req || ev->bytes_alloc > UINT32_MAX || ev->node < -1;
-}
-
-static int add_event(struct ks_check *check, const struct ks_event *ev)
-{
-	struct ks_check_cpu *cpu = cpu_of(check, ev->cpu);
-
-	if (!cpu)
-		return -1;
-	if (ev->kind == KS_LOST) {
-		cpu->lost += ev->bytes_req;
-		cpu->gaps++;
-		return 0;
-	}
-	if (!cpu->events++)
-		cpu->first_ts = ev->ts;
-	cpu->last_ts = ev->ts;
-	cpu->impossible += is_impossible(ev);
-	return 0;
-}
-
-static int compare_cpus(const void *a, const void *b)
-{
-	u32 x = ((const struct ks_check_cpu *)a)->cpu, y = ((const struct ks_check_cpu *)b)->cpu;
-
-	return x < y ? -1 : x > y;
-}
-
-/* The reader's own findings, by CPU. */
-static void add_info(struct ks_check *check, const struct ks_trace_info *info)
-{
-	u64 placed = 0;
-	size_t i;
-
-	check->format = info->format;
-	check->clock = info->clock;
-	check->unfinished = info->unfinished;
-	for (i = 0; i < info->cpus.len; i++) {
-		struct ks_check_cpu *cpu = cpu_of(check, info->cpus.items[i].cpu);
-
-		if (!cpu)
-			continue;
-		cpu->damaged += info->cpus.items[i].bad;
-		cpu->backwards += info->cpus.items[i].backwards;
-		placed += info->cpus.items[i].bad;
-	}
-	check->damaged_elsewhere =
-		info->records_bad - ks_min(info->records_bad, placed) + info->lines_unparsed;
-	if (check->cpus.len)
-		qsort(check->cpus.items, check->cpus.len, sizeof(*check->cpus.items), compare_cpus);
-	for (i = 0; i < check->cpus.len; i++) {
-		check->events += check->cpus.items[i].events;
-		check->lost += check->cpus.items[i].lost;
-		check->gaps += check->cpus.items[i].gaps;
-	}
-}
-
-static bool cpu_is_damaged(const struct ks_check_cpu *cpu)
-{
-	return cpu->damaged || cpu->backwards || cpu->impossible;
-}
-
-/* === Internals: printing ================================================================== */
-
-static void put_cpu(const struct ks_check_cpu *cpu, struct ks_strbuf *out)
-{
-	if (cpu->cpu == KS_CPU_UNKNOWN)
-		ks_strbuf_printf(out, "  %-8s", "any CPU");
-	else
-		ks_strbuf_printf(out, "  CPU %-4u", cpu->cpu);
-	ks_strbuf_printf(out, " %12" PRIu64 " events", cpu->events);
-	if (cpu->gaps)
-		ks_strbuf_printf(out, ", %" PRIu64 " lost in %" PRIu64 " gaps", cpu->lost,
-				 cpu->gaps);
-	if (cpu->damaged)
-		ks_strbuf_printf(out, ", %" PRIu64 " damaged records or pages", cpu->damaged);
-	if (cpu->backwards)
-		ks_strbuf_printf(out, ", %" PRIu64 " out of order", cpu->backwards);
-	if (cpu->impossible)
-		ks_strbuf_printf(out, ", %" PRIu64 " impossible", cpu->impossible);
-	ks_strbuf_printf(out, ": %s\n",
-			 cpu_is_damaged(cpu) ? "damaged"
-			 : cpu->gaps	     ? "loss"
-					     : "ok");
-}
-
-static const char *verdict_of(const struct ks_check *check)
-{
-	if (check->damaged)
-		return "damaged";
-	return check->gaps ? "events were lost" : "ok";
-}
-
-static void put_text(const struct ks_check *check, struct ks_strbuf *out)
-{
-	size_t i;
-
-	ks_strbuf_printf(out, "%s: %s, %s\n", check->path,
-			 check->format ? check->format : "unknown", verdict_of(check));
-	for (i = 0; i < check->cpus.len; i++)
-		put_cpu(&check->cpus.items[i], out);
-	if (check->damaged_elsewhere)
-		ks_strbuf_printf(out, "  %" PRIu64 " records or lines not understood\n",
-				 check->damaged_elsewhere);
-	if (check->repaired)
-		ks_strbuf_puts(out, "  the recorder was killed; the file is finished now\n");
-	else if (check->unfinished)
-		ks_strbuf_puts(out,
-			       "  the recorder was killed: 'kmemscope check --repair' finishes "
-			       "the file\n");
-	if (check->error[0])
-		ks_strbuf_printf(out, "  %s\n", check->error);
-}
+/* === Internals ============================================================================ */
 
 static void put_json(const struct ks_check *check, struct ks_json *json)
 {
@@ -197,110 +50,88 @@ static void put_json(const struct ks_check *check, struct ks_json *json)
 	ks_json_end_object(json);
 }
 
-/* === Public =============================================================================== */
+struct checking {
+	const struct ks_cli *cli;
+	struct ks_strbuf text;
+	struct ks_json json;
+	bool repair;
+	bool damaged, lost; /* what was found */
+};
 
-int ks_check_file(struct ks_check *check, const char *path)
+static int check_one(struct checking *all, const char *path)
 {
+	struct ks_check check;
 	struct ks_diag diag = { 0 };
-	struct ks_trace *trace;
-	struct ks_batch batch;
-	size_t i;
-	int err;
+	bool repaired = false;
+	int code, err = all->repair ? ks_td_repair(path, &repaired, &diag) : 0;
 
-	*check = (struct ks_check){ .path = path };
-	err = ks_trace_open(path, &trace, &diag);
-	if (err) {
-		snprintf(check->error, sizeof(check->error), "%s", diag.text);
-		check->damaged = err == KS_EBADINPUT;
-		return check->damaged ? 0 : KS_EXIT_FAILED;
+	if (err && err != KS_EBADINPUT)
+		return ks_cli_fail(all->cli, err, &diag);
+	code = ks_check_file(&check, path);
+	check.repaired = repaired;
+	all->damaged |= check.damaged;
+	all->lost |= check.gaps > 0;
+	if (code)
+		ks_cli_error(all->cli, code, "%s", check.error);
+	else if (all->cli->json)
+		put_json(&check, &all->json);
+	else
+		ks_check_print(&check, &all->text);
+	ks_check_deinit(&check);
+	return code;
+}
+
+static int check_all(struct checking *all, int argc, char **argv)
+{
+	bool as_json = all->cli->json;
+	int i, code = 0;
+
+	ks_strbuf_init(&all->text);
+	ks_json_init(&all->json, &all->text);
+	if (as_json) {
+		ks_json_object(&all->json, NULL);
+		ks_json_string(&all->json, "schema", "kmemscope-check-1");
+		ks_json_array(&all->json, "files");
 	}
-	while (!(err = ks_trace_next(trace, &batch, &diag)) && batch.count)
-		for (i = 0; i < batch.count; i++)
-			if (add_event(check, &batch.events[i]))
-				err = -1;
-	if (err)
-		snprintf(check->error, sizeof(check->error), "%s", diag.text);
-	add_info(check, &trace->info);
-	check->damaged = err || check->unfinished || check->damaged_elsewhere;
-	for (i = 0; i < check->cpus.len; i++)
-		check->damaged |= cpu_is_damaged(&check->cpus.items[i]);
-	ks_trace_close(trace);
-	return 0;
+	for (i = 0; i < argc && !code; i++)
+		code = check_one(all, argv[i]);
+	if (as_json) {
+		ks_json_end_array(&all->json);
+		ks_json_end_object(&all->json);
+		ks_json_finish(&all->json);
+	}
+	if (!code)
+		code = ks_cli_print(all->cli, &all->text);
+	ks_strbuf_deinit(&all->text);
+	return code;
 }
 
-void ks_check_deinit(struct ks_check *check)
-{
-	ks_vec_free(&check->cpus);
-}
-
-void ks_check_print(const struct ks_check *check, struct ks_strbuf *out)
-{
-	put_text(check, out);
-}
+/* === Public =============================================================================== */
 
 int ks_cmd_check(int argc, char **argv)
 {
-	enum { OPT_REPAIR = KS_OPT_OWN };
-	static const struct option options[] = { KS_LONG_COMMON,
-						 { "repair", no_argument, NULL, OPT_REPAIR },
-						 { NULL, 0, NULL, 0 } };
-	struct ks_cli cli = { .command = argv[0], .help = help };
-	bool repair = false, damaged = false, lost = false;
-	struct ks_strbuf text;
-	struct ks_json json;
-	int opt, code = 0;
+	struct ks_cli cli = {
+		.command = argv[0],
+		.usage = usage,
+		.shared = KS_WITH_JSON | KS_WITH_COMMON,
+	};
+	struct checking all = { .cli = &cli };
+	const struct ks_option own[] = {
+		{ 0, "repair", NULL, "finish a trace.dat whose recorder was killed",
+		  .flag = &all.repair },
+		{ 0, "json", NULL, "the same, for programs", .flag = &cli.json },
+		{ 0 },
+	};
+	int code = ks_cli_parse(&cli, own, argc, argv);
 
-	while ((opt = getopt_long(argc, argv, KS_SHORT_COMMON, options, NULL)) != -1) {
-		if (opt == OPT_REPAIR) {
-			repair = true;
-			continue;
-		}
-		code = ks_cli_option(&cli, opt);
-		if (code >= 0)
-			return code;
-	}
+	if (code >= 0)
+		return code;
 	if (optind == argc)
 		return ks_cli_error(&cli, KS_EXIT_USAGE, "no capture given; name files");
-	ks_strbuf_init(&text);
-	ks_json_init(&json, &text);
-	if (cli.json) {
-		ks_json_object(&json, NULL);
-		ks_json_string(&json, "schema", "kmemscope-check-1");
-		ks_json_array(&json, "files");
-	}
-	for (code = 0; optind < argc && !code; optind++) {
-		struct ks_check check;
-		struct ks_diag diag = { 0 };
-		bool repaired = false;
-		int err = repair ? ks_td_repair(argv[optind], &repaired, &diag) : 0;
-
-		if (err && err != KS_EBADINPUT) {
-			code = ks_cli_fail(&cli, err, &diag);
-			break;
-		}
-		code = ks_check_file(&check, argv[optind]);
-		check.repaired = repaired;
-		damaged |= check.damaged;
-		lost |= check.gaps > 0;
-		if (code)
-			ks_cli_error(&cli, code, "%s", check.error);
-		else if (cli.json)
-			put_json(&check, &json);
-		else
-			put_text(&check, &text);
-		ks_check_deinit(&check);
-	}
-	if (cli.json) {
-		ks_json_end_array(&json);
-		ks_json_end_object(&json);
-		ks_json_finish(&json);
-	}
-	if (!code)
-		code = ks_cli_print(&cli, &text);
-	ks_strbuf_deinit(&text);
+	code = check_all(&all, argc - optind, argv + optind);
 	if (code)
 		return code;
-	if (damaged)
+	if (all.damaged)
 		return KS_EXIT_BAD_INPUT;
-	return cli.strict && lost ? KS_EXIT_LOST : KS_EXIT_OK;
+	return cli.strict && all.lost ? KS_EXIT_LOST : KS_EXIT_OK;
 }

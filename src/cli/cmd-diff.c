@@ -7,31 +7,11 @@
 
 /* === Data ================================================================================= */
 
-static const char help[] =
+static const char usage[] =
 	"usage: kmemscope diff [--by KEY] [OPTION...] FIRST SECOND\n"
 	"\n"
 	"Compares two captures by KEY: what is new, gone, grown or shrunk, the largest change\n"
-	"first.\n"
-	"\n"
-	"      --by KEY             site (default), function, module, cache, size, pid, comm,\n"
-	"                           cpu, node, gfp: of the allocation\n"
-	"      --measure WHAT       live (default), waste, objects, peak, total, allocs\n"
-	"      --normalize WHAT     time or events: scale the first capture to the length of\n"
-	"                           the second; none (default)\n"
-	"  -k, --kernel PATH        kernel tree, vmlinux, System.map or kallsyms for symbols\n"
-	"  -b, --start-branch DIR   only call sites in this directory or file of the tree\n"
-	"      --malloc             only kmalloc\n"
-	"      --cache              only kmem_cache\n"
-	"      --pages              the page allocator instead of the slab allocator\n"
-	"      --skip-helpers       blame kstrdup's allocations on its caller, by stack traces\n"
-	"      --helpers FILE       more functions to treat so, one a line\n"
-	"      --since T, --until T only this window of both: +1.5 from the start of each\n"
-	"      --top N              only the first N rows\n"
-	"      --json, --csv        all numbers, for programs\n"
-	"      --strict             exit 4 when a capture lost events\n"
-	"      --no-pager           never use a pager\n"
-	"      --color WHEN         auto, always, never\n"
-	"  -h, --help               this text\n";
+	"first.\n";
 
 struct wish {
 	enum ks_by by;
@@ -39,26 +19,7 @@ struct wish {
 	enum ks_normal normal;
 };
 
-enum { OPT_BY = KS_OPT_OWN, OPT_MEASURE, OPT_NORMALIZE };
-
 /* === Internals ============================================================================ */
-
-static int own_option(struct ks_cli *cli, int opt, struct wish *wish)
-{
-	switch (opt) {
-	case OPT_BY:
-		return ks_cli_by(cli, optarg, &wish->by);
-	case OPT_MEASURE:
-		return ks_cli_measure(cli, optarg, &wish->measure);
-	case OPT_NORMALIZE:
-		if (!ks_normal_parse(optarg, &wish->normal))
-			return -1;
-		return ks_cli_error(cli, KS_EXIT_USAGE,
-				    "--normalize '%s': choose none, time or events", optarg);
-	default:
-		return ks_cli_option(cli, opt);
-	}
-}
 
 static int print_diff(const struct ks_cli *cli, const struct wish *wish, const struct ks_model *a,
 		      const struct ks_model *b)
@@ -115,28 +76,32 @@ static int compare(struct ks_cli *cli, const struct wish *wish, const char *firs
 
 int ks_cmd_diff(int argc, char **argv)
 {
-	static const struct option options[] = {
-		KS_LONG_COMMON,
-		KS_LONG_FILTER,
-		{ "kernel", required_argument, NULL, 'k' },
-		{ "top", required_argument, NULL, KS_OPT_TOP },
-		{ "csv", no_argument, NULL, KS_OPT_CSV },
-		{ "pages", no_argument, NULL, KS_OPT_PAGES },
-		{ "by", required_argument, NULL, OPT_BY },
-		{ "measure", required_argument, NULL, OPT_MEASURE },
-		{ "normalize", required_argument, NULL, OPT_NORMALIZE },
-		{ NULL, 0, NULL, 0 },
+	struct ks_cli cli = {
+		.command = argv[0],
+		.usage = usage,
+		.shared = (KS_WITH_CAPTURE & ~(KS_WITH_FILE | KS_WITH_DB_FILE)) | KS_WITH_TOP |
+			  KS_WITH_JSON | KS_WITH_CSV,
 	};
-	struct ks_cli cli = { .command = argv[0], .help = help };
 	struct wish wish = { .by = KS_BY_SITE };
-	int opt, code;
+	const struct ks_option own[] = {
+		{ 0, "by", "KEY",
+		  "site (default), function, module, cache, size, pid, comm,\n"
+		  "cpu, node, gfp: of the allocation",
+		  .choice = &wish.by, .choices = KS_BYS, .name_of = ks_by_name },
+		{ 0, "measure", "WHAT", "live (default), waste, objects, peak, total, allocs",
+		  .choice = &wish.measure, .choices = KS_MEASURES, .name_of = ks_measure_name },
+		{ 0, "normalize", "WHAT",
+		  "time or events: scale the first capture to the length of\n"
+		  "the second; none (default)",
+		  .choice = &wish.normal, .choices = KS_NORMALS, .name_of = ks_normal_name },
+		{ 0, "since", "T", "only from then on, in both: +1.5 from the start of each",
+		  .parse = ks_cli_parse_when, .value = &cli.filter.since },
+		{ 0 },
+	};
+	int code = ks_cli_parse(&cli, own, argc, argv);
 
-	while ((opt = getopt_long(argc, argv, KS_SHORT_COMMON KS_SHORT_FILTER "k:", options,
-				  NULL)) != -1) {
-		code = own_option(&cli, opt, &wish);
-		if (code >= 0)
-			return code;
-	}
+	if (code >= 0)
+		return code;
 	if (argc - optind != 2)
 		return ks_cli_error(&cli, KS_EXIT_USAGE, "give two captures to compare");
 	if (!strcmp(argv[optind], "-") && !strcmp(argv[optind + 1], "-"))

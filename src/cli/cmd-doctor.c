@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/statvfs.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
@@ -13,18 +14,12 @@
 
 /* === Data ================================================================================= */
 
-static const char help[] =
+static const char usage[] =
 	"usage: kmemscope doctor [OPTION...]\n"
 	"\n"
 	"Tells what can be captured on this machine, what is missing, and the command that\n"
 	"mends it. Removes tracing instances that killed recorders left behind. Exits with 0\n"
-	"when 'kmemscope record' will work, with 1 when not.\n"
-	"\n"
-	"      --json           the same, for programs\n"
-	"      --strict         accepted, and without effect here\n"
-	"      --no-pager       never use a pager\n"
-	"      --color WHEN     auto, always, never\n"
-	"  -h, --help           this text\n";
+	"when 'kmemscope record' will work, with 1 when not.\n";
 
 enum state { FINE, NOTE, MISSING };
 
@@ -83,6 +78,14 @@ static void check_user(struct doctor *d)
 		    "recording needs root; reading does not");
 }
 
+/* As in most containers. */
+static bool is_read_only(const char *dir)
+{
+	struct statvfs fs;
+
+	return !statvfs(dir, &fs) && fs.f_flag & ST_RDONLY;
+}
+
 static void check_tracefs(struct doctor *d)
 {
 	u32 stale = 0;
@@ -99,7 +102,11 @@ static void check_tracefs(struct doctor *d)
 			      : "has no events: CONFIG_EVENT_TRACING is off");
 		return;
 	}
-	add(d, FINE, "tracefs", NULL, "%s", d->tfs.root);
+	if (is_read_only(d->tfs.root))
+		add(d, MISSING, "tracefs", "mount -o remount,rw /sys/kernel/tracing",
+		    "%s: mounted read-only", d->tfs.root);
+	else
+		add(d, FINE, "tracefs", NULL, "%s", d->tfs.root);
 	if (!ks_tracefs_has(&d->tfs, "instances"))
 		add(d, MISSING, "instances", NULL, "the kernel has no private tracing instances");
 	if (!ks_tracefs_remove_stale(d->tfs.root, &stale) && stale)
@@ -245,19 +252,24 @@ static void put_json(const struct doctor *d, bool ready, struct ks_strbuf *out)
 
 int ks_cmd_doctor(int argc, char **argv)
 {
-	static const struct option options[] = { KS_LONG_COMMON, { NULL, 0, NULL, 0 } };
-	struct ks_cli cli = { .command = argv[0], .help = help };
+	struct ks_cli cli = {
+		.command = argv[0],
+		.usage = usage,
+		.shared = KS_WITH_JSON | KS_WITH_COMMON,
+	};
+	const struct ks_option own[] = {
+		{ 0, "json", NULL, "the same, for programs", .flag = &cli.json },
+		{ 0, "strict", NULL, "accepted, and without effect here", .flag = &cli.strict },
+		{ 0 },
+	};
 	struct doctor d = { 0 };
 	struct ks_strbuf text;
 	bool ready = true;
-	int opt, code;
+	int code = ks_cli_parse(&cli, own, argc, argv);
 	size_t i;
 
-	while ((opt = getopt_long(argc, argv, KS_SHORT_COMMON, options, NULL)) != -1) {
-		code = ks_cli_option(&cli, opt);
-		if (code >= 0)
-			return code;
-	}
+	if (code >= 0)
+		return code;
 	if (optind < argc)
 		return ks_cli_error(&cli, KS_EXIT_USAGE, "takes no argument: what is '%s'?",
 				    argv[optind]);

@@ -12,32 +12,9 @@
 
 /* === Data ================================================================================= */
 
-static const char help[] =
-	"usage: kmemscope export --format FORMAT [OPTION...] FILE\n"
-	"\n"
-	"Writes a capture in the format of another tool.\n"
-	"\n"
-	"      --format FORMAT      pprof, speedscope, collapsed, csv, json, parquet or chrome\n"
-	"  -o, --output FILE        write here; - is standard output, the default\n"
-	"      --table WHAT         of csv, json and parquet: sites (default) or objects\n"
-	"      --measure WHAT       of collapsed stacks: live (default), waste, objects, peak,\n"
-	"                           total, allocs\n"
-	"      --frames WHAT        of pprof, speedscope and collapsed stacks: stack, by call stack\n"
-	"                           where there are any (default), or place, by directory and file\n"
-	"  -f, --file FILE          the capture (or name it as an argument)\n"
-	"      --db-file FILE       the same, for a DB file\n"
-	"  -k, --kernel PATH        kernel tree, vmlinux, System.map or kallsyms for symbols\n"
-	"  -b, --start-branch DIR   only call sites in this directory or file of the tree\n"
-	"      --malloc             only kmalloc\n"
-	"      --cache              only kmem_cache\n"
-	"      --pages              the page allocator instead of the slab allocator\n"
-	"      --skip-helpers       blame kstrdup's allocations on its caller, by stack traces\n"
-	"      --helpers FILE       more functions to treat so, one a line\n"
-	"      --since T, --until T only this window: 415.2 as in the log, or +1.5 from its start\n"
-	"      --strict             exit 4 when the capture lost events\n"
-	"      --no-pager           never use a pager\n"
-	"      --color WHEN         auto, always, never\n"
-	"  -h, --help               this text\n";
+static const char usage[] = "usage: kmemscope export --format FORMAT [OPTION...] FILE\n"
+			    "\n"
+			    "Writes a capture in the format of another tool.\n";
 
 enum format { PPROF, SPEEDSCOPE, COLLAPSED, CHROME, CSV, JSON, PARQUET, FORMATS };
 
@@ -55,55 +32,26 @@ static const struct {
 };
 _Static_assert(ARRAY_SIZE(formats) == FORMATS, "a name for every format");
 
+enum table { SITES, OBJECTS, TABLES };
+
 struct wish {
 	enum format format;
 	enum ks_measure measure;
+	enum ks_frames frames;
+	enum table table;
 	const char *output;
-	bool objects;
-	bool by_stack;
 };
-
-enum { OPT_FORMAT = KS_OPT_OWN, OPT_MEASURE, OPT_TABLE, OPT_FRAMES };
 
 /* === Internals ============================================================================ */
 
-static int parse_format(const struct ks_cli *cli, const char *arg, enum format *ret_format)
+static const char *format_name(unsigned int format)
 {
-	size_t i;
-
-	for (i = 0; i < FORMATS; i++)
-		if (!strcmp(arg, formats[i].name)) {
-			*ret_format = (enum format)i;
-			return -1;
-		}
-	fprintf(stderr, "%s: --format '%s': choose one of", cli->command, arg);
-	for (i = 0; i < FORMATS; i++)
-		fprintf(stderr, " %s", formats[i].name);
-	fputc('\n', stderr);
-	return KS_EXIT_USAGE;
+	return formats[format].name;
 }
 
-static int own_option(struct ks_cli *cli, int opt, struct wish *wish)
+static const char *table_name(unsigned int table)
 {
-	switch (opt) {
-	case OPT_FORMAT:
-		return parse_format(cli, optarg, &wish->format);
-	case OPT_MEASURE:
-		return ks_cli_measure(cli, optarg, &wish->measure);
-	case OPT_FRAMES:
-		return ks_cli_frames(cli, optarg, &wish->by_stack);
-	case OPT_TABLE:
-		wish->objects = !strcmp(optarg, "objects");
-		if (wish->objects || !strcmp(optarg, "sites"))
-			return -1;
-		return ks_cli_error(cli, KS_EXIT_USAGE, "--table '%s': choose sites or objects",
-				    optarg);
-	case 'o':
-		wish->output = optarg;
-		return -1;
-	default:
-		return ks_cli_option(cli, opt);
-	}
+	return table == SITES ? "sites" : "objects";
 }
 
 static void render(const struct wish *wish, const struct ks_model *model,
@@ -134,20 +82,6 @@ static void render(const struct wish *wish, const struct ks_model *model,
 	}
 }
 
-/*
- * What every way ends with, once the file is written: frees the model. The quality goes to standard
- * output where that is free; pprof and JSON hold it as well.
- */
-static int conclude(const struct ks_cli *cli, const struct wish *wish, struct ks_model *model)
-{
-	int code = strcmp(wish->output, "-") ? ks_cli_print_quality(cli, model) : 0;
-
-	if (!code)
-		code = ks_cli_verdict(cli, model);
-	ks_model_free(model);
-	return code;
-}
-
 static int export_chrome(struct ks_cli *cli, const struct wish *wish)
 {
 	struct ks_timeline *timeline;
@@ -157,20 +91,16 @@ static int export_chrome(struct ks_cli *cli, const struct wish *wish)
 
 	if (code)
 		return code;
-	ks_strbuf_init(&out);
-	if (strcmp(model->clock, "seconds"))
-		code = ks_cli_error(cli, KS_EXIT_BAD_INPUT,
+	if (strcmp(model->clock, "seconds")) {
+		ks_timeline_free(timeline);
+		ks_model_free(model);
+		return ks_cli_error(cli, KS_EXIT_BAD_INPUT,
 				    "%s: has no time in seconds to put counters on", cli->input);
-	else
-		ks_export_chrome(model, timeline, &out);
-	if (!code)
-		code = ks_cli_write(cli, wish->output, &out);
-	ks_strbuf_deinit(&out);
+	}
+	ks_strbuf_init(&out);
+	ks_export_chrome(model, timeline, &out);
 	ks_timeline_free(timeline);
-	if (!code)
-		return conclude(cli, wish, model);
-	ks_model_free(model);
-	return code;
+	return ks_cli_conclude(cli, wish->output, &out, model);
 }
 
 /* pprof labels each sample with its cache, so it needs them apart; tables are of sites. */
@@ -178,7 +108,7 @@ static enum ks_by grouping(const struct wish *wish)
 {
 	if (wish->format == PPROF)
 		return KS_BY_SAMPLE;
-	return wish->by_stack && wish->format < CHROME ? KS_BY_STACK : KS_BY_SITE;
+	return wish->frames == KS_FRAMES_STACK && wish->format < CHROME ? KS_BY_STACK : KS_BY_SITE;
 }
 
 static void forget_callers(struct ks_model *model)
@@ -198,7 +128,7 @@ static int export_sites(struct ks_cli *cli, const struct wish *wish)
 
 	if (code)
 		return code;
-	if (!wish->by_stack)
+	if (wish->frames == KS_FRAMES_PLACE)
 		forget_callers(model);
 	ks_strbuf_init(&out);
 	if (ks_rows_init(&rows, model, KS_ORDER_CURRENT, 0))
@@ -206,12 +136,7 @@ static int export_sites(struct ks_cli *cli, const struct wish *wish)
 	else
 		render(wish, model, &rows, &out);
 	ks_rows_deinit(&rows);
-	code = ks_cli_write(cli, wish->output, &out);
-	ks_strbuf_deinit(&out);
-	if (!code)
-		return conclude(cli, wish, model);
-	ks_model_free(model);
-	return code;
+	return ks_cli_conclude(cli, wish->output, &out, model);
 }
 
 /* Objects are written as they come: there may be any number of them. */
@@ -259,11 +184,7 @@ static int run_stream(struct ks_cli *cli, struct stream *stream, struct ks_model
 		ks_outfile_abort(&stream->file);
 	else
 		err = ks_outfile_commit(&stream->file, &diag);
-	if (err) {
-		ks_model_free(*ret_model);
-		return ks_cli_fail(cli, err, &diag);
-	}
-	return 0;
+	return err ? ks_cli_fail(cli, err, &diag) : 0;
 }
 
 static int export_objects(struct ks_cli *cli, const struct wish *wish)
@@ -285,36 +206,40 @@ static int export_objects(struct ks_cli *cli, const struct wish *wish)
 	code = err ? ks_cli_fail(cli, err, &diag) : run_stream(cli, &stream, &model);
 	ks_object_export_free(stream.export);
 	ks_strbuf_deinit(&stream.text);
-	return code ? code : conclude(cli, wish, model);
+	if (!code && strcmp(wish->output, "-"))
+		code = ks_cli_print_quality(cli, model);
+	if (!code)
+		code = ks_cli_verdict(cli, model);
+	ks_model_free(model);
+	return code;
 }
 
 /* === Public =============================================================================== */
 
 int ks_cmd_export(int argc, char **argv)
 {
-	static const struct option options[] = {
-		KS_LONG_PLAIN,
-		KS_LONG_INPUT,
-		KS_LONG_FILTER,
-		{ "pages", no_argument, NULL, KS_OPT_PAGES },
-		{ "format", required_argument, NULL, OPT_FORMAT },
-		{ "output", required_argument, NULL, 'o' },
-		{ "table", required_argument, NULL, OPT_TABLE },
-		{ "measure", required_argument, NULL, OPT_MEASURE },
-		{ "frames", required_argument, NULL, OPT_FRAMES },
-		{ NULL, 0, NULL, 0 },
+	struct ks_cli cli = { .command = argv[0], .usage = usage, .shared = KS_WITH_CAPTURE };
+	struct wish wish = { .format = FORMATS, .output = "-" };
+	const struct ks_option own[] = {
+		{ 0, "format", "FORMAT",
+		  "pprof, speedscope, collapsed, csv, json, parquet or chrome",
+		  .choice = &wish.format, .choices = FORMATS, .name_of = format_name },
+		{ 'o', "output", "FILE", "write here; - is standard output, the default",
+		  .string = &wish.output },
+		{ 0, "table", "WHAT", "of csv, json and parquet: sites (default) or objects",
+		  .choice = &wish.table, .choices = TABLES, .name_of = table_name },
+		{ 0, "measure", "WHAT",
+		  "of collapsed stacks: live (default), waste, objects, peak,\n"
+		  "total, allocs",
+		  .choice = &wish.measure, .choices = KS_MEASURES, .name_of = ks_measure_name },
+		{ 0, "frames", "WHAT",
+		  "of pprof, speedscope and collapsed stacks: stack, by call stack\n"
+		  "where there are any (default), or place, by directory and file",
+		  .choice = &wish.frames, .choices = KS_FRAMES, .name_of = ks_frames_name },
+		{ 0 },
 	};
-	struct ks_cli cli = { .command = argv[0], .help = help };
-	struct wish wish = { .format = FORMATS, .output = "-", .by_stack = true };
-	int opt, code;
+	int code = ks_cli_parse_capture(&cli, own, argc, argv);
 
-	while ((opt = getopt_long(argc, argv, KS_SHORT_COMMON KS_SHORT_INPUT KS_SHORT_FILTER "o:",
-				  options, NULL)) != -1) {
-		code = own_option(&cli, opt, &wish);
-		if (code >= 0)
-			return code;
-	}
-	code = ks_cli_input(&cli, argc, argv);
 	if (code >= 0)
 		return code;
 	if (wish.format == FORMATS)
@@ -323,11 +248,11 @@ int ks_cmd_export(int argc, char **argv)
 		return ks_cli_error(&cli, KS_EXIT_USAGE,
 				    "%s is binary: name a file with --output, or use a pipe",
 				    formats[wish.format].name);
-	if (wish.objects && wish.format < CSV)
+	if (wish.table == OBJECTS && wish.format < CSV)
 		return ks_cli_error(&cli, KS_EXIT_USAGE,
 				    "%s has no objects: csv, json and parquet do",
 				    formats[wish.format].name);
-	if (wish.objects)
+	if (wish.table == OBJECTS)
 		return export_objects(&cli, &wish);
 	return wish.format == CHROME ? export_chrome(&cli, &wish) : export_sites(&cli, &wish);
 }

@@ -4,28 +4,11 @@
 
 /* === Data ================================================================================= */
 
-static const char help[] =
+static const char usage[] =
 	"usage: kmemscope gate --budget FILE [OPTION...] CAPTURE\n"
 	"\n"
 	"Holds a capture against a budget and exits with 5 when it is exceeded. A rule of the\n"
-	"budget is a line such as 'module ext4 live 4M' or 'site * waste 64K'.\n"
-	"\n"
-	"      --budget FILE        the budget\n"
-	"  -f, --file FILE          the capture (or name it as an argument)\n"
-	"      --db-file FILE       the same, for a DB file\n"
-	"  -k, --kernel PATH        kernel tree, vmlinux, System.map or kallsyms for symbols\n"
-	"  -b, --start-branch DIR   only call sites in this directory or file of the tree\n"
-	"      --malloc             only kmalloc\n"
-	"      --cache              only kmem_cache\n"
-	"      --pages              the page allocator instead of the slab allocator\n"
-	"      --skip-helpers       blame kstrdup's allocations on its caller, by stack traces\n"
-	"      --helpers FILE       more functions to treat so, one a line\n"
-	"      --since T, --until T only this window: 415.2 as in the log, or +1.5 from its start\n"
-	"      --json               all numbers, for programs\n"
-	"      --strict             exit 4 when the capture lost events\n"
-	"      --no-pager           never use a pager\n"
-	"      --color WHEN         auto, always, never\n"
-	"  -h, --help               this text\n";
+	"budget is a line such as 'module ext4 live 4M' or 'site * waste 64K'.\n";
 
 /* === Internals ============================================================================ */
 
@@ -79,30 +62,18 @@ static int run_gate(struct ks_cli *cli, const char *budget_path)
 
 int ks_cmd_gate(int argc, char **argv)
 {
-	enum { OPT_BUDGET = KS_OPT_OWN };
-	static const struct option options[] = {
-		KS_LONG_COMMON,
-		KS_LONG_INPUT,
-		KS_LONG_FILTER,
-		{ "pages", no_argument, NULL, KS_OPT_PAGES },
-		{ "budget", required_argument, NULL, OPT_BUDGET },
-		{ NULL, 0, NULL, 0 },
+	struct ks_cli cli = {
+		.command = argv[0],
+		.usage = usage,
+		.shared = KS_WITH_CAPTURE | KS_WITH_JSON,
 	};
-	struct ks_cli cli = { .command = argv[0], .help = help };
 	const char *budget = NULL;
-	int opt, code;
+	const struct ks_option own[] = {
+		{ 0, "budget", "FILE", "the budget", .string = &budget },
+		{ 0 },
+	};
+	int code = ks_cli_parse_capture(&cli, own, argc, argv);
 
-	while ((opt = getopt_long(argc, argv, KS_SHORT_COMMON KS_SHORT_INPUT KS_SHORT_FILTER,
-				  options, NULL)) != -1) {
-		if (opt == OPT_BUDGET) {
-			budget = optarg;
-			continue;
-		}
-		code = ks_cli_option(&cli, opt);
-		if (code >= 0)
-			return code;
-	}
-	code = ks_cli_input(&cli, argc, argv);
 	if (code >= 0)
 		return code;
 	if (!budget)

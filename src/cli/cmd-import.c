@@ -2,41 +2,29 @@
 /* kmemscope import: a capture into a DB file. */
 #include "cli/cli.h"
 
-static const char help[] =
+static const char usage[] =
 	"usage: kmemscope import -o DB [OPTION...] FILE\n"
 	"\n"
 	"Reads a capture once and keeps all of it in a DB file, which every command reads in\n"
-	"its place: at once where no filter is asked, and fast where one is.\n"
-	"\n"
-	"  -o, --output DB      the DB file to make (by custom, NAME.ksdb)\n"
-	"  -f, --file FILE      the capture (or name it as an argument)\n"
-	"      --json           tell what was imported as JSON\n"
-	"      --strict         exit 4 when the capture lost events\n"
-	"      --no-pager       never use a pager\n"
-	"      --color WHEN     auto, always, never\n"
-	"  -h, --help           this text\n";
+	"its place: at once where no filter is asked, and fast where one is.\n";
 
 int ks_cmd_import(int argc, char **argv)
 {
-	static const struct option options[] = {
-		KS_LONG_COMMON,
-		{ "file", required_argument, NULL, 'f' },
-		{ "output", required_argument, NULL, 'o' },
-		{ NULL, 0, NULL, 0 },
+	struct ks_cli cli = {
+		.command = argv[0],
+		.usage = usage,
+		.shared = KS_WITH_FILE | KS_WITH_JSON | KS_WITH_COMMON,
 	};
-	struct ks_cli cli = { .command = argv[0], .help = help };
 	const char *db_path = NULL;
+	const struct ks_option own[] = {
+		{ 'o', "output", "DB", "the DB file to make (by custom, NAME.ksdb)",
+		  .string = &db_path },
+		{ 0 },
+	};
 	struct ks_model *model;
 	struct ks_strbuf text;
-	int opt, code;
+	int code = ks_cli_parse_capture(&cli, own, argc, argv);
 
-	while ((opt = getopt_long(argc, argv, KS_SHORT_COMMON "f:o:", options, NULL)) != -1) {
-		if (opt == 'o')
-			db_path = optarg;
-		else if ((code = ks_cli_option(&cli, opt)) >= 0)
-			return code;
-	}
-	code = ks_cli_input(&cli, argc, argv);
 	if (code >= 0)
 		return code;
 	if (!db_path)
@@ -49,10 +37,5 @@ int ks_cmd_import(int argc, char **argv)
 		ks_render_info_json(model, &text);
 	else
 		ks_render_quality(model, &text);
-	code = ks_cli_print(&cli, &text);
-	if (!code)
-		code = ks_cli_verdict(&cli, model);
-	ks_strbuf_deinit(&text);
-	ks_model_free(model);
-	return code;
+	return ks_cli_conclude(&cli, "-", &text, model);
 }

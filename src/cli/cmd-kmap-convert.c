@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* kmemscope kmap convert: a map in another form, and what that form could not hold. */
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/io.h"
 #include "base/outfile.h"
 #include "cli/kmap-trace.h"
 #include "cli/kmap.h"
@@ -23,18 +23,10 @@ struct output {
 
 static int write_stdout(const char *data, size_t len, struct ks_diag *diag)
 {
-	while (len) {
-		ssize_t n = write(STDOUT_FILENO, data, len);
+	int err = ks_write_all(STDOUT_FILENO, data, len);
 
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return ks_diag_set(diag, -errno, "standard output: cannot write: %s",
-					   strerror(errno));
-		data += n;
-		len -= (size_t)n;
-	}
-	return 0;
+	return err ? ks_diag_set(diag, err, "standard output: cannot write: %s", strerror(-err))
+		   : 0;
 }
 
 static int write_part(void *ctx, bool second, const void *data, size_t len, struct ks_diag *diag)

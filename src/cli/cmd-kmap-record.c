@@ -10,11 +10,11 @@
 #include <sys/pidfd.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "capture/memorizer.h"
 #include "cli/kmap.h"
+#include "cli/signals.h"
 
 /* === Data ================================================================================= */
 
@@ -54,16 +54,10 @@ struct complaint {
 /* No signal may come between us and putting the mode back: they are read, not handled. */
 static int catch_signals(struct recording *r, struct ks_diag *diag)
 {
-	sigemptyset(&r->signals);
-	sigaddset(&r->signals, SIGINT);
-	sigaddset(&r->signals, SIGTERM);
-	sigaddset(&r->signals, SIGHUP);
-	sigaddset(&r->signals, SIGQUIT);
-	sigprocmask(SIG_BLOCK, &r->signals, NULL);
-	signal(SIGPIPE, SIG_IGN);
-	r->signal_fd = signalfd(-1, &r->signals, SFD_CLOEXEC | SFD_NONBLOCK);
+	ks_cli_block_signals((const int[]){ 0 }, &r->signals);
+	r->signal_fd = ks_cli_signal_fd(&r->signals, diag);
 	if (r->signal_fd < 0)
-		return ks_diag_set(diag, -errno, "cannot wait for signals: %s", strerror(errno));
+		return r->signal_fd;
 	return 0;
 }
 
@@ -80,8 +74,7 @@ static void run_child(const struct recording *r, int complaints)
 {
 	struct complaint complaint = { .exit_code = KS_EXIT_FAILED };
 
-	sigprocmask(SIG_UNBLOCK, &r->signals, NULL);
-	signal(SIGPIPE, SIG_DFL);
+	ks_cli_unblock_signals(&r->signals);
 	if (!ks_memorizer_set_mode(&r->memorizer, mode_of(r), &complaint.diag)) {
 		if (!r->command)
 			_exit(0);
@@ -152,14 +145,6 @@ static int prepare(struct recording *r, struct ks_diag *diag)
 
 /* === Internals: waiting =================================================================== */
 
-static u64 now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (u64)ts.tv_sec * 1000000000u + (u64)ts.tv_nsec;
-}
-
 static enum why signalled(const struct recording *r)
 {
 	struct signalfd_siginfo info;
@@ -182,13 +167,13 @@ static int patience(u64 left_ns, bool timed, bool resting)
 /* Copies until something ends the recording. */
 static int copy_until_end(struct recording *r, enum why *ret_why, struct ks_diag *diag)
 {
-	u64 duration = r->args->duration_ns, start = now_ns();
+	u64 duration = r->args->duration_ns, start = ks_cli_now_ns();
 	bool resting = false, more = false;
 	int err = 0;
 
 	*ret_why = WHY_NONE;
 	while (!err && !*ret_why) {
-		u64 elapsed = now_ns() - start;
+		u64 elapsed = ks_cli_now_ns() - start;
 		struct pollfd fds[] = {
 			{ .fd = r->signal_fd, .events = POLLIN },
 			{ .fd = r->end_fd, .events = POLLIN },

@@ -13,6 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/io.h"
 #include "cli/kmap.h"
 #include "kmap/wire.h"
 
@@ -80,19 +81,12 @@ static int check_receiver(const struct ks_spool *spool, u64 have, struct ks_diag
 
 static int read_spool(struct ks_spool *spool, char *buf, u32 len, u64 offset, struct ks_diag *diag)
 {
-	u32 done = 0;
+	ssize_t n = ks_pread_full(spool->fd, buf, len, offset);
 
-	while (done < len) {
-		ssize_t n = pread(spool->fd, buf + done, len - done, (off_t)(offset + done));
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return ks_diag_set(diag, n ? -errno : KS_EBADINPUT, "%s: cannot read: %s",
-					   spool->path, n ? strerror(errno) : "it was cut off");
-		done += (u32)n;
-	}
-	return 0;
+	if (n == (ssize_t)len)
+		return 0;
+	return ks_diag_set(diag, n < 0 ? (int)n : KS_EBADINPUT, "%s: cannot read: %s", spool->path,
+			   n < 0 ? strerror((int)-n) : "it was cut off");
 }
 
 /* One connection. 0: all is delivered; -EAGAIN: connect again; else an error of our own. */

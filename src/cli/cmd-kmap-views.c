@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/chart.h"
 #include "cli/kmap.h"
 #include "report/heatmap.h"
 #include "report/kmap.h"
@@ -169,18 +170,14 @@ int ks_kmap_touches(struct ks_kmap_args *args)
 
 static int draw(struct ks_kmap_args *args, const struct ks_kmap_matrix *matrix)
 {
-	size_t len = strlen(args->output);
-	bool png = len > 4 && !strcmp(args->output + len - 4, ".png");
 	struct ks_diag diag = { 0 };
 	struct ks_strbuf text;
-	int code, err;
+	int err, code = ks_cli_check_chart_name(&args->cli, args->output);
 
-	if (!png && !(len > 4 && !strcmp(args->output + len - 4, ".svg")))
-		return ks_cli_error(&args->cli, KS_EXIT_USAGE,
-				    "'%s': the name of a heat map ends in .png or .svg",
-				    args->output);
+	if (code)
+		return code;
 	ks_strbuf_init(&text);
-	err = ks_render_heatmap(matrix, png, &text, &diag);
+	err = ks_render_heatmap(matrix, ks_cli_is_png(args->output), &text, &diag);
 	code = err ? ks_cli_fail(&args->cli, err, &diag)
 		   : ks_cli_write(&args->cli, args->output, &text);
 	ks_strbuf_deinit(&text);

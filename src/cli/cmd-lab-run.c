@@ -7,13 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <sys/signalfd.h>
 #include <termios.h>
 #include <unistd.h>
 
 #include "base/num.h"
 #include "capture/tracefs.h"
 #include "cli/lab.h"
+#include "cli/signals.h"
 #include "lab/ramdisk.h"
 #include "lab/session.h"
 
@@ -113,17 +113,10 @@ static void make_parameters(struct lab *lab)
 /* Signals are read, not handled, so that none can come between us and cleaning up. */
 static int catch_signals(struct lab *lab, struct ks_diag *diag)
 {
-	static const int numbers[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGWINCH };
-	size_t i;
-
-	sigemptyset(&lab->blocked);
-	for (i = 0; i < ARRAY_SIZE(numbers); i++)
-		sigaddset(&lab->blocked, numbers[i]);
-	sigprocmask(SIG_BLOCK, &lab->blocked, NULL);
-	signal(SIGPIPE, SIG_IGN);
-	lab->signals = signalfd(-1, &lab->blocked, SFD_CLOEXEC | SFD_NONBLOCK);
+	ks_cli_block_signals((const int[]){ SIGWINCH, 0 }, &lab->blocked);
+	lab->signals = ks_cli_signal_fd(&lab->blocked, diag);
 	if (lab->signals < 0)
-		return ks_diag_set(diag, -errno, "cannot wait for signals: %s", strerror(errno));
+		return lab->signals;
 	return 0;
 }
 
@@ -198,7 +191,7 @@ static int run_guest(struct lab *lab, bool kvm, struct ks_lab_session *session,
 		.boot_ms = args->arch == KS_LAB_UM ? BOOT_MS_UM
 			   : kvm		   ? BOOT_MS_KVM
 						   : BOOT_MS_TCG,
-		.run_ms = args->timeout_ms,
+		.run_ms = args->timeout_ns / 1000000,
 		.tty = lab->tty,
 	};
 	err = ks_lab_guest_start(&guest, &machine, diag);
@@ -310,6 +303,12 @@ static u64 lost(const struct lab *lab, const struct ks_lab_session *session)
 				(unsigned long long)value);
 		sum += value;
 	}
+	if (!lab->args->quiet &&
+	    (stat_of(session, "dropped_full") || stat_of(session, "accesses_dropped_full")))
+		fprintf(stderr,
+			"%s: its memory ran full: give the guest more with --mem, or the map more of "
+			"it with --append memorizer.max_mb=N\n",
+			lab->path);
 	return sum;
 }
 

@@ -12,7 +12,7 @@
 
 /* === Data ================================================================================= */
 
-static const char help[] =
+static const char usage[] =
 	"usage: kmemscope lab build [OPTION...]\n"
 	"       kmemscope lab run [OPTION...] [--] COMMAND...\n"
 	"       kmemscope lab shell [OPTION...]\n"
@@ -22,208 +22,60 @@ static const char help[] =
 	"\n"
 	"  lab build            make the kernel, from Debian's source package\n"
 	"  lab run COMMAND      boot it, run COMMAND in it, write its map, exit as it does\n"
-	"  lab shell            a shell in it\n"
-	"\n"
-	"      --kernel VERSION 6.12 (default) or 6.1\n"
-	"      --arch ARCH      um: User Mode Linux (default); x86_64: under QEMU\n"
-	"  -o, --output FILE    the map (run: trace.kmap; shell: none)\n"
-	"      --mode N         1 the whole system, 2 COMMAND and interrupts, 3 COMMAND (default)\n"
-	"      --access         also count each object's reads and writes\n"
-	"      --boot           from the kernel's start on; in mode 1 unless --mode is given\n"
-	"      --binary         binary records, which have more to tell than lines\n"
-	"      --smp N          processors (1); more than one with --arch x86_64\n"
-	"      --mem SIZE       the guest's memory (512M; 1G with --arch x86_64)\n"
-	"      --share DIR      a directory that the guest writes to, not to a copy\n"
-	"      --append TEXT    more parameters for the kernel\n"
-	"      --accel HOW      auto, kvm or tcg: how QEMU executes\n"
-	"      --timeout TIME   give up after 60, 5m, ...\n"
-	"      --log FILE       what the kernel prints; else it is kept only after a failure\n"
-	"  -q, --quiet          no words about the map\n"
-	"      --strict         exit 4 when objects or accesses were dropped\n"
-	"      --no-pager       accepted, and without effect here\n"
-	"      --color WHEN     auto, always, never\n"
-	"  -h, --help           this text\n";
-
-enum {
-	OPT_KERNEL = KS_OPT_OWN,
-	OPT_ARCH,
-	OPT_MODE,
-	OPT_ACCESS,
-	OPT_BOOT,
-	OPT_BINARY,
-	OPT_SMP,
-	OPT_MEM,
-	OPT_SHARE,
-	OPT_APPEND,
-	OPT_ACCEL,
-	OPT_TIMEOUT,
-	OPT_LOG
-};
-
-static const struct option options[] = {
-	KS_LONG_PLAIN,
-	{ "kernel", required_argument, NULL, OPT_KERNEL },
-	{ "arch", required_argument, NULL, OPT_ARCH },
-	{ "output", required_argument, NULL, 'o' },
-	{ "mode", required_argument, NULL, OPT_MODE },
-	{ "access", no_argument, NULL, OPT_ACCESS },
-	{ "boot", no_argument, NULL, OPT_BOOT },
-	{ "binary", no_argument, NULL, OPT_BINARY },
-	{ "smp", required_argument, NULL, OPT_SMP },
-	{ "mem", required_argument, NULL, OPT_MEM },
-	{ "share", required_argument, NULL, OPT_SHARE },
-	{ "append", required_argument, NULL, OPT_APPEND },
-	{ "accel", required_argument, NULL, OPT_ACCEL },
-	{ "timeout", required_argument, NULL, OPT_TIMEOUT },
-	{ "log", required_argument, NULL, OPT_LOG },
-	{ "quiet", no_argument, NULL, 'q' },
-	{ NULL, 0, NULL, 0 },
-};
+	"  lab shell            a shell in it\n";
 
 /* === Internals: options =================================================================== */
 
-static int usage(const struct ks_lab_args *args, const char *option, const char *arg,
-		 const char *advice)
+static const char *arch_name(unsigned int arch)
 {
-	return ks_cli_error(&args->cli, KS_EXIT_USAGE, "%s '%s': %s", option, arg, advice);
+	return ks_lab_arch_names[arch];
 }
 
-static int parse_arch(struct ks_lab_args *args, const char *arg)
-{
-	int i;
-
-	for (i = 0; i < KS_LAB_ARCHES; i++)
-		if (!strcmp(arg, ks_lab_arch_names[i])) {
-			args->arch = (enum ks_lab_arch)i;
-			return -1;
-		}
-	return usage(args, "--arch", arg, "choose um or x86_64");
-}
-
-static int parse_accel(struct ks_lab_args *args, const char *arg)
+static const char *accel_name(unsigned int accel)
 {
 	static const char *const names[] = { "auto", "kvm", "tcg" };
-	size_t i;
 
-	for (i = 0; i < ARRAY_SIZE(names); i++)
-		if (!strcmp(arg, names[i])) {
-			args->accel = (enum ks_lab_accel)i;
-			return -1;
-		}
-	return usage(args, "--accel", arg, "choose auto, kvm or tcg");
+	return names[accel];
 }
 
-static int parse_number(const struct ks_lab_args *args, const char *option, const char *arg,
-			u64 max, u64 *ret_value)
-{
-	u64 value;
-
-	if (ks_parse_u64(arg, &value) || !value || value > max)
-		return ks_cli_error(&args->cli, KS_EXIT_USAGE, "%s '%s': give 1 to %llu", option,
-				    arg, (unsigned long long)max);
-	*ret_value = value;
-	return -1;
-}
-
-static int parse_mem(struct ks_lab_args *args, const char *arg)
+static int parse_mem(struct ks_cli *cli, const struct ks_option *option, const char *arg)
 {
 	u64 bytes;
 
 	if (ks_parse_size(arg, &bytes) || bytes < 64 << 20 || bytes > 1ull << 40)
-		return usage(args, "--mem", arg, "give 64M or more");
-	args->memory_mb = bytes >> 20;
+		return ks_cli_error(cli, KS_EXIT_USAGE, "--mem '%s': give 64M or more", arg);
+	*(u64 *)option->value = bytes >> 20;
 	return -1;
 }
 
-static int parse_timeout(struct ks_lab_args *args, const char *arg)
+static int parse_share(struct ks_cli *cli, const struct ks_option *option, const char *arg)
 {
-	u64 ns;
-
-	if (ks_parse_time(arg, &ns) || ns < 1000000)
-		return usage(args, "--timeout", arg, "give seconds, or 5m, 1h");
-	args->timeout_ms = ns / 1000000;
-	return -1;
-}
-
-static int parse_share(struct ks_lab_args *args, const char *arg)
-{
+	struct ks_lab_args *args = option->value;
 	char *dir = realpath(arg, NULL), **slot;
 
 	if (!dir)
-		return usage(args, "--share", arg, strerror(errno));
+		return ks_cli_error(cli, KS_EXIT_USAGE, "--share '%s': %s", arg, strerror(errno));
 	slot = ks_vec_push(&args->shares);
 	if (!slot) {
 		free(dir);
-		return ks_cli_error(&args->cli, KS_EXIT_LAB, "out of memory");
+		return ks_cli_error(cli, KS_EXIT_LAB, "out of memory");
 	}
 	*slot = dir;
 	return -1;
 }
 
 /* It becomes part of a file name, and of a command line. */
-static int parse_version(struct ks_lab_args *args, const char *arg)
+static int parse_version(struct ks_cli *cli, const struct ks_option *option, const char *arg)
 {
 	if (!*arg || arg[strspn(arg, "0123456789.")])
-		return usage(args, "--kernel", arg, "give a version, like 6.12");
-	args->version = arg;
+		return ks_cli_error(cli, KS_EXIT_USAGE, "--kernel '%s': give a version, like 6.12",
+				    arg);
+	*(const char **)option->value = arg;
 	return -1;
 }
 
-static int take_option(struct ks_lab_args *args, int opt)
+static int finish(struct ks_lab_args *args, int argc, char **argv)
 {
-	switch (opt) {
-	case OPT_KERNEL:
-		return parse_version(args, optarg);
-	case OPT_ARCH:
-		return parse_arch(args, optarg);
-	case 'o':
-		args->output = optarg;
-		return -1;
-	case OPT_MODE:
-		return parse_number(args, "--mode", optarg, 3, &args->mode);
-	case OPT_ACCESS:
-		args->access = true;
-		return -1;
-	case OPT_BOOT:
-		args->boot = true;
-		return -1;
-	case OPT_BINARY:
-		args->binary = true;
-		return -1;
-	case OPT_SMP:
-		return parse_number(args, "--smp", optarg, 8, &args->processors);
-	case OPT_MEM:
-		return parse_mem(args, optarg);
-	case OPT_SHARE:
-		return parse_share(args, optarg);
-	case OPT_APPEND:
-		args->parameters = optarg;
-		return -1;
-	case OPT_ACCEL:
-		return parse_accel(args, optarg);
-	case OPT_TIMEOUT:
-		return parse_timeout(args, optarg);
-	case OPT_LOG:
-		args->log = optarg;
-		return -1;
-	case 'q':
-		args->quiet = true;
-		return -1;
-	default:
-		return ks_cli_option(&args->cli, opt);
-	}
-}
-
-static int parse(struct ks_lab_args *args, int argc, char **argv)
-{
-	int opt, code;
-
-	/* The plus sign: options behind a command are the command's. */
-	while ((opt = getopt_long(argc, argv, "+" KS_SHORT_COMMON "o:q", options, NULL)) != -1) {
-		code = take_option(args, opt);
-		if (code >= 0)
-			return code;
-	}
 	if (!ks_vec_push(&args->shares))
 		return ks_cli_error(&args->cli, KS_EXIT_LAB, "out of memory");
 	args->command = argv + optind;
@@ -321,14 +173,54 @@ int ks_cmd_lab(int argc, char **argv)
 		{ "shell", ks_lab_shell },
 	};
 	struct ks_lab_args args = {
-		.cli = { .help = help }, .version = "6.12", .processors = 1, .parameters = ""
+		.cli = { .usage = usage, .shared = KS_WITH_COMMON, .runs_command = true },
+		.version = "6.12",
+		.processors = 1,
+		.parameters = "",
+	};
+	const struct ks_option own[] = {
+		{ 0, "kernel", "VERSION", "6.12 (default) or 6.1", .parse = parse_version,
+		  .value = &args.version },
+		{ 0, "arch", "ARCH", "um: User Mode Linux (default); x86_64: under QEMU",
+		  .choice = &args.arch, .choices = KS_LAB_ARCHES, .name_of = arch_name },
+		{ 'o', "output", "FILE", "the map (run: trace.kmap; shell: none)",
+		  .string = &args.output },
+		{ 0, "mode", "N",
+		  "1 the whole system, 2 COMMAND and interrupts, 3 COMMAND (default)",
+		  .number = &args.mode, .min = 1, .max = 3 },
+		{ 0, "access", NULL, "also count each object's reads and writes",
+		  .flag = &args.access },
+		{ 0, "boot", NULL, "from the kernel's start on; in mode 1 unless --mode is given",
+		  .flag = &args.boot },
+		{ 0, "binary", NULL, "binary records, which have more to tell than lines",
+		  .flag = &args.binary },
+		{ 0, "smp", "N", "processors (1); more than one with --arch x86_64",
+		  .number = &args.processors, .min = 1, .max = 8 },
+		{ 0, "mem", "SIZE", "the guest's memory (512M; 1G with --arch x86_64)",
+		  .parse = parse_mem, .value = &args.memory_mb },
+		{ 0, "share", "DIR", "a directory that the guest writes to, not to a copy",
+		  .parse = parse_share, .value = &args },
+		{ 0, "append", "TEXT", "more parameters for the kernel",
+		  .string = &args.parameters },
+		{ 0, "accel", "HOW", "auto, kvm or tcg: how QEMU executes", .choice = &args.accel,
+		  .choices = KS_LAB_ACCELS, .name_of = accel_name },
+		{ 0, "timeout", "TIME", "give up after 60, 5m, ...", .parse = ks_cli_parse_time,
+		  .value = &args.timeout_ns, .min = 1000000 },
+		{ 0, "log", "FILE", "what the kernel prints; else it is kept only after a failure",
+		  .string = &args.log },
+		{ 'q', "quiet", NULL, "no words about the map", .flag = &args.quiet },
+		{ 0, "strict", NULL, "exit 4 when objects or accesses were dropped",
+		  .flag = &args.cli.strict },
+		{ 0, "no-pager", NULL, "accepted, and without effect here",
+		  .flag = &args.cli.no_pager },
+		{ 0 },
 	};
 	char name[64];
 	size_t i;
 	int code;
 
 	if (argc > 1 && (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h"))) {
-		fputs(help, stdout);
+		ks_cli_help(&args.cli, own);
 		return KS_EXIT_OK;
 	}
 	for (i = 0; argc > 1 && i < ARRAY_SIZE(deeds); i++) {
@@ -336,7 +228,9 @@ int ks_cmd_lab(int argc, char **argv)
 			continue;
 		snprintf(name, sizeof(name), "kmemscope lab %s", deeds[i].name);
 		args.cli.command = argv[1] = name;
-		code = parse(&args, argc - 1, argv + 1);
+		code = ks_cli_parse(&args.cli, own, argc - 1, argv + 1);
+		if (code < 0)
+			code = finish(&args, argc - 1, argv + 1);
 		if (code < 0)
 			code = deeds[i].run(&args);
 		for (i = 0; i < args.shares.len; i++)

@@ -6,50 +6,30 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
-#include "base/num.h"
 #include "capture/recorder.h"
+#include "cli/signals.h"
 
 /* === Data ================================================================================= */
 
-static const char help[] =
+static const char usage[] =
 	"usage: kmemscope record [OPTION...] [-p PID | -- COMMAND...]\n"
 	"\n"
 	"Records every allocation and free of the running kernel until Ctrl-C, the end of\n"
 	"COMMAND, or one of the limits below. Needs root. The file is a trace.dat, which\n"
-	"trace-cmd opens too.\n"
-	"\n"
-	"  -o, --output FILE        where to (trace.dat)\n"
-	"      --slab               only kmalloc and kmem_cache\n"
-	"      --pages              only the page allocator\n"
-	"      --all                both (default)\n"
-	"      --stack              a stack trace with each event; ten times the cost\n"
-	"  -p, --pid PID            only this process and the children it will have\n"
-	"      --duration TIME      stop after 10, 1.5, 200ms, 5m, ...\n"
-	"      --max-size SIZE      stop when the file has this size: 500M, 2G\n"
-	"      --buffer-size KB     of the kernel's ring, for each CPU (8192)\n"
-	"      --clock NAME         the kernel's trace clock (local)\n"
-	"  -q, --quiet              say nothing unless something is wrong\n"
-	"      --json               accepted, and without effect here\n"
-	"      --strict             exit 4 when events were lost\n"
-	"      --no-pager           never use a pager\n"
-	"      --color WHEN         auto, always, never\n"
-	"  -h, --help               this text\n"
-	"\n"
-	"Exits with the status of COMMAND, with 130 after Ctrl-C.\n";
+	"trace-cmd opens too.\n";
 
 struct record {
 	struct ks_cli *cli;
 	struct ks_record_opts opts;
 	u64 duration_ns;
-	u32 pid;
-	bool has_pid, quiet;
+	u32 pid; /* 0 = none */
+	bool quiet;
 	char **command; /* or NULL */
 	pid_t child;
 	int child_gate;	 /* closed to let the child run */
@@ -73,96 +53,40 @@ enum why {
 
 static int parse_options(struct record *r, int argc, char **argv)
 {
-	enum {
-		OPT_SLAB = KS_OPT_OWN,
-		OPT_ALL,
-		OPT_STACK,
-		OPT_DURATION,
-		OPT_MAX,
-		OPT_BUFFER,
-		OPT_CLOCK
+	bool all = false;
+	const struct ks_option own[] = {
+		{ 'o', "output", "FILE", "where to (trace.dat)", .string = &r->opts.path },
+		{ 0, "slab", NULL, "only kmalloc and kmem_cache", .flag = &r->opts.slab },
+		{ 0, "pages", NULL, "only the page allocator", .flag = &r->opts.pages },
+		{ 0, "all", NULL, "both (default)", .flag = &all },
+		{ 0, "stack", NULL, "a stack trace with each event; ten times the cost",
+		  .flag = &r->opts.stack },
+		{ 'p', "pid", "PID", "only this process and the children it will have",
+		  .parse = ks_cli_parse_pid, .value = &r->pid, .min = 1 },
+		{ 0, "duration", "TIME", "stop after 10, 1.5, 200ms, 5m, ...",
+		  .parse = ks_cli_parse_time, .value = &r->duration_ns, .min = 1 },
+		{ 0, "max-size", "SIZE", "stop when the file has this size: 500M, 2G",
+		  .parse = ks_cli_parse_size, .value = &r->opts.max_size },
+		{ 0, "buffer-size", "KB", "of the kernel's ring, for each CPU (8192)",
+		  .number = &r->opts.buffer_kb, .min = 1 },
+		{ 0, "clock", "NAME", "the kernel's trace clock (local)",
+		  .string = &r->opts.clock },
+		{ 'q', "quiet", NULL, "say nothing unless something is wrong", .flag = &r->quiet },
+		{ 0, "json", NULL, "accepted, and without effect here", .flag = &r->cli->json },
+		{ 0, "strict", NULL, "exit 4 when events were lost", .flag = &r->cli->strict },
+		{ 0 },
 	};
-	static const struct option options[] = {
-		KS_LONG_COMMON,
-		{ "output", required_argument, NULL, 'o' },
-		{ "slab", no_argument, NULL, OPT_SLAB },
-		{ "pages", no_argument, NULL, KS_OPT_PAGES },
-		{ "all", no_argument, NULL, OPT_ALL },
-		{ "stack", no_argument, NULL, OPT_STACK },
-		{ "pid", required_argument, NULL, 'p' },
-		{ "duration", required_argument, NULL, OPT_DURATION },
-		{ "max-size", required_argument, NULL, OPT_MAX },
-		{ "buffer-size", required_argument, NULL, OPT_BUFFER },
-		{ "clock", required_argument, NULL, OPT_CLOCK },
-		{ "quiet", no_argument, NULL, 'q' },
-		{ NULL, 0, NULL, 0 },
-	};
-	u64 v;
-	int opt, code;
+	int code = ks_cli_parse(r->cli, own, argc, argv);
 
-	/* The plus sign: options behind the command are the command's. */
-	while ((opt = getopt_long(argc, argv, "+" KS_SHORT_COMMON "o:p:q", options, NULL)) != -1) {
-		switch (opt) {
-		case 'o':
-			r->opts.path = optarg;
-			break;
-		case OPT_SLAB:
-			r->opts.slab = true;
-			break;
-		case KS_OPT_PAGES:
-			r->opts.pages = true;
-			break;
-		case OPT_ALL:
-			r->opts.slab = r->opts.pages = true;
-			break;
-		case OPT_STACK:
-			r->opts.stack = true;
-			break;
-		case 'p':
-			if (ks_parse_u64(optarg, &v) || !v || v > INT32_MAX)
-				return ks_cli_error(r->cli, KS_EXIT_USAGE,
-						    "--pid '%s': give the number of a process",
-						    optarg);
-			r->pid = (u32)v;
-			r->has_pid = true;
-			break;
-		case OPT_DURATION:
-			if (ks_parse_time(optarg, &r->duration_ns) || !r->duration_ns)
-				return ks_cli_error(
-					r->cli, KS_EXIT_USAGE,
-					"--duration '%s': give seconds, or 200ms, 5m, 1h", optarg);
-			break;
-		case OPT_MAX:
-			if (ks_parse_size(optarg, &r->opts.max_size))
-				return ks_cli_error(r->cli, KS_EXIT_USAGE,
-						    "--max-size '%s': give bytes, or 500M, 2G",
-						    optarg);
-			break;
-		case OPT_BUFFER:
-			if (ks_parse_u64(optarg, &r->opts.buffer_kb) || !r->opts.buffer_kb)
-				return ks_cli_error(r->cli, KS_EXIT_USAGE,
-						    "--buffer-size '%s': give a number of kB",
-						    optarg);
-			break;
-		case OPT_CLOCK:
-			r->opts.clock = optarg;
-			break;
-		case 'q':
-			r->quiet = true;
-			break;
-		default:
-			code = ks_cli_option(r->cli, opt);
-			if (code >= 0)
-				return code;
-		}
-	}
+	if (code >= 0)
+		return code;
 	if (optind < argc)
 		r->command = argv + optind;
-	if (r->has_pid && r->command)
+	if (r->pid && r->command)
 		return ks_cli_error(r->cli, KS_EXIT_USAGE, "--pid and a command: choose one");
-	if (!r->opts.slab && !r->opts.pages)
+	if (all || (!r->opts.slab && !r->opts.pages))
 		r->opts.slab = r->opts.pages = true;
-	r->opts.only_pids = r->has_pid || r->command;
+	r->opts.only_pids = r->pid || r->command;
 	return -1;
 }
 
@@ -184,7 +108,7 @@ static int spawn(struct record *r)
 		int err;
 
 		close(gate[1]);
-		sigprocmask(SIG_UNBLOCK, &r->signals, NULL);
+		ks_cli_unblock_signals(&r->signals);
 		if (read(gate[0], &c, 1) == 1) {
 			execvp(r->command[0], r->command);
 			err = errno;
@@ -238,14 +162,6 @@ static void drop_child(struct record *r)
 
 /* === Internals: waiting =================================================================== */
 
-static u64 now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (u64)ts.tv_sec * 1000000000u + (u64)ts.tv_nsec;
-}
-
 static void human(u64 bytes, char *buf, size_t cap)
 {
 	static const char *const units[] = { "B", "kB", "MB", "GB", "TB" };
@@ -272,11 +188,11 @@ static void show(const struct ks_record_stats *stats, u64 events_before, u64 ela
 static enum why wait_for_end(struct record *r, struct ks_recorder *rec)
 {
 	bool tty = isatty(STDERR_FILENO) && !r->quiet;
-	u64 start = now_ns(), last = start, events_before = 0;
+	u64 start = ks_cli_now_ns(), last = start, events_before = 0;
 	struct ks_record_stats stats;
 
 	for (;;) {
-		u64 wait = 250000000, elapsed = now_ns() - start;
+		u64 wait = 250000000, elapsed = ks_cli_now_ns() - start;
 		struct timespec timeout;
 		int signal;
 
@@ -289,7 +205,7 @@ static enum why wait_for_end(struct record *r, struct ks_recorder *rec)
 		signal = sigtimedwait(&r->signals, NULL, &timeout);
 		if (signal == SIGINT)
 			return WHY_INTERRUPTED;
-		if (signal == SIGTERM || signal == SIGHUP)
+		if (signal > 0 && signal != SIGCHLD)
 			return WHY_TERMINATED;
 		reap(r, false);
 		if (r->child_ended)
@@ -301,12 +217,12 @@ static enum why wait_for_end(struct record *r, struct ks_recorder *rec)
 			return WHY_ERROR;
 		if (stats.full)
 			return WHY_FULL;
-		if (r->has_pid && kill((pid_t)r->pid, 0) && errno == ESRCH)
+		if (r->pid && kill((pid_t)r->pid, 0) && errno == ESRCH)
 			return WHY_COMMAND;
-		if (tty && now_ns() - last >= 500000000) {
-			show(&stats, events_before, now_ns() - last);
+		if (tty && ks_cli_now_ns() - last >= 500000000) {
+			show(&stats, events_before, ks_cli_now_ns() - last);
 			events_before = stats.events;
-			last = now_ns();
+			last = ks_cli_now_ns();
 		}
 	}
 }
@@ -362,7 +278,7 @@ static int record(struct record *r, struct ks_recorder *rec)
 		}
 	} else if (!r->quiet) {
 		fprintf(stderr, "recording%s into %s; stop with Ctrl-C\n",
-			r->has_pid ? " the process" : " the whole machine", r->opts.path);
+			r->pid ? " the process" : " the whole machine", r->opts.path);
 	}
 	why = wait_for_end(r, rec);
 	if (why == WHY_TERMINATED && r->child > 0)
@@ -391,7 +307,13 @@ static int record(struct record *r, struct ks_recorder *rec)
 
 int ks_cmd_record(int argc, char **argv)
 {
-	struct ks_cli cli = { .command = argv[0], .help = help };
+	struct ks_cli cli = {
+		.command = argv[0],
+		.usage = usage,
+		.epilogue = "Exits with the status of COMMAND, with 130 after Ctrl-C.\n",
+		.shared = KS_WITH_COMMON,
+		.runs_command = true,
+	};
 	struct record r = { .cli = &cli,
 			    .opts = { .path = "trace.dat", .clock = "local" },
 			    .child_gate = -1,
@@ -402,14 +324,8 @@ int ks_cmd_record(int argc, char **argv)
 
 	if (code >= 0)
 		return code;
-	/* No signal may come between us and the end: they are waited for, not handled. */
-	sigemptyset(&r.signals);
-	sigaddset(&r.signals, SIGINT);
-	sigaddset(&r.signals, SIGTERM);
-	sigaddset(&r.signals, SIGHUP);
-	sigaddset(&r.signals, SIGCHLD);
-	sigprocmask(SIG_BLOCK, &r.signals, NULL);
-	if (r.has_pid && kill((pid_t)r.pid, 0) && errno == ESRCH)
+	ks_cli_block_signals((const int[]){ SIGCHLD, 0 }, &r.signals);
+	if (r.pid && kill((pid_t)r.pid, 0) && errno == ESRCH)
 		return ks_cli_error(&cli, KS_EXIT_FAILED, "there is no process %u", r.pid);
 	if (r.command) {
 		code = spawn(&r);
@@ -418,7 +334,7 @@ int ks_cmd_record(int argc, char **argv)
 	}
 	err = ks_recorder_new(&r.opts, &rec, &diag);
 	if (!err && r.opts.only_pids) {
-		err = ks_recorder_follow(rec, r.has_pid ? r.pid : (u32)r.child, &diag);
+		err = ks_recorder_follow(rec, r.pid ? r.pid : (u32)r.child, &diag);
 		if (err)
 			ks_recorder_abort(rec);
 	}

@@ -1,39 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* kmemscope timeline: memory over time. */
-#include "cli/cli.h"
-
-#include <string.h>
-
-#include "base/num.h"
+#include "cli/chart.h"
 #include "report/timeline.h"
 
 /* === Data ================================================================================= */
 
-static const char help[] =
+static const char usage[] =
 	"usage: kmemscope timeline [OPTION...] FILE\n"
 	"\n"
 	"Prints live bytes, peaks, rates, allocations and frees over time; or draws live bytes\n"
-	"as a chart, with the groups that had the highest peaks.\n"
-	"\n"
-	"  -o, --output FILE        a chart, whose name ends in .svg or .png\n"
-	"      --by KEY             the groups: site (default), cache, size, comm, cpu\n"
-	"      --buckets N          at most so many steps of time: 60 (default), 240 at most\n"
-	"      --top N              how many groups: 8 (default)\n"
-	"  -f, --file FILE          the capture (or name it as an argument)\n"
-	"      --db-file FILE       the same, for a DB file\n"
-	"  -k, --kernel PATH        kernel tree, vmlinux, System.map or kallsyms for symbols\n"
-	"  -b, --start-branch DIR   only call sites in this directory or file of the tree\n"
-	"      --malloc             only kmalloc\n"
-	"      --cache              only kmem_cache\n"
-	"      --pages              the page allocator instead of the slab allocator\n"
-	"      --skip-helpers       blame kstrdup's allocations on its caller, by stack traces\n"
-	"      --helpers FILE       more functions to treat so, one a line\n"
-	"      --since T, --until T only this window: 415.2 as in the log, or +1.5 from its start\n"
-	"      --json, --csv        all numbers, for programs\n"
-	"      --strict             exit 4 when the capture lost events\n"
-	"      --no-pager           never use a pager\n"
-	"      --color WHEN         auto, always, never\n"
-	"  -h, --help               this text\n";
+	"as a chart, with the groups that had the highest peaks.\n";
 
 struct wish {
 	const char *output; /* NULL = a table, JSON or CSV */
@@ -41,57 +17,12 @@ struct wish {
 	u64 buckets;
 };
 
-enum { OPT_BY = KS_OPT_OWN, OPT_BUCKETS };
-
 /* === Internals ============================================================================ */
-
-static int parse_dim(const struct ks_cli *cli, const char *arg, enum ks_tl_dim *ret_dim)
-{
-	int dim;
-
-	for (dim = 0; dim < KS_TL_DIMS; dim++)
-		if (!strcmp(arg, ks_tl_dim_name((enum ks_tl_dim)dim))) {
-			*ret_dim = (enum ks_tl_dim)dim;
-			return -1;
-		}
-	return ks_cli_error(cli, KS_EXIT_USAGE, "--by '%s': choose one of site cache size comm cpu",
-			    arg);
-}
-
-static bool ends_with(const char *s, const char *end)
-{
-	size_t len = strlen(s), end_len = strlen(end);
-
-	return len >= end_len && !strcmp(s + len - end_len, end);
-}
-
-static int own_option(struct ks_cli *cli, int opt, struct wish *wish)
-{
-	switch (opt) {
-	case 'o':
-		wish->output = optarg;
-		if (ends_with(optarg, ".svg") || ends_with(optarg, ".png"))
-			return -1;
-		return ks_cli_error(cli, KS_EXIT_USAGE,
-				    "'%s': the name of a chart ends in .png or .svg", optarg);
-	case OPT_BY:
-		return parse_dim(cli, optarg, &wish->dim);
-	case OPT_BUCKETS:
-		if (!ks_parse_u64(optarg, &wish->buckets) && wish->buckets)
-			return -1;
-		return ks_cli_error(cli, KS_EXIT_USAGE, "--buckets '%s': give a number of steps",
-				    optarg);
-	default:
-		return ks_cli_option(cli, opt);
-	}
-}
 
 static int draw(const struct ks_cli *cli, const struct ks_moments *moments, const char *path)
 {
 	struct ks_text_measure measure;
-	struct ks_diag diag = { 0 };
 	struct ks_chart chart;
-	struct ks_strbuf out;
 	int code, err = ks_cairo_measure_new(&measure);
 
 	if (!err) {
@@ -100,13 +31,7 @@ static int draw(const struct ks_cli *cli, const struct ks_moments *moments, cons
 	}
 	if (err)
 		return ks_cli_error(cli, KS_EXIT_FAILED, "out of memory");
-	ks_strbuf_init(&out);
-	if (ends_with(path, ".svg"))
-		ks_chart_svg(&chart, &out);
-	else
-		err = ks_chart_png(&chart, &out, &diag);
-	code = err ? ks_cli_fail(cli, err, &diag) : ks_cli_write(cli, path, &out);
-	ks_strbuf_deinit(&out);
+	code = ks_cli_write_chart(cli, &chart, path);
 	ks_chart_deinit(&chart);
 	return code ? code : ks_cli_print_quality(cli, moments->model);
 }
@@ -159,30 +84,28 @@ static int show(struct ks_cli *cli, const struct wish *wish)
 
 int ks_cmd_timeline(int argc, char **argv)
 {
-	static const struct option options[] = {
-		KS_LONG_COMMON,
-		KS_LONG_INPUT,
-		KS_LONG_FILTER,
-		{ "top", required_argument, NULL, KS_OPT_TOP },
-		{ "csv", no_argument, NULL, KS_OPT_CSV },
-		{ "pages", no_argument, NULL, KS_OPT_PAGES },
-		{ "output", required_argument, NULL, 'o' },
-		{ "by", required_argument, NULL, OPT_BY },
-		{ "buckets", required_argument, NULL, OPT_BUCKETS },
-		{ NULL, 0, NULL, 0 },
+	struct ks_cli cli = {
+		.command = argv[0],
+		.usage = usage,
+		.shared = KS_WITH_CAPTURE | KS_WITH_JSON | KS_WITH_CSV,
+		.top = 8,
 	};
-	struct ks_cli cli = { .command = argv[0], .help = help, .top = 8 };
 	struct wish wish = { .dim = KS_TL_SITE, .buckets = 60 };
-	int opt, code;
+	const struct ks_option own[] = {
+		{ 'o', "output", "FILE", "a chart, whose name ends in .svg or .png",
+		  .string = &wish.output },
+		/* Not by stack: these have no names. */
+		{ 0, "by", "KEY", "the groups: site (default), cache, size, comm, cpu",
+		  .choice = &wish.dim, .choices = KS_TL_STACK, .name_of = ks_tl_dim_name },
+		{ 0, "buckets", "N", "at most so many steps of time: 60 (default), 240 at most",
+		  .number = &wish.buckets, .min = 1 },
+		{ 0, "top", "N", "how many groups: 8 (default)", .number = &cli.top },
+		{ 0 },
+	};
+	int code = ks_cli_parse_capture(&cli, own, argc, argv);
 
-	while ((opt = getopt_long(argc, argv, KS_SHORT_COMMON KS_SHORT_INPUT KS_SHORT_FILTER "o:",
-				  options, NULL)) != -1) {
-		code = own_option(&cli, opt, &wish);
-		if (code >= 0)
-			return code;
-	}
-	code = ks_cli_input(&cli, argc, argv);
 	if (code >= 0)
 		return code;
-	return show(&cli, &wish);
+	code = wish.output ? ks_cli_check_chart_name(&cli, wish.output) : 0;
+	return code ? code : show(&cli, &wish);
 }

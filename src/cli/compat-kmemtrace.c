@@ -8,53 +8,38 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "capture/recorder.h"
 #include "capture/relay-capture.h"
 #include "cli/check.h"
+#include "cli/signals.h"
 
 /* === Data ================================================================================= */
 
-static const char daemon_help[] =
+static const char daemon_usage[] =
 	"usage: kmemtraced\n"
 	"\n"
 	"Records all allocations of the running kernel into the current directory until\n"
 	"Ctrl-C: cpu0.out, cpu1.out, ... and the symbol list, kallsyms. Reads the relay files\n"
-	"of the kernel module where they exist, else tracefs. Needs root.\n"
-	"\n"
-	"  -h, --help   this text\n";
+	"of the kernel module where they exist, else tracefs. Needs root.\n";
 
-static const char check_help[] =
+static const char check_usage[] =
 	"usage: kmemtrace_check FILE...\n"
 	"\n"
 	"Checks per-CPU files of kmemtraced (cpu0.out, ...): framing, sequence numbers,\n"
-	"records that cannot be true. Exits with 0 when all is well, with 3 when not.\n"
-	"\n"
-	"  -h, --help   this text\n";
+	"records that cannot be true. Exits with 0 when all is well, with 3 when not.\n";
 
-static const char report_help[] =
+static const char report_usage[] =
 	"usage: kmemtrace-report [DIRECTORY]\n"
 	"\n"
 	"Prints a short summary of what kmemtraced recorded, from the current directory or\n"
 	"another one: bytes requested, allocated and wasted by call site and by size, totals,\n"
-	"cross-CPU frees, misuse of the allocator.\n"
-	"\n"
-	"  -h, --help   this text\n";
+	"cross-CPU frees, misuse of the allocator.\n";
 
 enum { REPORT_ROWS = 20 };
 
 /* === Internals: recording ================================================================= */
-
-static void block_signals(sigset_t *set)
-{
-	sigemptyset(set);
-	sigaddset(set, SIGINT);
-	sigaddset(set, SIGTERM);
-	sigaddset(set, SIGHUP);
-	sigprocmask(SIG_BLOCK, set, NULL);
-}
 
 static void announce(const char *from)
 {
@@ -123,25 +108,15 @@ static int record_tracefs(const struct ks_cli *cli, const sigset_t *signals)
 	return KS_EXIT_OK;
 }
 
-/* Takes -h, and refuses any other option. -1 or an exit code. */
-static int only_help(struct ks_cli *cli, int argc, char **argv)
-{
-	static const struct option options[] = { { "help", no_argument, NULL, 'h' },
-						 { NULL, 0, NULL, 0 } };
-	int opt = getopt_long(argc, argv, "h", options, NULL);
-
-	return opt == -1 ? -1 : ks_cli_option(cli, opt);
-}
-
 /* === Public =============================================================================== */
 
 int ks_kmemtraced(int argc, char **argv)
 {
-	struct ks_cli cli = { .command = "kmemtraced", .help = daemon_help };
+	struct ks_cli cli = { .command = "kmemtraced", .usage = daemon_usage };
 	const char *relay_dir = getenv("KMEMTRACE_DIR");
 	struct ks_diag diag = { 0 };
 	sigset_t signals;
-	int code = only_help(&cli, argc, argv), err;
+	int code = ks_cli_parse(&cli, NULL, argc, argv), err;
 
 	if (code >= 0)
 		return code;
@@ -150,7 +125,7 @@ int ks_kmemtraced(int argc, char **argv)
 				    argv[optind]);
 	if (!relay_dir)
 		relay_dir = KS_RELAY_DIR;
-	block_signals(&signals);
+	ks_cli_block_signals((const int[]){ 0 }, &signals);
 	puts("Copying /proc/kallsyms...");
 	err = ks_relay_save_symbols(".", &diag);
 	if (err)
@@ -161,9 +136,9 @@ int ks_kmemtraced(int argc, char **argv)
 
 int ks_kmemtrace_check(int argc, char **argv)
 {
-	struct ks_cli cli = { .command = "kmemtrace_check", .help = check_help };
+	struct ks_cli cli = { .command = "kmemtrace_check", .usage = check_usage };
 	bool damaged = false;
-	int code = only_help(&cli, argc, argv);
+	int code = ks_cli_parse(&cli, NULL, argc, argv);
 
 	if (code >= 0)
 		return code;
@@ -192,11 +167,11 @@ int ks_kmemtrace_check(int argc, char **argv)
 
 int ks_kmemtrace_report(int argc, char **argv)
 {
-	struct ks_cli cli = { .command = "kmemtrace-report", .help = report_help };
+	struct ks_cli cli = { .command = "kmemtrace-report", .usage = report_usage };
 	struct ks_model *model;
 	struct ks_strbuf text;
 	struct ks_frag frag;
-	int code = only_help(&cli, argc, argv);
+	int code = ks_cli_parse(&cli, NULL, argc, argv);
 
 	if (code >= 0)
 		return code;
@@ -209,9 +184,6 @@ int ks_kmemtrace_report(int argc, char **argv)
 		return code;
 	ks_strbuf_init(&text);
 	ks_render_frag(model, &frag, REPORT_ROWS, &text);
-	code = ks_cli_print(&cli, &text);
-	ks_strbuf_deinit(&text);
 	ks_frag_deinit(&frag);
-	ks_model_free(model);
-	return code;
+	return ks_cli_conclude(&cli, "-", &text, model);
 }

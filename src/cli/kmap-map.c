@@ -59,8 +59,8 @@ int ks_kmap_file_open(struct ks_kmap_args *args, const char *path, struct ks_kma
 		ret_file->second =
 			(struct ks_kmap_source){ read_input, ret_file->accesses, args->accesses };
 		err = ks_kmap_reader_new(&ret_file->source,
-					 args->accesses ? &ret_file->second : NULL, args->fields,
-					 &ret_file->reader, &diag);
+					 args->accesses ? &ret_file->second : NULL,
+					 (unsigned int)args->fields, &ret_file->reader, &diag);
 	}
 	if (!err)
 		return 0;

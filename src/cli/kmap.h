@@ -11,7 +11,7 @@ struct ks_input;
 /* What the options said. */
 struct ks_kmap_args {
 	struct ks_cli cli;
-	unsigned int fields;  /* --dialect */
+	u64 fields;	      /* --dialect; 0 = found out */
 	const char *accesses; /* the second file of a CSV pair */
 	const char *with;     /* an allocation capture of the same run */
 	const char *output;   /* -o */

@@ -9,7 +9,7 @@
 /* The lab's own failures, so that they are not mistaken for the command's; as env(1) and timeout(1). */
 enum { KS_EXIT_LAB = 125 };
 
-enum ks_lab_accel { KS_LAB_ACCEL_AUTO, KS_LAB_ACCEL_KVM, KS_LAB_ACCEL_TCG };
+enum ks_lab_accel { KS_LAB_ACCEL_AUTO, KS_LAB_ACCEL_KVM, KS_LAB_ACCEL_TCG, KS_LAB_ACCELS };
 
 /* What the options said. */
 struct ks_lab_args {
@@ -22,7 +22,7 @@ struct ks_lab_args {
 	const char *log;	/* --log */
 	const char *parameters; /* --append */
 	u64 mode;		/* 0 = not given */
-	u64 processors, memory_mb, timeout_ms;
+	u64 processors, memory_mb, timeout_ns;
 	bool access, boot, binary, quiet;
 	KS_VEC(char *) shares; /* absolute, owned; ends with NULL */
 	char **command;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* kmemscope: finds the command, or the ancestor whose name it was called by, and runs it. */
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -78,9 +79,7 @@ static int run_command(int argc, char **argv)
 	return KS_EXIT_USAGE;
 }
 
-/* === Public =============================================================================== */
-
-int main(int argc, char **argv)
+static int run(int argc, char **argv)
 {
 	const char *slash = argc ? strrchr(argv[0], '/') : NULL;
 	const char *called = slash ? slash + 1 : argc ? argv[0] : "kmemscope";
@@ -103,4 +102,18 @@ int main(int argc, char **argv)
 		return KS_EXIT_OK;
 	}
 	return run_command(argc - 1, argv + 1);
+}
+
+/* === Public =============================================================================== */
+
+int main(int argc, char **argv)
+{
+	int code = run(argc, argv);
+
+	/* Reports see to that themselves; this is for help texts and the like. */
+	if (fflush(stdout) && errno != EPIPE && !code) {
+		fprintf(stderr, "kmemscope: standard output: cannot write: %s\n", strerror(errno));
+		code = KS_EXIT_FAILED;
+	}
+	return code;
 }

@@ -2,7 +2,6 @@
 /* Output: standard output through a pager where that is a terminal, or a file. */
 #include "cli/cli.h"
 
-#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,24 +9,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/io.h"
 #include "base/outfile.h"
 
 /* === Internals ============================================================================ */
-
-static int write_all(int fd, const char *data, size_t len)
-{
-	while (len) {
-		ssize_t n = write(fd, data, len);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return -errno;
-		data += n;
-		len -= (size_t)n;
-	}
-	return 0;
-}
 
 /* The user's own choice of pager, as man and git take it; "" and "cat" mean none. */
 static const char *find_pager(void)
@@ -82,13 +67,14 @@ int ks_cli_print(const struct ks_cli *cli, const struct ks_strbuf *text)
 		signal(SIGPIPE, SIG_IGN); /* a pager that was quit is no error */
 		fd = start_pager(pager, &pid);
 	}
-	err = write_all(fd >= 0 ? fd : STDOUT_FILENO, ks_strbuf_str(text), text->len);
+	err = ks_write_all(fd >= 0 ? fd : STDOUT_FILENO, ks_strbuf_str(text), text->len);
 	if (fd >= 0) {
 		close(fd);
 		waitpid(pid, &status, 0);
 		if (!WIFEXITED(status) || WEXITSTATUS(status) != 127)
 			return 0;
-		err = write_all(STDOUT_FILENO, ks_strbuf_str(text), text->len); /* no such pager */
+		err = ks_write_all(STDOUT_FILENO, ks_strbuf_str(text),
+				   text->len); /* no such pager */
 	}
 	if (err)
 		return ks_cli_error(cli, KS_EXIT_FAILED, "standard output: cannot write: %s",

@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "analysis/static.h"
-#include "cli/cli.h"
+#include "cli/chart.h"
 #include "report/rings.h"
 #include "sym/tree.h"
 
@@ -56,14 +56,37 @@ static int nomem(const struct rings *r)
 	return ks_cli_error(r->cli, KS_EXIT_FAILED, "out of memory");
 }
 
+/* Without a tree a call site is placed by what the capture itself says: module, function, offset. */
+static int add_by_function(struct rings *r, const struct ks_group *group, u64 bytes)
+{
+	const char *offset = strchr(group->label, '+');
+	struct ks_strbuf path;
+	int err;
+
+	ks_strbuf_init(&path);
+	if (*group->func) {
+		if (*group->module)
+			ks_strbuf_printf(&path, "[%s]/", group->module);
+		ks_strbuf_printf(&path, "%s/", group->func);
+		if (offset) /* the module comes behind it once more */
+			ks_strbuf_add(&path, offset, strcspn(offset, " "));
+	}
+	err = ks_dirtree_add(&r->tree, ks_strbuf_str(&path), bytes);
+	ks_strbuf_deinit(&path);
+	return err;
+}
+
 /* The branch is checked here; sites that no one can place stay in the model, to be told of. */
 static int check_tree(struct rings *r)
 {
 	const char *branch = r->cli->filter.branch;
 	struct ks_diag diag = { 0 };
 	struct ks_tree tree;
-	int err = ks_tree_open(&tree, r->cli->kernel, &diag);
+	int err;
 
+	if (!r->cli->kernel)
+		return 0;
+	err = ks_tree_open(&tree, r->cli->kernel, &diag);
 	if (err) /* a file: whoever loads it says what is wrong */
 		return 0;
 	if (branch && !ks_tree_has_branch(&tree, branch))
@@ -98,8 +121,10 @@ static int add_dynamic(struct rings *r)
 	code = ks_cli_analyze(&cli, KS_BY_SITE, &r->model);
 	for (i = 0; !code && i < r->model->groups.len; i++) {
 		const struct ks_group *group = &r->model->groups.items[i];
+		u64 bytes = value_of(&group->stat, r->attr);
 
-		if (ks_dirtree_add(&r->tree, group->path, value_of(&group->stat, r->attr)))
+		if (cli.kernel ? ks_dirtree_add(&r->tree, group->path, bytes)
+			       : add_by_function(r, group, bytes))
 			code = nomem(r);
 	}
 	return code;
@@ -148,15 +173,22 @@ static void describe_unresolved(struct rings *r)
 	ks_strbuf_puts(&r->subtitle, " of no known directory");
 }
 
+/* Of the machine that was traced; where it is not told, and for what is built in, of the tree. */
+static const char *release_of(const struct rings *r)
+{
+	return r->model && !r->footprint && *r->model->kernel ? r->model->kernel : r->release;
+}
+
 static void describe(struct rings *r, u64 bytes)
 {
+	const char *release = release_of(r);
 	size_t i;
 
 	for (i = 0; attrs[i].attr != r->attr;)
 		i++;
 	ks_strbuf_puts(&r->title, "Linux");
-	if (r->release)
-		ks_strbuf_printf(&r->title, " %s", r->release);
+	if (release)
+		ks_strbuf_printf(&r->title, " %s", release);
 	if (r->cli->filter.branch)
 		ks_strbuf_printf(&r->title, ", %s", r->cli->filter.branch);
 	ks_strbuf_printf(&r->title, ": %s, ", attrs[i].title);
@@ -170,19 +202,10 @@ static void describe(struct rings *r, u64 bytes)
 	describe_unresolved(r);
 }
 
-static bool ends_with(const char *s, const char *suffix)
-{
-	size_t len = strlen(s), n = strlen(suffix);
-
-	return len > n && !strcmp(s + len - n, suffix);
-}
-
 static int write_chart(struct rings *r, const struct ks_rings_spec *spec, const char *file)
 {
 	struct ks_text_measure measure;
-	struct ks_diag diag = { 0 };
 	struct ks_chart chart;
-	struct ks_strbuf out;
 	int err, code;
 
 	if (ks_cairo_measure_new(&measure))
@@ -191,13 +214,7 @@ static int write_chart(struct rings *r, const struct ks_rings_spec *spec, const 
 	ks_cairo_measure_free(&measure);
 	if (err)
 		return nomem(r);
-	ks_strbuf_init(&out);
-	if (ends_with(file, ".svg"))
-		ks_chart_svg(&chart, &out);
-	else
-		err = ks_chart_png(&chart, &out, &diag);
-	code = err ? ks_cli_fail(r->cli, err, &diag) : ks_cli_write(r->cli, file, &out);
-	ks_strbuf_deinit(&out);
+	code = ks_cli_write_chart(r->cli, &chart, file);
 	ks_chart_deinit(&chart);
 	return code;
 }
@@ -238,7 +255,12 @@ static void show(const struct rings *r, const char *file)
 static int render(struct rings *r, const struct ks_rings_args *args)
 {
 	const char *branch = r->cli->filter.branch, *file = args->file;
-	struct ks_rings_spec spec = { .tree = &r->tree, .note = "kmemscope " KS_VERSION };
+	struct ks_rings_spec spec = {
+		.tree = &r->tree,
+		.note = "kmemscope " KS_VERSION,
+		.top = r->cli->kernel ? "directory" : "function",
+		.leaves = r->cli->kernel ? "files" : "call sites",
+	};
 	struct ks_strbuf json;
 	char *root_path;
 	size_t len;
@@ -292,35 +314,38 @@ static int make(struct rings *r, const struct ks_rings_args *args)
 
 /* === Public =============================================================================== */
 
-int ks_cli_ring_attr(const struct ks_cli *cli, const char *name, enum ks_ring_attr *ret_attr)
+int ks_cli_parse_ring_attr(struct ks_cli *cli, const struct ks_option *option, const char *arg)
 {
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(attrs); i++)
-		if (!strcmp(name, attrs[i].name)) {
-			*ret_attr = attrs[i].attr;
+		if (!strcmp(arg, attrs[i].name)) {
+			*(enum ks_ring_attr *)option->value = attrs[i].attr;
 			return -1;
 		}
 	return ks_cli_error(cli, KS_EXIT_USAGE,
-			    "attribute '%s': choose one of current, static, waste, "
-			    "current_dynamic, total_dynamic",
-			    name);
+			    "--%s '%s': choose current, static, waste, current_dynamic or "
+			    "total_dynamic",
+			    option->name, arg);
 }
 
 int ks_cli_rings(struct ks_cli *cli, const struct ks_rings_args *args)
 {
 	struct rings r = { .cli = cli, .attr = args->attr };
-	int code;
+	int code = args->file ? ks_cli_check_chart_name(cli, args->file) : 0;
 
-	if (args->file && !ends_with(args->file, ".png") && !ends_with(args->file, ".svg"))
-		return ks_cli_error(cli, KS_EXIT_USAGE,
-				    "'%s': the name of a chart ends in .png or .svg", args->file);
+	if (code)
+		return code;
 	if (r.attr == KS_RING_DEFAULT)
 		r.attr = cli->input ? KS_RING_CURRENT_DYNAMIC : KS_RING_STATIC;
 	if (r.attr != KS_RING_STATIC && !cli->input)
 		return ks_cli_error(cli, KS_EXIT_USAGE,
 				    "that attribute is of allocations: name a capture with -f, or "
 				    "choose -a static");
+	if (!cli->kernel && (has_static(r.attr) || cli->filter.branch))
+		return ks_cli_error(cli, KS_EXIT_USAGE,
+				    "the static footprint and branches are of a kernel tree: name "
+				    "it with -k");
 	if (ks_dirtree_init(&r.tree))
 		return nomem(&r);
 	ks_strbuf_init(&r.title);

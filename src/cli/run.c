@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "analysis/timeline.h"
+#include "cli/signals.h"
 
 /* === Data ================================================================================= */
 
@@ -29,6 +30,9 @@ static void catch_signals(void)
 
 	sigaction(SIGINT, &action, NULL);
 	sigaction(SIGTERM, &action, NULL);
+	if (!ks_cli_hangup_is_ignored())
+		sigaction(SIGHUP, &action, NULL);
+	signal(SIGXFSZ, SIG_IGN); /* "ulimit -f": an error like a full disk */
 }
 
 static double seconds_since(const struct timespec *then, const struct timespec *now)
@@ -66,6 +70,37 @@ static int analyze(const char *input, const struct wish *wish, const struct ks_a
 	return ks_analyze(input, opts, ret_model, diag);
 }
 
+/* Names and places are then a guess: most functions stay in their file from release to release. */
+static void tell_other_kernel(const struct ks_cli *cli, const struct ks_resolver *resolver,
+			      const struct ks_model *model)
+{
+	const char *release = resolver ? ks_resolver_release(resolver) : NULL;
+
+	if (release && *model->kernel && strcmp(release, model->kernel))
+		fprintf(stderr,
+			"%s: the capture is of Linux %s, but %s is Linux %s; places may be wrong\n",
+			cli->command, model->kernel, cli->kernel, release);
+}
+
+/* Zeros in a report look like an answer: who asked beside the capture is told so. */
+static void tell_empty_window(const struct ks_cli *cli, const struct ks_model *model)
+{
+	u64 since = ks_when_in_trace(&cli->filter.since, model->first_ts, 0);
+	u64 until = ks_when_in_trace(&cli->filter.until, model->first_ts, UINT64_MAX);
+	struct ks_strbuf span;
+
+	if (model->quality[KS_Q_BACKWARDS] ||
+	    (since < until && since <= model->last_ts && until > model->first_ts))
+		return;
+	ks_strbuf_init(&span);
+	ks_render_time(model, model->first_ts, &span);
+	ks_strbuf_puts(&span, " to ");
+	ks_render_time(model, model->last_ts, &span);
+	fprintf(stderr, "%s: no event is in the window that was asked for; the capture has %s\n",
+		cli->command, ks_strbuf_str(&span));
+	ks_strbuf_deinit(&span);
+}
+
 static int run_with(struct ks_cli *cli, const struct wish *wish, const struct ks_helpers *helpers,
 		    struct ks_model **ret_model)
 {
@@ -89,6 +124,10 @@ static int run_with(struct ks_cli *cli, const struct wish *wish, const struct ks
 	ks_cli_progress_start(&progress, wish->db_path ? "importing" : "reading");
 	err = analyze(cli->input, wish, &opts, ret_model, &diag);
 	ks_cli_progress_end(&progress);
+	if (!err) {
+		tell_other_kernel(cli, opts.resolver, *ret_model);
+		tell_empty_window(cli, *ret_model);
+	}
 	ks_resolver_free(opts.resolver);
 	return err ? ks_cli_fail(cli, err, &diag) : 0;
 }
@@ -109,6 +148,14 @@ static int run(struct ks_cli *cli, const struct wish *wish, struct ks_model **re
 }
 
 /* === Public =============================================================================== */
+
+u64 ks_cli_now_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (u64)ts.tv_sec * 1000000000u + (u64)ts.tv_nsec;
+}
 
 void ks_cli_progress_start(struct ks_progress *progress, const char *what)
 {
@@ -192,9 +239,46 @@ int ks_cli_objects(struct ks_cli *cli, ks_object_fn *fn, void *ctx, struct ks_mo
 	return run(cli, &wish, ret_model);
 }
 
+int ks_cli_resolver(struct ks_cli *cli, struct ks_resolver **ret_resolver)
+{
+	struct ks_resolver *resolver = NULL;
+	struct ks_diag diag = { 0 };
+	int err = 0;
+
+	if (!cli->kernel && cli->filter.branch)
+		return ks_cli_error(cli, KS_EXIT_USAGE,
+				    "--start-branch needs the kernel tree: give it with --kernel");
+	if (cli->kernel)
+		err = ks_resolver_new(cli->kernel, &resolver, &diag);
+	if (!err && cli->kallsyms)
+		err = ks_resolver_add_kallsyms(resolver, cli->kallsyms, &diag);
+	if (!err && cli->filter.branch)
+		err = ks_resolver_check_branch(resolver, cli->filter.branch, &diag);
+	if (err) {
+		ks_resolver_free(resolver);
+		return ks_cli_fail(cli, err, &diag);
+	}
+	*ret_resolver = resolver;
+	return 0;
+}
+
 int ks_cli_verdict(const struct ks_cli *cli, const struct ks_model *model)
 {
 	if (!cli->strict || !ks_model_has_loss(model))
 		return 0;
 	return ks_cli_error(cli, KS_EXIT_LOST, "the capture lost events (--strict)");
+}
+
+int ks_cli_conclude(const struct ks_cli *cli, const char *path, struct ks_strbuf *text,
+		    struct ks_model *model)
+{
+	int code = ks_cli_write(cli, path, text);
+
+	if (!code && strcmp(path, "-"))
+		code = ks_cli_print_quality(cli, model);
+	if (!code)
+		code = ks_cli_verdict(cli, model);
+	ks_strbuf_deinit(text);
+	ks_model_free(model);
+	return code;
 }

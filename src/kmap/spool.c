@@ -13,6 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/io.h"
 #include "kmap/cut.h"
 #include "uapi/memorizer.h"
 
@@ -70,22 +71,6 @@ static int load_state(struct ks_spool *spool)
 	if ((u64)st.st_size < spool->len || spool->acked > spool->len)
 		return KS_EBADINPUT;
 	return ftruncate(spool->fd, (off_t)spool->len) ? -errno : 0;
-}
-
-static int write_at(int fd, const char *data, size_t len, u64 offset)
-{
-	while (len) {
-		ssize_t n = pwrite(fd, data, len, (off_t)offset);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return -errno;
-		data += n;
-		len -= (size_t)n;
-		offset += (u64)n;
-	}
-	return 0;
 }
 
 static void end(struct ks_spool *spool, int err, const struct ks_diag *diag)
@@ -201,7 +186,7 @@ void ks_spool_close(struct ks_spool *spool, bool remove)
 
 int ks_spool_append(struct ks_spool *spool, const void *data, size_t len, struct ks_diag *diag)
 {
-	int err = write_at(spool->fd, data, len, spool->len);
+	int err = ks_pwrite_all(spool->fd, data, len, spool->len);
 
 	pthread_mutex_lock(&spool->lock);
 	if (!err)

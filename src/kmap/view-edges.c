@@ -14,7 +14,8 @@ struct toucher {
 	u64 reads, writes, bytes_read, bytes_written, foreign, irq, frees, objects;
 };
 
-static const struct ks_view_column accesses_columns[] = {
+/* The name of what is at the other side of the edges stands behind these. */
+static const struct ks_view_column toucher_columns[] = {
 	{ "reads", "reads", KS_CELL_U64, false },
 	{ "writes", "writes", KS_CELL_U64, false },
 	{ "bytes_read", "B read", KS_CELL_U64, true },
@@ -23,19 +24,26 @@ static const struct ks_view_column accesses_columns[] = {
 	{ "irq_accesses", "irq", KS_CELL_U64, true },
 	{ "objects", NULL, KS_CELL_U64, false },
 	{ "frees", "frees", KS_CELL_U64, true },
-	{ "code", "accessed by", KS_CELL_TEXT, false },
 };
 
-static const struct ks_view_column touches_columns[] = {
-	{ "reads", "reads", KS_CELL_U64, false },
-	{ "writes", "writes", KS_CELL_U64, false },
-	{ "bytes_read", "B read", KS_CELL_U64, true },
-	{ "bytes_written", "B written", KS_CELL_U64, true },
-	{ "foreign_accesses", "foreign", KS_CELL_U64, true },
-	{ "irq_accesses", "irq", KS_CELL_U64, true },
-	{ "objects", NULL, KS_CELL_U64, false },
-	{ "frees", "frees", KS_CELL_U64, true },
-	{ "site", "objects of", KS_CELL_TEXT, false },
+/* A question about edges: the two sides of them are the site of an object and the code. */
+struct row {
+	const char *schema, *name;
+	struct ks_view_column other; /* the side that was not named */
+	bool site_is_named;
+};
+
+static const struct row accesses_row = {
+	.schema = "kmemscope-kmap-accesses-1",
+	.name = "accesses",
+	.other = { "code", "accessed by", KS_CELL_TEXT, false },
+	.site_is_named = true,
+};
+
+static const struct row touches_row = {
+	.schema = "kmemscope-kmap-touches-1",
+	.name = "touches",
+	.other = { "site", "objects of", KS_CELL_TEXT, false },
 };
 
 static const struct ks_view_column matrix_columns[] = {
@@ -74,38 +82,42 @@ static void add_edge(struct toucher *toucher, const struct ks_kmap_edge *edge)
 	toucher->objects += edge->objects;
 }
 
-static void put_touchers(struct ks_view *view, struct ks_view_table *table,
+static void put_touchers(struct ks_view *view, const struct row *row,
 			 const struct toucher *touchers, size_t len, u64 top)
 {
+	enum { NUMBERS = ARRAY_SIZE(toucher_columns) };
+	struct ks_view_column columns[NUMBERS + 1];
+	struct ks_view_table *table;
 	size_t i;
 
-	for (i = 0; i < len && touchers[i].name && (!top || i < top); i++) {
-		union ks_view_cell *row = ks_view_add_row(view, table);
+	memcpy(columns, toucher_columns, sizeof(toucher_columns));
+	columns[NUMBERS] = row->other;
+	table = ks_view_add_table(view, row->name, row->name, columns, ARRAY_SIZE(columns));
+	for (i = 0; i < len && (!top || i < top); i++) {
+		union ks_view_cell *cells = ks_view_add_row(view, table);
 
-		if (!row)
+		if (!cells)
 			return;
-		row[0].u64 = touchers[i].reads;
-		row[1].u64 = touchers[i].writes;
-		row[2].u64 = touchers[i].bytes_read;
-		row[3].u64 = touchers[i].bytes_written;
-		row[4].u64 = touchers[i].foreign;
-		row[5].u64 = touchers[i].irq;
-		row[6].u64 = touchers[i].objects;
-		row[7].u64 = touchers[i].frees;
-		row[8].text = ks_view_string(view, touchers[i].name);
+		cells[0].u64 = touchers[i].reads;
+		cells[1].u64 = touchers[i].writes;
+		cells[2].u64 = touchers[i].bytes_read;
+		cells[3].u64 = touchers[i].bytes_written;
+		cells[4].u64 = touchers[i].foreign;
+		cells[5].u64 = touchers[i].irq;
+		cells[6].u64 = touchers[i].objects;
+		cells[7].u64 = touchers[i].frees;
+		cells[NUMBERS].text = ks_view_string(view, touchers[i].name);
 	}
 }
 
 /* Edges whose one side is called @name, added up by the label of the other side. */
 static struct ks_view *make_row(const struct ks_kmap_census *census,
-				const struct ks_kmap_places *places, const char *name,
-				bool name_is_site, enum ks_kmap_level by, u64 top, bool *ret_found)
+				const struct ks_kmap_places *places, const struct row *row,
+				const char *name, enum ks_kmap_level by, u64 top, bool *ret_found)
 {
-	struct ks_view *view = ks_view_new(name_is_site ? "kmemscope-kmap-accesses-1"
-							: "kmemscope-kmap-touches-1");
+	struct ks_view *view = ks_view_new(row->schema);
 	size_t i, len = places->labels.strs.len, used = 0;
 	struct toucher *touchers = calloc(len + 1, sizeof(*touchers));
-	struct ks_view_table *table;
 	bool found = false;
 
 	if (!view || !touchers) {
@@ -113,14 +125,14 @@ static struct ks_view *make_row(const struct ks_kmap_census *census,
 		free(touchers);
 		return NULL;
 	}
-	for (i = 0; name_is_site && i < census->sites.len; i++)
+	for (i = 0; row->site_is_named && i < census->sites.len; i++)
 		found |= ks_kmap_labels_match(places, places->sites[i], name);
 	for (i = 0; i < census->edges.len; i++) {
 		const struct ks_kmap_edge *edge = &census->edges.items[i];
 		const u32 *site = places->sites[edge->site], *code = places->codes[edge->code];
-		u32 label = name_is_site ? code[by] : site[by];
+		u32 label = row->site_is_named ? code[by] : site[by];
 
-		if (!ks_kmap_labels_match(places, name_is_site ? site : code, name))
+		if (!ks_kmap_labels_match(places, row->site_is_named ? site : code, name))
 			continue;
 		found = true;
 		touchers[label].name = ks_kmap_label(places, label);
@@ -130,11 +142,7 @@ static struct ks_view *make_row(const struct ks_kmap_census *census,
 		if (touchers[i].name)
 			touchers[used++] = touchers[i];
 	qsort(touchers, used, sizeof(*touchers), compare_touchers);
-	table = name_is_site ? ks_view_add_table(view, "accesses", "accesses", accesses_columns,
-						 ARRAY_SIZE(accesses_columns))
-			     : ks_view_add_table(view, "touches", "touches", touches_columns,
-						 ARRAY_SIZE(touches_columns));
-	put_touchers(view, table, touchers, used, top);
+	put_touchers(view, row, touchers, used, top);
 	free(touchers);
 	ks_kmap_view_quality(view, census, places);
 	*ret_found = found;
@@ -169,14 +177,14 @@ struct ks_view *ks_kmap_view_accesses(const struct ks_kmap_census *census,
 				      const struct ks_kmap_places *places, const char *site,
 				      enum ks_kmap_level by, u64 top, bool *ret_found)
 {
-	return make_row(census, places, site, true, by, top, ret_found);
+	return make_row(census, places, &accesses_row, site, by, top, ret_found);
 }
 
 struct ks_view *ks_kmap_view_touches(const struct ks_kmap_census *census,
 				     const struct ks_kmap_places *places, const char *code,
 				     enum ks_kmap_level by, u64 top, bool *ret_found)
 {
-	return make_row(census, places, code, false, by, top, ret_found);
+	return make_row(census, places, &touches_row, code, by, top, ret_found);
 }
 
 int ks_kmap_matrix_init(struct ks_kmap_matrix *matrix, const struct ks_kmap_census *census,

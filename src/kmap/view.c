@@ -36,7 +36,7 @@ void ks_view_free(struct ks_view *view)
 struct ks_view_table *ks_view_add_table(struct ks_view *view, const char *name, const char *title,
 					const struct ks_view_column *columns, size_t nr_columns)
 {
-	struct ks_view_table *table = calloc(1, sizeof(*table));
+	struct ks_view_table *table = calloc(1, sizeof(*table) + nr_columns * sizeof(*columns));
 	struct ks_view_table **slot = table ? ks_vec_push(&view->tables) : NULL;
 
 	if (!slot) {
@@ -47,8 +47,8 @@ struct ks_view_table *ks_view_add_table(struct ks_view *view, const char *name, 
 	*slot = table;
 	table->name = name;
 	table->title = title;
-	table->columns = columns;
 	table->nr_columns = nr_columns;
+	memcpy(table->columns, columns, nr_columns * sizeof(*columns));
 	return table;
 }
 

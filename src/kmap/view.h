@@ -28,9 +28,9 @@ union ks_view_cell {
 struct ks_view_table {
 	const char *name;  /* in JSON */
 	const char *title; /* for people */
-	const struct ks_view_column *columns;
 	size_t nr_columns, nr_rows;
 	KS_VEC(union ks_view_cell) cells; /* row by row */
+	struct ks_view_column columns[];
 };
 
 struct ks_view_note {
@@ -50,7 +50,7 @@ struct ks_view {
 struct ks_view *ks_view_new(const char *schema);
 void ks_view_free(struct ks_view *view);
 
-/* NULL, and the view failed, when there is no memory. Adding a row to the table NULL is the same. */
+/* Copies the columns. NULL, and the view failed, when there is no memory. Adding a row to the table NULL is the same. */
 struct ks_view_table *ks_view_add_table(struct ks_view *view, const char *name, const char *title,
 					const struct ks_view_column *columns, size_t nr_columns);
 union ks_view_cell *ks_view_add_row(struct ks_view *view, struct ks_view_table *table);

@@ -28,6 +28,8 @@
 /* The guest's descriptors, beside the console on 1 and 2. */
 enum { CHANNEL_FD = 3, RAMDISK_FD = 4 };
 
+enum { MANY_FILES = 1 << 20 }; /* as many as most kernels let one process have */
+
 /* Strings of a command line, owned. */
 struct words {
 	KS_VEC(char *) list;
@@ -176,6 +178,20 @@ static void choose_memory_place(u64 memory_mb)
 		setenv("TMPDIR", "/tmp", 0);
 }
 
+/*
+ * User Mode Linux keeps a file of the host open for as long as the guest knows it: a walk over a few
+ * thousand files must not end at the limit that is meant for a program of the host.
+ */
+static void allow_many_files(void)
+{
+	struct rlimit limit = { MANY_FILES, MANY_FILES };
+
+	if (setrlimit(RLIMIT_NOFILE, &limit) && !getrlimit(RLIMIT_NOFILE, &limit)) {
+		limit.rlim_cur = limit.rlim_max;
+		setrlimit(RLIMIT_NOFILE, &limit);
+	}
+}
+
 static int duplicate_to(int fd, int wanted)
 {
 	if (fd == wanted)
@@ -206,6 +222,7 @@ become_guest(const struct ks_lab_machine *machine, char **argv, int channel, int
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	signal(SIGPIPE, SIG_DFL);
 	if (machine->kernel->arch == KS_LAB_UM) {
+		allow_many_files();
 		choose_memory_place(machine->memory_mb);
 		setenv("LD_PRELOAD", machine->shim, 1);
 	}

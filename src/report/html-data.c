@@ -493,7 +493,9 @@ static void put_quality(struct ks_strbuf *out, const struct ks_model *model,
 				 (unsigned long long)model->quality[q],
 				 ks_quality_is_loss(q) ? "true" : "false");
 	}
-	ks_strbuf_printf(out, "],\"hashed\":%s", model->ptrs_hashed ? "true" : "false");
+	ks_strbuf_printf(out, "],\"hashed\":%s,\"some_tasks\":%s",
+			 model->ptrs_hashed ? "true" : "false",
+			 model->some_tasks ? "true" : "false");
 	ks_strbuf_puts(out, ",\n\"findings\":[");
 	for (i = 0; i < model->findings.len; i++) {
 		const struct ks_finding *finding = &model->findings.items[i];

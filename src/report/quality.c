@@ -72,7 +72,7 @@ void ks_render_helpers(const struct ks_model *model, struct ks_strbuf *out)
 		ks_strbuf_printf(
 			out,
 			"\n               allocate for their callers: %llu allocations, %llu bytes "
-			"live; --skip-helpers blames these, in a log with stack traces\n",
+			"live; --skip-helpers counts them there, in a capture with stack traces\n",
 			(unsigned long long)allocs, (unsigned long long)live);
 	ks_intern_deinit(&seen);
 }
@@ -92,6 +92,11 @@ void ks_render_quality(const struct ks_model *model, struct ks_strbuf *out)
 			out,
 			"               addresses are hashed: pairs may collide; the trace option "
 			"nohash-ptr gives exact ones\n");
+	if (model->some_tasks)
+		ks_strbuf_puts(
+			out,
+			"               of some processes only: what interrupts and kernel threads free "
+			"for them (RCU) is not seen; live bytes are an upper limit\n");
 	ks_render_helpers(model, out);
 }
 
@@ -103,6 +108,7 @@ void ks_render_quality_json(const struct ks_model *model, struct ks_json *json)
 	ks_json_object(json, "quality");
 	ks_json_bool(json, "loss", ks_model_has_loss(model));
 	ks_json_bool(json, "addresses_hashed", model->ptrs_hashed);
+	ks_json_bool(json, "some_tasks", model->some_tasks);
 	for (q = 0; q < KS_QUALITIES; q++)
 		ks_json_u64(json, ks_quality_name(q), model->quality[q]);
 	ks_json_u64(json, "findings_dropped", model->findings_dropped);

@@ -20,9 +20,8 @@ enum ks_order {
 	KS_ORDERS
 };
 
-/* "current_dynamic", ... and back; -EINVAL. */
+/* "current_dynamic", ... */
 const char *ks_order_name(enum ks_order order);
-int ks_order_parse(const char *name, enum ks_order *ret_order);
 
 struct ks_rows {
 	const struct ks_group **items;

@@ -217,7 +217,7 @@ static double add_table(struct ks_rings *l)
 	u64 limit = row_limit(l);
 	double y = add_head(l, TABLE_Y,
 			    *l->spec->root_path ? ks_rings_keep_clean(l, l->spec->root_path)
-						: "directory");
+						: l->spec->top);
 	struct ks_hues hues;
 	struct ks_share share = { .node = root, .bytes = root->bytes };
 
@@ -271,8 +271,8 @@ static bool is_below(const struct ks_rings *l, u32 node)
 	return node != KS_NONE;
 }
 
-/* The largest file that comes behind @last in order of size, then of number; KS_NONE = no more. */
-static u32 next_file(const struct ks_rings *l, u32 last)
+/* The largest leaf that comes behind @last in order of size, then of number; KS_NONE = no more. */
+static u32 next_leaf(const struct ks_rings *l, u32 last)
 {
 	const struct ks_dirtree *tree = l->spec->tree;
 	u64 limit = last == KS_NONE ? UINT64_MAX : ks_dirtree_node(tree, last)->bytes;
@@ -291,18 +291,21 @@ static u32 next_file(const struct ks_rings *l, u32 last)
 	return best;
 }
 
-/* Where there is room: the largest files, wherever they are. */
-static void add_files(struct ks_rings *l, double y)
+/* Where there is room: the largest leaves, wherever they are. */
+static void add_leaves(struct ks_rings *l, double y)
 {
 	int rows = (int)((TABLE_END - y) / ROW_HEIGHT);
-	u32 file = KS_NONE;
+	u32 leaf = KS_NONE;
+	struct ks_strbuf head;
 
 	if (rows < FILE_ROWS_MIN + 1)
 		return;
-	y = add_head(l, y, "largest files");
-	while (--rows && (file = next_file(l, file)) != KS_NONE) {
-		add_share_row(l, y, fit_path(l, path_below(l, file), NAME_WIDTH),
-			      ks_dirtree_node(l->spec->tree, file)->bytes, false, 0);
+	ks_strbuf_init(&head);
+	ks_strbuf_printf(&head, "largest %s", l->spec->leaves);
+	y = add_head(l, y, ks_rings_keep(l, &head));
+	while (--rows && (leaf = next_leaf(l, leaf)) != KS_NONE) {
+		add_share_row(l, y, fit_path(l, path_below(l, leaf), NAME_WIDTH),
+			      ks_dirtree_node(l->spec->tree, leaf)->bytes, false, 0);
 		y += ROW_HEIGHT;
 	}
 }
@@ -317,5 +320,5 @@ void ks_rings_add_words(struct ks_rings *l)
 	add_heading(l);
 	end = add_table(l);
 	if (l->rings > 1)
-		add_files(l, end + ROW_HEIGHT / 2);
+		add_leaves(l, end + ROW_HEIGHT / 2);
 }

@@ -13,6 +13,7 @@ struct ks_rings_spec {
 	const char *title;	       /* "Linux 6.12.9: static footprint" */
 	const char *subtitle;	       /* what was counted */
 	const char *note;	       /* small, at the bottom; "" = none */
+	const char *top, *leaves;      /* what the first ring and the last ones are made of */
 };
 
 /*

@@ -88,18 +88,6 @@ const char *ks_order_name(enum ks_order order)
 	return order < KS_ORDERS ? order_names[order] : "?";
 }
 
-int ks_order_parse(const char *name, enum ks_order *ret_order)
-{
-	size_t i;
-
-	for (i = 0; i < KS_ORDERS; i++)
-		if (!strcmp(name, order_names[i])) {
-			*ret_order = (enum ks_order)i;
-			return 0;
-		}
-	return -EINVAL;
-}
-
 int ks_rows_init(struct ks_rows *rows, const struct ks_model *model, enum ks_order order, u64 top)
 {
 	size_t i, len = 0;

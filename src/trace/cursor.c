@@ -2,10 +2,27 @@
 /* Bounded reads from a file or from memory. */
 #include "trace/cursor.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+/* === Internals ============================================================================ */
+
+/* Whether so much is left. Most files that end too early were not copied whole. */
+static bool has(struct ks_cursor *cur, u64 len)
+{
+	if (cur->err)
+		return false;
+	if (cur->pos <= cur->end && len <= cur->end - cur->pos)
+		return true;
+	cur->err = ks_diag_set(
+		&cur->diag, KS_EBADINPUT,
+		"%s: cut off or damaged: wanted %llu bytes at byte %llu%s, but the end is at "
+		"%llu",
+		cur->name, (unsigned long long)len, (unsigned long long)cur->pos,
+		cur->fd < 0 ? " of a section" : "", (unsigned long long)cur->end);
+	return false;
+}
 
 /* === Public =============================================================================== */
 
@@ -29,34 +46,12 @@ int ks_cursor_fail(struct ks_cursor *cur, const char *what)
 	return cur->err;
 }
 
-ssize_t ks_pread_full(int fd, void *buf, size_t len, u64 offset)
-{
-	size_t got = 0;
-
-	while (got < len) {
-		ssize_t n = pread(fd, (u8 *)buf + got, len - got, (off_t)(offset + got));
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return -errno;
-		if (!n)
-			break;
-		got += (size_t)n;
-	}
-	return (ssize_t)got;
-}
-
 bool ks_cursor_read(struct ks_cursor *cur, void *buf, size_t len)
 {
 	ssize_t n;
 
-	if (cur->err)
+	if (!has(cur, len))
 		return false;
-	if (cur->pos > cur->end || len > cur->end - cur->pos) {
-		ks_cursor_fail(cur, "more data, but it ends there");
-		return false;
-	}
 	if (cur->fd < 0) {
 		memcpy(buf, cur->mem + cur->pos, len);
 	} else {
@@ -77,11 +72,7 @@ bool ks_cursor_read(struct ks_cursor *cur, void *buf, size_t len)
 
 void ks_cursor_skip(struct ks_cursor *cur, u64 len)
 {
-	if (cur->err)
-		return;
-	if (cur->pos > cur->end || len > cur->end - cur->pos)
-		ks_cursor_fail(cur, "more data, but it ends there");
-	else
+	if (has(cur, len))
 		cur->pos += len;
 }
 
@@ -116,12 +107,8 @@ char *ks_cursor_blob(struct ks_cursor *cur, u64 len)
 {
 	char *blob;
 
-	if (cur->err)
+	if (!has(cur, len))
 		return NULL;
-	if (cur->pos > cur->end || len > cur->end - cur->pos) {
-		ks_cursor_fail(cur, "more data, but it ends there");
-		return NULL;
-	}
 	blob = malloc(len + 1);
 	if (!blob) {
 		cur->err = ks_diag_nomem(&cur->diag, "reading a capture's header");

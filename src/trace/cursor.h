@@ -7,9 +7,8 @@
 #ifndef KS_TRACE_CURSOR_H
 #define KS_TRACE_CURSOR_H
 
-#include <sys/types.h>
-
 #include "base/diag.h"
+#include "base/io.h"
 
 struct ks_cursor {
 	const char *name; /* of the file, for messages */
@@ -36,8 +35,5 @@ bool ks_cursor_string(struct ks_cursor *cur, char *buf, size_t cap);
 
 /* @len bytes and a NUL in memory of their own; NULL on failure. */
 char *ks_cursor_blob(struct ks_cursor *cur, u64 len);
-
-/* pread() in full; fewer bytes only at the end of the file. -errno or the number of bytes. */
-ssize_t ks_pread_full(int fd, void *buf, size_t len, u64 offset);
 
 #endif

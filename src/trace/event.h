@@ -57,4 +57,21 @@ struct ks_event {
 #define KS_CPU_UNKNOWN UINT16_MAX
 #define KS_PID_UNKNOWN UINT32_MAX
 
+/* An event that says when and where, and nothing else. */
+static inline struct ks_event ks_event_blank(u8 kind, u64 ts, u16 cpu)
+{
+	return (struct ks_event){
+		.ts = ts,
+		.site = KS_NONE,
+		.cache = KS_NONE,
+		.comm = KS_NONE,
+		.gfp = KS_NONE,
+		.stack = KS_NONE,
+		.pid = KS_PID_UNKNOWN,
+		.node = -1,
+		.cpu = cpu,
+		.kind = kind,
+	};
+}
+
 #endif

@@ -205,16 +205,7 @@ static struct ks_event *pseudo(struct perf_trace *pt, u8 kind, const struct ks_p
 	struct ks_event *ev = ks_reorder_slot(&pt->order);
 
 	if (ev)
-		*ev = (struct ks_event){ .ts = at->time,
-					 .site = KS_NONE,
-					 .cache = KS_NONE,
-					 .comm = KS_NONE,
-					 .gfp = KS_NONE,
-					 .stack = KS_NONE,
-					 .pid = KS_PID_UNKNOWN,
-					 .node = -1,
-					 .cpu = (u16)at->cpu,
-					 .kind = kind };
+		*ev = ks_event_blank(kind, at->time, (u16)at->cpu);
 	return ev;
 }
 

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "trace/merge.h"
 #include "trace/rawevent.h"
 #include "trace/relay.h"
 
@@ -37,8 +38,7 @@ struct relay_trace {
 	struct ks_rawdec dec; /* for sites by address */
 	struct stream *streams;
 	size_t streams_len;
-	struct stream **heap;
-	size_t heap_len;
+	struct ks_merge merge;
 	bool complete; /* all CPUs are there: holes are losses */
 	bool started;
 	u64 last_seq;
@@ -118,27 +118,6 @@ static int advance(struct relay_trace *rt, struct stream *s, struct ks_diag *dia
 
 /* === Internals: merging =================================================================== */
 
-static bool before(const struct stream *a, const struct stream *b)
-{
-	return a->seq != b->seq ? a->seq < b->seq : a->info.cpu < b->info.cpu;
-}
-
-static void sift_down(struct relay_trace *rt, size_t at)
-{
-	struct stream *stream = rt->heap[at];
-	size_t child;
-
-	while ((child = 2 * at + 1) < rt->heap_len) {
-		if (child + 1 < rt->heap_len && before(rt->heap[child + 1], rt->heap[child]))
-			child++;
-		if (!before(rt->heap[child], stream))
-			break;
-		rt->heap[at] = rt->heap[child];
-		at = child;
-	}
-	rt->heap[at] = stream;
-}
-
 static void fill_event(struct relay_trace *rt, const struct stream *s, struct ks_event *ev)
 {
 	static const u8 kinds[][2] = {
@@ -168,44 +147,27 @@ static void fill_event(struct relay_trace *rt, const struct stream *s, struct ks
 
 static void fill_lost(struct relay_trace *rt, u64 count, u64 seq, struct ks_event *ev)
 {
-	*ev = (struct ks_event){
-		.ts = seq - SEQ_BASE,
-		.ptr = rt->last_seq - SEQ_BASE,
-		.bytes_req = count,
-		.site = KS_NONE,
-		.cache = KS_NONE,
-		.comm = KS_NONE,
-		.gfp = KS_NONE,
-		.stack = KS_NONE,
-		.pid = KS_PID_UNKNOWN,
-		.node = -1,
-		.cpu = KS_CPU_UNKNOWN,
-		.kind = KS_LOST,
-	};
+	*ev = ks_event_blank(KS_LOST, seq - SEQ_BASE, KS_CPU_UNKNOWN);
+	ev->ptr = rt->last_seq - SEQ_BASE;
+	ev->bytes_req = count;
 }
 
 static int finish(struct relay_trace *rt, struct ks_diag *diag)
 {
-	struct ks_trace_info *info = &rt->base.info;
 	size_t i;
 
-	if (info->cpus.len)
+	if (rt->base.info.cpus.len)
 		return 0;
-	for (i = 0; i < rt->streams_len; i++) {
-		struct ks_cpu_info *cpu = ks_vec_push(&info->cpus);
-
-		if (!cpu)
+	for (i = 0; i < rt->streams_len; i++)
+		if (ks_trace_add_cpu(&rt->base, &rt->streams[i].info))
 			return ks_diag_nomem(diag, "reading a kmemtrace capture");
-		*cpu = rt->streams[i].info;
-		info->records_bad += cpu->bad;
-	}
 	return 0;
 }
 
 /* The earliest record into the batch, with the hole in front of it. */
 static int take_top(struct relay_trace *rt, size_t *count, struct ks_diag *diag)
 {
-	struct stream *top = rt->heap[0];
+	struct stream *top = ks_container_of(rt->merge.heap[0], struct stream, seq);
 	int err;
 
 	if (rt->complete && rt->started && top->seq > rt->last_seq + 1)
@@ -220,10 +182,7 @@ static int take_top(struct relay_trace *rt, size_t *count, struct ks_diag *diag)
 	err = advance(rt, top, diag);
 	if (err)
 		return err;
-	if (top->done)
-		rt->heap[0] = rt->heap[--rt->heap_len];
-	if (rt->heap_len)
-		sift_down(rt, 0);
+	ks_merge_advance(&rt->merge, top->done);
 	return 0;
 }
 
@@ -233,7 +192,7 @@ static int relay_next(struct ks_trace *trace, struct ks_batch *ret_batch, struct
 	size_t count = 0;
 	int err = 0;
 
-	while (rt->heap_len && count + 2 <= BATCH && !err)
+	while (rt->merge.len && count + 2 <= BATCH && !err)
 		err = take_top(rt, &count, diag);
 	if (!err && rt->dec.nomem)
 		err = ks_diag_nomem(diag, "reading a kmemtrace capture");
@@ -255,7 +214,7 @@ static void relay_close(struct ks_trace *trace)
 		free(rt->streams[i].buf);
 	}
 	free(rt->streams);
-	free(rt->heap);
+	ks_merge_deinit(&rt->merge);
 	ks_rawdec_deinit(&rt->dec);
 	ks_trace_free(trace);
 }
@@ -305,8 +264,8 @@ static int new_trace(size_t files, struct relay_trace **ret, struct ks_diag *dia
 	if (!rt)
 		return ks_diag_nomem(diag, "opening a kmemtrace capture");
 	rt->streams = calloc(files, sizeof(*rt->streams));
-	rt->heap = calloc(files, sizeof(struct stream *));
-	if (!rt->streams || !rt->heap || ks_rawdec_init(&rt->dec, &rt->base.names, false, 4096)) {
+	if (!rt->streams || ks_merge_init(&rt->merge, files) ||
+	    ks_rawdec_init(&rt->dec, &rt->base.names, false, 4096)) {
 		relay_close(&rt->base);
 		return ks_diag_nomem(diag, "opening a kmemtrace capture");
 	}
@@ -338,7 +297,7 @@ static int add_file(struct relay_trace *rt, struct ks_input *input, struct ks_di
 			"%s: does not begin with records of the kmemtrace ABI, version 1", name);
 	err = advance(rt, s, diag);
 	if (!err && !s->done)
-		rt->heap[rt->heap_len++] = s;
+		ks_merge_add(&rt->merge, &s->seq);
 	return err;
 }
 
@@ -375,39 +334,36 @@ static int is_cpu_file(const struct dirent *entry)
 	return cpu_of_name(entry->d_name, &cpu);
 }
 
-static void start(struct relay_trace *rt)
+/* Hands the trace out, or closes it after an error. */
+static int start(struct relay_trace *rt, int err, struct ks_trace **ret_trace)
 {
-	size_t i;
-
-	for (i = rt->heap_len / 2; i-- > 0;)
-		sift_down(rt, i);
+	if (err) {
+		relay_close(&rt->base);
+		return err;
+	}
+	ks_merge_start(&rt->merge);
+	*ret_trace = &rt->base;
+	return 0;
 }
 
 /* === Public =============================================================================== */
 
 int ks_relay_file_open(struct ks_input *input, struct ks_trace **ret_trace, struct ks_diag *diag)
 {
-	struct relay_trace *rt;
+	struct relay_trace *rt = NULL;
 	int err = new_trace(1, &rt, diag);
 
 	if (err) {
 		ks_input_close(input);
 		return err;
 	}
-	err = add_file(rt, input, diag);
-	if (err) {
-		relay_close(&rt->base);
-		return err;
-	}
-	start(rt);
-	*ret_trace = &rt->base;
-	return 0;
+	return start(rt, add_file(rt, input, diag), ret_trace);
 }
 
 int ks_relay_files_open(const char *const *paths, size_t len, struct ks_trace **ret_trace,
 			struct ks_diag *diag)
 {
-	struct relay_trace *rt;
+	struct relay_trace *rt = NULL;
 	const char *slash;
 	size_t i;
 	int err = new_trace(len, &rt, diag);
@@ -433,13 +389,7 @@ int ks_relay_files_open(const char *const *paths, size_t len, struct ks_trace **
 		if (!err)
 			err = add_file(rt, input, diag);
 	}
-	if (err) {
-		relay_close(&rt->base);
-		return err;
-	}
-	start(rt);
-	*ret_trace = &rt->base;
-	return 0;
+	return start(rt, err, ret_trace);
 }
 
 int ks_relay_dir_open(const char *dir, struct ks_trace **ret_trace, struct ks_diag *diag)

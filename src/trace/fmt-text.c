@@ -65,7 +65,7 @@ struct text_trace {
 	bool holding; /* chunk number `used` was handed out */
 	u64 events_seen;
 	u64 last_ts;
-	struct ks_pairing pairing; /* where stacks are wanted */
+	struct ks_text_pairing pairing; /* where stacks are wanted */
 	u32 workers_len, chunks_len;
 	struct worker workers[MAX_WORKERS];
 	struct chunk chunks[MAX_CHUNKS];
@@ -282,7 +282,7 @@ static int add_frames(struct text_trace *tt, struct worker *worker, u32 stack)
 					  &worker->texts[KS_TEXT_FRAMES].items[theirs[i]]);
 		if (*our == KS_NONE)
 			return -ENOMEM;
-		ks_pairing_frame(&tt->pairing, *our);
+		ks_text_pair_frame(&tt->pairing, *our);
 	}
 	return 0;
 }
@@ -298,16 +298,16 @@ static int pair_stacks(struct text_trace *tt, struct chunk *chunk)
 		const struct ks_stack_note *note = &content->notes.list.items[i];
 		bool wanted;
 
-		if (ks_pairing_events(&tt->pairing, &tt->base, events + done, note->at - done) ||
-		    ks_pairing_note(&tt->pairing, &tt->base, note, &wanted))
+		if (ks_text_pair_events(&tt->pairing, &tt->base, events + done, note->at - done) ||
+		    ks_text_pair_note(&tt->pairing, &tt->base, note, &wanted))
 			return -ENOMEM;
 		done = note->at;
 		if (wanted && note->stack != KS_NONE && add_frames(tt, chunk->worker, note->stack))
 			return -ENOMEM;
 	}
-	if (ks_pairing_events(&tt->pairing, &tt->base, events + done, content->events.len - done))
+	if (ks_text_pair_events(&tt->pairing, &tt->base, events + done, content->events.len - done))
 		return -ENOMEM;
-	return ks_pairing_edge(&tt->pairing, &tt->base, &content->notes);
+	return ks_text_pair_edge(&tt->pairing, &tt->base, &content->notes);
 }
 
 static int merge_info(struct text_trace *tt, struct ks_text_chunk *chunk)
@@ -334,6 +334,27 @@ static int merge_info(struct text_trace *tt, struct ks_text_chunk *chunk)
 	return 0;
 }
 
+/* An object's line of an access map: addresses and numbers, parted by commas. */
+static bool is_map_line(const char *line)
+{
+	size_t len = strspn(line, "0123456789abcdef");
+
+	return len >= 8 && line[len] == ',' &&
+	       line[len + 1 + strspn(line + len + 1, "0123456789")] == ',';
+}
+
+/* What a log without a kmem event seems to be. */
+static const char *what_instead(const struct ks_trace_info *info)
+{
+	if (info->lines_other_event)
+		return "an ftrace log of other events";
+	if (info->lines == info->lines_comment)
+		return "an ftrace log without any event: enable events/kmem before the load";
+	if (info->unparsed.len && is_map_line(info->unparsed.items[0]))
+		return "an access map, to be read with 'kmemscope kmap report'";
+	return "plain text";
+}
+
 /* At the end: were the addresses hashed? And was there anything at all? */
 static int finish(struct text_trace *tt, struct ks_diag *diag)
 {
@@ -351,10 +372,9 @@ static int finish(struct text_trace *tt, struct ks_diag *diag)
 		return 0;
 	return ks_diag_set(
 		diag, KS_EBADINPUT,
-		"%s: no kmem event in it; it looks like %s (%llu lines, %llu of them other events)%s%.60s%s",
-		ks_input_name(tt->input),
-		info->lines_other_event ? "an ftrace log of other events" : "plain text",
-		(unsigned long long)info->lines, (unsigned long long)info->lines_other_event,
+		"%s: no kmem event in it; it looks like %s (lines: %llu, other events: %llu)%s%.60s%s",
+		ks_input_name(tt->input), what_instead(info), (unsigned long long)info->lines,
+		(unsigned long long)info->lines_other_event,
 		info->unparsed.len ? "; first line not understood: \"" : "",
 		info->unparsed.len ? info->unparsed.items[0] : "", info->unparsed.len ? "\"" : "");
 }
@@ -369,10 +389,11 @@ static int take_batch(struct text_trace *tt, struct chunk *chunk, struct ks_batc
 							chunk->content.events.len }
 				   : (struct ks_batch){ NULL, 0 };
 	} else {
-		err = chunk ? pair_stacks(tt, chunk) : 0;
+		err = chunk ? pair_stacks(tt, chunk)
+			    : ks_text_pair_edge(&tt->pairing, &tt->base, NULL);
 		if (!err)
-			err = ks_pairing_take(&tt->pairing, &tt->base, !chunk, ret_batch);
-		tt->base.info.stacks_alone = tt->pairing.alone;
+			ks_pairing_take(&tt->pairing.pairs, !chunk, ret_batch);
+		tt->base.info.stacks_alone = tt->pairing.pairs.alone;
 	}
 	return err;
 }
@@ -425,7 +446,7 @@ static void text_close(struct ks_trace *trace)
 	}
 	for (i = 0; i < MAX_CHUNKS; i++)
 		ks_chunk_deinit(&tt->chunks[i].content);
-	ks_pairing_deinit(&tt->pairing);
+	ks_pairing_deinit(&tt->pairing.pairs);
 	free(tt->carry);
 	ks_input_close(tt->input);
 	pthread_cond_destroy(&tt->changed);

@@ -5,10 +5,11 @@
  */
 #include "trace/formats.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "trace/merge.h"
+#include "trace/pair.h"
 #include "trace/ring.h"
 #include "trace/selfless.h"
 
@@ -18,7 +19,6 @@ enum { BATCH = 2048 };
 
 struct stream {
 	struct ks_ring ring;
-	u32 order; /* decides between equal time stamps */
 	u32 cpu;
 	u64 stat_lost; /* what the kernel's own statistics say; 0 = nothing */
 	struct ks_cpu_info info;
@@ -33,45 +33,12 @@ struct tracedat_trace {
 	struct ks_selfless *selfless; /* NULL: no recorder is to be left out */
 	struct stream *streams;
 	size_t streams_len;
-	struct stream **heap; /* the streams that have a record, the earliest on top */
-	size_t heap_len;
-	u64 bytes_done, bytes_total, events;
+	struct ks_merge merge;	    /* of the streams that have a record */
+	struct ks_pairing *pairing; /* NULL: stacks are not wanted */
+	u64 bytes_done, bytes_total;
 	bool ended; /* all is told, even of what is not in the file */
 	struct ks_event *batch;
 };
-
-/* === Internals: merging =================================================================== */
-
-static inline bool before(const struct stream *a, const struct stream *b)
-{
-	return a->ring.ts != b->ring.ts ? a->ring.ts < b->ring.ts : a->order < b->order;
-}
-
-static void sift_down(struct tracedat_trace *tt, size_t at)
-{
-	struct stream *stream = tt->heap[at];
-	size_t child;
-
-	while ((child = 2 * at + 1) < tt->heap_len) {
-		if (child + 1 < tt->heap_len && before(tt->heap[child + 1], tt->heap[child]))
-			child++;
-		if (!before(tt->heap[child], stream))
-			break;
-		tt->heap[at] = tt->heap[child];
-		at = child;
-	}
-	tt->heap[at] = stream;
-}
-
-/* The stream that comes next when the top one is through; NULL where it is alone. */
-static struct stream *runner_up(const struct tracedat_trace *tt)
-{
-	if (tt->heap_len < 2)
-		return NULL;
-	if (tt->heap_len > 2 && before(tt->heap[2], tt->heap[1]))
-		return tt->heap[2];
-	return tt->heap[1];
-}
 
 /* === Internals: events ==================================================================== */
 
@@ -90,46 +57,37 @@ static u64 convert_ts(const struct tracedat_trace *tt, u64 ts)
 /* A gap: bytes_req is the number of events, ptr the last time that was known before it. */
 static void fill_lost(struct stream *stream, u64 ts, u64 count, struct ks_event *ev)
 {
-	*ev = (struct ks_event){
-		.ts = ts,
-		.ptr = stream->info.last_ts,
-		.bytes_req = count,
-		.site = KS_NONE,
-		.cache = KS_NONE,
-		.comm = KS_NONE,
-		.gfp = KS_NONE,
-		.stack = KS_NONE,
-		.pid = KS_PID_UNKNOWN,
-		.node = -1,
-		.cpu = (u16)stream->cpu,
-		.kind = KS_LOST,
-	};
+	*ev = ks_event_blank(KS_LOST, ts, (u16)stream->cpu);
+	ev->ptr = stream->info.last_ts;
+	ev->bytes_req = count;
 	stream->info.lost += count;
 	stream->info.lost_windows++;
 }
 
-/* Decodes the top stream's current record; true where it makes an event. */
-static inline bool take(struct tracedat_trace *tt, struct stream *stream, struct ks_event *ev)
+/* Decodes the top stream's current record. What is left out is none of ours. */
+static inline enum ks_raw_class take(struct tracedat_trace *tt, struct stream *stream,
+				     struct ks_event *ev)
 {
 	struct ks_trace_info *info = &tt->base.info;
 	struct ks_ring *ring = &stream->ring;
+	enum ks_raw_class class = ks_rawdec_decode(&tt->dec, ring->data, ring->len, ev);
 
-	switch (ks_rawdec_decode(&tt->dec, ring->data, ring->len, ev)) {
+	switch (class) {
 	case KS_RAW_EVENT:
 		break;
 	case KS_RAW_OTHER:
 		info->events_other++;
-		return false;
+		return class;
 	case KS_RAW_STACK:
 		info->events_stack++;
-		return false;
+		return class;
 	case KS_RAW_BAD:
 		stream->info.bad++;
-		return false;
+		return class;
 	}
 	if (tt->selfless && ks_selfless_drops(tt->selfless, ev, ring->data[2])) {
 		info->events_self++;
-		return false;
+		return KS_RAW_OTHER;
 	}
 	ev->ts = unlikely(tt->convert_ts) ? convert_ts(tt, ring->ts) : ring->ts;
 	ev->cpu = (u16)stream->cpu;
@@ -138,41 +96,33 @@ static inline bool take(struct tracedat_trace *tt, struct stream *stream, struct
 	stream->info.last_ts = ev->ts;
 	if (unlikely(!stream->info.events++))
 		stream->info.first_ts = ev->ts;
-	return true;
+	return class;
 }
 
-/*
- * The records behind an event that are stack traces. An interrupt may put its own event and stack in
- * between, even many of them, so that a second stack is of the event before.
- */
-static int take_stacks(struct tracedat_trace *tt, struct stream *stream, size_t count,
-		       struct ks_diag *diag)
+/* Where stacks are wanted, all records go this way before events are handed out. */
+static void pair(struct tracedat_trace *tt, const struct stream *stream, enum ks_raw_class class,
+		 const struct ks_event *ev)
 {
-	enum { NESTING = 256 };
-	struct ks_ring *ring = &stream->ring;
-	int err = 0;
+	u64 key = (u64)(stream - tt->streams), owner;
+	u32 stack;
 
-	while (!err && ring->data && ks_rawdec_is_stack(&tt->dec, ring->data, ring->len)) {
-		u32 id = ks_rawdec_stack(&tt->dec, ring->data, ring->len);
-		size_t at = count, back;
-
-		tt->base.info.events_stack++;
-		for (back = 0; back < NESTING && at-- > 0;) {
-			struct ks_event *ev = &tt->batch[at];
-
-			if (ev->cpu != stream->cpu || ev->kind == KS_LOST)
-				continue;
-			if (ev->stack == KS_NONE) {
-				ev->stack = id;
-				if (tt->base.opts.blame && ks_trace_blame(&tt->base, ev))
-					tt->dec.nomem = true;
-				break;
-			}
-			back++;
-		}
-		err = ks_ring_next(ring, diag);
+	switch (class) {
+	case KS_RAW_EVENT:
+		tt->dec.nomem |= ks_pairing_add(tt->pairing, ev, key) != 0;
+		break;
+	case KS_RAW_STACK:
+		owner = ks_pairing_owner(tt->pairing, key);
+		if (owner == KS_PAIR_NOBODY)
+			break;
+		stack = ks_rawdec_stack(&tt->dec, stream->ring.data, stream->ring.len);
+		if (stack != KS_NONE)
+			tt->dec.nomem |= ks_pairing_give(tt->pairing, &tt->base, owner, stack) != 0;
+		break;
+	case KS_RAW_OTHER:
+	case KS_RAW_BAD:
+		ks_pairing_pass(tt->pairing, key);
+		break;
 	}
-	return err;
 }
 
 /* A stream came to its end: what its statistics count and no page told is one last gap. */
@@ -191,33 +141,41 @@ static bool finish_stream(struct stream *stream, struct ks_event *ev)
 /* Takes records of the earliest stream until another is earlier, or the batch is full. */
 static int drain_top(struct tracedat_trace *tt, size_t *count, struct ks_diag *diag)
 {
-	struct stream *top = tt->heap[0], *other = runner_up(tt);
+	const u64 *first = tt->merge.heap[0], *other = ks_merge_runner_up(&tt->merge);
+	struct stream *top = ks_container_of(first, struct stream, ring.ts);
 	u64 read_before = top->ring.bytes_read;
 	int err = 0;
 
 	while (*count < BATCH) {
-		if (unlikely(top->ring.lost_here)) {
+		struct ks_event *ev = &tt->batch[*count];
+		bool lost = top->ring.lost_here;
+		enum ks_raw_class class = KS_RAW_EVENT;
+
+		if (unlikely(lost)) {
 			top->ring.lost_here = false;
 			fill_lost(top, tt->convert_ts ? convert_ts(tt, top->ring.ts) : top->ring.ts,
-				  top->ring.lost, &tt->batch[(*count)++]);
-			continue;
+				  top->ring.lost, ev);
+		} else {
+			class = take(tt, top, ev);
 		}
-		*count += take(tt, top, &tt->batch[*count]);
+		*count += class == KS_RAW_EVENT;
+		if (unlikely(tt->pairing))
+			pair(tt, top, class, ev);
+		if (unlikely(lost))
+			continue;
 		err = ks_ring_next(&top->ring, diag);
-		if (unlikely(tt->base.opts.stacks || tt->base.opts.blame) && !err)
-			err = take_stacks(tt, top, *count, diag);
-		if (unlikely(err || !top->ring.data) || (other && !before(top, other)))
+		if (unlikely(err || !top->ring.data) || (other && !ks_merge_before(first, other)))
 			break;
 	}
 	tt->bytes_done += top->ring.bytes_read - read_before;
 	if (err)
 		return err;
-	if (!top->ring.data) {
-		*count += finish_stream(top, &tt->batch[*count]);
-		tt->heap[0] = tt->heap[--tt->heap_len];
+	if (!top->ring.data && finish_stream(top, &tt->batch[*count])) {
+		if (tt->pairing)
+			pair(tt, top, KS_RAW_EVENT, &tt->batch[*count]);
+		++*count;
 	}
-	if (tt->heap_len)
-		sift_down(tt, 0);
+	ks_merge_advance(&tt->merge, !top->ring.data);
 	return 0;
 }
 
@@ -251,40 +209,61 @@ static bool take_unwritten(struct tracedat_trace *tt, struct ks_event *ev)
 
 static int finish(struct tracedat_trace *tt, struct ks_diag *diag)
 {
-	struct ks_trace_info *info = &tt->base.info;
 	size_t i;
 
-	if (info->cpus.len)
+	if (tt->base.info.cpus.len)
 		return 0;
-	for (i = 0; i < tt->streams_len; i++) {
-		struct ks_cpu_info *cpu = ks_vec_push(&info->cpus);
-
-		if (!cpu)
+	if (tt->pairing)
+		tt->base.info.stacks_alone = tt->pairing->alone;
+	for (i = 0; i < tt->streams_len; i++)
+		if (ks_trace_add_cpu(&tt->base, &tt->streams[i].info))
 			return ks_diag_nomem(diag, "reading a trace.dat");
-		*cpu = tt->streams[i].info;
-		info->records_bad += cpu->bad;
-	}
 	return 0;
+}
+
+static int fill_batch(struct tracedat_trace *tt, struct ks_batch *ret_batch, struct ks_diag *diag)
+{
+	size_t count = 0;
+	int err = 0;
+
+	while (tt->merge.len && count < BATCH && !err)
+		err = drain_top(tt, &count, diag);
+	if (!err && !count && take_unwritten(tt, tt->batch)) {
+		count = 1;
+		if (tt->pairing)
+			pair(tt, tt->streams, KS_RAW_EVENT, tt->batch);
+	}
+	if (!err && (tt->dec.nomem || (tt->selfless && tt->selfless->nomem)))
+		err = ks_diag_nomem(diag, "reading a trace.dat");
+	*ret_batch = (struct ks_batch){ tt->batch, count };
+	return err;
 }
 
 static int tracedat_next(struct ks_trace *trace, struct ks_batch *ret_batch, struct ks_diag *diag)
 {
 	struct tracedat_trace *tt = (struct tracedat_trace *)trace;
-	size_t count = 0;
+	struct ks_batch batch;
+	bool end;
 	int err = 0;
 
-	while (tt->heap_len && count < BATCH && !err)
-		err = drain_top(tt, &count, diag);
-	if (!err && (tt->dec.nomem || (tt->selfless && tt->selfless->nomem)))
-		err = ks_diag_nomem(diag, "reading a trace.dat");
-	if (!err && !count)
-		count = take_unwritten(tt, tt->batch);
-	if (!err && !count)
+	if (!tt->pairing && (trace->opts.stacks || trace->opts.blame)) {
+		tt->pairing = calloc(1, sizeof(*tt->pairing));
+		if (!tt->pairing)
+			return ks_diag_nomem(diag, "reading a trace.dat");
+	}
+	do {
+		err = fill_batch(tt, &batch, diag);
+		if (err)
+			return err;
+		end = !batch.count;
+		if (tt->pairing)
+			ks_pairing_take(tt->pairing, end, &batch);
+	} while (!batch.count && !end);
+	if (!batch.count)
 		err = finish(tt, diag);
 	if (err)
 		return err;
-	tt->events += count;
-	*ret_batch = (struct ks_batch){ tt->batch, count };
+	*ret_batch = batch;
 	return 0;
 }
 
@@ -296,8 +275,11 @@ static void tracedat_close(struct ks_trace *trace)
 	for (i = 0; i < tt->streams_len; i++)
 		ks_ring_deinit(&tt->streams[i].ring);
 	free(tt->streams);
-	free(tt->heap);
+	ks_merge_deinit(&tt->merge);
 	free(tt->batch);
+	if (tt->pairing)
+		ks_pairing_deinit(tt->pairing);
+	free(tt->pairing);
 	ks_selfless_free(tt->selfless);
 	ks_rawdec_deinit(&tt->dec);
 	ks_tracedat_deinit(&tt->td);
@@ -374,9 +356,8 @@ static int open_streams(struct tracedat_trace *tt, struct ks_diag *diag)
 	for (i = 0; i < tt->td.buffers.len; i++)
 		total += tt->td.buffers.items[i].cpus.len;
 	tt->streams = calloc(total ? total : 1, sizeof(*tt->streams));
-	tt->heap = calloc(total ? total : 1, sizeof(struct stream *));
 	tt->batch = malloc((BATCH + 1) * sizeof(*tt->batch));
-	if (!tt->streams || !tt->heap || !tt->batch)
+	if (!tt->streams || !tt->batch || ks_merge_init(&tt->merge, total))
 		return ks_diag_nomem(diag, "reading a trace.dat");
 	for (i = 0; i < tt->td.buffers.len; i++) {
 		const struct ks_td_buffer *buffer = &tt->td.buffers.items[i];
@@ -386,7 +367,7 @@ static int open_streams(struct tracedat_trace *tt, struct ks_diag *diag)
 			struct stream *stream = &tt->streams[tt->streams_len];
 			int err;
 
-			stream->order = (u32)tt->streams_len++;
+			tt->streams_len++;
 			stream->cpu = buffer->cpus.items[j].cpu;
 			stream->info.cpu = stream->cpu;
 			stream->stat_lost = stat_lost(&tt->td, number, stream->cpu);
@@ -396,7 +377,7 @@ static int open_streams(struct tracedat_trace *tt, struct ks_diag *diag)
 			if (err)
 				return err;
 			if (stream->ring.data || stream->stat_lost)
-				tt->heap[tt->heap_len++] = stream;
+				ks_merge_add(&tt->merge, &stream->ring.ts);
 		}
 	}
 	return 0;
@@ -429,6 +410,7 @@ int ks_tracedat_trace_open(struct ks_input *input, struct ks_trace **ret_trace,
 	tt->base.info.unfinished = tt->td.journal;
 	tt->base.info.host = tt->td.host;
 	tt->base.info.host.cpus = tt->td.cpu_count;
+	tt->base.info.some_tasks = tt->td.some_tasks;
 	err = set_clock(tt, diag);
 	if (!err && !ks_rawdec_has_events(&tt->dec))
 		err = ks_diag_set(diag, KS_EBADINPUT, "%s: describes no kmem event at all",
@@ -448,8 +430,7 @@ int ks_tracedat_trace_open(struct ks_input *input, struct ks_trace **ret_trace,
 		tracedat_close(&tt->base);
 		return err;
 	}
-	for (i = tt->heap_len / 2; i-- > 0;)
-		sift_down(tt, i);
+	ks_merge_start(&tt->merge);
 	*ret_trace = &tt->base;
 	return 0;
 }

@@ -14,6 +14,8 @@
 #include <zlib.h>
 #include <zstd.h>
 
+#include "base/io.h"
+
 /* === Data ================================================================================= */
 
 enum { RAW_SIZE = 256 * 1024, PEEK_SIZE = 4096 };
@@ -221,21 +223,6 @@ static int open_spool(struct ks_diag *diag)
 	return fd;
 }
 
-static int write_all(int fd, const u8 *data, size_t len)
-{
-	while (len) {
-		ssize_t n = write(fd, data, len);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return -errno;
-		data += n;
-		len -= (size_t)n;
-	}
-	return 0;
-}
-
 /* Copies the whole content into a temporary file, which then takes the place of the descriptor. */
 static int spool(struct ks_input *in, struct ks_diag *diag)
 {
@@ -255,7 +242,7 @@ static int spool(struct ks_input *in, struct ks_diag *diag)
 		err = ks_input_read(in, buf, RAW_SIZE, &got, diag);
 		if (err)
 			break;
-		err = write_all(fd, buf, got);
+		err = ks_write_all(fd, buf, got);
 		if (err)
 			ks_diag_set(diag, err,
 				    "%s: cannot copy it into a temporary file: %s; set TMPDIR to a "

@@ -15,6 +15,7 @@
 #include <zstd.h>
 
 #include "base/bytes.h"
+#include "base/io.h"
 #include "trace/ksdb-format.h"
 
 /* === Data ================================================================================= */
@@ -26,22 +27,13 @@ enum { MAX_SECTION = 1 << 30, MAX_TABLE = 1 << 24 };
 
 static int read_at(const struct ks_db *db, u64 offset, void *buf, size_t len, struct ks_diag *diag)
 {
-	u8 *p = buf;
+	ssize_t n = ks_pread_full(db->fd, buf, len, offset);
 
-	while (len) {
-		ssize_t n = pread(db->fd, p, len, (off_t)offset);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return ks_diag_set(diag, -errno, "%s: cannot read at byte %llu: %s",
-					   db->path, (unsigned long long)offset, strerror(errno));
-		if (!n)
-			return ks_db_damaged(db, offset, "the file ends too early", diag);
-		p += n;
-		offset += (u64)n;
-		len -= (size_t)n;
-	}
+	if (n < 0)
+		return ks_diag_set(diag, (int)n, "%s: cannot read at byte %llu: %s", db->path,
+				   (unsigned long long)offset, strerror((int)-n));
+	if ((size_t)n < len)
+		return ks_db_damaged(db, offset + (u64)n, "the file ends too early", diag);
 	return 0;
 }
 

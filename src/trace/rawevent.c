@@ -491,13 +491,6 @@ u32 ks_rawdec_site(struct ks_rawdec *dec, u64 addr)
 	return find_site(dec, addr)->site;
 }
 
-bool ks_rawdec_is_stack(const struct ks_rawdec *dec, const u8 *data, size_t len)
-{
-	u32 id = len < 2 ? UINT32_MAX : (u32)ks_load(data, 2, dec->swap);
-
-	return id < dec->layouts_len && dec->layouts[id].stack;
-}
-
 u32 ks_rawdec_add_stack(struct ks_rawdec *dec, const u8 *addresses, size_t count, unsigned int size)
 {
 	u32 frames[KS_STACK_MAX], len = 0, id;

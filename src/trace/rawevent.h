@@ -112,7 +112,6 @@ u32 ks_rawdec_stack(struct ks_rawdec *dec, const u8 *data, size_t len);
 /* The same for a list of @count addresses in the capture's byte order, @size bytes each. */
 u32 ks_rawdec_add_stack(struct ks_rawdec *dec, const u8 *addresses, size_t count,
 			unsigned int size);
-bool ks_rawdec_is_stack(const struct ks_rawdec *dec, const u8 *data, size_t len);
 
 /* True when some event of ours is described. */
 bool ks_rawdec_has_events(const struct ks_rawdec *dec);

@@ -27,7 +27,9 @@ static const struct {
 	{ "a trace-cmd trace.dat", "\x17\x08\x44tracing", 10, ks_tracedat_trace_open },
 	{ "a perf.data file", "PERFILE2", 8, ks_perfdata_trace_open },
 	{ "a perf.data file", "2ELIFREP", 8, ks_perfdata_trace_open },
-	{ "an ELF file",
+	{ "a binary access map: read it with 'kmemscope kmap report'", "1KZM", 4, NULL },
+	{ "a binary access map: read it with 'kmemscope kmap report'", "MZK1", 4, NULL },
+	{ "an ELF file and no capture; if it is a kernel, give it with -k",
 	  "\x7f"
 	  "ELF",
 	  4, NULL },
@@ -114,8 +116,8 @@ int ks_trace_open_with(const char *path, const struct ks_trace_opts *opts,
 				(*ret_trace)->opts = *opts;
 			return err;
 		}
-		err = ks_diag_set(diag, KS_EBADINPUT, "%s: is %s, which this version cannot read",
-				  ks_input_name(input), formats[i].what);
+		err = ks_diag_set(diag, KS_EBADINPUT, "%s: is %s", ks_input_name(input),
+				  formats[i].what);
 		goto fail;
 	}
 	if (ks_relay_probe(head, len, &swap))
@@ -140,6 +142,17 @@ int ks_trace_open_files(const char *const *paths, size_t len, struct ks_trace **
 	if (len == 1)
 		return ks_trace_open(paths[0], ret_trace, diag);
 	return ks_relay_files_open(paths, len, ret_trace, diag);
+}
+
+int ks_trace_add_cpu(struct ks_trace *trace, const struct ks_cpu_info *cpu)
+{
+	struct ks_cpu_info *slot = ks_vec_push(&trace->info.cpus);
+
+	if (!slot)
+		return -ENOMEM;
+	*slot = *cpu;
+	trace->info.records_bad += cpu->bad;
+	return 0;
 }
 
 void ks_trace_close(struct ks_trace *trace)

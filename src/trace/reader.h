@@ -45,6 +45,7 @@ struct ks_trace_info {
 	KS_VEC(struct ks_cpu_info) cpus; /* binary only */
 	KS_VEC(u16) cpu_nodes;		 /* NUMA node by CPU, where the capture tells; else empty */
 	struct ks_host host;
+	bool some_tasks;	 /* only what some processes did was recorded */
 	bool ptrs_hashed;	 /* addresses are the kernel's hashes: they pair, but may collide */
 	KS_VEC(char *) unparsed; /* the first few of them, as they are */
 };
@@ -113,6 +114,9 @@ static inline int ks_trace_blame(struct ks_trace *trace, struct ks_event *ev)
 	ev->site = ks_blame(trace->opts.blame, &trace->names, ev->site, ev->stack);
 	return ev->site == KS_NONE ? -ENOMEM : 0;
 }
+
+/* For the formats: what came of one CPU, once it was read. 0 or -ENOMEM. */
+int ks_trace_add_cpu(struct ks_trace *trace, const struct ks_cpu_info *cpu);
 
 /*
  * For the formats: a zeroed struct of @size bytes that begins with a struct ks_trace, or NULL when

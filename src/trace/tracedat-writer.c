@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/io.h"
 #include "base/outfile.h"
 #include "trace/tracedat-inplace.h"
 
@@ -277,21 +278,9 @@ fail:
 int ks_td_write_at(struct ks_td_writer *w, u64 at, const void *data, size_t len,
 		   struct ks_diag *diag)
 {
-	const u8 *p = data;
+	int err = ks_pwrite_all(w->fd, data, len, at);
 
-	while (len) {
-		ssize_t n = pwrite(w->fd, p, len, (off_t)at);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return ks_diag_set(diag, -errno, "%s: cannot write: %s", w->path,
-					   strerror(errno));
-		p += n;
-		at += (u64)n;
-		len -= (size_t)n;
-	}
-	return 0;
+	return err ? ks_diag_set(diag, err, "%s: cannot write: %s", w->path, strerror(-err)) : 0;
 }
 
 int ks_td_writer_block(struct ks_td_writer *w, u32 cpu, u32 seq, const void *stored, u32 stored_len,

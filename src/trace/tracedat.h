@@ -98,6 +98,7 @@ struct ks_tracedat {
 	KS_VEC(struct ks_td_buffer) buffers;
 	KS_VEC(struct ks_td_stat) stats;
 	struct ks_numbers self;	 /* threads of the recorder, whose objects are left out */
+	bool some_tasks;	 /* ours, and without such: it followed a command or a process */
 	struct ks_numbers nodes; /* NUMA node by CPU; empty = not told */
 };
 

@@ -146,17 +146,20 @@ def test_filters(m, events, path, what):
 def stack_events(m):
     """Events with the frames that led to them, in groups: all but the first are interrupts'."""
     rng = random.Random(3)
-    for i in range(300):
+    for i in range(1500):
         events = []
-        for k in range(rng.choice([1, 1, 2])):
+        for k in range(rng.choice([1, 2, 3])):
             frames = [m.text + 0x123] + rng.choice([[m.text + 0x345], [m.text + 0x346, m.text + 0x1020], []])
-            events.append((dict(kind='kmalloc', pid=10, ptr=0x80000000 + 64 * (2 * i + k), site=m.text + 0x123,
+            events.append((dict(kind='kmalloc', pid=10, ptr=0x80000000 + 64 * (3 * i + k), site=m.text + 0x123,
                                 req=10, alloc=16, gfp=0, node=-1, ts=1000 + i, cpu=0), frames))
         yield events
 
 
 def uname(m):
     return b.option(m, 5, b'Linux secret-name 6.1.2-test riscv64\0') + b.option(m, 8, m.pack('I', 5))
+
+
+HEAD = ' first-10 [000] .... %d.%09d: '
 
 
 def stack_captures(m, tmp):
@@ -170,9 +173,10 @@ def stack_captures(m, tmp):
         for ev, frames in events:
             user = [b.PERF_USER, 0x400000, 0x401000]
             records.append(b.perf_sample(m, ev, [b.PERF_KERNEL] + frames + user))
-            head = ' first-10 [000] .... %d.%09d: ' % divmod(ev['ts'], 10 ** 9)
-            lines += [head + 'kmalloc: call_site=%s ptr=%x bytes_req=10 bytes_alloc=16 gfp_flags=GFP_KERNEL'
-                      % (site(m, ev['site']), ev['ptr']), head + '<stack trace>']
+            lines.append(HEAD % divmod(ev['ts'], 10 ** 9) + 'kmalloc: call_site=%s ptr=%x bytes_req=10 bytes_alloc=16 '
+                         'gfp_flags=GFP_KERNEL' % (site(m, ev['site']), ev['ptr']))
+        for ev, frames in reversed(events):
+            lines.append(HEAD % divmod(ev['ts'], 10 ** 9) + '<stack trace>')
             lines += [' => ' + site(m, frame) for frame in frames]
     kinds = {'trace.dat': b.trace_dat_v7(m, [('', {0: ring.done()})], COMMS, extra=uname(m)),
              'perf.data': b.perf_data(m, records, COMMS, callchain=True, host=('6.1.2-test', 'riscv64', 5)),
@@ -184,6 +188,22 @@ def stack_captures(m, tmp):
         check('%s with stacks is imported' % what, made.returncode == 0, made.stderr)
         yield what, path
         yield 'DB of ' + what, db
+
+
+def test_others(tmp):
+    """Stacks that are not of our events: one of another event, and one whose event is missing."""
+    m = b.Machine()
+    ring, frames = b.Ring(m), [m.text + 0x345, m.text + 0x123]
+    ev = dict(kind='kmalloc', pid=10, ptr=0x80000000, site=m.text + 0x123, req=10, alloc=16, gfp=0, node=-1, cpu=0)
+    ring.add(1000, m.stack(10, frames))
+    ring.add(1001, m.payload(ev))
+    ring.add(1002, m.payload({'kind': 'sched_switch', 'pid': 10, 'ptr': 0}))
+    ring.add(1003, m.stack(10, frames))
+    path = tmp / 'others.dat'
+    path.write_bytes(b.trace_dat_v7(m, [('', {0: ring.done()})], COMMS))
+    doc = ask('leaks', '--stacks', '--json', path)
+    check('the stack of another event is not ours', [r['stack'] for r in doc.get('sites', [])] == [[]], doc)
+    check('a stack without its event is counted', doc.get('quality', {}).get('stacks_alone') == 1, doc.get('quality'))
 
 
 def site(m, addr):
@@ -259,6 +279,7 @@ def main():
             test_leaks(m, events, file, what)
             test_filters(m, events, file, what)
         test_stacks(pathlib.Path(name))
+        test_others(pathlib.Path(name))
     print('1..%d' % len(results))
     return 0 if all(results) else 1
 

@@ -55,18 +55,21 @@ else
 	skip "a full disk" "mounting a tmpfs is not permitted"
 fi
 
-# Ctrl-C in the middle of an import from a pipe that goes on: no file, status 130.
+# Stopped in the middle of an import from a pipe that goes on: no file, status 130.
 mkfifo pipe
-(cat log; exec sleep 10) >pipe &
-feeder=$!
-"$KMEMSCOPE" import -o interrupted pipe &
-importer=$!
-until ls interrupted* >/dev/null 2>&1; do sleep 0.02; done
-kill -TERM $importer
-kill $feeder # the rest of the log ends here
-wait $importer
-status=$?
-wait $feeder 2>/dev/null
-check "interrupted: status 130" [ $status = 130 ]
-check "interrupted: no file" [ -z "$(ls interrupted* 2>/dev/null)" ]
+for signal in TERM HUP; do
+	(cat log; exec sleep 10) >pipe &
+	feeder=$!
+	"$KMEMSCOPE" import -o interrupted pipe &
+	importer=$!
+	until ls interrupted* >/dev/null 2>&1; do sleep 0.02; done
+	kill -$signal $importer
+	kill $feeder # the rest of the log ends here
+	wait $importer
+	status=$?
+	wait $feeder 2>/dev/null
+	check "SIG$signal: status 130" [ $status = 130 ]
+	check "SIG$signal: no file" [ -z "$(ls interrupted* 2>/dev/null)" ]
+	rm -f interrupted*
+done
 done_testing

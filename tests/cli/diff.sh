@@ -77,7 +77,7 @@ check "standard input" same want got
 
 check "one file" fails_saying 2 'give two captures' "$KMEMSCOPE" diff a.log
 check "standard input twice" fails_saying 2 'only one' "$KMEMSCOPE" diff - -
-check "an unknown measure" fails_saying 2 "measure 'x': choose one of live" "$KMEMSCOPE" diff --measure x a.log b.log
+check "an unknown measure" fails_saying 2 "measure 'x': choose live" "$KMEMSCOPE" diff --measure x a.log b.log
 check "an unknown way" fails_saying 2 "normalize 'x': choose none, time or events" "$KMEMSCOPE" diff --normalize x a.log b.log
 grep -m1 ': kmalloc' a.log >one.log
 check "no time to normalise by" fails_saying 3 'covers no time' "$KMEMSCOPE" diff --normalize time one.log b.log

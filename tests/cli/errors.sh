@@ -12,6 +12,7 @@ check "prefixes are not commands" fails_saying 2 "no command 'acc'" "$KMEMSCOPE"
 check "unknown option" fails_saying 2 "Try 'kmemscope account --help'" "$KMEMSCOPE" account --frobnicate
 check "no file" fails_saying 2 'no capture given' "$KMEMSCOPE" account
 check "two files" fails_saying 2 'one file at a time' "$KMEMSCOPE" account clean.log lossy.log
+check "a cache for a file" fails_saying 2 'one cache alone: kmemscope report --cache=NAME' "$KMEMSCOPE" report --cache dentry clean.log
 check "missing file" fails_saying 1 'gone.log: cannot open: No such file' "$KMEMSCOPE" account gone.log
 check "directory" fails_saying 1 'is a directory' "$KMEMSCOPE" account .
 : >empty
@@ -21,9 +22,15 @@ echo 'dear diary' >prose
 check "prose" fails_saying 3 'prose: no kmem event in it; it looks like plain text.*dear diary' "$KMEMSCOPE" account prose
 echo ' x-1 [000] d..3. 1.000000: sched_switch: prev_comm=a' >sched.log
 check "another subsystem's log" fails_saying 3 'looks like an ftrace log of other events' "$KMEMSCOPE" info sched.log
+printf '# tracer: nop\n#\n# entries-in-buffer/entries-written: 0/0   #P:2\n#\n' >idle.log
+check "a log without events" fails_saying 3 'looks like an ftrace log without any event' "$KMEMSCOPE" account idle.log
+echo 'ffffffff81000010,812,ffff888003a00000,192,100,180,ffffffff81000920,bash' >kmap
+check "an access map" fails_saying 3 "an access map, to be read with 'kmemscope kmap report'" "$KMEMSCOPE" account kmap
+"$KMEMSCOPE" kmap convert --to binary -o kmap.bin kmap
+check "a binary access map" fails_saying 3 "a binary access map: read it with 'kmemscope kmap report'" "$KMEMSCOPE" account kmap.bin
 head -c 3000 /dev/urandom >noise
 check "noise" fails_saying 3 'noise: is binary data of no known format' "$KMEMSCOPE" account noise
-check "an ELF file" fails_saying 3 'is an ELF file' "$KMEMSCOPE" account "$KMEMSCOPE"
+check "an ELF file" fails_saying 3 'is an ELF file and no capture; .* -k' "$KMEMSCOPE" account "$KMEMSCOPE"
 gzip -c clean.log | head -c 3000 >cut.gz
 check "truncated gzip" fails_saying 3 'cut.gz: the gzip data ends in the middle' "$KMEMSCOPE" account cut.gz
 zstd -qc clean.log | head -c 3000 >cut.zst
@@ -33,14 +40,20 @@ check "truncated xz" fails_saying 3 'cut.xz: the xz data ends in the middle' "$K
 gzip -c clean.log >bad.gz
 printf 'XXXXXXXX' | dd of=bad.gz bs=1 seek=2000 conv=notrunc status=none
 check "damaged gzip" fails_saying 3 'bad.gz: damaged gzip data near byte' "$KMEMSCOPE" account bad.gz
+check "a window beside the capture" says 'no event is in the window .* the capture has 100.0' "$KMEMSCOPE" account --since 5 --until 3 clean.log
+in_window() { "$KMEMSCOPE" account --since +0 --until 1000 clean.log 2>&1 >/dev/null | grep 'no event' && return 1; true; }
+check "and one around it" in_window
 check "bad --since" fails_saying 2 "since 'noon'" "$KMEMSCOPE" account --since noon clean.log
-check "bad --by" fails_saying 2 "by 'colour': choose one of site" "$KMEMSCOPE" report --by colour clean.log
+check "bad --by" fails_saying 2 "by 'colour': choose site, function" "$KMEMSCOPE" report --by colour clean.log
 check "bad --top" fails_saying 2 "top 'x'" "$KMEMSCOPE" account --top x clean.log
 check "bad --color" fails_saying 2 "choose auto, always or never" "$KMEMSCOPE" account --color blue clean.log
 check "--json with --csv" fails_saying 2 'choose one' "$KMEMSCOPE" account --json --csv clean.log
 check "-b without a tree" fails_saying 2 'needs the kernel tree' "$KMEMSCOPE" account -b fs clean.log
 check "a tree that is not there" fails_saying 1 'gone-tree' "$KMEMSCOPE" account -k gone-tree clean.log
+check "full standard output of a help text" fails_saying 1 'standard output: cannot write: No space left' bash -c '"$0" account --help >/dev/full' "$KMEMSCOPE"
 check "full standard output" fails_saying 1 'standard output: cannot write: No space left' bash -c '"$0" account clean.log >/dev/full' "$KMEMSCOPE"
+check "a limit of file sizes" fails_saying 1 'limited.ksdb: cannot write: File too large' bash -c 'ulimit -f 1; exec "$0" import -o limited.ksdb clean.log' "$KMEMSCOPE"
+check "and nothing is left" [ -z "$(ls limited* 2>/dev/null)" ]
 check "full output file" fails_saying 1 '/dev/full: cannot write: No space left' "$KMEMSCOPE" account -c /dev/full clean.log
 
 check "--strict, nothing lost" exits_with 0 "$KMEMSCOPE" account --strict clean.log
@@ -50,6 +63,19 @@ sed '1i # entries-in-buffer/entries-written: 2000/5000   #P:2' clean.log >overwr
 check "overwritten events are a loss" fails_saying 4 'lost events' "$KMEMSCOPE" info --strict overwritten.log
 check "and are counted" says '3000 events overwritten before the log begins' "$KMEMSCOPE" info overwritten.log
 
+check "two files by options" fails_saying 2 'more than one input file' "$KMEMSCOPE" account -f clean.log --db-file lossy.log
+check "a number out of range" fails_saying 2 "depth '65': give a number from 1 to 64" "$KMEMSCOPE" static -k . --depth 65
+# Options are tables (src/cli/option.c), from which --help is made.
+wide_help() {
+	local command
+	for command in $("$KMEMSCOPE" --help | sed -n '/^commands:/,/^$/s/^  \([a-z]*\) .*/\1/p'); do
+		"$KMEMSCOPE" "$command" --help | grep -E '^.{93}' | sed "s/^/$command: /"
+	done
+}
+check "no line of any --help is too wide" test -z "$(wide_help)"
+check "--help: text that goes on is below the text" says '^ {27}free_count, waste, peak$' "$KMEMSCOPE" account --help
+check "--help: an argument that may be left out" says '^ {6}--cache\[=NAME\]  ' "$KMEMSCOPE" report --help
+check "--help: an option of one's own in the place of a shared one" test "$("$KMEMSCOPE" report --help | grep -c -e --cache)" = 1
 check "--help" says '^usage: kmemscope account' "$KMEMSCOPE" account --help
 check "--version" says '^kmemscope [0-9]+\.[0-9]+' "$KMEMSCOPE" --version
 

@@ -237,7 +237,7 @@ check "a semicolon in a name parts no frames" says '^\[kernel\];a:b"c\\\\xff<d>;
 check "JSON stays JSON" bash -c '"$0" export --format speedscope hostile | python3 -m json.tool && "$0" export --format json --table objects hostile | python3 -m json.tool' "$KMEMSCOPE"
 
 check "a format must be named" fails_saying 2 'no format given' "$KMEMSCOPE" export log
-check "an unknown format" fails_saying 2 "format 'svg': choose one of pprof" "$KMEMSCOPE" export --format svg log
+check "an unknown format" fails_saying 2 "format 'svg': choose pprof" "$KMEMSCOPE" export --format svg log
 check "an unknown table" fails_saying 2 "table 'x': choose sites or objects" "$KMEMSCOPE" export --format csv --table x log
 check "no objects in a profile" fails_saying 2 'pprof has no objects' "$KMEMSCOPE" export --format pprof --table objects log
 check "a full disk" fails_saying 1 '/dev/full: cannot write: No space' "$KMEMSCOPE" export --format csv --table objects -o /dev/full log

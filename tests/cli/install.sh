@@ -12,6 +12,10 @@ for name in trace_analyze trace_analyze.py; do
 done
 check "manual pages of commands" [ "$(find "$dest$prefix" -path '*man1*' -name 'kmemscope*.1*' | wc -l)" -ge 5 ]
 check "of formats" [ "$(find "$dest$prefix" -path '*man5*' -name 'kmemscope-ksdb.5*' | wc -l)" = 1 ]
+# As the shell looks for it when the name is typed.
+completes() { bash -c 'cd "$1/share/bash-completion/completions" && . ./"$2" && complete -p "$2"' - "$dest$prefix" "$1"; }
+check "completion" completes kmemscope
+check "of an ancestor" completes trace_analyze.py
 check "nothing else is in bin" [ -z "$(cd "$dest$prefix/bin" && ls | grep -v -x -e kmemscope -e trace_analyze -e trace_analyze.py -e kmemtraced -e kmemtrace_check -e kmemtrace-report)" ]
 lab="$dest$prefix/share/kmemscope/lab"
 check "what the lab is built from" test -x "$lab/lab/build.sh" -a -e "$lab/kernel/core.c" -a -e "$lab/include/uapi/memorizer.h"

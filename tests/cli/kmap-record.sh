@@ -37,13 +37,13 @@ unset MEMORIZER_DIR
 check "the command was never run" test ! -e ran
 check "no map is left" test ! -e trace.kmap
 
-check "a mode that is none" fails_saying 2 "give 1, 2 or 3" record --mode 4
+check "a mode that is none" fails_saying 2 "give a number from 1 to 3" record --mode 4
 check "a pid that is none" fails_saying 2 "give the number of a process" record -p x
 check "a pid that the kernel would take for a mode" fails_saying 2 "4 or above" record -p 3
 check "a pid and a command" fails_saying 2 "--pid and a command: choose one" record -p 99 -- ls
 check "a pid and a mode" fails_saying 2 "--pid and --mode: choose one" record -p 99 --mode 1
 check "a duration of nothing" fails_saying 2 "give seconds" record --duration 0
-check "an option of another question" fails_saying 2 "has no such option" record --by site
-check "its options are no other question's" fails_saying 2 "has no such option" \
+check "an option of another question" fails_saying 2 "has no option --by" record --by site
+check "its options are no other question's" fails_saying 2 "has no option --live" \
 	"$KMEMSCOPE" kmap report --live x
 done_testing

@@ -120,9 +120,15 @@ EOF
 check "the same bytes each time: SVG" cmp chart.svg again.svg
 check "the same bytes each time: PNG" cmp one.png two.png
 
-check "no tree" fails_saying 2 'name it with -k' "$KMEMSCOPE" rings kmem.log -o x.png
+# Without a tree: what the log itself says. Sums by hand, from the lines above.
+check "without a tree: by function" equal "$(bytes -o func.svg kmem.log)" \
+	".=832 [veth_pair]=32 [veth_pair]/veth_one=32 [veth_pair]/veth_one/+0x5=32 base_alloc=64 base_alloc/+0x5=64 ext4_alloc=128 ext4_alloc/+0x5=128 inode_alloc=600 inode_alloc/+0x5=600 no_such_function=8 no_such_function/+0x5=8"
+check "and the table says so" grep -q '>largest call sites<' func.svg
+check "neither a tree nor a capture" fails_saying 2 'name a kernel tree with -k, or a capture' "$KMEMSCOPE" rings -o x.png
+check "static without a tree" fails_saying 2 'name it with -k' "$KMEMSCOPE" rings kmem.log -a current -o x.png
+check "a branch without a tree" fails_saying 2 'name it with -k' "$KMEMSCOPE" rings kmem.log -b fs -o x.png
 check "no output" fails_saying 2 'name the chart with -o' "$KMEMSCOPE" rings -k linux
-check "a wrong attribute" fails_saying 2 'choose one of current, static' "$KMEMSCOPE" rings -k linux -o x.png -a __doc__
+check "a wrong attribute" fails_saying 2 'choose current, static' "$KMEMSCOPE" rings -k linux -o x.png -a __doc__
 check "an attribute that needs a capture" fails_saying 2 'name a capture' "$KMEMSCOPE" rings -k linux -o x.png -a waste
 check "a wrong branch" fails_saying 1 'branch fs/ext: there is no such' "$KMEMSCOPE" rings -k linux -o x.png -b fs/ext
 check "a wrong branch, with a capture" fails_saying 1 'branch fs/ext: there is no such' "$KMEMSCOPE" rings -k linux kmem.log -o x.png -b fs/ext

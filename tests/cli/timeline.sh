@@ -123,7 +123,7 @@ check "and the quality is on standard output" says '^capture quality' cat qualit
 check "PNG" exits_with 0 "$KMEMSCOPE" timeline -o chart.png log
 check "is one" says 'PNG' head -c 8 chart.png
 check "another kind of picture" fails_saying 2 'ends in .png or .svg' "$KMEMSCOPE" timeline -o chart.gif log
-check "an unknown key" fails_saying 2 "by 'pid': choose one of site cache" "$KMEMSCOPE" timeline --by pid log
+check "an unknown key" fails_saying 2 "by 'pid': choose site, cache, size, comm or cpu" "$KMEMSCOPE" timeline --by pid log
 check "no steps" fails_saying 2 "buckets '0'" "$KMEMSCOPE" timeline --buckets 0 log
 grep -m1 ': kmalloc' log >one.log
 check "one event" exits_with 0 "$KMEMSCOPE" timeline one.log

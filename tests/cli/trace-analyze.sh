@@ -79,7 +79,7 @@ for log in old.log new.log; do
 	check "$log: and of a sub-directory" says '^ext4_alloc\+0x5 +128 +28 +fs/ext4$' cat callers.txt
 done
 check "a wrong branch is told" fails_saying 1 'fs/ext5' ./trace_analyze -k linux --db-file db -b fs/ext5 -c account.txt
-check "a wrong order is told" fails_saying 2 'choose one of' ./trace_analyze -k linux --db-file db -c account.txt -o do_free
+check "a wrong order is told" fails_saying 2 'choose current_dynamic' ./trace_analyze -k linux --db-file db -c account.txt -o do_free
 check "neither log nor DB" fails_saying 2 'give a log' ./trace_analyze -k linux -c account.txt
 check "symbols without a tree: none, and no failure" says '0xffffffff81' "$KMEMSCOPE" account old.log
 check "symbols from System.map alone" says 'ext4_alloc\+0x5' "$KMEMSCOPE" account -k linux/System.map old.log

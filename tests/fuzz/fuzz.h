@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What fuzz targets share. */
+/* What fuzz targets share that read captures and other files. */
 #ifndef KS_FUZZ_H
 #define KS_FUZZ_H
 
@@ -12,17 +12,7 @@
 #include <unistd.h>
 
 #include "analysis/analysis.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-/* Stops the fuzzer: something that must hold does not. */
-#define FUZZ_ASSERT(x)                                                          \
-	do {                                                                    \
-		if (!(x)) {                                                     \
-			fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #x); \
-			abort();                                                \
-		}                                                               \
-	} while (0)
+#include "target.h"
 
 /* The bytes as a file without a name in any directory; its path is written to @path. */
 static inline int fuzz_file(const void *data, size_t size, char path[64])

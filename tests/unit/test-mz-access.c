@@ -136,7 +136,7 @@ static void test_find_and_release(void **state)
 
 	setup(&idx, 1000, 30);
 	obj = add(&idx, 0x1000);
-	mz_index_refill(&idx, 0);
+	mz_index_refill(&idx, 1000, 0);
 	first = mz_index_access(&idx, obj, 1, 2, false);
 	assert_ptr_equal(first, mz_index_access(&idx, obj, 1, 2, false));
 	first->count = UINT32_MAX;
@@ -161,6 +161,25 @@ static void test_find_and_release(void **state)
 	teardown(&idx);
 }
 
+/* A part of the reserve at a time. */
+static void test_refill(void **state)
+{
+	struct mz_index idx;
+
+	setup(&idx, 100, 5); /* in each of four shards */
+	assert_true(mz_index_refill(&idx, 7, 0));
+	assert_int_equal(atomic_long_read(&idx.nr_pages), 7);
+	assert_true(idx.hungry);
+	assert_false(mz_index_refill(&idx, 13, 0));
+	assert_int_equal(atomic_long_read(&idx.nr_pages), 20);
+	assert_false(idx.hungry);
+	assert_false(mz_index_refill(&idx, 0, 0));
+	idx.reserve = 50;
+	assert_false(mz_index_refill(&idx, 1000, 0));
+	assert_int_equal(atomic_long_read(&idx.nr_pages), 100);
+	teardown(&idx);
+}
+
 /* Without a page there is no record, and it is said; what there was stays. */
 static void test_exhausted(void **state)
 {
@@ -170,20 +189,45 @@ static void test_exhausted(void **state)
 
 	setup(&idx, 20, 2);
 	obj = add(&idx, 0x1000);
-	mz_index_refill(&idx, 0);
+	mz_index_refill(&idx, 1000, 0);
 	for (i = 0; i < 1000; i++)
 		made += count(&idx, obj, i, 2, 1, 1);
 	assert_int_equal(made, 2 * 169);
 	assert_true(idx.hungry);
-	mz_index_refill(&idx, 0);
+	mz_index_refill(&idx, 1000, 0);
 	assert_false(idx.hungry);
 	assert_true(count(&idx, obj, 5000, 2, 1, 1));
 	/* No more than the budget, however much is wanted. */
 	for (i = 0; i < 10000; i++) {
-		mz_index_refill(&idx, 0);
+		mz_index_refill(&idx, 1000, 0);
 		count(&idx, obj, 6000 + i, 2, 1, 1);
 	}
 	assert_true(atomic_long_read(&idx.nr_pages) <= 20);
+	/* Nor does anyone ask for more, before there is some. */
+	assert_false(idx.hungry);
+	idx.max_pages++;
+	assert_false(count(&idx, obj, 5, 3, 1, 1));
+	assert_true(idx.hungry);
+	mz_index_release(&idx, end_and_collect(&idx, 0x1000));
+	teardown(&idx);
+}
+
+/* The smallest reserve is missed as well. */
+static void test_reserve_of_one(void **state)
+{
+	struct mz_index idx;
+	struct mz_object *obj;
+	u32 i;
+
+	setup(&idx, 100, 1);
+	obj = add(&idx, 0x1000);
+	for (i = 0; i < 169; i++)
+		assert_true(count(&idx, obj, i, 2, 1, 1));
+	idx.hungry = false;
+	assert_false(count(&idx, obj, 1000, 2, 1, 1));
+	assert_true(idx.hungry);
+	mz_index_refill(&idx, 1000, 0);
+	assert_true(count(&idx, obj, 1000, 2, 1, 1));
 	mz_index_release(&idx, end_and_collect(&idx, 0x1000));
 	teardown(&idx);
 }
@@ -249,7 +293,7 @@ static void test_threads(void **state)
 	setup(&idx, 20000, 8);
 	for (i = 0; i < OBJECTS; i++)
 		add(&idx, 0x1000 + i * 0x100);
-	mz_index_refill(&idx, 0);
+	mz_index_refill(&idx, 1000, 0);
 	for (i = 0; i < THREADS; i++) {
 		workers[i] = (struct worker){ .idx = &idx, .cpu = i };
 		assert_int_equal(pthread_create(&threads[i], NULL, work, &workers[i]), 0);
@@ -321,6 +365,37 @@ static void test_spans(void **state)
 	mz_spans_deinit(&spans);
 }
 
+/* Whose end nobody saw: what is there now has the addresses, and the room. */
+static void test_spans_stale(void **state)
+{
+	struct mz_spans spans;
+	struct mz_span span;
+
+	assert_int_equal(mz_spans_init(&spans, 3), 0);
+	assert_true(mz_spans_add(&spans, 0x1000, 0x3000));
+	assert_true(mz_spans_add(&spans, 0x4000, 0x5000));
+	assert_true(mz_spans_add(&spans, 0x6000, 0x8000));
+	assert_false(mz_spans_add(&spans, 0x3000, 0x4000));
+	/* Over the end of the first, all of the second and the start of the third. */
+	assert_true(mz_spans_add(&spans, 0x2000, 0x7000));
+	assert_true(mz_spans_find(&spans, 0x4800, &span));
+	assert_int_equal(span.start, 0x2000);
+	assert_int_equal(span.end, 0x7000);
+	assert_false(mz_spans_find(&spans, 0x1800, &span));
+	assert_false(mz_spans_find(&spans, 0x7000, &span));
+	assert_true(mz_spans_add(&spans, 0x1000, 0x2000));
+	assert_true(mz_spans_add(&spans, 0x7000, 0x8000));
+	assert_false(mz_spans_add(&spans, 0x8000, 0x9000));
+	/* The same start again, in a table that is full. */
+	assert_true(mz_spans_add(&spans, 0x7000, 0x7800));
+	assert_false(mz_spans_find(&spans, 0x7800, &span));
+	mz_spans_clear(&spans);
+	assert_false(mz_spans_find(&spans, 0x2000, &span));
+	assert_false(mz_spans_remove(&spans, 0x2000));
+	assert_true(mz_spans_add(&spans, 0x8000, 0x9000));
+	mz_spans_deinit(&spans);
+}
+
 struct span_writer {
 	struct mz_spans *spans;
 	bool stop;
@@ -365,9 +440,11 @@ static void test_spans_change(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_sums),	  cmocka_unit_test(test_find_and_release),
-		cmocka_unit_test(test_exhausted), cmocka_unit_test(test_threads),
-		cmocka_unit_test(test_spans),	  cmocka_unit_test(test_spans_change),
+		cmocka_unit_test(test_sums),	       cmocka_unit_test(test_find_and_release),
+		cmocka_unit_test(test_refill),	       cmocka_unit_test(test_exhausted),
+		cmocka_unit_test(test_reserve_of_one), cmocka_unit_test(test_threads),
+		cmocka_unit_test(test_spans),	       cmocka_unit_test(test_spans_stale),
+		cmocka_unit_test(test_spans_change),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);

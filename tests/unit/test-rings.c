@@ -23,6 +23,8 @@ static void lay_out(struct made *m, const char *branch)
 		.title = "Linux 6.12.9, a rather long name of a branch: static footprint, 1.9 MiB",
 		.subtitle = "what was counted",
 		.note = "kmemscope",
+		.top = "directory",
+		.leaves = "files",
 	};
 
 	assert_int_equal(ks_dirtree_sort(&m->tree), 0);

@@ -11,7 +11,7 @@ const siteLink = track => h("button", { type: "button", class: "link mono", oncl
 function verdict() {
 	if (data.quality.some(q => q.loss && q.value))
 		return ["bad", "events were lost"];
-	if (quality("unparsed") || quality("impossible") || quality("backwards") || quality("unpairable") || data.hashed)
+	if (quality("unparsed") || quality("impossible") || quality("backwards") || quality("unpairable") || data.hashed || data.some_tasks)
 		return ["fair", "complete, with reservations"];
 	return ["good", "complete"];
 }
@@ -29,6 +29,8 @@ function qualityFindings() {
 		list.push(["?", [`${count(quality("unparsed"))} lines or records were not understood and are left out.`]]);
 	if (data.hashed)
 		list.push(["?", ["Addresses are hashed by the kernel; a few objects may be mixed up with others."]]);
+	if (data.some_tasks)
+		list.push(["?", ["Only some processes were recorded: what interrupts and kernel threads freed for them is not seen, and live bytes are an upper limit."]]);
 	if (quality("frees_before"))
 		list.push(["·", [many(quality("frees_before"), "free") + (quality("frees_before") === 1 ? " was of an object" : " were of objects") + " from before the capture; that changes no number here."]]);
 	return list;

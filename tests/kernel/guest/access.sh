@@ -27,6 +27,24 @@ put storm $A/run
 put 0 $M/memorizer_enabled
 check "kmap_stream has them as well" mzcount text $M/kmap_stream
 
+# 16000 objects at few addresses, told apart by their size.
+fresh
+put 1 $M/memorizer_enabled
+put cross $A/run
+put 0 $M/memorizer_enabled
+awk -F, '/^[^ ]/ { counted = $4 == 5099; nr += counted; next }
+	counted { lines++; if ($3 != 1 || $4 != 0) wrong++ }
+	END { print "# " nr " objects, " lines " stores, " wrong + 0 " wrong"
+		exit !(nr == 16000 && lines == nr && !wrong) }' $M/kmap
+result $? "an object that follows another does not get its counts"
+
+fresh
+put 1 $M/memorizer_enabled
+before=$(stat_of accesses_other)
+check "an error code taken for a pointer is no endless loop" put error $A/run
+put 0 $M/memorizer_enabled
+check "... and is counted" test "$(stat_of accesses_other)" -ge $((before + 4))
+
 # Contexts that are not wanted.
 for pattern in task irq softirq; do
 	fresh

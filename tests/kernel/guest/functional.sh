@@ -135,7 +135,11 @@ check "... and in kmap_bin" mzcheck bin /tmp/kmap
 put 0 $M/print_live_obj
 cat $M/kmap_bin >/tmp/kmap
 check "... if print_live_obj says so" fails mzcheck bin /tmp/kmap
+# A snapshot is taken when the file is opened. Their numbers have eight bits, and 0 is none of them.
+i=1; while [ $i -lt 254 ]; do : <$M/kmap; i=$((i + 1)); done
 put 1 $M/print_live_obj
+cat $M/kmap >/tmp/kmap
+check "... and however many snapshots were without them" mzcheck kmap /tmp/kmap
 put end_live $T/run
 cat $M/kmap >/tmp/kmap
 check "their free is seen in mode 0, by another process" mzcheck kmap /tmp/kmap

@@ -93,7 +93,9 @@ check "... and there is no map" test ! -e none.kmap
 record -o none.kmap -p 4000000
 check "a process that is not there" is $? 1
 check "... the mode is as it was" is "$(mode)" $sleeper
-record -o before.kmap -- kill $sleeper
+# It does not end at once: not before it runs.
+record -o before.kmap -- sh -c "kill $sleeper
+	while grep ^State: /proc/$sleeper/status 2>/dev/null | grep -qv Z; do :; done"
 check "of a process that has ended, its children stay followed" is "$(mode)" 3
 wait $sleeper
 

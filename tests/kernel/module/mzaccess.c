@@ -10,7 +10,9 @@
 #include <linux/atomic.h>
 #include <linux/completion.h>
 #include <linux/cpu.h>
+#include <linux/err.h>
 #include <linux/irq_work.h>
+#include <linux/kasan-checks.h>
 #include <linux/kthread.h>
 #include <linux/mm.h>
 #include <linux/module.h>
@@ -29,6 +31,9 @@
 #define CACHE_SIZE   64
 #define NEIGHBOURS   4
 #define STORM	     200000
+#define CROSS_SIZE   (PAGE_SIZE + 1003)
+#define CROSS_PLACES 16
+#define CROSS_ROUNDS 1000
 
 struct expectation {
 	unsigned long addr;
@@ -434,6 +439,39 @@ static void run_pass(void)
 	}
 }
 
+/*
+ * One instruction, objects of two pages that follow each other at one address, and each time the
+ * other page. No expectations: each of the objects is stored to once.
+ */
+static void run_cross(void)
+{
+	void *held[CROSS_PLACES];
+	unsigned int i, round;
+
+	for (i = 0; i < CROSS_PLACES; i++) {
+		for (round = 0; round < CROSS_ROUNDS; round++) {
+			void *obj = kmalloc(CROSS_SIZE, GFP_KERNEL);
+
+			if (obj)
+				mzaccess_store8(obj + round % 2 * PAGE_SIZE, 1);
+			kfree(obj);
+		}
+		/* Then at another address. */
+		held[i] = kmalloc(CROSS_SIZE - 1, GFP_KERNEL);
+	}
+	for (i = 0; i < CROSS_PLACES; i++)
+		kfree(held[i]);
+}
+
+/* What the kernel says of an access before it happens, of pointers that are errors. */
+static void run_error(void)
+{
+	kasan_check_read(ERR_PTR(-EINVAL), 8);
+	kasan_check_read((void *)-PAGE_SIZE, 8);
+	kasan_check_read((void *)(-PAGE_SIZE - 4), 8);
+	kasan_check_write((void *)(-2 * PAGE_SIZE), 3 * PAGE_SIZE);
+}
+
 static void run_clear(void)
 {
 	nr_expected = 0;
@@ -443,7 +481,7 @@ static const struct test_pattern patterns[] = {
 	{ "clear", run_clear }, { "task", run_task },	{ "work", run_work },
 	{ "irq", run_irq },	{ "pages", run_pages }, { "softirq", run_softirq },
 	{ "large", run_large }, { "range", run_range }, { "storm", run_storm },
-	{ "pass", run_pass },
+	{ "pass", run_pass },	{ "cross", run_cross }, { "error", run_error },
 };
 
 /* === Files ================================================================================ */

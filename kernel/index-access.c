@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The records of accesses in the index. They are carved from pages of the object's shard, as the
+ * object is, but an access can't wait for a page: each shard has a reserve.
+ */
+#include "index.h"
+#include "pages.h"
+
+/* === Data ================================================================================= */
+
+/* How far an object's accesses are searched for the right one before a further one is made. */
+#define ACCESS_STEPS 24
+
+/* Accesses that are released while interrupts are off. */
+#define ACCESS_BATCH 256
+
+/* === Internals ============================================================================ */
+
+static struct mz_access *find_access(const struct mz_object *obj, u32 ip, u32 who)
+{
+	struct mz_access *access = mz_object_accesses(obj);
+	unsigned int steps;
+
+	for (steps = 0; access && steps < ACCESS_STEPS; access = access->next, steps++) {
+		if (access->ip == ip && access->who == who)
+			return access;
+	}
+	return NULL;
+}
+
+/* Less than half of the reserve is left, and there may be more. */
+static bool is_hungry(const struct mz_index *idx, const struct mz_shard *shard)
+{
+	return shard->nr_spares < DIV_ROUND_UP(READ_ONCE(idx->reserve), 2) &&
+	       !mz_budget_used_up(idx);
+}
+
+/* === Public =============================================================================== */
+
+/**
+ * mz_index_access() - where an access is counted
+ * @idx: the index
+ * @obj: what mz_index_find() has found
+ * @ip: mz_access::ip
+ * @who: mz_access::who; its processor is this one
+ * @fresh: not a record that exists, which is full
+ *
+ * The newest records come first, so what is in use is found within a few steps. Who is not found
+ * there gets a further record, rather than that a long search is made for each.
+ *
+ * Return: the record, or NULL if there is no memory for one; the reserve is then to be refilled.
+ */
+struct mz_access *mz_index_access(struct mz_index *idx, struct mz_object *obj, u32 ip, u32 who,
+				  bool fresh)
+{
+	struct mz_shard *shard = mz_page_of(obj)->shard;
+	struct mz_access *access;
+	unsigned long flags;
+
+	mz_lock(&shard->lock, flags);
+	access = fresh ? NULL : find_access(obj, ip, who);
+	if (!access) {
+		access = mz_take_item(shard, &shard->access_pages, sizeof(*access));
+		if (access) {
+			*access = (struct mz_access){
+				.next = mz_object_accesses(obj),
+				.ip = ip,
+				.who = who,
+			};
+			mz_object_set_accesses(obj, access);
+			shard->nr_accesses++;
+		}
+		if (is_hungry(idx, shard))
+			WRITE_ONCE(idx->hungry, true);
+	}
+	mz_unlock(&shard->lock, flags);
+	return access;
+}
+
+/**
+ * mz_index_refill() - gives each shard its reserve of blank pages, as far as there is memory
+ * @idx: the index
+ * @nr: of pages, at most: the caller may keep others waiting
+ * @gfp: how pages may be had
+ *
+ * Return: whether there is more to do.
+ */
+bool mz_index_refill(struct mz_index *idx, unsigned int nr, gfp_t gfp)
+{
+	unsigned long i, flags;
+	void *page;
+
+	WRITE_ONCE(idx->hungry, false);
+	for (i = 0; i < 1UL << idx->shard_bits; i++) {
+		struct mz_shard *shard = &idx->shards[i];
+
+		while (READ_ONCE(shard->nr_spares) < READ_ONCE(idx->reserve)) {
+			if (!nr--) {
+				WRITE_ONCE(idx->hungry, true);
+				return true;
+			}
+			page = mz_take_page(idx, gfp);
+			if (!page)
+				return false;
+			mz_lock(&shard->lock, flags);
+			mz_push_spare(shard, page);
+			mz_unlock(&shard->lock, flags);
+		}
+	}
+	return false;
+}
+
+/* Gives back the first accesses of an object that was collected; whether there are more. */
+bool mz_index_release_accesses(struct mz_index *idx, struct mz_object *obj)
+{
+	struct mz_shard *shard = mz_page_of(obj)->shard;
+	struct mz_access *access = mz_object_accesses(obj);
+	struct mz_item *empty = NULL;
+	unsigned long flags;
+	unsigned int i;
+
+	mz_lock(&shard->lock, flags);
+	for (i = 0; access && i < ACCESS_BATCH; i++) {
+		struct mz_access *next = access->next;
+		struct mz_item_page *page = mz_put_item(&shard->access_pages, access);
+
+		if (page) {
+			((struct mz_item *)page)->next = empty;
+			empty = (struct mz_item *)page;
+		}
+		shard->nr_accesses--;
+		access = next;
+	}
+	mz_unlock(&shard->lock, flags);
+	mz_object_set_accesses(obj, access);
+	while (empty) {
+		struct mz_item *next = empty->next;
+
+		mz_give_page(idx, empty);
+		empty = next;
+	}
+	return access;
+}
+
+/* What a copy of an object takes. */
+size_t mz_object_bytes(const struct mz_object *obj)
+{
+	const struct mz_access *access;
+	size_t bytes = sizeof(*obj);
+
+	for (access = mz_object_accesses(obj); access; access = access->next)
+		bytes += sizeof(*access);
+	return bytes;
+}

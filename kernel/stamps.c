@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* What became of memory, told to those who count accesses by the stamps of its addresses. */
+#include <linux/kernel.h>
+#include <linux/mm.h>
+
+#include "locate.h"
+#include "stamps.h"
+
+/* === Data ================================================================================= */
+
+atomic_t mz_stamps[BIT(MZ_STAMP_BITS)];
+
+/* === Internals ============================================================================ */
+
+static void stamp_change(u16 stamp)
+{
+	/* With the barriers of a function that returns a value: what has changed comes before. */
+	atomic_inc_return(&mz_stamps[stamp]);
+}
+
+static void change_pages(unsigned long addr, size_t bytes)
+{
+	size_t done;
+
+	if (bytes >> PAGE_SHIFT >= ARRAY_SIZE(mz_stamps)) {
+		mz_access_all_changed();
+		return;
+	}
+	for (done = 0; done < bytes; done += PAGE_SIZE)
+		stamp_change(mz_stamp_of(addr + done));
+}
+
+/* === Public =============================================================================== */
+
+/* An object starts or ends. */
+void mz_access_object_changed(unsigned long addr)
+{
+	stamp_change(mz_stamp_of(addr));
+}
+
+void mz_access_all_changed(void)
+{
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(mz_stamps); i++)
+		stamp_change(i);
+}
+
+/* Pages are given out or come back, whoever they are for: they may be cut into other objects. */
+void mz_access_pages_changed(unsigned long addr, size_t bytes, bool tracked)
+{
+	if (tracked)
+		mz_locate_pages(addr, bytes);
+	change_pages(addr, bytes);
+}
+
+/* An area of vmalloc() starts, or ends with the object in it. */
+void mz_access_area_changed(unsigned long addr, size_t bytes, bool tracked)
+{
+	change_pages(addr, mz_locate_remove_area(addr));
+	if (tracked) {
+		mz_locate_add_area(addr, bytes);
+		change_pages(addr, bytes);
+	}
+}
+
+/* Before all objects end: what starts meanwhile keeps its area. */
+void mz_access_forget_areas(void)
+{
+	mz_locate_remove_all_areas();
+}

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: LGPL-2.1-only
+/* Setting up the recorder's tracing instance: events, clock, size of the ring, processes. */
+#include "capture/recorder-state.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* === Data ================================================================================= */
+
+static const struct {
+	const char *name;
+	bool page;
+} known_events[] = {
+	{ "kmalloc", false },
+	{ "kmalloc_node", false },
+	{ "kmem_cache_alloc", false },
+	{ "kmem_cache_alloc_node", false },
+	{ "kfree", false },
+	{ "kmem_cache_free", false },
+	{ "mm_page_alloc", true },
+	{ "mm_page_free", true },
+	{ "mm_page_free_direct", true },
+	{ "mm_pagevec_free", true },
+};
+_Static_assert(ARRAY_SIZE(known_events) == KS_REC_MAX_EVENTS, "room for every event");
+
+/* === Internals ============================================================================ */
+
+/* The ring's page may be larger than the machine's. */
+static u32 ring_page_size(const struct ks_tracefs *tfs)
+{
+	struct ks_strbuf sb;
+	u64 kb = 0;
+
+	ks_strbuf_init(&sb);
+	if (!ks_tracefs_read(tfs, "@buffer_subbuf_size_kb", &sb, NULL))
+		kb = strtoull(ks_strbuf_str(&sb), NULL, 10);
+	ks_strbuf_deinit(&sb);
+	return kb ? (u32)kb * 1024 : (u32)sysconf(_SC_PAGESIZE);
+}
+
+/* === Public =============================================================================== */
+
+int ks_rec_choose_events(struct ks_recorder *rec, const struct ks_record_opts *opts,
+			 struct ks_diag *diag)
+{
+	char path[96];
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(known_events); i++) {
+		if (!(known_events[i].page ? opts->pages : opts->slab))
+			continue;
+		snprintf(path, sizeof(path), "events/kmem/%s/enable", known_events[i].name);
+		if (ks_tracefs_has(&rec->tfs, path))
+			rec->events[rec->events_len++] = known_events[i].name;
+	}
+	if (rec->events_len)
+		return 0;
+	if (geteuid())
+		return ks_diag_set(diag, -EACCES, "%s: cannot be read; recording needs root",
+				   rec->tfs.root);
+	return ks_diag_set(diag, -ENODEV,
+			   "%s/events/kmem: has none of the events: the kernel needs CONFIG_FTRACE "
+			   "and CONFIG_EVENT_TRACING",
+			   rec->tfs.root);
+}
+
+int ks_rec_configure(struct ks_recorder *rec, const struct ks_record_opts *opts,
+		     struct ks_diag *diag)
+{
+	char kb[32];
+	int err;
+
+	err = ks_tracefs_write(&rec->tfs, "trace_clock", opts->clock, diag);
+	if (err)
+		return err;
+	snprintf(kb, sizeof(kb), "%llu",
+		 (unsigned long long)(opts->buffer_kb ? opts->buffer_kb : KS_RECORD_BUFFER_KB));
+	err = ks_tracefs_write(&rec->tfs, "buffer_size_kb", kb, diag);
+	if (err == -ENOMEM)
+		return ks_diag_set(diag, err,
+				   "no memory for ring buffers of %s kB a CPU; choose less with "
+				   "--buffer-size",
+				   kb);
+	/* Readers are woken when a quarter is full: that leaves time, and few wake-ups. */
+	if (!err && ks_tracefs_has(&rec->tfs, "@buffer_percent"))
+		err = ks_tracefs_write(&rec->tfs, "buffer_percent", "25", diag);
+	if (!err && opts->stack)
+		err = ks_tracefs_write(&rec->tfs, "options/stacktrace", "1", diag);
+	if (!err && opts->only_pids)
+		err = ks_tracefs_write(&rec->tfs, "options/event-fork", "1", diag);
+	snprintf(rec->meta.clock, sizeof(rec->meta.clock), "%s", opts->clock);
+	rec->meta.ring_page_size = ring_page_size(&rec->tfs);
+	return err;
+}
+
+int ks_recorder_follow(struct ks_recorder *rec, u32 pid, struct ks_diag *diag)
+{
+	char path[64], *file;
+	struct dirent *entry;
+	DIR *dir;
+	int fd, err = 0;
+
+	snprintf(path, sizeof(path), "/proc/%u/task", pid);
+	dir = opendir(path);
+	if (!dir)
+		return ks_diag_set(diag, -ESRCH, "there is no process %u", pid);
+	if (asprintf(&file, "%s/set_event_pid", rec->tfs.instance) < 0) {
+		closedir(dir);
+		return ks_diag_nomem(diag, "following a process");
+	}
+	/* Opened without O_TRUNC, the file adds to its list. */
+	fd = open(file, O_WRONLY | O_APPEND | O_CLOEXEC);
+	while (fd >= 0 && !err && (entry = readdir(dir))) {
+		if (entry->d_name[0] == '.')
+			continue;
+		if (write(fd, entry->d_name, strlen(entry->d_name)) < 0)
+			err = -errno;
+	}
+	if (fd < 0 || err)
+		err = ks_diag_set(diag, err ? err : -errno, "%s: cannot write: %s", file,
+				  strerror(err ? -err : errno));
+	if (fd >= 0)
+		close(fd);
+	free(file);
+	closedir(dir);
+	return err;
+}

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: LGPL-2.1-only */
+/* The recorder's state, which its parts share, and what these do for each other. */
+#ifndef KS_CAPTURE_RECORDER_STATE_H
+#define KS_CAPTURE_RECORDER_STATE_H
+
+#include <pthread.h>
+#include <sys/types.h>
+
+#include "capture/chunks.h"
+#include "capture/machine.h"
+#include "capture/recorder.h"
+
+enum { KS_REC_MAX_EVENTS = 10, KS_REC_MAX_WORKERS = 4 };
+
+struct ks_rec_reader {
+	struct ks_recorder *rec;
+	pthread_t thread;
+	bool running;
+	u32 cpu;
+	_Atomic pid_t tid;
+	int fd, pipe[2];
+	u32 seq;
+	u32 written, unwritten; /* chunks that are through, and those left out; write_lock */
+	struct ks_chunk *chunk;
+	u32 chunk_age_ms;
+};
+
+struct ks_rec_worker {
+	struct ks_recorder *rec;
+	pthread_t thread;
+	_Atomic pid_t tid;
+};
+
+struct ks_recorder {
+	struct ks_tracefs tfs;
+	struct ks_td_meta meta;
+	struct ks_cmdlines cmdlines;
+	const char *events[KS_REC_MAX_EVENTS];
+	size_t events_len;
+	u64 max_size;
+
+	struct ks_rec_reader *readers;
+	u32 readers_len;
+	struct ks_rec_worker workers[KS_REC_MAX_WORKERS];
+	u32 workers_len;
+	struct ks_chunks chunks;
+	bool chunks_ready;
+	_Atomic bool stop; /* readers: drain and end */
+
+	pthread_mutex_t write_lock; /* guards these */
+	pthread_cond_t wrote;	    /* a chunk, or something failed */
+	struct ks_td_writer *writer;
+	int err; /* of the first failure */
+	struct ks_diag diag;
+	bool full;
+};
+
+/* Looks which events the kernel has, and sets the instance up (recorder-setup.c). */
+int ks_rec_choose_events(struct ks_recorder *rec, const struct ks_record_opts *opts,
+			 struct ks_diag *diag);
+int ks_rec_configure(struct ks_recorder *rec, const struct ks_record_opts *opts,
+		     struct ks_diag *diag);
+
+/* The threads, from opening the rings to the last page of them (recorder-threads.c). */
+int ks_rec_open_readers(struct ks_recorder *rec, struct ks_diag *diag);
+int ks_rec_start_threads(struct ks_recorder *rec, struct ks_diag *diag);
+void ks_rec_join_threads(struct ks_recorder *rec);
+void ks_rec_close_readers(struct ks_recorder *rec);
+
+/* Puts the numbers of all threads into the description of the machine. */
+int ks_rec_name_self(struct ks_recorder *rec);
+
+#endif

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* What the arguments of several commands mean: captures, kernels, times, sizes, processes. */
+#include <getopt.h>
+
+#include "base/num.h"
+#include "cli/cli.h"
+
+/* === Public =============================================================================== */
+
+int ks_cli_parse_input(struct ks_cli *cli, const struct ks_option *option, const char *arg)
+{
+	(void)option;
+	if (cli->input)
+		return ks_cli_error(cli, KS_EXIT_USAGE, "more than one input file: '%s' and '%s'",
+				    cli->input, arg);
+	cli->input = arg;
+	return -1;
+}
+
+/* A tree, and the kallsyms of the boot that was traced. */
+int ks_cli_parse_kernel(struct ks_cli *cli, const struct ks_option *option, const char *arg)
+{
+	(void)option;
+	if (cli->kernel && cli->kallsyms)
+		return ks_cli_error(cli, KS_EXIT_USAGE, "more than two of --kernel");
+	*(cli->kernel ? &cli->kallsyms : &cli->kernel) = arg;
+	return -1;
+}
+
+int ks_cli_parse_when(struct ks_cli *cli, const struct ks_option *option, const char *arg)
+{
+	struct ks_when *when = option->value;
+
+	when->relative = *arg == '+';
+	if (ks_parse_time(arg + when->relative, &when->ns))
+		return ks_cli_error(cli, KS_EXIT_USAGE,
+				    "--%s '%s': give seconds as the trace prints them (415.2), or "
+				    "from its first event on (+1.5, +20ms)",
+				    option->name, arg);
+	when->set = true;
+	return -1;
+}
+
+int ks_cli_parse_time(struct ks_cli *cli, const struct ks_option *option, const char *arg)
+{
+	u64 ns;
+
+	if (ks_parse_time(arg, &ns) || ns < option->min)
+		return ks_cli_error(cli, KS_EXIT_USAGE, "--%s '%s': give seconds, or 200ms, 5m, 1h",
+				    option->name, arg);
+	*(u64 *)option->value = ns;
+	return -1;
+}
+
+int ks_cli_parse_size(struct ks_cli *cli, const struct ks_option *option, const char *arg)
+{
+	u64 bytes;
+
+	if (ks_parse_size(arg, &bytes) || bytes < option->min)
+		return ks_cli_error(cli, KS_EXIT_USAGE, "--%s '%s': give bytes, or 500M, 2G",
+				    option->name, arg);
+	*(u64 *)option->value = bytes;
+	return -1;
+}
+
+int ks_cli_parse_pid(struct ks_cli *cli, const struct ks_option *option, const char *arg)
+{
+	u64 pid;
+
+	if (ks_parse_u64(arg, &pid) || pid < option->min || pid > INT32_MAX)
+		return ks_cli_error(cli, KS_EXIT_USAGE,
+				    "--%s '%s': give the number of a process, %llu or above",
+				    option->name, arg, (unsigned long long)option->min);
+	*(u32 *)option->value = (u32)pid;
+	return -1;
+}
+
+const char *ks_frames_name(unsigned int frames)
+{
+	return frames == KS_FRAMES_STACK ? "stack" : "place";
+}
+
+int ks_cli_input(struct ks_cli *cli, int argc, char **argv)
+{
+	if (optind < argc && !cli->input)
+		cli->input = argv[optind++];
+	if (optind < argc)
+		return ks_cli_error(
+			cli, KS_EXIT_USAGE, "one file at a time: what is '%s'?%s", argv[optind],
+			cli->filter.cache_only ? " (one cache alone: kmemscope report --cache=NAME)"
+					       : "");
+	if (!cli->input)
+		return ks_cli_error(cli, KS_EXIT_USAGE,
+				    "no capture given; name a file, or - for standard input");
+	if (cli->json && cli->csv)
+		return ks_cli_error(cli, KS_EXIT_USAGE, "--json and --csv: choose one");
+	return -1;
+}

@@ -1,0 +1,291 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* From a table of options to getopt, to the text of --help, and to where the arguments go. */
+#include <assert.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/num.h"
+#include "cli/cli.h"
+
+/* === Data ================================================================================= */
+
+enum { MAX_OPTIONS = 64, FIRST_LONG = 256 };
+
+/* All options of a command: its own, the shared ones, and at the end --help. */
+struct table {
+	struct ks_option rows[MAX_OPTIONS];
+	int len;
+};
+
+/* === Internals: the table ================================================================= */
+
+static bool has(const struct table *table, const char *name)
+{
+	int i;
+
+	for (i = 0; i < table->len; i++)
+		if (!strcmp(table->rows[i].name, name))
+			return true;
+	return false;
+}
+
+static void add(struct table *table, const struct ks_option *option)
+{
+	assert(table->len < MAX_OPTIONS);
+	table->rows[table->len++] = *option;
+}
+
+static const char *color_name(unsigned int color)
+{
+	static const char *const names[] = {
+		[KS_COLOR_AUTO] = "auto", [KS_COLOR_ALWAYS] = "always", [KS_COLOR_NEVER] = "never"
+	};
+
+	return names[color];
+}
+
+static void make_table(struct ks_cli *cli, const struct ks_option *own, struct table *table)
+{
+	const struct ks_option shared[] = {
+		{ 'f', "file", "FILE", "the capture (or name it as an argument)",
+		  .parse = ks_cli_parse_input, .set = KS_WITH_FILE },
+		{ 0, "db-file", "FILE", "the same, for a DB file", .parse = ks_cli_parse_input,
+		  .set = KS_WITH_DB_FILE },
+		{ 'k', "kernel", "PATH", "kernel tree, vmlinux, System.map or kallsyms for symbols",
+		  .parse = ks_cli_parse_kernel, .set = KS_WITH_KERNEL },
+		{ 'b', "start-branch", "DIR",
+		  "only call sites in this directory or file of the tree",
+		  .string = &cli->filter.branch, .set = KS_WITH_BRANCH },
+		{ 0, "malloc", NULL, "only kmalloc", .flag = &cli->filter.malloc_only,
+		  .set = KS_WITH_FILTER },
+		{ 0, "cache", NULL, "only kmem_cache", .flag = &cli->filter.cache_only,
+		  .set = KS_WITH_FILTER },
+		{ 0, "pages", NULL, "the page allocator instead of the slab allocator",
+		  .flag = &cli->pages, .set = KS_WITH_FILTER },
+		{ 0, "since", "T", "only from then on: 415.2 as in the log, or +1.5 from its start",
+		  .parse = ks_cli_parse_when, .value = &cli->filter.since, .set = KS_WITH_FILTER },
+		{ 0, "until", "T", "only up to then", .parse = ks_cli_parse_when,
+		  .value = &cli->filter.until, .set = KS_WITH_FILTER },
+		{ 0, "skip-helpers", NULL,
+		  "blame kstrdup's allocations on its caller, by stack traces",
+		  .flag = &cli->skip_helpers, .set = KS_WITH_FILTER },
+		{ 0, "helpers", "FILE", "more functions to treat so, one a line",
+		  .string = &cli->helpers, .set = KS_WITH_FILTER },
+		{ 'o', "order-by", "KEY",
+		  "current_dynamic (default), total_dynamic, alloc_count,\n"
+		  "free_count, waste, peak",
+		  .choice = &cli->order, .choices = KS_ORDERS, .name_of = ks_order_name,
+		  .set = KS_WITH_ORDER },
+		{ 0, "top", "N", "only the first N rows", .number = &cli->top, .set = KS_WITH_TOP },
+		{ 0, "json", NULL, "all numbers, for programs", .flag = &cli->json,
+		  .set = KS_WITH_JSON },
+		{ 0, "csv", NULL, "the rows as CSV", .flag = &cli->csv, .set = KS_WITH_CSV },
+		{ 0, "strict", NULL, "exit 4 when the capture lost events", .flag = &cli->strict,
+		  .set = KS_WITH_COMMON },
+		{ 0, "no-pager", NULL, "never use a pager", .flag = &cli->no_pager,
+		  .set = KS_WITH_COMMON },
+		{ 0, "color", "WHEN", "colour messages: auto, always, never", .choice = &cli->color,
+		  .choices = KS_COLORS, .name_of = color_name, .set = KS_WITH_COMMON },
+	};
+	static const struct ks_option help = { 'h', "help", NULL, .help = "this text" };
+	size_t i;
+
+	table->len = 0;
+	for (; own && own->name; own++)
+		add(table, own);
+	for (i = 0; i < ARRAY_SIZE(shared); i++)
+		if (shared[i].set & cli->shared && !has(table, shared[i].name))
+			add(table, &shared[i]);
+	add(table, &help);
+}
+
+/* === Internals: --help ==================================================================== */
+
+/* "-f, --file FILE", "    --cache[=NAME]": its width. */
+static int format_names(const struct ks_option *option, char *buf, size_t cap)
+{
+	char letter[] = { '-', option->letter, ',', ' ', '\0' };
+
+	return snprintf(buf, cap, "%s--%s%s%s", option->letter ? letter : "    ", option->name,
+			option->arg && option->arg[0] != '[' ? " " : "",
+			option->arg ? option->arg : "");
+}
+
+static void print_help(const struct ks_cli *cli, const struct table *table)
+{
+	const char *line;
+	char names[80];
+	int i, width = 0;
+
+	for (i = 0; i < table->len; i++)
+		width = ks_max(width, format_names(&table->rows[i], names, sizeof(names)));
+	puts(cli->usage);
+	for (i = 0; i < table->len; i++) {
+		if (table->rows[i].set && cli->shared_hidden)
+			continue;
+		format_names(&table->rows[i], names, sizeof(names));
+		for (line = table->rows[i].help; line; line = strchr(line, '\n')) {
+			line += *line == '\n';
+			printf("  %-*s  %.*s\n", width, names, (int)strcspn(line, "\n"), line);
+			names[0] = '\0';
+		}
+	}
+	if (cli->epilogue)
+		printf("\n%s", cli->epilogue);
+}
+
+/* === Internals: taking options ============================================================ */
+
+static int take_number(const struct ks_cli *cli, const struct ks_option *option, const char *arg)
+{
+	u64 number, max = option->max ? option->max : UINT64_MAX;
+
+	if (!ks_parse_u64(arg, &number) && number >= option->min && number <= max) {
+		*option->number = number;
+		return -1;
+	}
+	if (option->max)
+		return ks_cli_error(cli, KS_EXIT_USAGE,
+				    "--%s '%s': give a number from %llu to %llu", option->name, arg,
+				    (unsigned long long)option->min,
+				    (unsigned long long)option->max);
+	return ks_cli_error(cli, KS_EXIT_USAGE, "--%s '%s': give a number, %llu or more",
+			    option->name, arg, (unsigned long long)option->min);
+}
+
+static int take_choice(const struct ks_cli *cli, const struct ks_option *option, const char *arg)
+{
+	struct ks_strbuf names;
+	unsigned int i;
+
+	for (i = 0; i < option->choices; i++)
+		if (!strcmp(arg, option->name_of(i))) {
+			*option->choice = i;
+			return -1;
+		}
+	ks_strbuf_init(&names);
+	for (i = 0; i < option->choices; i++)
+		ks_strbuf_printf(&names, "%s%s",
+				 !i			   ? ""
+				 : i + 1 < option->choices ? ", "
+							   : " or ",
+				 option->name_of(i));
+	ks_cli_error(cli, 0, "--%s '%s': choose %s", option->name, arg, ks_strbuf_str(&names));
+	ks_strbuf_deinit(&names);
+	return KS_EXIT_USAGE;
+}
+
+/* Whether this is one of the words. */
+static bool is_among(const char *words, const char *name)
+{
+	size_t len = strlen(name);
+
+	while (words && *words) {
+		size_t word = strcspn(words, " ");
+
+		if (word == len && !memcmp(words, name, len))
+			return true;
+		words += word + (words[word] == ' ');
+	}
+	return false;
+}
+
+static int take(struct ks_cli *cli, const struct ks_option *option, const char *arg)
+{
+	if (option->set != KS_WITH_COMMON && cli->only && !is_among(cli->only, option->name))
+		return ks_cli_error(cli, KS_EXIT_USAGE, "has no option --%s; see --help",
+				    option->name);
+	if (option->parse)
+		return option->parse(cli, option, arg);
+	if (option->number)
+		return take_number(cli, option, arg);
+	if (option->choice)
+		return take_choice(cli, option, arg);
+	if (option->string)
+		*option->string = arg;
+	else
+		*option->flag = true;
+	return -1;
+}
+
+/* What getopt wants to know: letters, and long options whose number is that of their row. */
+static void describe(const struct table *table, char *letters, struct option *longs)
+{
+	int i;
+
+	for (i = 0; i < table->len; i++) {
+		const struct ks_option *option = &table->rows[i];
+
+		longs[i] = (struct option){
+			.name = option->name,
+			.has_arg = !option->arg		   ? no_argument
+				   : option->arg[0] == '[' ? optional_argument
+							   : required_argument,
+			.val = FIRST_LONG + i,
+		};
+		if (option->letter) {
+			*letters++ = option->letter;
+			if (option->arg)
+				*letters++ = ':';
+		}
+	}
+	longs[i] = (struct option){ 0 };
+	*letters = '\0';
+}
+
+/* The row that getopt speaks of; NULL where it has said that there is none. */
+static const struct ks_option *row_of(const struct table *table, int opt)
+{
+	int i;
+
+	if (opt >= FIRST_LONG)
+		return &table->rows[opt - FIRST_LONG];
+	for (i = 0; i < table->len; i++)
+		if (table->rows[i].letter == opt)
+			return &table->rows[i];
+	return NULL;
+}
+
+/* === Public =============================================================================== */
+
+int ks_cli_parse(struct ks_cli *cli, const struct ks_option *own, int argc, char **argv)
+{
+	struct option longs[MAX_OPTIONS + 1];
+	char letters[2 * MAX_OPTIONS + 2] = "+"; /* options end where a command begins */
+	struct table table;
+	int opt, code = -1;
+
+	make_table(cli, own, &table);
+	describe(&table, letters + 1, longs);
+	while (code < 0 &&
+	       (opt = getopt_long(argc, argv, letters + !cli->runs_command, longs, NULL)) != -1) {
+		const struct ks_option *option = row_of(&table, opt);
+
+		if (!option) {
+			fprintf(stderr, "Try '%s --help'.\n", cli->command);
+			return KS_EXIT_USAGE;
+		}
+		if (option == &table.rows[table.len - 1]) {
+			print_help(cli, &table);
+			return KS_EXIT_OK;
+		}
+		code = take(cli, option, optarg);
+	}
+	return code;
+}
+
+int ks_cli_parse_capture(struct ks_cli *cli, const struct ks_option *own, int argc, char **argv)
+{
+	int code = ks_cli_parse(cli, own, argc, argv);
+
+	return code < 0 ? ks_cli_input(cli, argc, argv) : code;
+}
+
+void ks_cli_help(struct ks_cli *cli, const struct ks_option *own)
+{
+	struct table table;
+
+	make_table(cli, own, &table);
+	print_help(cli, &table);
+}

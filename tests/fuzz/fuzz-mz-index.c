@@ -1,0 +1,601 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The kernel side's index: objects that start, are accessed, end, are collected and released, with
+ * walks and shrinking in between, against sorted arrays. After each step all numbers are compared.
+ */
+#include "steps.h"
+
+#include "../../kernel/pages.h"
+#include "../../kernel/record.h"
+
+bool user_pages_exhausted;
+
+/* === The model ============================================================================ */
+
+enum { OBJECTS = 6000, SUMS = 1024, SHARD_BITS_MAX = 3, MAX_STEPS = 4096 };
+
+enum state { LIVE, ENDED, COLLECTED, GONE };
+
+/* An object, by its serial number, which is also its mz_object::size. */
+struct known {
+	enum state state;
+	u64 key, alloc_ns, free_ns;
+	u16 alloc_site, free_site;
+	bool implied;
+	u32 shard;
+	u32 nr_records; /* of accesses */
+	u32 ended;	/* by which of all that end objects */
+	u32 met;	/* by the walk of this number */
+	u32 born;	/* the number of walks that had started before */
+};
+
+/* What was counted: by object, instruction and who. */
+struct sum {
+	u32 serial;
+	u32 ip, who;
+	u64 count, bytes;
+};
+
+struct model {
+	struct mz_index idx;
+	struct mz_chain chain; /* collected */
+	struct steps *steps;
+	u64 now;
+	u32 live[OBJECTS]; /* serial numbers, sorted by key */
+	u32 nr_live, nr_ended, nr_objects, nr_sums, nr_records, nr_ends, nr_walks;
+	u64 last_free[1 << SHARD_BITS_MAX];
+	/* One that was found, which may end but is not released before the next collection. */
+	struct mz_object *held;
+	struct known objects[OBJECTS];
+	struct sum sums[SUMS];
+};
+
+static struct model model;
+
+/* Where a key is among the live ones, or belongs. */
+static u32 rank_of(u64 key)
+{
+	u32 low = 0, high = model.nr_live;
+
+	while (low < high) {
+		u32 middle = (low + high) / 2;
+
+		if (model.objects[model.live[middle]].key < key)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+static struct known *live_at(u64 key)
+{
+	u32 at = rank_of(key);
+
+	if (at == model.nr_live || model.objects[model.live[at]].key != key)
+		return NULL;
+	return &model.objects[model.live[at]];
+}
+
+/* All that is known of an object must be in it. */
+static void check_object(const struct mz_object *obj, enum state state)
+{
+	const struct known *known = &model.objects[obj->size];
+
+	FUZZ_ASSERT(obj->size < model.nr_objects);
+	FUZZ_ASSERT(known->state == state);
+	FUZZ_ASSERT(obj->key == known->key && obj->alloc_ns == known->alloc_ns);
+	FUZZ_ASSERT(obj->alloc_site == known->alloc_site);
+	FUZZ_ASSERT(obj->pid == (obj->size * 2654435761U & 0x3fffff));
+	FUZZ_ASSERT(obj->tgid == (obj->size * 40503U & 0x3fffff));
+	FUZZ_ASSERT(obj->context == obj->size % 3 && obj->cpu == (u16)~obj->size);
+	if (state == LIVE) {
+		FUZZ_ASSERT(!obj->free_ns && !obj->implied);
+		return;
+	}
+	FUZZ_ASSERT(obj->free_ns == known->free_ns);
+	FUZZ_ASSERT(obj->free_site == known->free_site && obj->implied == known->implied);
+}
+
+static void model_end(struct known *known, u64 now, u16 free_site, bool implied)
+{
+	u32 at = rank_of(known->key);
+	u64 *last = &model.last_free[known->shard];
+
+	memmove(model.live + at, model.live + at + 1,
+		(model.nr_live - at - 1) * sizeof(*model.live));
+	model.nr_live--;
+	model.nr_ended++;
+	known->state = ENDED;
+	known->free_ns = now > known->alloc_ns ? now : known->alloc_ns;
+	if (known->free_ns < *last)
+		known->free_ns = *last;
+	*last = known->free_ns;
+	known->free_site = free_site;
+	known->implied = implied;
+	known->ended = model.nr_ends;
+}
+
+static void model_add(u64 key, u16 alloc_site)
+{
+	struct mz_object *obj = mz_index_find(&model.idx, key);
+	u32 at = rank_of(key), serial = model.nr_objects;
+
+	FUZZ_ASSERT(obj);
+	memmove(model.live + at + 1, model.live + at, (model.nr_live - at) * sizeof(*model.live));
+	model.live[at] = serial;
+	model.nr_live++;
+	model.nr_objects++;
+	model.objects[serial] = (struct known){
+		.state = LIVE,
+		.key = key,
+		.alloc_ns = model.now,
+		.alloc_site = alloc_site,
+		.shard = (u32)(mz_page_of(obj)->shard - model.idx.shards),
+		.born = model.nr_walks,
+	};
+	check_object(obj, LIVE);
+}
+
+static struct sum *sum_of(u32 serial, u32 ip, u32 who)
+{
+	u32 i;
+
+	for (i = 0; i < model.nr_sums; i++) {
+		struct sum *sum = &model.sums[i];
+
+		if (sum->serial == serial && sum->ip == ip && sum->who == who)
+			return sum;
+	}
+	if (model.nr_sums == SUMS)
+		return NULL;
+	model.sums[model.nr_sums] = (struct sum){ .serial = serial, .ip = ip, .who = who };
+	return &model.sums[model.nr_sums++];
+}
+
+/* === Checks =============================================================================== */
+
+static void check_numbers(void)
+{
+	FUZZ_ASSERT(!model.idx.broken);
+	FUZZ_ASSERT(mz_index_nr_live(&model.idx) == model.nr_live);
+	FUZZ_ASSERT(mz_index_nr_freed(&model.idx) == model.nr_ended);
+	FUZZ_ASSERT(mz_index_has_freed(&model.idx) == (model.nr_ended > 0));
+	FUZZ_ASSERT(mz_index_nr_accesses(&model.idx) == model.nr_records);
+	FUZZ_ASSERT(atomic_long_read(&model.idx.nr_pages) <= model.idx.max_pages);
+}
+
+/* Clocks may step back. */
+static void advance(void)
+{
+	int by = (int8_t)step_u8(model.steps);
+
+	model.now = by < 0 && model.now < (u64)-by + 1 ? 1 : model.now + (u64)(s64)by;
+}
+
+static u64 read_key(void)
+{
+	u16 choice = step_u16(model.steps);
+
+	return mz_key(choice / 2 * 8UL, choice & 1);
+}
+
+/* === Steps on objects ===================================================================== */
+
+static void add(u64 key)
+{
+	struct mz_object values = {
+		.key = key,
+		.alloc_ns = model.now,
+		.size = model.nr_objects,
+		.alloc_site = (u16)(key * 31),
+		.pid = model.nr_objects * 2654435761U,
+		.tgid = model.nr_objects * 40503U,
+		.context = model.nr_objects % 3,
+		.cpu = (u16)~model.nr_objects,
+	};
+	struct known *before = live_at(key);
+	bool room = !user_pages_exhausted &&
+		    atomic_long_read(&model.idx.nr_pages) + 3 <= model.idx.max_pages;
+	bool implied;
+	int err;
+
+	if (model.nr_objects == OBJECTS)
+		return;
+	err = mz_index_add(&model.idx, &values, 3, 0, &implied);
+	FUZZ_ASSERT(!err || err == -ENOMEM);
+	FUZZ_ASSERT(!err || !room);
+	FUZZ_ASSERT(implied == !!before);
+	if (before)
+		model_end(before, model.now, 3, true);
+	model.nr_ends++;
+	if (!err)
+		model_add(key, values.alloc_site);
+	FUZZ_ASSERT(mz_index_has(&model.idx, key) == !err);
+}
+
+static void end(u64 key, u16 free_site)
+{
+	struct known *known = live_at(key);
+
+	FUZZ_ASSERT(mz_index_end(&model.idx, key, model.now, free_site, false) == !!known);
+	if (known)
+		model_end(known, model.now, free_site, false);
+	model.nr_ends++;
+	FUZZ_ASSERT(!mz_index_has(&model.idx, key));
+}
+
+static void look_up(u64 key)
+{
+	struct mz_object *obj = mz_index_find(&model.idx, key);
+	struct known *known = live_at(key);
+
+	FUZZ_ASSERT(!!obj == !!known);
+	FUZZ_ASSERT(mz_index_has(&model.idx, key) == !!known);
+	if (!obj)
+		return;
+	FUZZ_ASSERT(known == &model.objects[obj->size]);
+	check_object(obj, LIVE);
+	model.held = obj;
+}
+
+static void reassign(u64 key, u16 alloc_site)
+{
+	struct known *known = live_at(key);
+
+	FUZZ_ASSERT(mz_index_reassign(&model.idx, key, alloc_site) == !!known);
+	if (known)
+		known->alloc_site = alloc_site;
+}
+
+/* The order is that of the table, so no time may depend on it. */
+static void drop_live(u16 free_site)
+{
+	u32 i;
+
+	for (i = 0; i < model.nr_live; i++) {
+		if (model.now < model.objects[model.live[i]].alloc_ns)
+			model.now = model.objects[model.live[i]].alloc_ns;
+	}
+	mz_index_drop_live(&model.idx, model.now, free_site);
+	while (model.nr_live)
+		model_end(&model.objects[model.live[0]], model.now, free_site, false);
+	model.nr_ends++;
+}
+
+/* === Steps on accesses ==================================================================== */
+
+static bool has_room(const struct mz_access *access, u32 count, u32 bytes)
+{
+	return access->count <= UINT32_MAX - count && access->bytes <= UINT32_MAX - bytes;
+}
+
+static struct mz_access *record_for(struct mz_object *obj, u32 ip, u32 who, bool fresh)
+{
+	struct mz_shard *shard = mz_page_of(obj)->shard;
+	bool memory = shard->spares || !list_empty(&shard->access_pages);
+	unsigned long before = mz_index_nr_accesses(&model.idx), made;
+	struct mz_access *access = mz_index_access(&model.idx, obj, ip, who, fresh);
+
+	made = mz_index_nr_accesses(&model.idx) - before;
+	FUZZ_ASSERT(made <= 1);
+	model.nr_records += made;
+	model.objects[obj->size].nr_records += made;
+	if (!access) {
+		FUZZ_ASSERT(!memory && !made);
+		return NULL;
+	}
+	FUZZ_ASSERT(access->ip == ip && access->who == who);
+	FUZZ_ASSERT(!made || (!access->count && !access->bytes));
+	FUZZ_ASSERT(made || !fresh);
+	if (made && shard->nr_spares < model.idx.reserve / 2 &&
+	    atomic_long_read(&model.idx.nr_pages) < model.idx.max_pages)
+		FUZZ_ASSERT(model.idx.hungry);
+	/* The newest is found without a search. */
+	FUZZ_ASSERT(!made || access == mz_index_access(&model.idx, obj, ip, who, false));
+	return access;
+}
+
+/* As the kernel counts: where the record is full in a further one. */
+static void count(struct mz_object *obj)
+{
+	u8 choice = step_u8(model.steps);
+	u32 who = mz_who(choice & 3, choice >> 2 & 3, choice >> 4 & 1, choice >> 5 & 3);
+	u32 ip = (u32)(int8_t)step_u8(model.steps);
+	u32 times = choice & 0x80 ? UINT32_MAX - 1 : 1, bytes = step_u16(model.steps);
+	struct sum *sum = sum_of(obj->size, ip, who);
+	struct mz_access *access;
+
+	if (!sum)
+		return;
+	access = record_for(obj, ip, who, false);
+	if (access && !has_room(access, times, bytes))
+		access = record_for(obj, ip, who, true);
+	if (!access)
+		return;
+	access->count += times;
+	access->bytes += bytes;
+	sum->count += times;
+	sum->bytes += bytes;
+}
+
+static void count_at(u64 key)
+{
+	struct mz_object *obj = mz_index_find(&model.idx, key);
+
+	if (obj)
+		count(obj);
+}
+
+static bool in_group(const struct sum *sum, const struct memorizer_access *group)
+{
+	u32 context = sum->who >> 22 & 3;
+	int pid = context == MEMORIZER_IN_TASK ? (int)(sum->who & 0x3fffff) : -1;
+
+	return group->ip == 0x100000 + (u64)(s64)(s32)sum->ip && group->pid == pid &&
+	       group->context == context;
+}
+
+/* What is read of the accesses of an object, against all sums that belong to it. */
+static void check_accesses(struct mz_object *obj)
+{
+	const struct mz_access *at;
+	struct memorizer_access group, last = { .ip = 0 };
+	u64 counts = 0, counted = 0;
+	u32 i, groups = 0;
+
+	mz_accesses_sort(obj);
+	for (at = mz_object_accesses(obj); at; groups++) {
+		u64 writes = 0, reads = 0, bytes_written = 0, bytes_read = 0;
+
+		at = mz_accesses_next(at, 0x100000, true, &group);
+		FUZZ_ASSERT(!groups || last.ip < group.ip ||
+			    (last.ip == group.ip &&
+			     (last.pid < group.pid ||
+			      (last.pid == group.pid && last.context < group.context))));
+		for (i = 0; i < model.nr_sums; i++) {
+			const struct sum *sum = &model.sums[i];
+			bool write = sum->who >> 24 & 1;
+
+			if (sum->serial != obj->size || !in_group(sum, &group))
+				continue;
+			*(write ? &writes : &reads) += sum->count;
+			*(write ? &bytes_written : &bytes_read) += sum->bytes;
+		}
+		FUZZ_ASSERT(group.writes == writes && group.reads == reads);
+		FUZZ_ASSERT(group.bytes_written == bytes_written && group.bytes_read == bytes_read);
+		counted += writes + reads;
+		last = group;
+	}
+	FUZZ_ASSERT(mz_accesses_count(obj) == groups);
+	for (i = 0; i < model.nr_sums; i++) {
+		if (model.sums[i].serial == obj->size)
+			counts += model.sums[i].count;
+	}
+	FUZZ_ASSERT(counts == counted);
+}
+
+/* === Steps on all of them ================================================================= */
+
+static void collect(void)
+{
+	const struct mz_object *obj = model.chain.last, *last = NULL;
+	unsigned long before = model.chain.nr;
+	u32 ended[1 << SHARD_BITS_MAX] = { 0 };
+
+	mz_index_collect(&model.idx, &model.chain);
+	FUZZ_ASSERT(model.chain.nr == before + model.nr_ended);
+	for (obj = obj ? obj->next : model.chain.first; obj; obj = obj->next) {
+		struct known *known = &model.objects[obj->size];
+
+		check_object(obj, ENDED);
+		FUZZ_ASSERT(!last || last->free_ns <= obj->free_ns);
+		/* Of one shard, in the order of their ends; those of drop_live() are one end. */
+		FUZZ_ASSERT(ended[known->shard] <= known->ended);
+		ended[known->shard] = known->ended;
+		known->state = COLLECTED;
+		last = obj;
+	}
+	model.nr_ended = 0;
+	memset(model.last_free, 0, sizeof(model.last_free));
+	model.held = NULL;
+}
+
+static void release(unsigned int nr)
+{
+	struct mz_object *obj;
+
+	while (nr-- && (obj = mz_chain_pop(&model.chain))) {
+		struct known *known = &model.objects[obj->size];
+
+		check_object(obj, COLLECTED);
+		check_accesses(obj);
+		known->state = GONE;
+		model.nr_records -= known->nr_records;
+		mz_index_release(&model.idx, obj);
+	}
+}
+
+static void sort_by_alloc(void)
+{
+	const struct mz_object *obj;
+	unsigned long before = model.chain.nr, nr = 0;
+
+	mz_chain_sort_by_alloc(&model.chain);
+	for (obj = model.chain.first; obj; obj = obj->next, nr++) {
+		const struct mz_object *next = obj->next;
+
+		check_object(obj, COLLECTED);
+		FUZZ_ASSERT(next || obj == model.chain.last);
+		FUZZ_ASSERT(!next || obj->alloc_ns < next->alloc_ns ||
+			    (obj->alloc_ns == next->alloc_ns && obj->key <= next->key));
+	}
+	FUZZ_ASSERT(nr == before && model.chain.nr == nr);
+}
+
+static void shrink(void)
+{
+	unsigned int i;
+
+	mz_index_shrink(&model.idx);
+	for (i = 0; i < 1U << model.idx.shard_bits; i++) {
+		const struct mz_shard *shard = &model.idx.shards[i];
+
+		FUZZ_ASSERT(shard->nr_spares <= model.idx.reserve);
+		FUZZ_ASSERT(shard->nr_buckets <= shard->nr_live);
+		FUZZ_ASSERT(!shard->segments == !shard->nr_live);
+	}
+}
+
+struct walker {
+	struct mz_visitor visitor;
+	bool fail;
+};
+
+/* Without a lock: others go on meanwhile. */
+static int make_room(struct mz_visitor *visitor, size_t bytes)
+{
+	struct walker *walker = container_of(visitor, struct walker, visitor);
+	u8 choice = step_u8(model.steps);
+
+	FUZZ_ASSERT(bytes > visitor->room);
+	if (choice == 255) {
+		walker->fail = true;
+		return -ENOMEM;
+	}
+	if (choice & 1)
+		add(read_key());
+	if (choice & 2)
+		end(read_key(), 5);
+	if (choice & 4)
+		count_at(read_key());
+	visitor->room = bytes;
+	return 0;
+}
+
+static void visit(struct mz_visitor *visitor, struct mz_object *obj)
+{
+	size_t bytes =
+		sizeof(*obj) + model.objects[obj->size].nr_records * sizeof(struct mz_access);
+
+	check_object(obj, LIVE);
+	FUZZ_ASSERT(live_at(obj->key) == &model.objects[obj->size]);
+	FUZZ_ASSERT(mz_object_bytes(obj) == bytes);
+	FUZZ_ASSERT(visitor->room >= bytes);
+	visitor->room -= bytes;
+	model.objects[obj->size].met = model.nr_walks;
+}
+
+static void walk(void)
+{
+	struct walker walker = { .visitor = { .make_room = make_room, .visit = visit } };
+	int err;
+	u32 i;
+
+	model.nr_walks++;
+	err = mz_index_walk(&model.idx, &walker.visitor);
+	FUZZ_ASSERT(err == (walker.fail ? -ENOMEM : 0));
+	for (i = 0; i < model.nr_live && !err; i++) {
+		const struct known *known = &model.objects[model.live[i]];
+
+		FUZZ_ASSERT(known->met == model.nr_walks || known->born == model.nr_walks);
+	}
+}
+
+/* === The target =========================================================================== */
+
+static void step(u8 choice)
+{
+	u64 key, i, nr;
+
+	switch (choice % 16) {
+	case 0:
+	case 1:
+		advance();
+		add(read_key());
+		break;
+	case 2:
+		advance();
+		end(read_key(), choice);
+		break;
+	case 3:
+		look_up(read_key());
+		break;
+	case 4:
+		reassign(read_key(), choice);
+		break;
+	case 5:
+		count_at(read_key());
+		break;
+	case 6:
+		if (model.held)
+			count(model.held);
+		break;
+	case 7:
+		collect();
+		break;
+	case 8:
+		release(1 + step_u8(model.steps));
+		break;
+	case 9:
+		shrink();
+		break;
+	case 10:
+		walk();
+		break;
+	case 11:
+		user_pages_exhausted = choice & 16;
+		model.idx.reserve = choice >> 5;
+		break;
+	case 12:
+		FUZZ_ASSERT(mz_index_refill(&model.idx, choice >> 4, 0) == model.idx.hungry);
+		break;
+	case 13:
+		if (choice & 16)
+			sort_by_alloc();
+		else
+			drop_live(choice);
+		break;
+	default:
+		/* So many that the table grows by pages. */
+		key = read_key();
+		nr = step_u8(model.steps) * 4UL;
+		for (i = 0; i < nr; i++) {
+			if (choice % 16 == 14)
+				add(key + i * 8);
+			else
+				end(key + i * 8, 9);
+		}
+		break;
+	}
+	check_numbers();
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct steps steps = { data, data + size };
+	unsigned int shard_bits = 1 + step_u8(&steps) % SHARD_BITS_MAX, nr = 0;
+	long max_pages = step_u8(&steps);
+
+	model.nr_live = model.nr_ended = model.nr_objects = model.nr_sums = 0;
+	model.nr_records = model.nr_ends = model.nr_walks = 0;
+	memset(model.last_free, 0, sizeof(model.last_free));
+	model.chain = (struct mz_chain){ 0 };
+	model.held = NULL;
+	model.steps = &steps;
+	model.now = 1000;
+	user_pages_exhausted = false;
+	FUZZ_ASSERT(!mz_index_init(&model.idx, shard_bits, max_pages, 0x5eed));
+	while (steps_left(&steps) && nr++ < MAX_STEPS)
+		step(step_u8(&steps));
+
+	drop_live(0);
+	collect();
+	release(UINT32_MAX);
+	model.idx.reserve = 0;
+	shrink();
+	check_numbers();
+	FUZZ_ASSERT(!atomic_long_read(&model.idx.nr_pages));
+	mz_index_deinit(&model.idx);
+	return 0;
+}
