@@ -50,7 +50,8 @@ no_instance() {
 
 # Waits until the recorder with that pid traces.
 recording() {
-	until grep -qs 1 "$tracefs/instances/kmemscope-$1"-*/tracing_on; do
+	# A new instance is on until it is told not to be: it records once it has events, too.
+	until grep -qs '[1X]' "$tracefs/instances/kmemscope-$1"-*/events/kmem/enable && grep -qs 1 "$tracefs/instances/kmemscope-$1"-*/tracing_on; do
 		kill -0 "$1" 2>/dev/null || return 1
 		sleep 0.02
 	done
