@@ -109,11 +109,11 @@ fi
 mkdir -p tree/include/config
 uname -r >tree/include/config/kernel.release
 grep ' [tT] ' /proc/kallsyms >tree/System.map
-quiet_rings() { "$KMEMSCOPE" rings -k tree -o rings.svg all.dat 2>rings.err >rings.txt && [ ! -s rings.err ]; }
+quiet_rings() { "$KMEMSCOPE" rings -k tree --json all.dat 2>rings.err >rings.json && [ ! -s rings.err ]; }
 check "a tree of the kernel that was traced" quiet_rings
 echo 5.4.3-other >tree/include/config/kernel.release
-check "a tree of another kernel" says "is of Linux $(uname -r), but tree is Linux 5.4.3-other" "$KMEMSCOPE" rings -k tree -o rings.svg all.dat
-check "the chart names the one that was traced" grep -q "Linux $(uname -r): live" rings.svg
+check "a tree of another kernel" says "is of Linux $(uname -r), but tree is Linux 5.4.3-other" "$KMEMSCOPE" rings -k tree --json all.dat
+check "the chart names the one that was traced" says "\"title\": \"Linux $(uname -r): live" "$KMEMSCOPE" rings -k tree --json all.dat
 
 # === A command, a process ======================================================================
 
