@@ -39,12 +39,14 @@ value() {
 	sed -n "s/^ *\"$1\": \([0-9]*\),\{0,1\}$/\1/p" "$2" | head -1
 }
 
-# Others may be recording too: only an instance without its process is left over.
+# Others may be recording too, and end meanwhile: only an instance without its process is left over.
 no_instance() {
 	local name pid
 	for name in $(ls "$tracefs/instances" | grep -xE 'kmemscope-[0-9]+-[0-9]+'); do
 		pid=${name#kmemscope-}
-		kill -0 "${pid%%-*}" 2>/dev/null || { echo "$name"; return 1; }
+		! kill -0 "${pid%%-*}" 2>/dev/null && [ -d "$tracefs/instances/$name" ] || continue
+		echo "$name"
+		return 1
 	done
 }
 
