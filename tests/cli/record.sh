@@ -254,10 +254,11 @@ mkdir full
 if mount -t tmpfs -o size=2m none full 2>/dev/null; then
 	fill() {
 		local got=0 worker
-		work &
+		while :; do work; done &
 		worker=$!
-		"$KMEMSCOPE" record -o full/f.dat --duration 20 2>full.txt || got=$?
-		wait $worker
+		"$KMEMSCOPE" record -o full/f.dat --duration 60 2>full.txt || got=$?
+		kill $worker
+		wait $worker 2>/dev/null
 		[ $got = 1 ] && grep -q 'No space left on device' full.txt || { cat full.txt; return 1; }
 	}
 	check "a full disk ends it with a message" fill
