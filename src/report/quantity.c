@@ -4,23 +4,16 @@
 
 void ks_render_bytes(struct ks_strbuf *out, u64 bytes)
 {
-	static const char *const units[] = { "KiB", "MiB", "GiB", "TiB", "PiB", "EiB" };
-	u64 whole = bytes, rest = 0;
+	static const char *const units[] = { "B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB" };
+	double value = (double)bytes;
 	size_t unit = 0;
 
-	if (bytes < 1024) {
-		ks_strbuf_printf(out, "%llu B", (unsigned long long)bytes);
-		return;
+	/* What would be printed as 1024 of a unit is 1.0 of the next. */
+	while (value >= (unit ? 1023.5 : 1024) && unit + 1 < ARRAY_SIZE(units)) {
+		value /= 1024;
+		unit++;
 	}
-	for (; whole >= 1024 && unit < ARRAY_SIZE(units); unit++) {
-		rest = whole % 1024;
-		whole /= 1024;
-	}
-	if (whole >= 100)
-		ks_strbuf_printf(out, "%llu %s", (unsigned long long)whole, units[unit - 1]);
-	else
-		ks_strbuf_printf(out, "%llu.%llu %s", (unsigned long long)whole,
-				 (unsigned long long)(rest * 10 / 1024), units[unit - 1]);
+	ks_strbuf_printf(out, unit && value < 99.95 ? "%.1f %s" : "%.0f %s", value, units[unit]);
 }
 
 void ks_render_grouped(struct ks_strbuf *out, u64 value)

@@ -59,7 +59,7 @@ done
 fills() { "$KMEMSCOPE" flame "$@" | sed -n 's/.*<title>\([^:<]*\):.*fill="\(#[0-9a-f]*\)"\/>.*/\1 \2/p'; }
 check "functions of a stack differ in colour, but for two by chance" equal "$(fills stacks.log | grep -v + | awk '{ print $2 }' | sort -u | wc -l)" 4
 check "and a function has one, wherever it stands" equal "$(fills stacks.log | grep '^make_file ' | sort -u | wc -l)" 1
-check "a frame with room says its size" grep -q '>make_file  1.1 KiB<' <("$KMEMSCOPE" flame stacks.log)
+check "a frame with room says its size" grep -q '>make_file  1.2 KiB<' <("$KMEMSCOPE" flame stacks.log)
 
 "$KMEMSCOPE" report --json log >report.json
 for pair in live:live_bytes total:total_bytes waste:waste objects:live_objects allocs:allocs; do
