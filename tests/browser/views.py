@@ -205,6 +205,20 @@ class ViewTests(PageTests):
             problems.append(f"a search for nothing says {self.text()[-60:]!r}")
         self.check("a capture of one free has a report too, and says what is empty", problems)
 
+    def test_times(self, page):
+        """The axis of time has round numbers, the same distance apart."""
+        self.open(page, "#timeline")
+        problems = []
+        axes = self.browser.run("""[...document.querySelectorAll('.times')].map(axis =>
+            [...axis.children].map(e => [e.textContent, parseFloat(e.style.left)]))""")
+        for axis in axes:
+            labels, places = zip(*axis)
+            if len(axis) < 3 or re.sub(r"[^0-9]", "", labels[1]).strip("0") not in ("1", "2", "25", "4", "5"):
+                problems.append(f"labels {labels}")
+            if any(abs(place - places[1] * i) > 0.01 for i, place in enumerate(places)):
+                problems.append(f"places {places}")
+        self.check("the times below a chart are round", problems or ([] if axes else ["there are none"]))
+
     def test_state(self, page):
         run = self.browser.run
         self.open(page, "#sites")
@@ -418,6 +432,7 @@ class ViewTests(PageTests):
         self.test_diff(self.make_log("first.log", "--events", "30000", "--sites", "200", "--seed", "4", "--clean"), made)
         self.test_range(made, page)
         self.test_dragging(page)
+        self.test_times(sample)
         self.test_state(sample)
         self.test_flame(sample)
         self.test_leak_is_found()

@@ -52,19 +52,16 @@ function sparkline(all, bars) {
 	return element;
 }
 
-// Round numbers up to the top, for the labels of an axis.
-function ticks(top, step1024) {
+// Round numbers up to the top, for the labels of an axis; of bytes these are powers of two.
+function ticks(top, ofBytes) {
 	if (!(top > 0))
 		return [0];
-	const unit = step1024 ? 1024 ** Math.floor(Math.log(top) / Math.log(1024)) : 1;
-	let step = 10 ** Math.floor(Math.log10(top / unit)) * unit;
-	for (const factor of [2, 2.5, 2])
+	let step = ofBytes ? Math.max(1, 2 ** Math.ceil(Math.log2(top / 6))) : 10 ** Math.floor(Math.log10(top));
+	for (const factor of ofBytes ? [] : [2, 2.5, 2])
 		if (top / step < 3)
 			step /= factor;
 	while (top / step > 6)
 		step *= 2;
-	if (step1024) // there is no part of a byte
-		step = Math.max(1, step);
 	const list = [];
 	for (let value = 0; value <= top * 1.0001; value += step)
 		list.push(value);
@@ -157,8 +154,12 @@ function plot(options) {
 }
 
 function timeAxis() {
-	const list = [0, 0.25, 0.5, 0.75, 1].map(part => h("span", { style: { left: part * 100 + "%" } },
-		moment(part * data.buckets * data.width)));
+	const whole = data.buckets * data.width;
+	const unit = data.clock === "seconds" && whole >= 120e9 ? 60e9 : 1; // a minute
+	const list = ticks(whole / unit, false).map(value => {
+		const part = value * unit / whole;
+		return h("span", { class: part > 0.95 ? "end" : "", style: { left: part * 100 + "%" } }, round(moment(value * unit)));
+	});
 	return h("div", { class: "plot" }, h("div", { class: "times" }, list));
 }
 
