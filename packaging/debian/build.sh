@@ -1,0 +1,29 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-only
+# Makes Debian packages of this tree: build.sh [DIRECTORY]. They are put into the directory, or the
+# current one. What it needs is what "apt-get build-dep ./" would install: see control.
+set -euo pipefail
+tree=$(cd "$(dirname "$0")/../.." && pwd)
+out=$(realpath "${1:-.}")
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+version=$(sed -n "s/^ *version: '\(.*\)',$/\1/p" "$tree/meson.build" | head -n 1)
+mkdir "$work/kmemscope"
+cd "$tree"
+if git rev-parse --git-dir >/dev/null 2>&1; then
+	git ls-files -z --cached --others --exclude-standard | tar -c --null --no-recursion -T - | tar -x -C "$work/kmemscope"
+else
+	tar -c --exclude=./build --exclude=./build-san . | tar -x -C "$work/kmemscope"
+fi
+cd "$work/kmemscope"
+cp -r packaging/debian debian
+cat >debian/changelog <<CHANGELOG
+kmemscope ($version) unstable; urgency=medium
+
+  * See NEWS.md.
+
+ -- The kmemscope developers <kmemscope@example.org>  $(date -R -d "@${SOURCE_DATE_EPOCH:-$(stat -c %Y NEWS.md)}")
+CHANGELOG
+dpkg-buildpackage -b -us -uc
+mv "$work"/*.deb "$out"
