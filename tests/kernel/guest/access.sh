@@ -58,6 +58,19 @@ for pattern in task irq softirq; do
 	cat $M/kmap >/tmp/kmap
 	check "mode 2, $pattern: interrupts, too" mzcount text /tmp/kmap
 done
+# A task that was not wanted is, after a change of the mode alone.
+fresh
+mkfifo /tmp/hold
+sh -c "echo 3 >$M/memorizer_enabled; read line </tmp/hold" &
+until grep -q ^3 $M/memorizer_enabled; do :; done
+put 1 $M/memorizer_enabled
+put task $A/run
+put 0 $M/memorizer_enabled
+echo >/tmp/hold
+wait
+cat $M/kmap >/tmp/kmap
+check "from mode 3 to mode 1: tasks without a mark count" mzcount text /tmp/kmap
+
 fresh
 put 0 $M/memorizer_log_access
 sh -c "echo 3 >$M/memorizer_enabled; echo task >$A/run"
