@@ -9,8 +9,8 @@
 #include "analysis/engine.h"
 #include "analysis/facts.h"
 #include "analysis/query.h"
-#include "trace/ksdb.h"
-#include "trace/reader.h"
+#include "db/ksdb.h"
+#include "source/open.h"
 
 /* === Internals ============================================================================ */
 

@@ -13,7 +13,7 @@
 
 /* Made from helpers.txt by the build, and found in the build directory. */
 static const char builtin_list[] =
-#include <helpers.inc>
+#include "analysis/helpers.inc"
 	;
 
 /* What allocation profiling (Linux 6.10 on) adds to the name of the function proper. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only */
 /*
  * Matching: what each event means for the objects of the kernel. It knows nothing of filters or
- * groups, so its result can be stored with the events and used again (trace/ksdb.h).
+ * groups, so its result can be stored with the events and used again (db/ksdb.h).
  */
 #ifndef KS_ANALYSIS_MATCH_H
 #define KS_ANALYSIS_MATCH_H
@@ -12,7 +12,7 @@
 #include "analysis/model.h"
 #include "base/map64.h"
 #include "trace/event.h"
-#include "trace/ksdb.h"
+#include "db/ksdb.h"
 
 /* An address freed of late, for second frees. */
 struct ks_recent_free {

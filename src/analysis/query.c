@@ -287,8 +287,8 @@ int ks_query_blocks(struct ks_db *db, const struct ks_analysis_opts *opts,
 		if (ordered && (info.max_ts < account->since || info.min_ts >= account->until))
 			continue;
 		err = ks_db_block_read(db, i, columns, &block, diag);
-		if (!err && ((blame && ks_blame_shapes(blame, ks_db_names(db), block.shapes,
-						       block.shapes_len)) ||
+		if (!err && ((blame && ks_db_blame_shapes(blame, ks_db_names(db), block.shapes,
+							  block.shapes_len)) ||
 			     plan_block(q, &block)))
 			err = ks_account_error(account, diag);
 		if (!err)

@@ -7,7 +7,7 @@
 #include "analysis/analysis.h"
 #include "base/bytes.h"
 #include "base/strbuf.h"
-#include "trace/ksdb.h"
+#include "db/ksdb.h"
 #include "trace/reader.h"
 
 /* The tally of an account by site without a filter, and back into a fresh one. */

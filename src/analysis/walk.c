@@ -134,8 +134,8 @@ static int walk_blocks(struct walk *w, struct ks_db *db, const struct ks_analysi
 		if (err)
 			break;
 		if (opts->skip_helpers)
-			err = ks_blame_shapes(&blame, ks_db_names(db), block.shapes,
-					      block.shapes_len);
+			err = ks_db_blame_shapes(&blame, ks_db_names(db), block.shapes,
+						 block.shapes_len);
 		if (!err)
 			err = plan_block(w, &block);
 		if (!err)

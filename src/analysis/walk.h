@@ -8,7 +8,7 @@
 
 #include "analysis/account.h"
 #include "analysis/analysis.h"
-#include "trace/ksdb.h"
+#include "db/ksdb.h"
 
 /* What a walker is told. Each returns 0 or a negative errno, which ends the walk. */
 struct ks_walker {

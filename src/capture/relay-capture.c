@@ -16,7 +16,7 @@
 #include "base/outfile.h"
 #include "base/vec.h"
 #include "capture/tracefs.h"
-#include "trace/reader.h"
+#include "source/open.h"
 #include "trace/relay.h"
 
 /* === Data ================================================================================= */

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 #include "cli/cli.h"
-#include "trace/reader.h"
+#include "source/open.h"
 
 /* === Internals: reading =================================================================== */
 

@@ -15,7 +15,8 @@
 
 #include "base/io.h"
 #include "cli/kmap.h"
-#include "kmap/wire.h"
+#include "kmap/cut.h"
+#include "net/wire.h"
 
 /* === Data ================================================================================= */
 
@@ -33,8 +34,10 @@ struct pump {
 static void *run_pump(void *arg)
 {
 	struct pump *pump = arg;
+	struct ks_kmap_cut cut = { 0 };
+	struct ks_framing framing = ks_kmap_cut_framing(&cut);
 
-	ks_spool_pump(pump->spool, pump->source_fd);
+	ks_spool_pump(pump->spool, pump->source_fd, &framing);
 	return NULL;
 }
 

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "cli/kmap-trace.h"
-#include "trace/input.h"
+#include "input/input.h"
 
 /* === Internals ============================================================================ */
 

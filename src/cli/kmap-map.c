@@ -3,7 +3,7 @@
 #include <stdio.h>
 
 #include "cli/kmap.h"
-#include "trace/input.h"
+#include "input/input.h"
 
 /* === Internals ============================================================================ */
 

@@ -7,6 +7,9 @@
 #include "base/bytes.h"
 #include "uapi/memorizer.h"
 
+_Static_assert(sizeof(struct memorizer_header) <= KS_FRAMING_HEAD,
+	       "a spool that goes on reads too little of the head");
+
 /* === Internals ============================================================================ */
 
 static bool is_magic(const u8 *data, size_t len)
@@ -78,6 +81,16 @@ static size_t cut_lines(const char *data, size_t len, bool more)
 	return newline ? (size_t)(newline - data) + 1 : 0;
 }
 
+static size_t frame_whole(void *ctx, const void *data, size_t len, bool more)
+{
+	return ks_kmap_cut_whole(ctx, data, len, more);
+}
+
+static void frame_pass(void *ctx, const void *data, size_t len)
+{
+	ks_kmap_cut_pass(ctx, data, len);
+}
+
 /* === Public =============================================================================== */
 
 size_t ks_kmap_cut_whole(struct ks_kmap_cut *cut, const void *data, size_t len, bool more)
@@ -106,4 +119,9 @@ void ks_kmap_cut_pass(struct ks_kmap_cut *cut, const void *data, size_t len)
 	u64 size = cut->record_size ? size_at(cut, data, len) : 0;
 
 	cut->rest = size > len ? size - len : 0;
+}
+
+struct ks_framing ks_kmap_cut_framing(struct ks_kmap_cut *cut)
+{
+	return (struct ks_framing){ .whole = frame_whole, .pass = frame_pass, .ctx = cut };
 }

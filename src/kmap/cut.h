@@ -3,7 +3,7 @@
 #ifndef KS_KMAP_CUT_H
 #define KS_KMAP_CUT_H
 
-#include "base/types.h"
+#include "net/spool.h"
 
 struct ks_kmap_cut {
 	size_t record_size; /* of a binary stream; 0 = text, or nothing seen yet */
@@ -21,5 +21,8 @@ size_t ks_kmap_cut_whole(struct ks_kmap_cut *cut, const void *data, size_t len, 
 
 /* Passes on all bytes, the beginning of an object that has no end among them. */
 void ks_kmap_cut_pass(struct ks_kmap_cut *cut, const void *data, size_t len);
+
+/* The framing of a map's stream, for a spool. */
+struct ks_framing ks_kmap_cut_framing(struct ks_kmap_cut *cut);
 
 #endif

@@ -2,10 +2,7 @@
 /* On whose behalf a helper allocated. */
 #include "trace/blame.h"
 
-#include <errno.h>
 #include <string.h>
-
-#include "trace/ksdb.h"
 
 /* === Internals ============================================================================ */
 
@@ -44,19 +41,4 @@ u32 ks_blame(const struct ks_frame_filter *filter, struct ks_names *names, u32 s
 	return frame->addr ? ks_sites_add_addr(&names->sites, frame->addr, frame->text,
 					       strlen(frame->text))
 			   : ks_sites_add(&names->sites, frame->text, strlen(frame->text));
-}
-
-int ks_blame_shapes(const struct ks_frame_filter *filter, struct ks_names *names,
-		    struct ks_db_shape *shapes, u32 len)
-{
-	u32 i;
-
-	for (i = 0; i < len; i++) {
-		if (shapes[i].stack == KS_NONE || shapes[i].site == KS_NONE)
-			continue;
-		shapes[i].site = ks_blame(filter, names, shapes[i].site, shapes[i].stack);
-		if (shapes[i].site == KS_NONE)
-			return -ENOMEM;
-	}
-	return 0;
 }

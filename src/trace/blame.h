@@ -5,8 +5,6 @@
 
 #include "trace/names.h"
 
-struct ks_db_shape;
-
 /* Which functions to pass over; called from any thread. */
 struct ks_frame_filter {
 	bool (*skip)(const void *ctx, const char *func, size_t len);
@@ -19,9 +17,5 @@ struct ks_frame_filter {
  * memory, or where @site is.
  */
 u32 ks_blame(const struct ks_frame_filter *filter, struct ks_names *names, u32 site, u32 stack);
-
-/* The same for the shapes of a DB's block. 0 or -ENOMEM. */
-int ks_blame_shapes(const struct ks_frame_filter *filter, struct ks_names *names,
-		    struct ks_db_shape *shapes, u32 len);
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-only */
-/* Private to src/trace: the readers of the single formats. Each takes over the input, even on error. */
+/* For src/source: the readers of the single formats. Each takes over the input, even on error. */
 #ifndef KS_TRACE_FORMATS_H
 #define KS_TRACE_FORMATS_H
 
-#include "trace/input.h"
+#include "input/input.h"
 #include "trace/reader.h"
 
 /* Starts to read at once, so it has to know what is wanted. */
@@ -26,7 +26,5 @@ int ks_relay_file_open(struct ks_input *input, struct ks_trace **ret_trace, stru
 int ks_relay_dir_open(const char *dir, struct ks_trace **ret_trace, struct ks_diag *diag);
 int ks_relay_files_open(const char *const *paths, size_t len, struct ks_trace **ret_trace,
 			struct ks_diag *diag);
-
-int ks_ksdb_trace_open(struct ks_input *input, struct ks_trace **ret_trace, struct ks_diag *diag);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-only */
 /*
- * Reading captures: one interface over all formats. A file is recognised by its content; events
- * come in batches, in the order of the capture. One thread at a time per reader; a reader may use
- * threads of its own.
+ * Reading captures: one interface over all formats (source/open.h opens them). Events come in
+ * batches, in the order of the capture. One thread at a time per reader; a reader may use threads of
+ * its own.
  */
 #ifndef KS_TRACE_READER_H
 #define KS_TRACE_READER_H
@@ -87,17 +87,6 @@ struct ks_trace {
 	struct ks_trace_opts opts;
 };
 
-/*
- * Opens a capture; "-" is standard input, a directory holds the files of a kmemtrace capture.
- * Compressed files are read as they are.
- */
-int ks_trace_open(const char *path, struct ks_trace **ret_trace, struct ks_diag *diag);
-int ks_trace_open_with(const char *path, const struct ks_trace_opts *opts,
-		       struct ks_trace **ret_trace, struct ks_diag *diag);
-
-/* The same for a list of files: the per-CPU files of one kmemtrace capture, or a single path. */
-int ks_trace_open_files(const char *const *paths, size_t len, struct ks_trace **ret_trace,
-			struct ks_diag *diag);
 void ks_trace_close(struct ks_trace *trace);
 
 static inline int ks_trace_next(struct ks_trace *trace, struct ks_batch *ret_batch,

@@ -4,7 +4,7 @@
 set -eu
 build=${1:?usage: $0 BUILD_DIR}
 kmemscope=$(cd "$build" && pwd)/kmemscope
-kmemgen=$(cd "$build" && pwd)/kmemgen
+kmemgen=$(cd "$build" && pwd)/tests/kmemgen
 export LC_ALL=C KMEMSCOPE_PAGER=cat
 runs=${RUNS:-7}
 work=$(mktemp -d "${BENCH_DIR:-${TMPDIR:-/tmp}}/ks-bench-XXXXXX")

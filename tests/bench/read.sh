@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # Reading binary captures into the account, beside perf kmem on the same events. Needs root and tracefs.
 . "$(dirname "$0")/lib.sh"
-load=$(cd "$build" && pwd)/bench-load
+load=$(cd "$build" && pwd)/tests/bench-load
 if ! "$kmemscope" doctor >/dev/null 2>&1; then
 	echo "skipped: cannot record here"
 	exit 0

@@ -3,8 +3,8 @@
 # Recording: what it costs the traced workload, beside a bare splice reader and perf record, interleaved;
 # bytes an event; losses at full speed. Needs root and tracefs.
 . "$(dirname "$0")/lib.sh"
-load=$(cd "$build" && pwd)/bench-load
-splice=$(cd "$build" && pwd)/bench-splice
+load=$(cd "$build" && pwd)/tests/bench-load
+splice=$(cd "$build" && pwd)/tests/bench-splice
 if ! "$kmemscope" doctor >/dev/null 2>&1; then
 	echo "skipped: cannot record here"
 	exit 0

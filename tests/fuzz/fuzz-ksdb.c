@@ -15,7 +15,7 @@
 #include "analysis/facts.h"
 #include "base/bytes.h"
 #include "base/pack.h"
-#include "trace/ksdb-format.h"
+#include "db/ksdb-format.h"
 
 enum {
 	PART_NAMES,

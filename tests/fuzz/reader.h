@@ -4,7 +4,7 @@
 #define KS_FUZZ_READER_H
 
 #include "fuzz.h"
-#include "trace/reader.h"
+#include "source/open.h"
 
 /* Anything goes but a crash, a leak, an event that points nowhere, or an error without a message. */
 static inline void fuzz_reader(const uint8_t *data, size_t size)

@@ -12,10 +12,10 @@ if [ ! -f build-fuzz/build.ninja ]; then
 fi
 [ $# -gt 0 ] || set -- $(cd tests/fuzz && ls fuzz-*.c | sed 's/fuzz-\(.*\)\.c/\1/')
 for target; do
-	ninja -C build-fuzz "fuzz-$target" >/dev/null
+	ninja -C build-fuzz "tests/fuzz-$target" >/dev/null
 	mkdir -p "build-fuzz/corpus-$target"
 	echo "fuzz: $target for $seconds s"
-	build-fuzz/"fuzz-$target" -max_total_time="$seconds" -timeout=20 -rss_limit_mb=4096 -print_final_stats=1 \
+	build-fuzz/tests/"fuzz-$target" -max_total_time="$seconds" -timeout=20 -rss_limit_mb=4096 -print_final_stats=1 \
 		-artifact_prefix="build-fuzz/$target-" "build-fuzz/corpus-$target" "tests/fuzz/corpus/$target" \
 		>"build-fuzz/$target.log" 2>&1 || { tail -40 "build-fuzz/$target.log"; exit 1; }
 	grep -E 'number_of_executed_units|new_units_added' "build-fuzz/$target.log"

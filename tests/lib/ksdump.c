@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "trace/reader.h"
+#include "source/open.h"
 
 static void print_event(const struct ks_names *names, const struct ks_event *ev)
 {

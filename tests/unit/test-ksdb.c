@@ -7,8 +7,8 @@
 
 #include "analysis/engine.h"
 #include "base/hash.h"
-#include "trace/ksdb.h"
-#include "trace/reader.h"
+#include "db/ksdb.h"
+#include "source/open.h"
 
 enum { EVENTS = 150000 }; /* more than two blocks */
 

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: LGPL-2.1-only
 /* The blocks of a DB file, decoded and checked column by column. */
-#include "trace/ksdb.h"
+#include "db/ksdb.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <zstd.h>
 
 #include "base/bytes.h"
-#include "trace/ksdb-format.h"
-#include "trace/planes.h"
+#include "db/ksdb-format.h"
+#include "db/planes.h"
 
 /* === Data ================================================================================= */
 

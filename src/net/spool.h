@@ -4,14 +4,29 @@
  * records only. Its state file names the stream and says how much of the file counts: what a killed
  * writer left behind that mark is cut off.
  */
-#ifndef KS_KMAP_SPOOL_H
-#define KS_KMAP_SPOOL_H
+#ifndef KS_NET_SPOOL_H
+#define KS_NET_SPOOL_H
 
 #include <pthread.h>
 
 #include "base/diag.h"
 
 #define KS_SPOOL_ID_LEN 32
+
+/* The most bytes of a source's head that its framing may need to know the size of records. */
+#define KS_FRAMING_HEAD 256
+
+/* Where records end in a stream that arrives in pieces. The spool itself knows no format. */
+struct ks_framing {
+	/*
+	 * How many of the bytes, which begin where the last ones ended, are whole records. @more: the
+	 * source had more bytes than there was room for.
+	 */
+	size_t (*whole)(void *ctx, const void *data, size_t len, bool more);
+	/* All bytes are passed on, although the last record has no end among them. */
+	void (*pass)(void *ctx, const void *data, size_t len);
+	void *ctx;
+};
 
 struct ks_spool {
 	int fd, state_fd;
@@ -39,10 +54,10 @@ int ks_spool_append(struct ks_spool *spool, const void *data, size_t len, struct
 
 /*
  * Copies the source into the spool until it ends; to be run in a thread of its own. Once @stop of the
- * spool is set, it ends at the next signal that interrupts its thread. A regular file is continued where the spool ends. A full disk is waited for: what was
- * read stays in hand.
+ * spool is set, it ends at the next signal that interrupts its thread. A regular file is continued
+ * where the spool ends. While the disk is full it waits and keeps what it has read.
  */
-void ks_spool_pump(struct ks_spool *spool, int source_fd);
+void ks_spool_pump(struct ks_spool *spool, int source_fd, const struct ks_framing *framing);
 
 /* Waits up to a second for bytes behind @offset. Returns how many there are, 0 = none yet. */
 u64 ks_spool_wait(struct ks_spool *spool, u64 offset, bool *ret_ended);

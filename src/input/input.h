@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only */
 /* A stream of bytes from a file or standard input, decompressed where its content says so. */
-#ifndef KS_TRACE_INPUT_H
-#define KS_TRACE_INPUT_H
+#ifndef KS_INPUT_INPUT_H
+#define KS_INPUT_INPUT_H
 
 #include "base/diag.h"
 

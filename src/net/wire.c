@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only
 /* How a spool travels. */
-#include "kmap/wire.h"
+#include "net/wire.h"
 
 #include <errno.h>
 #include <fcntl.h>

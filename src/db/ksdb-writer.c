@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only
 /* Writing a DB file: events are gathered into blocks, each block compressed column by column. */
-#include "trace/ksdb.h"
+#include "db/ksdb.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -11,8 +11,8 @@
 #include "base/hash.h"
 #include "base/outfile.h"
 #include "base/pack.h"
-#include "trace/ksdb-format.h"
-#include "trace/planes.h"
+#include "db/ksdb-format.h"
+#include "db/planes.h"
 
 /* === Data ================================================================================= */
 

@@ -7,11 +7,12 @@
  * A block repeats few combinations of kind, site, sizes, cache and so on: its events are numbers
  * into a table of these "shapes", so a filter or a grouping is worked out once a shape.
  */
-#ifndef KS_TRACE_KSDB_H
-#define KS_TRACE_KSDB_H
+#ifndef KS_DB_KSDB_H
+#define KS_DB_KSDB_H
 
 #include "base/diag.h"
 #include "base/strbuf.h"
+#include "trace/blame.h"
 #include "trace/event.h"
 #include "trace/host.h"
 #include "trace/names.h"
@@ -126,5 +127,12 @@ struct ks_db_block_info ks_db_block_info(const struct ks_db *db, size_t i);
 int ks_db_block_read(struct ks_db *db, size_t i, unsigned int columns, struct ks_db_block *block,
 		     struct ks_diag *diag);
 void ks_db_block_deinit(struct ks_db_block *block);
+
+/*
+ * Gives each shape whose site the filter skips the site of the first caller, by its stack trace, that
+ * the filter does not skip. 0 or -ENOMEM.
+ */
+int ks_db_blame_shapes(const struct ks_frame_filter *filter, struct ks_names *names,
+		       struct ks_db_shape *shapes, u32 len);
 
 #endif

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only
 /* Byte planes. The loops are plain, so that the compiler can use vector instructions. */
-#include "trace/planes.h"
+#include "db/planes.h"
 
 #include <string.h>
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-only */
 /* Private to the DB's reader and writer: the layout on disk, as kmemscope-ksdb(5) documents it. */
-#ifndef KS_TRACE_KSDB_FORMAT_H
-#define KS_TRACE_KSDB_FORMAT_H
+#ifndef KS_DB_KSDB_FORMAT_H
+#define KS_DB_KSDB_FORMAT_H
 
-#include "trace/ksdb.h"
+#include "db/ksdb.h"
 
 /* All integers are little-endian. */
 
@@ -27,7 +27,7 @@ enum {
 
 /*
  * The columns of a block, in file order. Each is one zstd frame with a checksum; all but the first
- * are in byte planes (trace/planes.h).
+ * are in byte planes (db/planes.h).
  */
 enum ks_db_column {
 	KS_COL_SHAPES,	 /* the table of shapes, then of tasks, as varints */

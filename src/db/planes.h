@@ -4,8 +4,8 @@
  * bytes of slots, times and shapes are mostly alike and the low ones mostly noise; apart, the first
  * shrink to nothing and the second are stored as they are, which zstd reads back several times faster.
  */
-#ifndef KS_TRACE_PLANES_H
-#define KS_TRACE_PLANES_H
+#ifndef KS_DB_PLANES_H
+#define KS_DB_PLANES_H
 
 #include "base/types.h"
 

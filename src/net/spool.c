@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only
 /* A file between a source that cannot be read twice and a receiver that may be away. */
-#include "kmap/spool.h"
+#include "net/spool.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -14,8 +14,6 @@
 #include <unistd.h>
 
 #include "base/io.h"
-#include "kmap/cut.h"
-#include "uapi/memorizer.h"
 
 /* === Data ================================================================================= */
 
@@ -113,19 +111,19 @@ static ssize_t read_source(struct ks_spool *spool, int fd, char *buf, size_t len
 	return n;
 }
 
-/* Continues a regular file; the head of a binary one tells the size of its records. */
-static int seek_source(struct ks_spool *spool, int fd, struct ks_kmap_cut *cut,
+/* Continues a regular file; its head may say how long its records are. */
+static int seek_source(struct ks_spool *spool, int fd, const struct ks_framing *framing,
 		       struct ks_diag *diag)
 {
-	struct memorizer_header head;
+	char head[KS_FRAMING_HEAD];
 	struct stat st;
 	ssize_t n;
 
 	if (fstat(fd, &st) || !S_ISREG(st.st_mode) || !st.st_size || !spool->len)
 		return 0;
-	n = pread(fd, &head, sizeof(head), 0);
+	n = pread(fd, head, sizeof(head), 0);
 	if (n > 0)
-		ks_kmap_cut_whole(cut, &head, (size_t)n, false);
+		framing->whole(framing->ctx, head, (size_t)n, false);
 	if ((u64)st.st_size < spool->len || lseek(fd, (off_t)spool->len, SEEK_SET) < 0)
 		return ks_diag_set(diag, -EINVAL,
 				   "the source is shorter than what was read of it before; is it "
@@ -201,15 +199,14 @@ int ks_spool_append(struct ks_spool *spool, const void *data, size_t len, struct
 	return 0;
 }
 
-void ks_spool_pump(struct ks_spool *spool, int source_fd)
+void ks_spool_pump(struct ks_spool *spool, int source_fd, const struct ks_framing *framing)
 {
-	struct ks_kmap_cut cut = { 0 };
 	struct ks_diag diag = { 0 };
 	size_t have = 0, whole;
 	ssize_t n = 1;
 	int err;
 
-	err = seek_source(spool, source_fd, &cut, &diag);
+	err = seek_source(spool, source_fd, framing, &diag);
 	while (!err && n > 0) {
 		n = read_source(spool, source_fd, spool->buf + have, PUMP_SIZE - have);
 		if (n < 0)
@@ -219,9 +216,9 @@ void ks_spool_pump(struct ks_spool *spool, int source_fd)
 		/* At the end, and when one object fills the buffer, what there is goes on. */
 		whole = n <= 0 && !is_stopped(spool)
 				? have
-				: ks_kmap_cut_whole(&cut, spool->buf, have, have == PUMP_SIZE);
+				: framing->whole(framing->ctx, spool->buf, have, have == PUMP_SIZE);
 		if (!whole && have == PUMP_SIZE) {
-			ks_kmap_cut_pass(&cut, spool->buf, have);
+			framing->pass(framing->ctx, spool->buf, have);
 			whole = have;
 		}
 		if (whole && !err)

@@ -4,11 +4,11 @@
  * safe on its disk, and from there on frames go one way and counts of safe bytes the other.
  * kmemscope-kmap(5) has the layout.
  */
-#ifndef KS_KMAP_WIRE_H
-#define KS_KMAP_WIRE_H
+#ifndef KS_NET_WIRE_H
+#define KS_NET_WIRE_H
 
 #include "base/diag.h"
-#include "kmap/spool.h"
+#include "net/spool.h"
 
 #define KS_WIRE_FRAME (1u << 20) /* bytes of a frame at most */
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only
 /* Byte streams: plain, gzip, zstd, xz. */
-#include "trace/input.h"
+#include "input/input.h"
 
 #include <errno.h>
 #include <fcntl.h>

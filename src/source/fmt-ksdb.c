@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-only
 /* A DB file as a plain stream of events, for whoever does not care that they are matched. */
-#include "trace/formats.h"
+#include "source/fmt-ksdb.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "trace/ksdb-format.h"
+#include "db/ksdb-format.h"
 
 /* === Data ================================================================================= */
 
@@ -76,8 +76,8 @@ static int next_block(struct ksdb_trace *kt, struct ks_diag *diag)
 		return err;
 	kt->next_block++;
 	kt->at = kt->slots_at = kt->ptrs_at = 0;
-	if (kt->base.opts.blame && ks_blame_shapes(kt->base.opts.blame, &kt->base.names,
-						   kt->block.shapes, kt->block.shapes_len))
+	if (kt->base.opts.blame && ks_db_blame_shapes(kt->base.opts.blame, &kt->base.names,
+						      kt->block.shapes, kt->block.shapes_len))
 		return ks_diag_nomem(diag, "reading a DB");
 	return 0;
 }

@@ -3,7 +3,7 @@
  * Reading a DB file. Nothing in it is trusted: checksums guard against damage, and every number is
  * checked against its range, so that a block that was read can be used without further checks.
  */
-#include "trace/ksdb.h"
+#include "db/ksdb.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -16,7 +16,7 @@
 
 #include "base/bytes.h"
 #include "base/io.h"
-#include "trace/ksdb-format.h"
+#include "db/ksdb-format.h"
 
 /* === Data ================================================================================= */
 
