@@ -11,7 +11,7 @@
 #include "trace/merge.h"
 #include "trace/pair.h"
 #include "trace/ring.h"
-#include "trace/selfless.h"
+#include "trace/self-filter.h"
 
 /* === Data ================================================================================= */
 
@@ -30,7 +30,7 @@ struct tracedat_trace {
 	struct ks_tracedat td;
 	struct ks_rawdec dec;
 	bool convert_ts;
-	struct ks_selfless *selfless; /* NULL: no recorder is to be left out */
+	struct ks_self_filter *self_filter; /* NULL: no recorder is to be left out */
 	struct stream *streams;
 	size_t streams_len;
 	struct ks_merge merge;	    /* of the streams that have a record */
@@ -85,7 +85,7 @@ static inline enum ks_raw_class take(struct tracedat_trace *tt, struct stream *s
 		stream->info.bad++;
 		return class;
 	}
-	if (tt->selfless && ks_selfless_drops(tt->selfless, ev, ring->data[2])) {
+	if (tt->self_filter && ks_self_filter_drops(tt->self_filter, ev, ring->data[2])) {
 		info->events_self++;
 		return KS_RAW_OTHER;
 	}
@@ -233,7 +233,7 @@ static int fill_batch(struct tracedat_trace *tt, struct ks_batch *ret_batch, str
 		if (tt->pairing)
 			pair(tt, tt->streams, KS_RAW_EVENT, tt->batch);
 	}
-	if (!err && (tt->dec.nomem || (tt->selfless && tt->selfless->nomem)))
+	if (!err && (tt->dec.nomem || (tt->self_filter && tt->self_filter->nomem)))
 		err = ks_diag_nomem(diag, "reading a trace.dat");
 	*ret_batch = (struct ks_batch){ tt->batch, count };
 	return err;
@@ -280,7 +280,7 @@ static void tracedat_close(struct ks_trace *trace)
 	if (tt->pairing)
 		ks_pairing_deinit(tt->pairing);
 	free(tt->pairing);
-	ks_selfless_free(tt->selfless);
+	ks_self_filter_free(tt->self_filter);
 	ks_rawdec_deinit(&tt->dec);
 	ks_tracedat_deinit(&tt->td);
 	ks_input_close(tt->input);
@@ -422,7 +422,7 @@ int ks_tracedat_trace_open(struct ks_input *input, struct ks_trace **ret_trace,
 			*node = (u16)tt->td.nodes.items.items[i];
 	}
 	if (!err && tt->td.self.items.len &&
-	    ks_selfless_new(tt->td.self.items.items, tt->td.self.items.len, &tt->selfless))
+	    ks_self_filter_new(tt->td.self.items.items, tt->td.self.items.len, &tt->self_filter))
 		err = ks_diag_nomem(diag, "opening a trace.dat");
 	if (!err)
 		err = open_streams(tt, diag);

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-only
 /* Which events are of the recorder's own objects. */
-#include "trace/selfless.h"
+#include "trace/self-filter.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
 /* === Internals ============================================================================ */
 
-static bool is_our_tid(const struct ks_selfless *self, u32 tid)
+static bool is_our_tid(const struct ks_self_filter *self, u32 tid)
 {
 	size_t i;
 
@@ -17,9 +17,9 @@ static bool is_our_tid(const struct ks_selfless *self, u32 tid)
 	return false;
 }
 
-static void remember(struct ks_selfless *self, u64 ptr)
+static void remember(struct ks_self_filter *self, u64 ptr)
 {
-	u64 at = ks_hash_u64(ptr, self->seed) >> (64 - KS_SELFLESS_BITS);
+	u64 at = ks_hash_u64(ptr, self->seed) >> (64 - KS_SELF_FILTER_BITS);
 	u32 number;
 
 	if (ks_vec_reserve(&self->is_ours, self->is_ours.len + 1)) {
@@ -39,9 +39,9 @@ static void remember(struct ks_selfless *self, u64 ptr)
 
 /* === Public =============================================================================== */
 
-int ks_selfless_new(const u32 *tids, size_t len, struct ks_selfless **ret_selfless)
+int ks_self_filter_new(const u32 *tids, size_t len, struct ks_self_filter **ret_filter)
 {
-	struct ks_selfless *self = calloc(1, sizeof(*self));
+	struct ks_self_filter *self = calloc(1, sizeof(*self));
 	size_t i;
 
 	if (!self || ks_map64_init(&self->ptrs))
@@ -55,14 +55,14 @@ int ks_selfless_new(const u32 *tids, size_t len, struct ks_selfless **ret_selfle
 		*tid = tids[i];
 		self->tid_bits |= 1ull << (tids[i] & 63);
 	}
-	*ret_selfless = self;
+	*ret_filter = self;
 	return 0;
 nomem:
-	ks_selfless_free(self);
+	ks_self_filter_free(self);
 	return -ENOMEM;
 }
 
-void ks_selfless_free(struct ks_selfless *self)
+void ks_self_filter_free(struct ks_self_filter *self)
 {
 	if (!self)
 		return;
@@ -72,7 +72,7 @@ void ks_selfless_free(struct ks_selfless *self)
 	free(self);
 }
 
-bool ks_selfless_decide(struct ks_selfless *self, const struct ks_event *ev, bool by_us)
+bool ks_self_filter_decide(struct ks_self_filter *self, const struct ks_event *ev, bool by_us)
 {
 	u32 number;
 	bool ours;
