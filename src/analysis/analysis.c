@@ -168,7 +168,7 @@ static int analyze_trace(const char *path, const char *db_path, const struct ks_
 	struct ks_frame_filter filter = { skip_frame, opts->helpers };
 	struct ks_trace_opts trace_opts = {
 		.stacks = opts->want_stacks || db_path || opts->by >= KS_BY_STACK,
-		.blame = opts->skip_helpers ? &filter : NULL,
+		.helpers = opts->skip_helpers ? &filter : NULL,
 	};
 	struct ks_trace *trace;
 	int err;
@@ -186,7 +186,7 @@ static int analyze_trace(const char *path, const char *db_path, const struct ks_
 static int analyze_db(const char *path, const struct ks_analysis_opts *opts,
 		      struct ks_model **ret_model, struct ks_diag *diag)
 {
-	struct ks_frame_filter blame = { skip_frame, opts->helpers };
+	struct ks_frame_filter helpers = { skip_frame, opts->helpers };
 	enum ks_by by = opts->by;
 	bool ready;
 	struct ks_facts facts = { 0 };
@@ -217,8 +217,9 @@ static int analyze_db(const char *path, const struct ks_analysis_opts *opts,
 		err = bad_summary(path, err, diag);
 	facts.host = *ks_db_host(db);
 	if (!err && !ready)
-		err = ks_query_blocks(db, opts, opts->skip_helpers ? &blame : NULL, facts.first_ts,
-				      !facts.quality[KS_Q_BACKWARDS], &account, diag);
+		err = ks_query_blocks(db, opts, opts->skip_helpers ? &helpers : NULL,
+				      facts.first_ts, !facts.quality[KS_Q_BACKWARDS], &account,
+				      diag);
 	if (!err)
 		err = make_model(&facts, &account, opts, ret_model, diag);
 	ks_facts_deinit(&facts);

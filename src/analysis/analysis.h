@@ -18,7 +18,7 @@ struct ks_analysis_opts {
 	struct ks_filter filter;
 	struct ks_resolver *resolver;	    /* may be NULL */
 	const struct ks_helpers *helpers;   /* sites in these are marked; may be NULL */
-	bool skip_helpers;		    /* and blamed on their callers, by stack traces */
+	bool skip_helpers;		    /* allocations of helpers count for their callers */
 	bool want_stacks;		    /* events with their stack traces, for an observer */
 	const struct ks_observer *observer; /* see analysis/engine.h; may be NULL */
 	void *observer_ctx;

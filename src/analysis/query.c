@@ -266,7 +266,7 @@ int ks_tally_unpack(struct ks_account *acc, struct ks_bytes *b)
 }
 
 int ks_query_blocks(struct ks_db *db, const struct ks_analysis_opts *opts,
-		    const struct ks_frame_filter *blame, u64 first_ts, bool ordered,
+		    const struct ks_frame_filter *helpers, u64 first_ts, bool ordered,
 		    struct ks_account *account, struct ks_diag *diag)
 {
 	unsigned int columns = KS_DB_TIMES | KS_DB_SLOTS;
@@ -287,8 +287,8 @@ int ks_query_blocks(struct ks_db *db, const struct ks_analysis_opts *opts,
 		if (ordered && (info.max_ts < account->since || info.min_ts >= account->until))
 			continue;
 		err = ks_db_block_read(db, i, columns, &block, diag);
-		if (!err && ((blame && ks_db_blame_shapes(blame, ks_db_names(db), block.shapes,
-							  block.shapes_len)) ||
+		if (!err && ((helpers && ks_db_skip_helpers(helpers, ks_db_names(db), block.shapes,
+							    block.shapes_len)) ||
 			     plan_block(q, &block)))
 			err = ks_account_error(account, diag);
 		if (!err)

@@ -15,11 +15,11 @@ void ks_tally_pack(const struct ks_account *account, struct ks_strbuf *sb);
 int ks_tally_unpack(struct ks_account *account, struct ks_bytes *b);
 
 /*
- * Runs through the blocks. Sites that @blame skips become their callers; it may be NULL. @first_ts is the
+ * Runs through the blocks. Sites that @helpers skips become their callers; it may be NULL. @first_ts is the
  * time of the first event; @ordered: time never goes back.
  */
 int ks_query_blocks(struct ks_db *db, const struct ks_analysis_opts *opts,
-		    const struct ks_frame_filter *blame, u64 first_ts, bool ordered,
+		    const struct ks_frame_filter *helpers, u64 first_ts, bool ordered,
 		    struct ks_account *account, struct ks_diag *diag);
 
 #endif

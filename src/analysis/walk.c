@@ -122,7 +122,7 @@ static int walk_blocks(struct walk *w, struct ks_db *db, const struct ks_analysi
 		       bool ordered, struct ks_diag *diag)
 {
 	const unsigned int columns = KS_DB_TASKS | KS_DB_TIMES | KS_DB_SLOTS | KS_DB_PTRS;
-	struct ks_frame_filter blame = { skip_frame, opts->helpers };
+	struct ks_frame_filter helpers = { skip_frame, opts->helpers };
 	struct ks_db_block block = { 0 };
 	size_t blocks = ks_db_blocks(db), i;
 	int err = 0;
@@ -134,7 +134,7 @@ static int walk_blocks(struct walk *w, struct ks_db *db, const struct ks_analysi
 		if (err)
 			break;
 		if (opts->skip_helpers)
-			err = ks_db_blame_shapes(&blame, ks_db_names(db), block.shapes,
+			err = ks_db_skip_helpers(&helpers, ks_db_names(db), block.shapes,
 						 block.shapes_len);
 		if (!err)
 			err = plan_block(w, &block);

@@ -12,7 +12,7 @@
 
 #include "base/diag.h"
 #include "base/strbuf.h"
-#include "trace/blame.h"
+#include "trace/helper-caller.h"
 #include "trace/event.h"
 #include "trace/host.h"
 #include "trace/names.h"
@@ -109,7 +109,7 @@ bool ks_db_is_db(const char *path);
 int ks_db_open(const char *path, struct ks_db **ret_db, struct ks_diag *diag);
 void ks_db_free(struct ks_db *db);
 
-/* May be added to, as ks_blame() does. */
+/* May be added to, as ks_helper_caller() does. */
 struct ks_names *ks_db_names(struct ks_db *db);
 const struct ks_host *ks_db_host(const struct ks_db *db);
 const void *ks_db_summary(const struct ks_db *db, size_t *ret_len);
@@ -132,7 +132,7 @@ void ks_db_block_deinit(struct ks_db_block *block);
  * Gives each shape whose site the filter skips the site of the first caller, by its stack trace, that
  * the filter does not skip. 0 or -ENOMEM.
  */
-int ks_db_blame_shapes(const struct ks_frame_filter *filter, struct ks_names *names,
+int ks_db_skip_helpers(const struct ks_frame_filter *filter, struct ks_names *names,
 		       struct ks_db_shape *shapes, u32 len);
 
 #endif

@@ -76,8 +76,8 @@ static int next_block(struct ksdb_trace *kt, struct ks_diag *diag)
 		return err;
 	kt->next_block++;
 	kt->at = kt->slots_at = kt->ptrs_at = 0;
-	if (kt->base.opts.blame && ks_db_blame_shapes(kt->base.opts.blame, &kt->base.names,
-						      kt->block.shapes, kt->block.shapes_len))
+	if (kt->base.opts.helpers && ks_db_skip_helpers(kt->base.opts.helpers, &kt->base.names,
+							kt->block.shapes, kt->block.shapes_len))
 		return ks_diag_nomem(diag, "reading a DB");
 	return 0;
 }

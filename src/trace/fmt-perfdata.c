@@ -164,9 +164,9 @@ static int add_chain(struct perf_trace *pt, const struct ks_perf_sample *sample,
 	const struct ks_trace_opts *opts = &pt->base.opts;
 
 	pt->base.info.events_stack++;
-	if (opts->stacks || opts->blame)
+	if (opts->stacks || opts->helpers)
 		ev->stack = ks_rawdec_add_stack(&pt->dec, sample->chain, sample->chain_len, 8);
-	return opts->blame ? ks_trace_blame(&pt->base, ev) : 0;
+	return opts->helpers ? ks_trace_skip_helper(&pt->base, ev) : 0;
 }
 
 static int on_sample(struct perf_trace *pt, const u8 *rec, size_t size)

@@ -508,7 +508,7 @@ int ks_text_trace_open_cut(struct ks_input *input, const struct ks_trace_opts *o
 	workers = ks_min(workers, (u32)MAX_WORKERS);
 	tt->input = input;
 	tt->base.opts = *opts;
-	tt->stacks = opts->stacks || opts->blame;
+	tt->stacks = opts->stacks || opts->helpers;
 	tt->chunk_size = chunk_size;
 	pthread_mutex_init(&tt->lock, NULL);
 	pthread_mutex_init(&tt->fill_lock, NULL);

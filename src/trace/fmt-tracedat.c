@@ -246,7 +246,7 @@ static int tracedat_next(struct ks_trace *trace, struct ks_batch *ret_batch, str
 	bool end;
 	int err = 0;
 
-	if (!tt->pairing && (trace->opts.stacks || trace->opts.blame)) {
+	if (!tt->pairing && (trace->opts.stacks || trace->opts.helpers)) {
 		tt->pairing = calloc(1, sizeof(*tt->pairing));
 		if (!tt->pairing)
 			return ks_diag_nomem(diag, "reading a trace.dat");

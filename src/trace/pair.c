@@ -76,7 +76,7 @@ int ks_pairing_give(struct ks_pairing *p, struct ks_trace *trace, u64 event, u32
 	struct ks_event *ev = &p->window.items[event - p->first];
 
 	ev->stack = stack;
-	return trace->opts.blame ? ks_trace_blame(trace, ev) : 0;
+	return trace->opts.helpers ? ks_trace_skip_helper(trace, ev) : 0;
 }
 
 /*

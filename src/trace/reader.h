@@ -10,7 +10,7 @@
 #include <errno.h>
 
 #include "base/diag.h"
-#include "trace/blame.h"
+#include "trace/helper-caller.h"
 #include "trace/event.h"
 #include "trace/host.h"
 #include "trace/names.h"
@@ -76,7 +76,7 @@ struct ks_trace_opts {
 	 * out, that it does not. Where there is no stack trace, all stays as it is. May be NULL; stays
 	 * as long as the trace.
 	 */
-	const struct ks_frame_filter *blame;
+	const struct ks_frame_filter *helpers;
 };
 
 /* The part that every format's reader begins with. */
@@ -95,12 +95,12 @@ static inline int ks_trace_next(struct ks_trace *trace, struct ks_batch *ret_bat
 	return trace->ops->next(trace, ret_batch, diag);
 }
 
-/* For the formats: blames the caller of a helper, see ks_trace_opts. 0 or -ENOMEM. */
-static inline int ks_trace_blame(struct ks_trace *trace, struct ks_event *ev)
+/* For the formats: gives an allocation of a helper to its caller, see ks_trace_opts. 0 or -ENOMEM. */
+static inline int ks_trace_skip_helper(struct ks_trace *trace, struct ks_event *ev)
 {
 	if (ev->site == KS_NONE)
 		return 0;
-	ev->site = ks_blame(trace->opts.blame, &trace->names, ev->site, ev->stack);
+	ev->site = ks_helper_caller(trace->opts.helpers, &trace->names, ev->site, ev->stack);
 	return ev->site == KS_NONE ? -ENOMEM : 0;
 }
 

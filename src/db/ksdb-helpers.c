@@ -6,7 +6,7 @@
 
 /* === Public =============================================================================== */
 
-int ks_db_blame_shapes(const struct ks_frame_filter *filter, struct ks_names *names,
+int ks_db_skip_helpers(const struct ks_frame_filter *filter, struct ks_names *names,
 		       struct ks_db_shape *shapes, u32 len)
 {
 	u32 i;
@@ -14,7 +14,7 @@ int ks_db_blame_shapes(const struct ks_frame_filter *filter, struct ks_names *na
 	for (i = 0; i < len; i++) {
 		if (shapes[i].stack == KS_NONE || shapes[i].site == KS_NONE)
 			continue;
-		shapes[i].site = ks_blame(filter, names, shapes[i].site, shapes[i].stack);
+		shapes[i].site = ks_helper_caller(filter, names, shapes[i].site, shapes[i].stack);
 		if (shapes[i].site == KS_NONE)
 			return -ENOMEM;
 	}

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only */
 /* On whose behalf a helper allocated: the caller of kstrdup, by the stack trace. */
-#ifndef KS_TRACE_BLAME_H
-#define KS_TRACE_BLAME_H
+#ifndef KS_TRACE_HELPER_CALLER_H
+#define KS_TRACE_HELPER_CALLER_H
 
 #include "trace/names.h"
 
@@ -16,6 +16,7 @@ struct ks_frame_filter {
  * @site itself where the filter does not skip that, or the stack does not tell. KS_NONE for lack of
  * memory, or where @site is.
  */
-u32 ks_blame(const struct ks_frame_filter *filter, struct ks_names *names, u32 site, u32 stack);
+u32 ks_helper_caller(const struct ks_frame_filter *filter, struct ks_names *names, u32 site,
+		     u32 stack);
 
 #endif

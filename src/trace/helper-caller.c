@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only
 /* On whose behalf a helper allocated. */
-#include "trace/blame.h"
+#include "trace/helper-caller.h"
 
 #include <string.h>
 
@@ -18,7 +18,8 @@ static const char *func_of(const struct ks_names *names, u32 frame)
 
 /* === Public =============================================================================== */
 
-u32 ks_blame(const struct ks_frame_filter *filter, struct ks_names *names, u32 site, u32 stack)
+u32 ks_helper_caller(const struct ks_frame_filter *filter, struct ks_names *names, u32 site,
+		     u32 stack)
 {
 	const char *own = ks_sites_get(&names->sites, site)->func;
 	size_t len, at = 0;
