@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 #include "trace/text-chunk.h"
-#include "trace/text-pair.h"
+#include "trace/text-pairing.h"
 
 /* === Data ================================================================================= */
 
@@ -392,7 +392,7 @@ static int take_batch(struct text_trace *tt, struct chunk *chunk, struct ks_batc
 		err = chunk ? pair_stacks(tt, chunk)
 			    : ks_text_pair_edge(&tt->pairing, &tt->base, NULL);
 		if (!err)
-			ks_pairing_take(&tt->pairing.pairs, !chunk, ret_batch);
+			ks_stack_pairing_take(&tt->pairing.pairs, !chunk, ret_batch);
 		tt->base.info.stacks_alone = tt->pairing.pairs.alone;
 	}
 	return err;
@@ -446,7 +446,7 @@ static void text_close(struct ks_trace *trace)
 	}
 	for (i = 0; i < MAX_CHUNKS; i++)
 		ks_chunk_deinit(&tt->chunks[i].content);
-	ks_pairing_deinit(&tt->pairing.pairs);
+	ks_stack_pairing_deinit(&tt->pairing.pairs);
 	free(tt->carry);
 	ks_input_close(tt->input);
 	pthread_cond_destroy(&tt->changed);

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "trace/merge.h"
-#include "trace/pair.h"
+#include "trace/stack-pairing.h"
 #include "trace/ring.h"
 #include "trace/self-filter.h"
 
@@ -33,8 +33,8 @@ struct tracedat_trace {
 	struct ks_self_filter *self_filter; /* NULL: no recorder is to be left out */
 	struct stream *streams;
 	size_t streams_len;
-	struct ks_merge merge;	    /* of the streams that have a record */
-	struct ks_pairing *pairing; /* NULL: stacks are not wanted */
+	struct ks_merge merge;		  /* of the streams that have a record */
+	struct ks_stack_pairing *pairing; /* NULL: stacks are not wanted */
 	u64 bytes_done, bytes_total;
 	bool ended; /* all is told, even of what is not in the file */
 	struct ks_event *batch;
@@ -108,19 +108,20 @@ static void pair(struct tracedat_trace *tt, const struct stream *stream, enum ks
 
 	switch (class) {
 	case KS_RAW_EVENT:
-		tt->dec.nomem |= ks_pairing_add(tt->pairing, ev, key) != 0;
+		tt->dec.nomem |= ks_stack_pairing_add(tt->pairing, ev, key) != 0;
 		break;
 	case KS_RAW_STACK:
-		owner = ks_pairing_owner(tt->pairing, key);
-		if (owner == KS_PAIR_NOBODY)
+		owner = ks_stack_pairing_owner(tt->pairing, key);
+		if (owner == KS_PAIRING_NO_EVENT)
 			break;
 		stack = ks_rawdec_stack(&tt->dec, stream->ring.data, stream->ring.len);
 		if (stack != KS_NONE)
-			tt->dec.nomem |= ks_pairing_give(tt->pairing, &tt->base, owner, stack) != 0;
+			tt->dec.nomem |=
+				ks_stack_pairing_give(tt->pairing, &tt->base, owner, stack) != 0;
 		break;
 	case KS_RAW_OTHER:
 	case KS_RAW_BAD:
-		ks_pairing_pass(tt->pairing, key);
+		ks_stack_pairing_pass(tt->pairing, key);
 		break;
 	}
 }
@@ -257,7 +258,7 @@ static int tracedat_next(struct ks_trace *trace, struct ks_batch *ret_batch, str
 			return err;
 		end = !batch.count;
 		if (tt->pairing)
-			ks_pairing_take(tt->pairing, end, &batch);
+			ks_stack_pairing_take(tt->pairing, end, &batch);
 	} while (!batch.count && !end);
 	if (!batch.count)
 		err = finish(tt, diag);
@@ -278,7 +279,7 @@ static void tracedat_close(struct ks_trace *trace)
 	ks_merge_deinit(&tt->merge);
 	free(tt->batch);
 	if (tt->pairing)
-		ks_pairing_deinit(tt->pairing);
+		ks_stack_pairing_deinit(tt->pairing);
 	free(tt->pairing);
 	ks_self_filter_free(tt->self_filter);
 	ks_rawdec_deinit(&tt->dec);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only */
 /*
  * Private to the text reader: the stack traces that ftrace and perf print behind an event, as one
- * thread sees them in its chunk. Whose they are is found later, in file order (text-pair.h): the
+ * thread sees them in its chunk. Whose they are is found later, in file order (text-pairing.h): the
  * event may be in a chunk before.
  */
 #ifndef KS_TRACE_TEXT_STACK_H

@@ -3,15 +3,15 @@
  * Private to the text reader: the stacks that were noted in chunks, on one thread and in file order.
  * A stack may begin in one chunk and go on in the next.
  */
-#ifndef KS_TRACE_TEXT_PAIR_H
-#define KS_TRACE_TEXT_PAIR_H
+#ifndef KS_TRACE_TEXT_PAIRING_H
+#define KS_TRACE_TEXT_PAIRING_H
 
-#include "trace/pair.h"
+#include "trace/stack-pairing.h"
 #include "trace/text-stack.h"
 
 /* Zeroed, it is ready. */
 struct ks_text_pairing {
-	struct ks_pairing pairs;
+	struct ks_stack_pairing pairs;
 	enum ks_note_what after; /* what frames would be, see ks_stack_notes */
 	bool open;		 /* a stack is being read */
 	u64 owner;		 /* the event that it is of */

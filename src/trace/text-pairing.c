@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only
 /* The stacks of a text log, in file order. */
-#include "trace/text-pair.h"
+#include "trace/text-pairing.h"
 
 #include <errno.h>
 
@@ -28,7 +28,8 @@ static int close_stack(struct ks_text_pairing *p, struct ks_trace *trace)
 	if (!len)
 		return 0;
 	stack = ks_names_add_stack(&trace->names, p->frames, len);
-	return stack == KS_NONE ? -ENOMEM : ks_pairing_give(&p->pairs, trace, p->owner, stack);
+	return stack == KS_NONE ? -ENOMEM
+				: ks_stack_pairing_give(&p->pairs, trace, p->owner, stack);
 }
 
 /* === Public =============================================================================== */
@@ -41,7 +42,8 @@ int ks_text_pair_events(struct ks_text_pairing *p, struct ks_trace *trace,
 	if (len && p->open && close_stack(p, trace))
 		return -ENOMEM;
 	for (i = 0; i < len; i++)
-		if (ks_pairing_add(&p->pairs, &events[i], key_of(events[i].pid, events[i].cpu)))
+		if (ks_stack_pairing_add(&p->pairs, &events[i],
+					 key_of(events[i].pid, events[i].cpu)))
 			return -ENOMEM;
 	return 0;
 }
@@ -59,25 +61,25 @@ int ks_text_pair_note(struct ks_text_pairing *p, struct ks_trace *trace,
 	}
 	switch (what) {
 	case KS_NOTE_LINE:
-		ks_pairing_pass(&p->pairs, key_of(note->pid, note->cpu));
+		ks_stack_pairing_pass(&p->pairs, key_of(note->pid, note->cpu));
 		break;
 	case KS_NOTE_STACK:
-		open_stack(p, ks_pairing_owner(&p->pairs, key_of(note->pid, note->cpu)));
+		open_stack(p, ks_stack_pairing_owner(&p->pairs, key_of(note->pid, note->cpu)));
 		break;
 	case KS_NOTE_FRAMES:
-		open_stack(p, ks_pairing_last(&p->pairs));
+		open_stack(p, ks_stack_pairing_last(&p->pairs));
 		break;
 	case KS_NOTE_STRAY:
 		p->pairs.alone++;
-		open_stack(p, KS_PAIR_NOBODY);
+		open_stack(p, KS_PAIRING_NO_EVENT);
 		break;
 	case KS_NOTE_USER_STACK:
-		open_stack(p, KS_PAIR_NOBODY);
+		open_stack(p, KS_PAIRING_NO_EVENT);
 		break;
 	case KS_NOTE_MORE:
 		break;
 	}
-	*ret_wanted = p->open && p->owner != KS_PAIR_NOBODY;
+	*ret_wanted = p->open && p->owner != KS_PAIRING_NO_EVENT;
 	return 0;
 }
 
