@@ -34,16 +34,16 @@ enum { MAX_ORDER = 40, MAX_FORMATS = 64 };
 
 /* === Internals: layouts =================================================================== */
 
-static struct ks_slot slot_of(const struct ks_evformat *fmt, const char *name, u16 *min_size)
+static struct ks_raw_field field_of(const struct ks_evformat *fmt, const char *name, u16 *min_size)
 {
 	const struct ks_field *f = ks_evformat_field(fmt, name);
 
 	if (!f || (f->size != 1 && f->size != 2 && f->size != 4 && f->size != 8) ||
 	    f->offset + f->size < 8 || f->offset + f->size > UINT16_MAX)
-		return (struct ks_slot){ 0 };
+		return (struct ks_raw_field){ 0 };
 	*min_size = (u16)ks_max((u32)*min_size, f->offset + f->size);
-	return (struct ks_slot){ (u16)(f->offset + f->size - 8), (u8)f->size,
-				 (u8)(64 - 8 * f->size) };
+	return (struct ks_raw_field){ (u16)(f->offset + f->size - 8), (u8)f->size,
+				      (u8)(64 - 8 * f->size) };
 }
 
 /* The fields without which an event of this kind means nothing. */
@@ -61,23 +61,23 @@ static void fill_layout(struct ks_rawlayout *l, const struct ks_evformat *fmt)
 	u16 *min = &l->min_size;
 	const struct ks_field *name = ks_evformat_field(fmt, "name");
 
-	l->pid = slot_of(fmt, "common_pid", min);
-	l->site = slot_of(fmt, "call_site", min);
-	l->req = slot_of(fmt, "bytes_req", min);
-	l->alloc = slot_of(fmt, "bytes_alloc", min);
-	l->gfp = slot_of(fmt, "gfp_flags", min);
-	l->node = slot_of(fmt, "node", min);
-	l->order = slot_of(fmt, "order", min);
+	l->pid = field_of(fmt, "common_pid", min);
+	l->site = field_of(fmt, "call_site", min);
+	l->req = field_of(fmt, "bytes_req", min);
+	l->alloc = field_of(fmt, "bytes_alloc", min);
+	l->gfp = field_of(fmt, "gfp_flags", min);
+	l->node = field_of(fmt, "node", min);
+	l->order = field_of(fmt, "order", min);
 	if (name && name->data_loc)
-		l->name = slot_of(fmt, "name", min);
+		l->name = field_of(fmt, "name", min);
 	if (ks_kind_is_page(l->kind)) {
-		l->ptr = slot_of(fmt, "pfn", min);
+		l->ptr = field_of(fmt, "pfn", min);
 		l->by_page = !l->ptr.size;
 		if (l->by_page)
-			l->ptr = slot_of(fmt, "page", min);
+			l->ptr = field_of(fmt, "page", min);
 		l->single = !l->order.size && !strcmp(fmt->name, "mm_pagevec_free");
 	} else {
-		l->ptr = slot_of(fmt, "ptr", min);
+		l->ptr = field_of(fmt, "ptr", min);
 	}
 	if (!is_complete(l))
 		l->kind = KS_KINDS;
@@ -87,7 +87,7 @@ static void fill_stack_layout(struct ks_rawlayout *l, const struct ks_evformat *
 {
 	const struct ks_field *caller = ks_evformat_field(fmt, "caller");
 
-	l->frames = slot_of(fmt, "size", &l->min_size);
+	l->frames = field_of(fmt, "size", &l->min_size);
 	l->stack_offset = caller && caller->offset < UINT16_MAX ? (u16)caller->offset : 0;
 }
 
@@ -238,12 +238,12 @@ static inline u32 find_comm(struct ks_rawdec *dec, u32 pid)
 /* === Internals: decoding ================================================================== */
 
 /* @big_endian is that of the capture; a constant in each caller, so that it is asked once an event. */
-static inline u64 get(const u8 *data, struct ks_slot slot, bool big_endian)
+static inline u64 get(const u8 *data, struct ks_raw_field field, bool big_endian)
 {
 	u64 v;
 
-	memcpy(&v, data + slot.offset, 8);
-	return big_endian ? be64toh(v) & UINT64_MAX >> slot.shift : le64toh(v) >> slot.shift;
+	memcpy(&v, data + field.offset, 8);
+	return big_endian ? be64toh(v) & UINT64_MAX >> field.shift : le64toh(v) >> field.shift;
 }
 
 static inline bool decode_slab(struct ks_rawdec *dec, const struct ks_rawlayout *l, const u8 *data,

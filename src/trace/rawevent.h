@@ -15,11 +15,11 @@
 #include "trace/ksyms.h"
 
 /*
- * Where a field lies; size 0 = the event has none of it. Fields of all sizes are got with one load of
- * eight bytes that ends where the field does, so none may end before byte 8. Those there are part of
- * the header that all events share.
+ * Where a field of a record is; size 0 = the event has no such field. A field of any size is loaded with
+ * one load of eight bytes that ends where the field ends, so no field may end before byte 8. The first
+ * eight bytes are the header that all events share.
  */
-struct ks_slot {
+struct ks_raw_field {
 	u16 offset; /* of the eight bytes */
 	u8 size;    /* of the field */
 	u8 shift;   /* bits of the eight bytes that are not of the field */
@@ -32,10 +32,10 @@ struct ks_rawlayout {
 	bool single;  /* a page event without an order */
 	bool by_page; /* a page event of an old kernel: the address of struct page is its identity */
 	u16 min_size; /* a shorter record is damaged */
-	struct ks_slot
+	struct ks_raw_field
 		frames; /* of a kernel_stack record: their number; they begin at stack_offset */
 	u16 stack_offset;
-	struct ks_slot pid, site, ptr, name, req, alloc, gfp, node, order;
+	struct ks_raw_field pid, site, ptr, name, req, alloc, gfp, node, order;
 	struct ks_evformat *format; /* for the names of the gfp flags */
 };
 
