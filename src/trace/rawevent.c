@@ -11,26 +11,11 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "trace/event-names.h"
 
 /* === Data ================================================================================= */
 
-static const struct {
-	const char *name;
-	u8 kind;
-} event_names[] = {
-	{ "kmalloc", KS_KMALLOC },
-	{ "kmalloc_node", KS_KMALLOC },
-	{ "kfree", KS_KFREE },
-	{ "kmem_cache_alloc", KS_CACHE_ALLOC },
-	{ "kmem_cache_alloc_node", KS_CACHE_ALLOC },
-	{ "kmem_cache_free", KS_CACHE_FREE },
-	{ "mm_page_alloc", KS_PAGE_ALLOC },
-	{ "mm_page_free", KS_PAGE_FREE },
-	{ "mm_page_free_direct", KS_PAGE_FREE }, /* 2.6.32 to 3.2 */
-	{ "mm_pagevec_free", KS_PAGE_FREE },	 /* the same */
-};
-
-enum { MAX_ORDER = 40, MAX_FORMATS = 64 };
+enum { MAX_FORMATS = 64 };
 
 /* === Internals: layouts =================================================================== */
 
@@ -280,7 +265,7 @@ static bool decode_page(struct ks_rawdec *dec, const struct ks_rawlayout *l, con
 		ev->ptr = UINT64_MAX; /* the allocation failed */
 	ev->site = KS_NONE;
 	ev->cache = KS_NONE;
-	if (order > MAX_ORDER)
+	if (order > KS_ORDER_MAX)
 		return false;
 	if (ks_kind_is_alloc(l->kind)) {
 		ev->bytes_alloc = 1ull << (order + dec->page_shift);
@@ -383,9 +368,9 @@ int ks_rawdec_add_format(struct ks_rawdec *dec, const char *text, size_t len)
 		free(fmt);
 		return 0;
 	}
-	for (i = 0; i < ARRAY_SIZE(event_names); i++)
-		if (!strcmp(event_names[i].name, fmt->name))
-			kind = event_names[i].kind;
+	for (i = 0; i < ARRAY_SIZE(ks_event_names); i++)
+		if (!strcmp(ks_event_names[i].name, fmt->name))
+			kind = ks_event_names[i].kind;
 	stack = !strcmp(fmt->name, "kernel_stack");
 	if ((kind == KS_KINDS && !stack) || dec->formats.len >= MAX_FORMATS) {
 		ks_evformat_deinit(fmt);

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "trace/event-names.h"
 #include "trace/text-header.h"
 #include "trace/text-scan.h"
 
@@ -38,23 +39,6 @@ struct ks_line_parser {
 	bool nomem; /* a table could not grow */
 };
 
-static const struct {
-	const char *name;
-	u8 len;
-	u8 kind;
-} event_names[] = {
-	{ "kmem_cache_alloc", 16, KS_CACHE_ALLOC },
-	{ "kmem_cache_free", 15, KS_CACHE_FREE },
-	{ "kmalloc", 7, KS_KMALLOC },
-	{ "kfree", 5, KS_KFREE },
-	{ "mm_page_alloc", 13, KS_PAGE_ALLOC },
-	{ "mm_page_free", 12, KS_PAGE_FREE },
-	{ "kmalloc_node", 12, KS_KMALLOC },
-	{ "kmem_cache_alloc_node", 21, KS_CACHE_ALLOC },
-	{ "mm_page_free_direct", 19, KS_PAGE_FREE }, /* 2.6.32 to 3.2 */
-	{ "mm_pagevec_free", 15, KS_PAGE_FREE },     /* the same; no other event told of these */
-};
-
 /* Which fields a line had. */
 enum seen {
 	SEEN_SITE = 1 << 0,
@@ -66,7 +50,7 @@ enum seen {
 	SEEN_ORDER = 1 << 6,
 };
 
-enum { PAGE_SHIFT = 12, MAX_ORDER = 19 };
+enum { PAGE_SHIFT = 12 };
 
 /* === Internals: fields ==================================================================== */
 
@@ -174,16 +158,24 @@ static bool scan_field(struct ks_line_parser *parser, const char **p, const char
 	unsigned int n;
 	size_t len;
 
-	if (ks_eat(p, end, "call_site="))
-		return *seen |= SEEN_SITE, scan_site(parser, p, end, &ev->site);
-	if (ks_eat(p, end, "ptr="))
-		return *seen |= SEEN_PTR, scan_ptr(parser, p, end, &ev->ptr, &ev->flags);
+	if (ks_eat(p, end, "call_site=")) {
+		*seen |= SEEN_SITE;
+		return scan_site(parser, p, end, &ev->site);
+	}
+	if (ks_eat(p, end, "ptr=")) {
+		*seen |= SEEN_PTR;
+		return scan_ptr(parser, p, end, &ev->ptr, &ev->flags);
+	}
 	if (ks_eat(p, end, "name="))
 		return scan_cache(parser, p, end, &ev->cache);
-	if (ks_eat(p, end, "bytes_req="))
-		return *seen |= SEEN_REQ, ks_scan_dec(p, end, &ev->bytes_req);
-	if (ks_eat(p, end, "bytes_alloc="))
-		return *seen |= SEEN_ALLOC, ks_scan_dec(p, end, &ev->bytes_alloc);
+	if (ks_eat(p, end, "bytes_req=")) {
+		*seen |= SEEN_REQ;
+		return ks_scan_dec(p, end, &ev->bytes_req);
+	}
+	if (ks_eat(p, end, "bytes_alloc=")) {
+		*seen |= SEEN_ALLOC;
+		return ks_scan_dec(p, end, &ev->bytes_alloc);
+	}
 	if (ks_eat(p, end, "gfp_flags="))
 		return scan_gfp(parser, p, end, &ev->gfp);
 	if (ks_eat(p, end, "node="))
@@ -204,8 +196,10 @@ static bool scan_field(struct ks_line_parser *parser, const char **p, const char
 			return ks_scan_hex(p, end, &ev->bytes_req, &n);
 		return ks_scan_dec(p, end, &ev->bytes_req);
 	}
-	if (ks_eat(p, end, "order="))
-		return *seen |= SEEN_ORDER, ks_scan_dec(p, end, &ev->bytes_alloc);
+	if (ks_eat(p, end, "order=")) {
+		*seen |= SEEN_ORDER;
+		return ks_scan_dec(p, end, &ev->bytes_alloc);
+	}
 	return ks_scan_word(p, end, &word, &len);
 }
 
@@ -311,7 +305,7 @@ static bool finish_page(struct ks_event *ev, unsigned int seen)
 	u64 page = ev->ptr, pfn = ev->bytes_req, order = ev->bytes_alloc;
 	bool failed = (seen & SEEN_PAGE) && !page;
 
-	if (!(seen & SEEN_PFN) || !(seen & SEEN_ORDER) || order > MAX_ORDER)
+	if (!(seen & SEEN_PFN) || !(seen & SEEN_ORDER) || order > KS_ORDER_MAX)
 		return false;
 	/* A failed allocation has no page, and 0 or ~0 as its frame. */
 	ev->ptr = failed || pfn == UINT64_MAX ? UINT64_MAX : pfn;
@@ -362,13 +356,13 @@ static bool scan_event_name(const char **p, const char *end, u8 *ret_kind)
 {
 	size_t i;
 
-	for (i = 0; i < ARRAY_SIZE(event_names); i++) {
-		size_t len = event_names[i].len;
+	for (i = 0; i < ARRAY_SIZE(ks_event_names); i++) {
+		size_t len = ks_event_names[i].len;
 
 		if ((size_t)(end - *p) > len && (*p)[len] == ':' &&
-		    !memcmp(*p, event_names[i].name, len)) {
+		    !memcmp(*p, ks_event_names[i].name, len)) {
 			*p += len + 1;
-			*ret_kind = event_names[i].kind;
+			*ret_kind = ks_event_names[i].kind;
 			return true;
 		}
 	}

@@ -201,6 +201,20 @@ def test_old_kernels(tmp):
     compare('events of old kernels', path, want)
 
 
+def test_orders(tmp):
+    """The largest order that a kernel can have is read; a larger one is a damaged record, as in text."""
+    m = b.Machine()
+    ring, events = b.Ring(m), []
+    for i, order in enumerate((19, 20, 40)):
+        events.append({'kind': 'mm_page_alloc', 'ts': 100 + i, 'cpu': 0, 'pid': 99, 'ptr': 1, 'order': order,
+                       'req': 4096 << order, 'alloc': 4096 << order, 'gfp': 0, 'node': -1})
+        ring.add(events[i]['ts'], m.payload(events[i]))
+    path = tmp / 'orders.dat'
+    path.write_bytes(b.trace_dat_v6(m, [('', {0: ring.done()})], COMMS))
+    end = compare('orders of page allocations', path, [line(m, events[0])])
+    check('... too large ones are damage', 'bad=2 ' in end, end)
+
+
 def test_journal(tmp):
     """Files of a recorder that was killed."""
     for big, linked in ((False, False), (True, False), (False, True), (True, True)):
@@ -383,7 +397,7 @@ def test_damage(tmp):
 def main():
     with tempfile.TemporaryDirectory() as name:
         tmp = pathlib.Path(name)
-        for test in (test_trace_dat, test_buffers, test_clocks, test_large_pages, test_old_kernels, test_journal, test_in_place,
+        for test in (test_trace_dat, test_buffers, test_clocks, test_large_pages, test_old_kernels, test_orders, test_journal, test_in_place,
                      test_self, test_perf, test_relay,
                      test_compressed, test_damage):
             test(tmp)

@@ -527,7 +527,7 @@ static const struct line_case cases[] = {
 	  .line = "  x-1 [000] 1.000000: kmalloc: call_site=f+0x1/0x2 ptr=00000000a24afd4c bytes_req=99999999999999999999 bytes_alloc=1 gfp_flags=0" },
 	{ .what = "an order no kernel has",
 	  .class = KS_LINE_UNPARSED,
-	  .line = "  x-1 [000] 1.000000: mm_page_alloc: page=00000000a24afd4c pfn=0x1 order=63 migratetype=1 gfp_flags=0" },
+	  .line = "  x-1 [000] 1.000000: mm_page_alloc: page=00000000a24afd4c pfn=0x1 order=20 migratetype=1 gfp_flags=0" },
 	{ .what = "boot message",
 	  .class = KS_LINE_UNPARSED,
 	  .line = "[    0.000000] Linux version 3.6.0" },
