@@ -8,6 +8,7 @@
 
 #include "analysis/static-parts.h"
 #include "base/parallel.h"
+#include "base/strbuf.h"
 #include "sym/sym.h"
 #include "sym/tree.h"
 
@@ -143,6 +144,25 @@ static int add_bad(struct ks_static_model *model, const char *path, const char *
 	return bad->path && bad->message ? 0 : -ENOMEM;
 }
 
+static int add_too_deep(struct ks_static_model *model, const struct ks_tree *tree,
+			const struct ks_objects *objects)
+{
+	struct ks_strbuf message;
+	size_t i;
+	int err = 0;
+
+	for (i = 0; i < objects->too_deep.len && !err; i++) {
+		const char *path = ks_objects_str(objects, objects->too_deep.items[i]);
+
+		ks_strbuf_init(&message);
+		ks_strbuf_printf(&message, "%s/%s: too many directories deep, not read",
+				 tree->build, path);
+		err = message.failed ? -ENOMEM : add_bad(model, path, message.s);
+		ks_strbuf_deinit(&message);
+	}
+	return err;
+}
+
 static int add_file(struct ks_static_model *model, const struct job *job, size_t index)
 {
 	const struct ks_object *o = &job->objects->items.items[job->todo.items[index]];
@@ -248,6 +268,8 @@ static int measure_objects(struct ks_static_model *model, const struct ks_tree *
 		err = run_job(&job);
 	if (!err)
 		err = collect(model, &job);
+	if (!err)
+		err = add_too_deep(model, tree, objects);
 	if (!err && model->skipped.len)
 		qsort(model->skipped.items, model->skipped.len, sizeof(*model->skipped.items),
 		      by_reason);

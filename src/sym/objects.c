@@ -58,6 +58,14 @@ static bool ends_with(const char *s, const char *suffix)
 	return len > n && !strcmp(s + len - n, suffix);
 }
 
+/* Takes what was added to the path off again; without memory nothing was added. */
+static void cut_path(struct walk *w, size_t len)
+{
+	w->path.len = len;
+	if (w->path.s)
+		w->path.s[len] = '\0';
+}
+
 static struct mark *mark_of(struct walk *w, const char *path, size_t len, u32 *ret_id)
 {
 	u32 id = ks_intern_add(&w->objects->strings, path, len);
@@ -217,7 +225,7 @@ static int add_object(struct walk *w, const char *name)
 
 	ks_strbuf_puts(&w->path, name);
 	mark = w->path.failed ? NULL : mark_of(w, w->path.s, w->path.len, &id);
-	w->path.s[w->path.len = dir_len] = '\0';
+	cut_path(w, dir_len);
 	slot = mark ? ks_vec_push(&w->found) : NULL;
 	if (!slot)
 		return ks_diag_nomem(w->diag, "walking the tree");
@@ -241,7 +249,7 @@ static int add_ko(struct walk *w, const char *name)
 		else
 			ko = NULL;
 	}
-	w->path.s[w->path.len = dir_len] = '\0';
+	cut_path(w, dir_len);
 	if (!ko)
 		return ks_diag_nomem(w->diag, "walking the tree");
 	if (!ks_vec_push(&w->objects->kos))
@@ -272,6 +280,15 @@ static bool is_dir(int dir, const struct dirent *entry)
 	return !fstatat(dir, entry->d_name, &st, AT_SYMLINK_NOFOLLOW) && S_ISDIR(st.st_mode);
 }
 
+static int add_too_deep(struct walk *w)
+{
+	u32 *slot = ks_vec_push(&w->objects->too_deep);
+
+	if (slot)
+		*slot = ks_intern_add(&w->objects->strings, w->path.s, w->path.len);
+	return slot && *slot != KS_NONE ? 0 : ks_diag_nomem(w->diag, "walking the tree");
+}
+
 static int walk_dir(struct walk *w, int parent, const char *name, unsigned int depth);
 
 static int walk_entry(struct walk *w, int dir, const struct dirent *entry, unsigned int depth)
@@ -288,8 +305,8 @@ static int walk_entry(struct walk *w, int dir, const struct dirent *entry, unsig
 	ks_strbuf_printf(&w->path, "%s/", name);
 	if (w->path.failed)
 		return ks_diag_nomem(w->diag, "walking the tree");
-	err = walk_dir(w, dir, name, depth + 1);
-	w->path.s[w->path.len = len] = '\0';
+	err = depth + 1 < DEPTH_MAX ? walk_dir(w, dir, name, depth + 1) : add_too_deep(w);
+	cut_path(w, len);
 	return err;
 }
 
@@ -313,7 +330,7 @@ static int walk_dir(struct walk *w, int parent, const char *name, unsigned int d
 		return err;
 	}
 	while (!err && (entry = readdir(dir)))
-		if (strcmp(entry->d_name, ".") && strcmp(entry->d_name, "..") && depth < DEPTH_MAX)
+		if (strcmp(entry->d_name, ".") && strcmp(entry->d_name, ".."))
 			err = walk_entry(w, fd, entry, depth);
 	closedir(dir);
 	return err;
@@ -436,7 +453,6 @@ int ks_objects_init(struct ks_objects *objects, const struct ks_tree *tree, stru
 	if (ks_intern_init(&objects->strings))
 		return ks_diag_nomem(diag, "walking the tree");
 	ks_strbuf_init(&w.path);
-	ks_strbuf_puts(&w.path, "");
 	err = walk_dir(&w, AT_FDCWD, tree->build, 0);
 	if (!err)
 		err = classify(&w);
@@ -457,6 +473,7 @@ void ks_objects_deinit(struct ks_objects *objects)
 	ks_intern_deinit(&objects->strings);
 	ks_vec_free(&objects->items);
 	ks_vec_free(&objects->kos);
+	ks_vec_free(&objects->too_deep);
 }
 
 bool ks_module_names_equal(const char *a, const char *b)

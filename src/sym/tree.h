@@ -66,6 +66,7 @@ struct ks_objects {
 	KS_VEC(struct ks_object) items; /* in order of path */
 	KS_VEC(u32) kos;		/* the paths of the modules themselves */
 	bool linked_known;		/* archives said what is linked; else all is taken */
+	KS_VEC(u32) too_deep;		/* directories that were not read: 64 levels down */
 };
 
 /* A word for the fate: "composite", "host tool", ... */

@@ -121,6 +121,13 @@ check "vmlinux without debug information: names of files" says ' inode\.c$' "$KM
 check "vmlinux, a wrong branch" fails_saying 1 'branch fs/ext:' "$KMEMSCOPE" static -k tiny/src/vmlinux -b fs/ext
 
 # Damaged objects are named, and the rest still counts.
+cp -r tiny/out deep
+deepest=deep/fs/$(printf 'd/%.0s' {1..62})
+mkdir -p "$deepest/d"
+check "one more is not, and is named" fails_saying 3 'd/d/: too many directories deep, not read' "$KMEMSCOPE" static -k deep
+rmdir "$deepest/d"
+check "without it all is read" exits_with 0 "$KMEMSCOPE" static -k deep
+
 cp -r tiny/out damaged
 head -c 500 tiny/out/fs/inode.o >damaged/fs/inode.o
 head -c 900 /dev/urandom >damaged/mm/slub.o
