@@ -493,7 +493,7 @@ static size_t finish(struct perf_trace *pt)
 
 static int perf_next(struct ks_trace *trace, struct ks_batch *ret_batch, struct ks_diag *diag)
 {
-	struct perf_trace *pt = (struct perf_trace *)trace;
+	struct perf_trace *pt = ks_container_of(trace, struct perf_trace, base);
 	size_t count = 0;
 
 	while (!count) {
@@ -522,7 +522,7 @@ static int perf_next(struct ks_trace *trace, struct ks_batch *ret_batch, struct 
 
 static void perf_close(struct ks_trace *trace)
 {
-	struct perf_trace *pt = (struct perf_trace *)trace;
+	struct perf_trace *pt = ks_container_of(trace, struct perf_trace, base);
 
 	ks_reorder_deinit(&pt->order);
 	ZSTD_freeDStream(pt->zstd);
@@ -536,7 +536,7 @@ static void perf_close(struct ks_trace *trace)
 
 static void perf_progress(struct ks_trace *trace, u64 *ret_done, u64 *ret_total)
 {
-	struct perf_trace *pt = (struct perf_trace *)trace;
+	struct perf_trace *pt = ks_container_of(trace, struct perf_trace, base);
 
 	*ret_done = pt->file_pos - pt->pf.data_pos;
 	*ret_total = pt->pf.data_end - pt->pf.data_pos;
@@ -578,17 +578,16 @@ int ks_perfdata_trace_open(struct ks_input *input, struct ks_trace **ret_trace,
 	}
 	pt->file_pos = pt->pf.data_pos;
 	pt->base.info.host = pt->pf.host;
-	for (i = 0; i < pt->pf.cpu_nodes.len; i++) {
-		u16 *node = ks_vec_push(&pt->base.info.cpu_nodes);
-
-		if (node)
-			*node = pt->pf.cpu_nodes.items[i];
-	}
-	if (!pt->pf.pipe && !ks_rawdec_has_events(&pt->dec)) {
+	if (ks_vec_reserve(&pt->base.info.cpu_nodes, pt->pf.cpu_nodes.len))
+		err = ks_diag_nomem(diag, "opening a perf.data");
+	for (i = 0; i < pt->pf.cpu_nodes.len && !err; i++)
+		*(u16 *)ks_vec_push(&pt->base.info.cpu_nodes) = pt->pf.cpu_nodes.items[i];
+	if (!err && !pt->pf.pipe && !ks_rawdec_has_events(&pt->dec))
 		err = ks_diag_set(diag, KS_EBADINPUT,
 				  "%s: describes no kmem event; record with \"perf record -e "
 				  "'kmem:*'\" or \"perf kmem record\"",
 				  ks_input_name(input));
+	if (err) {
 		perf_close(&pt->base);
 		return err;
 	}

@@ -416,12 +416,10 @@ int ks_tracedat_trace_open(struct ks_input *input, struct ks_trace **ret_trace,
 	if (!err && !ks_rawdec_has_events(&tt->dec))
 		err = ks_diag_set(diag, KS_EBADINPUT, "%s: describes no kmem event at all",
 				  ks_input_name(input));
-	for (i = 0; i < tt->td.nodes.items.len; i++) {
-		u16 *node = ks_vec_push(&tt->base.info.cpu_nodes);
-
-		if (node)
-			*node = (u16)tt->td.nodes.items.items[i];
-	}
+	if (ks_vec_reserve(&tt->base.info.cpu_nodes, tt->td.nodes.items.len))
+		err = ks_diag_nomem(diag, "opening a trace.dat");
+	for (i = 0; i < tt->td.nodes.items.len && !err; i++)
+		*(u16 *)ks_vec_push(&tt->base.info.cpu_nodes) = (u16)tt->td.nodes.items.items[i];
 	if (!err && tt->td.self.items.len &&
 	    ks_self_filter_new(tt->td.self.items.items, tt->td.self.items.len, &tt->self_filter))
 		err = ks_diag_nomem(diag, "opening a trace.dat");

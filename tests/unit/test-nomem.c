@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Growing arrays that fail, one after the other: nothing crashes, and nothing is left out in silence. */
+#include "ks-test.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include "source/open.h"
+#include "sym/tree.h"
+
+/* === Data ================================================================================= */
+
+static unsigned long calls, fail_at; /* fail_at: the number of the call that fails; 0 = none */
+
+/* The next call that fails; false once a run got by without reaching it. */
+static bool next_failure(void)
+{
+	bool reached = !fail_at || calls >= fail_at;
+
+	calls = 0;
+	fail_at = reached ? fail_at + 1 : 0;
+	return reached;
+}
+
+/* All arrays of the library grow through this function. */
+void *reallocarray(void *p, size_t n, size_t size)
+{
+	if (++calls == fail_at) {
+		errno = ENOMEM;
+		return NULL;
+	}
+	return realloc(p, n * size);
+}
+
+/* === Captures ============================================================================= */
+
+/* The recorder of this file wrote the node of each of its CPUs. */
+static void test_nodes(void **state)
+{
+	const char *corpus = getenv("CORPUS");
+	char path[512];
+	struct ks_diag diag = { 0 };
+	struct ks_trace *trace;
+	size_t nodes;
+	int err;
+
+	assert_non_null(corpus);
+	snprintf(path, sizeof(path), "%s/tracedat/v7-recorder", corpus);
+	assert_int_equal(ks_trace_open(path, &trace, &diag), 0);
+	nodes = trace->info.cpu_nodes.len;
+	assert_true(nodes > 0);
+	ks_trace_close(trace);
+	while (next_failure()) {
+		err = ks_trace_open(path, &trace, &diag);
+		if (err) {
+			assert_int_equal(err, -ENOMEM);
+			continue;
+		}
+		assert_int_equal(trace->info.cpu_nodes.len, nodes);
+		ks_trace_close(trace);
+	}
+}
+
+/* === Trees ================================================================================ */
+
+static void make_file(const char *dir, const char *name)
+{
+	char path[512];
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/%s", dir, name);
+	fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+	assert_true(fd >= 0);
+	close(fd);
+}
+
+static void remove_tree(const char *dir)
+{
+	char *command;
+
+	assert_true(asprintf(&command, "rm -r '%s'", dir) > 0);
+	assert_int_equal(system(command), 0);
+	free(command);
+}
+
+static void test_tree(void **state)
+{
+	char *dir = scratch_path("tree"), *sub;
+	struct ks_tree tree = { .build = dir, .source = dir };
+	struct ks_objects objects;
+	struct ks_diag diag = { 0 };
+
+	fail_at = 0;
+	assert_int_equal(mkdir(dir, 0700), 0);
+	make_file(dir, "a.o");
+	make_file(dir, "b.ko");
+	make_file(dir, "b.mod");
+	assert_true(asprintf(&sub, "%s/fs", dir) > 0);
+	assert_int_equal(mkdir(sub, 0700), 0);
+	make_file(sub, "c.o");
+	while (next_failure()) {
+		int err = ks_objects_init(&objects, &tree, &diag);
+
+		if (err) {
+			assert_int_equal(err, -ENOMEM);
+			continue;
+		}
+		assert_int_equal(objects.items.len, 2);
+		assert_int_equal(objects.kos.len, 1);
+		ks_objects_deinit(&objects);
+	}
+	remove_tree(dir);
+	free(sub);
+	free(dir);
+}
+
+static const struct CMUnitTest tests[] = {
+	cmocka_unit_test(test_nodes),
+	cmocka_unit_test(test_tree),
+};
+
+KS_RUN(tests)
