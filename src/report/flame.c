@@ -2,6 +2,7 @@
 /* The flame graph: a tree of frames, laid out in rows. */
 #include "report/flame.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -81,7 +82,7 @@ static int add_site(struct flame *f, const struct ks_group *group)
 	for (i = 0; i < frames.len; i++) {
 		node = child_of(f, node, &frames.items[i]);
 		if (node == KS_NONE)
-			return -1;
+			return -ENOMEM;
 		f->nodes.items[node].value += value;
 	}
 	return 0;
@@ -109,7 +110,7 @@ static int link_children(struct flame *f)
 	u32 *order = malloc(len * sizeof(*order));
 
 	if (!order)
-		return -1;
+		return -ENOMEM;
 	for (i = 0; i < len; i++)
 		order[i] = (u32)i;
 	qsort_r(order, len, sizeof(*order), compare, f);

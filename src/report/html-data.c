@@ -5,6 +5,7 @@
  */
 #include "report/html.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -199,7 +200,7 @@ static int select_tracks(const struct ks_tracks *tracks, struct selection *ret)
 	if (!ranked || !sel.number) {
 		free(ranked);
 		free(sel.number);
-		return -1;
+		return -ENOMEM;
 	}
 	for (i = 0; i < len; i++)
 		ranked[i] = (struct ranked){ weight(&tracks->items.items[i]), (u32)i };

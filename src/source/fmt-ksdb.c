@@ -84,7 +84,7 @@ static int next_block(struct ksdb_trace *kt, struct ks_diag *diag)
 
 static int ksdb_next(struct ks_trace *trace, struct ks_batch *ret_batch, struct ks_diag *diag)
 {
-	struct ksdb_trace *kt = (struct ksdb_trace *)trace;
+	struct ksdb_trace *kt = ks_container_of(trace, struct ksdb_trace, base);
 	int err;
 
 	*ret_batch = (struct ks_batch){ NULL, 0 };
@@ -101,7 +101,7 @@ static int ksdb_next(struct ks_trace *trace, struct ks_batch *ret_batch, struct 
 
 static void ksdb_close(struct ks_trace *trace)
 {
-	struct ksdb_trace *kt = (struct ksdb_trace *)trace;
+	struct ksdb_trace *kt = ks_container_of(trace, struct ksdb_trace, base);
 	int level;
 
 	for (level = 0; level < KS_DB_LEVELS; level++)
@@ -113,7 +113,7 @@ static void ksdb_close(struct ks_trace *trace)
 
 static void ksdb_progress(struct ks_trace *trace, u64 *ret_done, u64 *ret_total)
 {
-	struct ksdb_trace *kt = (struct ksdb_trace *)trace;
+	struct ksdb_trace *kt = ks_container_of(trace, struct ksdb_trace, base);
 
 	*ret_done = kt->next_block;
 	*ret_total = ks_db_blocks(kt->db);
@@ -139,14 +139,14 @@ static int copy_names(struct ks_names *to, const struct ks_names *from)
 			struct ks_str s = ks_intern_get(&src_sites[table]->texts, (u32)i);
 
 			if (ks_sites_add(dst_sites[table], s.s, s.len) == KS_NONE)
-				return -1;
+				return -ENOMEM;
 		}
 	for (table = 0; table < ARRAY_SIZE(src); table++)
 		for (i = 0; i < src[table]->strs.len; i++) {
 			struct ks_str s = ks_intern_get(src[table], (u32)i);
 
 			if (ks_intern_add(dst[table], s.s, s.len) == KS_NONE)
-				return -1;
+				return -ENOMEM;
 		}
 	return 0;
 }
