@@ -350,7 +350,7 @@ static bool free_is_next(const struct kmap_trace *trace)
 
 static int trace_next(struct ks_trace *base, struct ks_batch *ret_batch, struct ks_diag *diag)
 {
-	struct kmap_trace *trace = (struct kmap_trace *)base;
+	struct kmap_trace *trace = ks_container_of(base, struct kmap_trace, base);
 	size_t count = 0;
 
 	while (count < BATCH &&
@@ -367,7 +367,7 @@ static int trace_next(struct ks_trace *base, struct ks_batch *ret_batch, struct 
 
 static void trace_progress(struct ks_trace *base, u64 *ret_done, u64 *ret_total)
 {
-	const struct kmap_trace *trace = (struct kmap_trace *)base;
+	const struct kmap_trace *trace = ks_container_of(base, struct kmap_trace, base);
 
 	*ret_done = trace->allocs_done + trace->frees_done;
 	*ret_total = trace->items.len + trace->frees.len;
@@ -375,7 +375,7 @@ static void trace_progress(struct ks_trace *base, u64 *ret_done, u64 *ret_total)
 
 static void trace_close(struct ks_trace *base)
 {
-	struct kmap_trace *trace = (struct kmap_trace *)base;
+	struct kmap_trace *trace = ks_container_of(base, struct kmap_trace, base);
 
 	ks_map64_deinit(&trace->ips);
 	ks_map64_deinit(&trace->gfps);

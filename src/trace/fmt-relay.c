@@ -19,7 +19,7 @@
 
 /* === Data ================================================================================= */
 
-enum { BATCH = 2048, BUFFER = 64 * 1024, MAX_FILES = 65536 };
+enum { BATCH = 2048, BUFFER = 64 * 1024 };
 
 struct stream {
 	struct ks_input *input;
@@ -188,7 +188,7 @@ static int take_top(struct relay_trace *rt, size_t *count, struct ks_diag *diag)
 
 static int relay_next(struct ks_trace *trace, struct ks_batch *ret_batch, struct ks_diag *diag)
 {
-	struct relay_trace *rt = (struct relay_trace *)trace;
+	struct relay_trace *rt = ks_container_of(trace, struct relay_trace, base);
 	size_t count = 0;
 	int err = 0;
 
@@ -206,7 +206,7 @@ static int relay_next(struct ks_trace *trace, struct ks_batch *ret_batch, struct
 
 static void relay_close(struct ks_trace *trace)
 {
-	struct relay_trace *rt = (struct relay_trace *)trace;
+	struct relay_trace *rt = ks_container_of(trace, struct relay_trace, base);
 	size_t i;
 
 	for (i = 0; i < rt->streams_len; i++) {
@@ -221,7 +221,7 @@ static void relay_close(struct ks_trace *trace)
 
 static void relay_progress(struct ks_trace *trace, u64 *ret_done, u64 *ret_total)
 {
-	struct relay_trace *rt = (struct relay_trace *)trace;
+	struct relay_trace *rt = ks_container_of(trace, struct relay_trace, base);
 	size_t i;
 
 	*ret_done = 0;

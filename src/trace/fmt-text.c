@@ -400,7 +400,7 @@ static int take_batch(struct text_trace *tt, struct chunk *chunk, struct ks_batc
 
 static int text_next(struct ks_trace *trace, struct ks_batch *ret_batch, struct ks_diag *diag)
 {
-	struct text_trace *tt = (struct text_trace *)trace;
+	struct text_trace *tt = ks_container_of(trace, struct text_trace, base);
 	struct chunk *chunk;
 
 	do {
@@ -426,7 +426,7 @@ static int text_next(struct ks_trace *trace, struct ks_batch *ret_batch, struct 
 
 static void text_close(struct ks_trace *trace)
 {
-	struct text_trace *tt = (struct text_trace *)trace;
+	struct text_trace *tt = ks_container_of(trace, struct text_trace, base);
 	int table;
 	u32 i;
 

@@ -242,7 +242,7 @@ static int fill_batch(struct tracedat_trace *tt, struct ks_batch *ret_batch, str
 
 static int tracedat_next(struct ks_trace *trace, struct ks_batch *ret_batch, struct ks_diag *diag)
 {
-	struct tracedat_trace *tt = (struct tracedat_trace *)trace;
+	struct tracedat_trace *tt = ks_container_of(trace, struct tracedat_trace, base);
 	struct ks_batch batch;
 	bool end;
 	int err = 0;
@@ -270,7 +270,7 @@ static int tracedat_next(struct ks_trace *trace, struct ks_batch *ret_batch, str
 
 static void tracedat_close(struct ks_trace *trace)
 {
-	struct tracedat_trace *tt = (struct tracedat_trace *)trace;
+	struct tracedat_trace *tt = ks_container_of(trace, struct tracedat_trace, base);
 	size_t i;
 
 	for (i = 0; i < tt->streams_len; i++)
@@ -290,7 +290,7 @@ static void tracedat_close(struct ks_trace *trace)
 
 static void tracedat_progress(struct ks_trace *trace, u64 *ret_done, u64 *ret_total)
 {
-	struct tracedat_trace *tt = (struct tracedat_trace *)trace;
+	struct tracedat_trace *tt = ks_container_of(trace, struct tracedat_trace, base);
 
 	*ret_done = tt->bytes_done;
 	*ret_total = tt->bytes_total;
