@@ -2,12 +2,11 @@
 /* Error context: formatting into the caller's buffer, with no allocation. */
 #include "base/diag.h"
 
-#include <assert.h>
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 
-static_assert(KS_EBADINPUT == -EBADMSG, "KS_EBADINPUT is -EBADMSG");
+_Static_assert(KS_EBADINPUT < -4095, "errno values end at 4095");
 
 int ks_diag_set(struct ks_diag *diag, int err, const char *fmt, ...)
 {

@@ -6,7 +6,7 @@
 #include "base/types.h"
 
 struct ks_diag {
-	int err;	/* the negative errno that was returned with it */
+	int err;	/* what was returned with it: a negative errno, or KS_EBADINPUT */
 	char text[512]; /* one line for a person: what, where, how to mend it */
 };
 
@@ -16,7 +16,11 @@ int ks_diag_set(struct ks_diag *diag, int err, const char *fmt, ...) ks_printf(3
 /* The same for running out of memory while doing @what. */
 int ks_diag_nomem(struct ks_diag *diag, const char *what);
 
-/* Input that is damaged, hostile or of no known format; the command line turns it into exit 3. */
-#define KS_EBADINPUT (-74) /* -EBADMSG, spelled out so that nothing else is mistaken for it */
+/*
+ * Input that is damaged, hostile or of no known format; the command line turns it into exit 3. No errno
+ * has this number, on any architecture: a disk that fails a checksum of its own (EBADMSG) is a disk
+ * error, and not bad input.
+ */
+#define KS_EBADINPUT (-100000)
 
 #endif

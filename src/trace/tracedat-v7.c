@@ -117,13 +117,14 @@ int ks_td_decompress(enum ks_td_codec codec, void *dst, size_t dst_len, const vo
 
 	switch (codec) {
 	case KS_TD_ZSTD:
-		return ZSTD_decompress(dst, dst_len, src, src_len) == dst_len ? 0 : -EBADMSG;
+		return ZSTD_decompress(dst, dst_len, src, src_len) == dst_len ? 0 : KS_EBADINPUT;
 	case KS_TD_ZLIB:
-		return uncompress(dst, &len, src, src_len) == Z_OK && len == dst_len ? 0 : -EBADMSG;
+		return uncompress(dst, &len, src, src_len) == Z_OK && len == dst_len ? 0
+										     : KS_EBADINPUT;
 	case KS_TD_NONE:
 		break;
 	}
-	return -EBADMSG;
+	return KS_EBADINPUT;
 }
 
 void ks_td_read_section(struct ks_tracedat *td, u32 id, u64 offset, struct ks_rawdec *dec,

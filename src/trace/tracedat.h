@@ -110,7 +110,7 @@ int ks_tracedat_open(struct ks_tracedat *td, const char *name, int fd, u64 size,
 		     struct ks_names *names, struct ks_rawdec *dec, struct ks_diag *diag);
 void ks_tracedat_deinit(struct ks_tracedat *td);
 
-/* Undoes one compressed piece; the sizes must agree. 0 or -EBADMSG. */
+/* Undoes one compressed piece; the sizes must agree. 0 or KS_EBADINPUT. */
 int ks_td_decompress(enum ks_td_codec codec, void *dst, size_t dst_len, const void *src,
 		     size_t src_len);
 
