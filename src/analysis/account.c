@@ -357,9 +357,12 @@ const char *ks_account_label(struct ks_account *acc, u32 group, struct ks_arena 
 int ks_account_fill(struct ks_account *acc, enum ks_level level, struct ks_model *model)
 {
 	const struct ks_tally *tally = &acc->tally[level];
+	struct ks_sums *sums = ks_vec_push(&model->accounts);
 	size_t i;
 
-	model->by = acc->by;
+	if (!sums)
+		return -ENOMEM;
+	sums->by = acc->by;
 	model->level = level;
 	for (i = 0; i < KS_LEVELS; i++)
 		model->levels[i] = ks_tally_total(&acc->tally[i]);
@@ -369,7 +372,7 @@ int ks_account_fill(struct ks_account *acc, enum ks_level level, struct ks_model
 
 		if (!tally->groups.items[i].allocs && !tally->groups.items[i].failed)
 			continue;
-		group = ks_vec_push(&model->groups);
+		group = ks_vec_push(&sums->groups);
 		if (!group)
 			return -ENOMEM;
 		group->stat = tally->groups.items[i];

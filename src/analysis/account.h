@@ -10,6 +10,7 @@
 #include "analysis/model.h"
 #include "analysis/origins.h"
 #include "analysis/places.h"
+#include "analysis/stat.h"
 #include "base/map64.h"
 #include "trace/event.h"
 

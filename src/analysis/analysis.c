@@ -16,10 +16,11 @@
 
 static void mark_helpers(struct ks_model *model, const struct ks_helpers *helpers)
 {
+	struct ks_sums *sums = &model->accounts.items[0];
 	size_t i;
 
-	for (i = 0; i < model->groups.len; i++) {
-		struct ks_group *group = &model->groups.items[i];
+	for (i = 0; i < sums->groups.len; i++) {
+		struct ks_group *group = &sums->groups.items[i];
 
 		group->helper = ks_helpers_has(helpers, group->func, strlen(group->func));
 	}
@@ -51,7 +52,7 @@ static bool skip_frame(const void *ctx, const char *func, size_t len)
 }
 
 /* Feeds the whole trace to the engine. */
-static int pump(struct ks_trace *trace, const struct ks_analysis_opts *opts,
+static int pump(struct ks_source *trace, const struct ks_analysis_opts *opts,
 		struct ks_engine *engine, struct ks_diag *diag)
 {
 	struct ks_batch batch;
@@ -59,7 +60,7 @@ static int pump(struct ks_trace *trace, const struct ks_analysis_opts *opts,
 	int err;
 
 	for (;;) {
-		err = ks_trace_next(trace, &batch, diag);
+		err = ks_source_next(trace, &batch, diag);
 		if (err || !batch.count)
 			return err;
 		err = ks_engine_feed(engine, batch.events, batch.count, diag);
@@ -120,7 +121,7 @@ static int facts_of_db(const char *path, struct ks_facts *ret_facts, struct ks_d
 }
 
 static int facts_of_trace(const char *path, const struct ks_engine *engine,
-			  const struct ks_trace_info *info, struct ks_facts *ret_facts,
+			  const struct ks_source_info *info, struct ks_facts *ret_facts,
 			  struct ks_diag *diag)
 {
 	if (path && ks_db_is_db(path))
@@ -131,7 +132,7 @@ static int facts_of_trace(const char *path, const struct ks_engine *engine,
 }
 
 /* @path is where the trace is from; NULL = from no file. */
-static int run_trace(struct ks_trace *trace, const char *path, const char *db_path,
+static int run_trace(struct ks_source *trace, const char *path, const char *db_path,
 		     const struct ks_analysis_opts *opts, struct ks_model **ret_model,
 		     struct ks_diag *diag)
 {
@@ -166,20 +167,21 @@ static int analyze_trace(const char *path, const char *db_path, const struct ks_
 			 struct ks_model **ret_model, struct ks_diag *diag)
 {
 	struct ks_frame_filter filter = { skip_frame, opts->helpers };
-	struct ks_trace_opts trace_opts = {
+	struct ks_source_opts trace_opts = {
 		.stacks = opts->want_stacks || db_path || opts->by >= KS_BY_STACK,
 		.helpers = opts->skip_helpers ? &filter : NULL,
+		.kernel = opts->kernel,
 	};
-	struct ks_trace *trace;
+	struct ks_source *trace;
 	int err;
 
 	if (opts->trace)
 		return run_trace(opts->trace, NULL, db_path, opts, ret_model, diag);
-	err = ks_trace_open_with(path, &trace_opts, &trace, diag);
+	err = ks_source_open(path, &trace_opts, &trace, diag);
 	if (err)
 		return err;
 	err = run_trace(trace, path, db_path, opts, ret_model, diag);
-	ks_trace_close(trace);
+	ks_source_close(trace);
 	return err;
 }
 

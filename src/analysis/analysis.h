@@ -9,8 +9,9 @@
 #include "base/diag.h"
 #include "sym/sym.h"
 
+struct ks_known_kernel;
 struct ks_observer;
-struct ks_trace;
+struct ks_source;
 
 struct ks_analysis_opts {
 	enum ks_by by;
@@ -25,7 +26,8 @@ struct ks_analysis_opts {
 	/* Called now and then with how far along it is; total 0 = not known. Not 0: stop, -EINTR. */
 	int (*progress)(void *ctx, u64 done, u64 total);
 	void *progress_ctx;
-	struct ks_trace *trace; /* made by the caller, who closes it: asked in place of the path */
+	const struct ks_known_kernel *kernel; /* see trace/source.h; may be NULL */
+	struct ks_source *trace; /* made by the caller, who closes it: asked in place of the path */
 };
 
 /* Reads the capture, or asks the DB, at @path. */

@@ -70,10 +70,11 @@ static void add_stat(struct ks_stat *sum, const struct ks_stat *stat)
 static int add_groups(struct ks_diff *diff, struct ks_intern *labels, const struct ks_model *model,
 		      bool second)
 {
+	const struct ks_sums *sums = ks_model_account_by(model, diff->by);
 	size_t i;
 
-	for (i = 0; i < model->groups.len; i++) {
-		const struct ks_group *group = &model->groups.items[i];
+	for (i = 0; sums && i < sums->groups.len; i++) {
+		const struct ks_group *group = &sums->groups.items[i];
 		u32 id = ks_intern_add(labels, group->label, strlen(group->label));
 		struct ks_diff_row *row;
 
@@ -178,14 +179,14 @@ const char *ks_change_name(enum ks_change change)
 }
 
 int ks_diff_init(struct ks_diff *diff, const struct ks_model *a, const struct ks_model *b,
-		 const struct ks_filter *filter, enum ks_measure measure, enum ks_normal normal,
-		 struct ks_diag *diag)
+		 enum ks_by by, const struct ks_filter *filter, enum ks_measure measure,
+		 enum ks_normal normal, struct ks_diag *diag)
 {
 	struct ks_intern labels = { 0 };
 	size_t i;
 	int err;
 
-	*diff = (struct ks_diff){ .a = a, .b = b, .measure = measure, .normal = normal };
+	*diff = (struct ks_diff){ .a = a, .b = b, .by = by, .measure = measure, .normal = normal };
 	err = set_sizes(diff, filter, diag);
 	if (err)
 		return err;

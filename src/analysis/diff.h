@@ -50,6 +50,7 @@ struct ks_diff_row {
 /* Labels are those of the models, which must outlive it. */
 struct ks_diff {
 	const struct ks_model *a, *b;
+	enum ks_by by;
 	enum ks_measure measure;
 	enum ks_normal normal;
 	u64 size_a, size_b; /* before is multiplied by size_b / size_a; both 1 for none */
@@ -58,10 +59,10 @@ struct ks_diff {
 	u64 changes[KS_CHANGES];	 /* how many rows of each kind */
 };
 
-/* The models are by the same key and of the same level, and were made with @filter. */
+/* Both models have an account by @by, are of the same level, and were made with @filter. */
 int ks_diff_init(struct ks_diff *diff, const struct ks_model *a, const struct ks_model *b,
-		 const struct ks_filter *filter, enum ks_measure measure, enum ks_normal normal,
-		 struct ks_diag *diag);
+		 enum ks_by by, const struct ks_filter *filter, enum ks_measure measure,
+		 enum ks_normal normal, struct ks_diag *diag);
 void ks_diff_deinit(struct ks_diff *diff);
 
 #endif

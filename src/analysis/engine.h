@@ -6,7 +6,7 @@
 #include "analysis/account.h"
 #include "analysis/analysis.h"
 #include "analysis/match.h"
-#include "trace/reader.h"
+#include "trace/source.h"
 
 struct ks_engine;
 
@@ -27,8 +27,8 @@ struct ks_engine {
 	struct ks_db_writer *writer;	    /* gets every event; may be NULL; not owned */
 	const struct ks_observer *observer; /* may be NULL */
 	void *observer_ctx;
-	const struct ks_trace_info *info; /* of the capture that is being read */
-	bool started;			  /* the time of the first event is known */
+	const struct ks_source_info *info; /* of the capture that is being read */
+	bool started;			   /* the time of the first event is known */
 };
 
 int ks_engine_init(struct ks_engine *engine, const struct ks_analysis_opts *opts,

@@ -42,6 +42,19 @@ static void unpack_text(struct ks_bytes *b, char *to, size_t cap)
 	to[len] = '\0';
 }
 
+/* By its name; an unknown one is as good as none. */
+static enum ks_clock unpack_clock(struct ks_bytes *b)
+{
+	char name[16] = "";
+	int clock;
+
+	unpack_text(b, name, sizeof(name));
+	for (clock = 0; clock < KS_CLOCKS; clock++)
+		if (!strcmp(name, ks_clock_name((enum ks_clock)clock)))
+			return (enum ks_clock)clock;
+	return KS_CLOCK_NONE;
+}
+
 /* A DB of an older program has fewer counters, down to @least; more are a newer program's. */
 static void unpack_counts(struct ks_bytes *b, u64 *to, u64 least, u64 known)
 {
@@ -110,25 +123,26 @@ static const char *site_label(struct ks_places *places, struct ks_arena *arena, 
 /* === Public =============================================================================== */
 
 int ks_facts_init(struct ks_facts *facts, const struct ks_matcher *m,
-		  const struct ks_trace_info *info)
+		  const struct ks_source_info *info)
 {
 	size_t i, what;
 
 	memset(facts, 0, sizeof(*facts));
 	snprintf(facts->format, sizeof(facts->format), "%s", info->format);
-	snprintf(facts->clock, sizeof(facts->clock), "%s", info->clock);
+	facts->clock = info->clock;
+	facts->page_shift = info->page_shift;
 	memcpy(facts->events, m->events, sizeof(facts->events));
 	memcpy(facts->quality, m->quality, sizeof(facts->quality));
-	facts->quality[KS_Q_UNPARSED] += info->lines_unparsed + info->records_bad;
-	facts->quality[KS_Q_SELF] += info->events_self;
+	facts->quality[KS_Q_UNPARSED] += info->text.unparsed + info->binary.bad_records;
+	facts->quality[KS_Q_SELF] += info->binary.self_events;
 	facts->quality[KS_Q_STACKS_ALONE] += info->stacks_alone;
 	facts->quality[KS_Q_OVERWRITTEN] += info->overwritten;
 	facts->first_ts = m->first_ts;
 	facts->last_ts = m->last_ts;
-	facts->lines = info->lines;
-	facts->lines_comment = info->lines_comment;
-	facts->lines_other_event = info->lines_other_event + info->events_other;
-	facts->lines_stack = info->lines_stack;
+	facts->lines = info->text.lines;
+	facts->lines_comment = info->text.comments;
+	facts->lines_other_event = info->text.other_events + info->binary.other_events;
+	facts->lines_stack = info->text.stack_lines;
 	facts->ptrs_hashed = info->ptrs_hashed;
 	facts->some_tasks = info->some_tasks;
 	facts->host = info->host;
@@ -145,12 +159,12 @@ int ks_facts_init(struct ks_facts *facts, const struct ks_matcher *m,
 			item->misuse = misuses->items.items[i];
 		}
 	}
-	for (i = 0; i < info->unparsed.len; i++) {
+	for (i = 0; i < info->text.samples.len; i++) {
 		char **sample = ks_vec_push(&facts->unparsed);
 
 		if (!sample)
 			return -ENOMEM;
-		*sample = strdup(info->unparsed.items[i]);
+		*sample = strdup(info->text.samples.items[i]);
 		if (!*sample)
 			return -ENOMEM;
 	}
@@ -174,7 +188,7 @@ void ks_facts_pack(const struct ks_facts *facts, struct ks_strbuf *sb)
 	size_t n = counters_of(&copy, counters, COUNTERS), qualities = KS_QUALITIES, i;
 
 	ks_pack_string(sb, facts->format, strlen(facts->format));
-	ks_pack_string(sb, facts->clock, strlen(facts->clock));
+	ks_pack_string(sb, ks_clock_name(facts->clock), strlen(ks_clock_name(facts->clock)));
 	ks_pack_varint(sb, (facts->ptrs_hashed ? PTRS_HASHED : 0) |
 				   (facts->some_tasks ? SOME_TASKS : 0));
 	for (i = 0; i < n; i++)
@@ -213,7 +227,8 @@ int ks_facts_unpack(struct ks_facts *facts, struct ks_bytes *b)
 	memset(facts, 0, sizeof(*facts));
 	n = counters_of(facts, counters, COUNTERS);
 	unpack_text(b, facts->format, sizeof(facts->format));
-	unpack_text(b, facts->clock, sizeof(facts->clock));
+	facts->clock = unpack_clock(b);
+	facts->page_shift = KS_PAGE_SHIFT;
 	flags = ks_bytes_varint(b);
 	facts->ptrs_hashed = flags & PTRS_HASHED;
 	facts->some_tasks = flags & SOME_TASKS;
@@ -233,12 +248,13 @@ int ks_facts_fill(const struct ks_facts *facts, const struct ks_names *names,
 	size_t i;
 
 	model->format = ks_arena_strndup(&model->arena, facts->format, strlen(facts->format));
-	model->clock = ks_arena_strndup(&model->arena, facts->clock, strlen(facts->clock));
+	model->clock = facts->clock;
+	model->page_shift = facts->page_shift;
 	model->kernel =
 		ks_arena_strndup(&model->arena, facts->host.kernel, strlen(facts->host.kernel));
 	model->arch = ks_arena_strndup(&model->arena, facts->host.arch, strlen(facts->host.arch));
 	model->cpus = facts->host.cpus;
-	if (!model->format || !model->clock || !model->kernel || !model->arch)
+	if (!model->format || !model->kernel || !model->arch)
 		return -ENOMEM;
 	memcpy(model->events, facts->events, sizeof(model->events));
 	memcpy(model->quality, facts->quality, sizeof(model->quality));

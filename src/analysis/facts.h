@@ -9,7 +9,7 @@
 #include "analysis/places.h"
 #include "base/bytes.h"
 #include "base/strbuf.h"
-#include "trace/reader.h"
+#include "trace/source.h"
 
 struct ks_facts_misuse {
 	enum ks_quality what;
@@ -17,7 +17,9 @@ struct ks_facts_misuse {
 };
 
 struct ks_facts {
-	char format[32], clock[16];
+	char format[32];
+	enum ks_clock clock;
+	u32 page_shift;
 	u64 events[KS_KINDS];
 	u64 first_ts, last_ts;
 	u64 lines, lines_comment, lines_other_event, lines_stack;
@@ -31,7 +33,7 @@ struct ks_facts {
 
 /* Of a run that is over. deinit accepts a zeroed struct. */
 int ks_facts_init(struct ks_facts *facts, const struct ks_matcher *m,
-		  const struct ks_trace_info *info);
+		  const struct ks_source_info *info);
 void ks_facts_deinit(struct ks_facts *facts);
 
 void ks_facts_pack(const struct ks_facts *facts, struct ks_strbuf *sb);

@@ -39,7 +39,7 @@ static struct ks_frag_row *size_row(struct gather *g, u64 size)
 }
 
 /* Where the capture does not tell, all CPUs are taken to be of node 0. */
-static s32 node_of(const struct ks_trace_info *info, u32 cpu)
+static s32 node_of(const struct ks_source_info *info, u32 cpu)
 {
 	return cpu < info->cpu_nodes.len ? info->cpu_nodes.items[cpu] : 0;
 }

@@ -128,8 +128,8 @@ static int apply(struct ks_gate *gate, const struct ks_rule *rule, const struct 
 	size_t first = gate->checks.len, i;
 	int err = ks_intern_init(&sums.names);
 
-	for (i = 0; i < model->groups.len && !err; i++) {
-		const struct ks_group *group = &model->groups.items[i];
+	for (i = 0; i < ks_model_account(model)->groups.len && !err; i++) {
+		const struct ks_group *group = &ks_model_account(model)->groups.items[i];
 		const char *name = name_for(rule, group);
 
 		if (name)
@@ -152,8 +152,8 @@ static bool has_paths(const struct ks_model *model)
 {
 	size_t i;
 
-	for (i = 0; i < model->groups.len; i++)
-		if (*model->groups.items[i].path)
+	for (i = 0; i < ks_model_account(model)->groups.len; i++)
+		if (*ks_model_account(model)->groups.items[i].path)
 			return true;
 	return false;
 }
@@ -168,7 +168,7 @@ static int check_answerable(const struct ks_budget *budget, const struct ks_mode
 	for (i = 0; i < budget->rules.len; i++) {
 		const struct ks_rule *rule = &budget->rules.items[i];
 
-		if (rule->kind == KS_LIMIT_RATE && (!span_ns || strcmp(model->clock, "seconds")))
+		if (rule->kind == KS_LIMIT_RATE && (!span_ns || model->clock != KS_CLOCK_SECONDS))
 			return ks_diag_set(diag, KS_EBADINPUT,
 					   "line %u of the budget limits a rate, and the capture "
 					   "has no time in seconds",

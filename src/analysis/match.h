@@ -146,7 +146,7 @@ ks_inline int ks_matcher_step(struct ks_matcher *m, const struct ks_event *ev, u
 					.slot = KS_NONE };
 	m->events[ev->kind]++;
 	if (unlikely(ev->kind == KS_LOST)) {
-		m->quality[KS_Q_LOST_EVENTS] += ev->bytes_req;
+		m->quality[KS_Q_LOST_EVENTS] += ev->lost.count;
 		m->quality[KS_Q_LOST_WINDOWS]++;
 		m->lost_windows++;
 		return 0;

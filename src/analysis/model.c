@@ -72,9 +72,13 @@ bool ks_quality_is_loss(enum ks_quality q)
 
 void ks_model_free(struct ks_model *model)
 {
+	size_t i;
+
 	if (!model)
 		return;
-	ks_vec_free(&model->groups);
+	for (i = 0; i < model->accounts.len; i++)
+		ks_vec_free(&model->accounts.items[i].groups);
+	ks_vec_free(&model->accounts);
 	ks_vec_free(&model->findings);
 	ks_vec_free(&model->unparsed);
 	ks_arena_deinit(&model->arena);
@@ -95,11 +99,22 @@ void ks_leaks_deinit(struct ks_leaks *leaks)
 	ks_arena_deinit(&leaks->arena);
 }
 
+const struct ks_sums *ks_model_account_by(const struct ks_model *model, enum ks_by by)
+{
+	size_t i;
+
+	for (i = 0; i < model->accounts.len; i++)
+		if (model->accounts.items[i].by == by)
+			return &model->accounts.items[i];
+	return NULL;
+}
+
 size_t ks_model_callers(const struct ks_model *model)
 {
+	const struct ks_sums *sums = ks_model_account(model);
 	size_t i, n = 0;
 
-	for (i = 0; i < model->groups.len; i++)
-		n += model->groups.items[i].stat.allocs > 0;
+	for (i = 0; i < sums->groups.len; i++)
+		n += sums->groups.items[i].stat.allocs > 0;
 	return n;
 }

@@ -6,10 +6,10 @@
 #ifndef KS_ANALYSIS_MODEL_H
 #define KS_ANALYSIS_MODEL_H
 
-#include "analysis/stat.h"
 #include "base/arena.h"
 #include "base/vec.h"
 #include "trace/event.h"
+#include "trace/stat.h"
 
 /* Slab objects and the pages behind them are two levels: never added together. */
 enum ks_level { KS_SLAB, KS_PAGES, KS_LEVELS };
@@ -92,18 +92,25 @@ struct ks_finding {
 	u64 ptr; /* of the first case */
 };
 
+/* What was allocated and freed, by one grouping. */
+struct ks_sums {
+	enum ks_by by;
+	KS_VEC(struct ks_group) groups; /* of the model's level */
+};
+
 struct ks_model {
 	struct ks_arena arena;
-	enum ks_by by;
 	enum ks_level level;
 
 	/* Of the objects that passed the filter. */
-	KS_VEC(struct ks_group) groups; /* of the level */
-	struct ks_stat levels[KS_LEVELS];
+	struct ks_stat levels[KS_LEVELS]; /* whatever the grouping */
+	KS_VEC(struct ks_sums)
+	accounts; /* one a grouping, in the order in which they were asked for */
 
 	/* Of the whole capture. */
 	const char *format;
-	const char *clock;	   /* "seconds", "ticks", "none" */
+	enum ks_clock clock;
+	u32 page_shift;		   /* the size of a page, as a power of two */
 	const char *kernel, *arch; /* of the machine that was traced; "" where not told */
 	u32 cpus;		   /* of it; 0 where not told */
 	u64 events_total;	   /* that the engine used */
@@ -166,7 +173,16 @@ static inline const struct ks_stat *ks_model_total(const struct ks_model *model)
 	return &model->levels[model->level];
 }
 
-/* How many groups have an allocation : "callers" in the account file. */
+/* The account by the first grouping that was asked for, which most reports show. */
+static inline const struct ks_sums *ks_model_account(const struct ks_model *model)
+{
+	return &model->accounts.items[0];
+}
+
+/* The account by a grouping; NULL where it was not asked for. */
+const struct ks_sums *ks_model_account_by(const struct ks_model *model, enum ks_by by);
+
+/* How many groups of the first account have an allocation: "callers" in the account file. */
 size_t ks_model_callers(const struct ks_model *model);
 
 #endif

@@ -8,7 +8,7 @@
 #include "base/bytes.h"
 #include "base/strbuf.h"
 #include "db/ksdb.h"
-#include "trace/reader.h"
+#include "trace/source.h"
 
 /* The tally of an account by site without a filter, and back into a fresh one. */
 void ks_tally_pack(const struct ks_account *account, struct ks_strbuf *sb);

@@ -203,7 +203,7 @@ int ks_analyze_timeline(const char *path, const struct ks_analysis_opts *opts,
 		      ? ks_walk_db(path, &with, &walker, run, NULL, ret_model, diag)
 		      : ks_analyze(path, &with, ret_model, diag);
 	if (!err) {
-		run->timeline->has_time = strcmp((*ret_model)->clock, "none") != 0;
+		run->timeline->has_time = (*ret_model)->clock != KS_CLOCK_NONE;
 		*ret_timeline = run->timeline;
 	}
 	ks_tl_gather_free(run->gather);

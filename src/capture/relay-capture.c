@@ -183,7 +183,7 @@ static void encode(const struct ks_names *names, const struct ks_event *ev, u32 
 	ks_relay_encode(&record, sb);
 }
 
-static int convert_events(struct ks_trace *trace, struct sink *sinks, u32 cpus, u64 *events,
+static int convert_events(struct ks_source *source, struct sink *sinks, u32 cpus, u64 *events,
 			  u64 *lost, struct ks_diag *diag)
 {
 	struct ks_batch batch;
@@ -191,17 +191,17 @@ static int convert_events(struct ks_trace *trace, struct sink *sinks, u32 cpus, 
 	size_t i;
 	int err;
 
-	while (!(err = ks_trace_next(trace, &batch, diag)) && batch.count)
+	while (!(err = ks_source_next(source, &batch, diag)) && batch.count)
 		for (i = 0; i < batch.count && !err; i++) {
 			const struct ks_event *ev = &batch.events[i];
 			struct sink *sink = &sinks[ev->cpu < cpus ? ev->cpu : 0];
 
 			if (ev->kind == KS_LOST) {
-				*lost += ev->bytes_req;
-				seq += (u32)ks_max(ev->bytes_req, (u64)1);
+				*lost += ev->lost.count;
+				seq += (u32)ks_max(ev->lost.count, (u64)1);
 				continue;
 			}
-			encode(&trace->names, ev, seq++, &sink->buf);
+			encode(&source->names, ev, seq++, &sink->buf);
 			++*events;
 			err = flush_sink(sink, FLUSH_SIZE, diag);
 		}
@@ -300,14 +300,14 @@ int ks_relay_convert(const char *path, const char *out_dir, u32 cpus, u64 *ret_e
 		     u64 *ret_lost, struct ks_diag *diag)
 {
 	struct sink *sinks = calloc(cpus, sizeof(*sinks));
-	struct ks_trace *trace = NULL;
+	struct ks_source *source = NULL;
 	u32 opened = 0, i;
 	char *name;
 	int err;
 
 	*ret_events = 0;
 	*ret_lost = 0;
-	err = sinks ? ks_trace_open(path, &trace, diag)
+	err = sinks ? ks_source_open(path, NULL, &source, diag)
 		    : ks_diag_nomem(diag, "converting a capture");
 	for (; opened < cpus && !err; opened++) {
 		if (asprintf(&name, "%s/cpu%u.out", out_dir, opened) < 0) {
@@ -320,7 +320,7 @@ int ks_relay_convert(const char *path, const char *out_dir, u32 cpus, u64 *ret_e
 			break;
 	}
 	if (!err)
-		err = convert_events(trace, sinks, cpus, ret_events, ret_lost, diag);
+		err = convert_events(source, sinks, cpus, ret_events, ret_lost, diag);
 	for (i = 0; i < opened; i++) {
 		if (!err)
 			err = flush_sink(&sinks[i], 0, diag);
@@ -330,7 +330,7 @@ int ks_relay_convert(const char *path, const char *out_dir, u32 cpus, u64 *ret_e
 			ks_outfile_abort(&sinks[i].file);
 		ks_strbuf_deinit(&sinks[i].buf);
 	}
-	ks_trace_close(trace);
+	ks_source_close(source);
 	free(sinks);
 	return err;
 }

@@ -40,7 +40,7 @@ static int add_event(struct ks_check *check, const struct ks_event *ev)
 	if (!cpu)
 		return -1;
 	if (ev->kind == KS_LOST) {
-		cpu->lost += ev->bytes_req;
+		cpu->lost += ev->lost.count;
 		cpu->gaps++;
 		return 0;
 	}
@@ -59,25 +59,24 @@ static int compare_cpus(const void *a, const void *b)
 }
 
 /* The reader's own findings, by CPU. */
-static void add_info(struct ks_check *check, const struct ks_trace_info *info)
+static void add_info(struct ks_check *check, const struct ks_source_info *info)
 {
 	u64 placed = 0;
 	size_t i;
 
 	check->format = info->format;
-	check->clock = info->clock;
 	check->unfinished = info->unfinished;
-	for (i = 0; i < info->cpus.len; i++) {
-		struct ks_check_cpu *cpu = cpu_of(check, info->cpus.items[i].cpu);
+	for (i = 0; i < info->binary.cpus.len; i++) {
+		struct ks_check_cpu *cpu = cpu_of(check, info->binary.cpus.items[i].cpu);
 
 		if (!cpu)
 			continue;
-		cpu->damaged += info->cpus.items[i].bad;
-		cpu->backwards += info->cpus.items[i].backwards;
-		placed += info->cpus.items[i].bad;
+		cpu->damaged += info->binary.cpus.items[i].bad;
+		cpu->backwards += info->binary.cpus.items[i].backwards;
+		placed += info->binary.cpus.items[i].bad;
 	}
-	check->damaged_elsewhere =
-		info->records_bad - ks_min(info->records_bad, placed) + info->lines_unparsed;
+	check->damaged_elsewhere = info->binary.bad_records -
+				   ks_min(info->binary.bad_records, placed) + info->text.unparsed;
 	if (check->cpus.len)
 		qsort(check->cpus.items, check->cpus.len, sizeof(*check->cpus.items), compare_cpus);
 	for (i = 0; i < check->cpus.len; i++) {
@@ -128,29 +127,29 @@ static const char *verdict_of(const struct ks_check *check)
 int ks_check_file(struct ks_check *check, const char *path)
 {
 	struct ks_diag diag = { 0 };
-	struct ks_trace *trace;
+	struct ks_source *source;
 	struct ks_batch batch;
 	size_t i;
 	int err;
 
 	*check = (struct ks_check){ .path = path };
-	err = ks_trace_open(path, &trace, &diag);
+	err = ks_source_open(path, NULL, &source, &diag);
 	if (err) {
 		snprintf(check->error, sizeof(check->error), "%s", diag.text);
 		check->damaged = err == KS_EBADINPUT;
 		return check->damaged ? 0 : KS_EXIT_FAILED;
 	}
-	while (!(err = ks_trace_next(trace, &batch, &diag)) && batch.count)
+	while (!(err = ks_source_next(source, &batch, &diag)) && batch.count)
 		for (i = 0; i < batch.count; i++)
 			if (add_event(check, &batch.events[i]))
 				err = -1;
 	if (err)
 		snprintf(check->error, sizeof(check->error), "%s", diag.text);
-	add_info(check, &trace->info);
+	add_info(check, &source->info);
 	check->damaged = err || check->unfinished || check->damaged_elsewhere;
 	for (i = 0; i < check->cpus.len; i++)
 		check->damaged |= cpu_is_damaged(&check->cpus.items[i]);
-	ks_trace_close(trace);
+	ks_source_close(source);
 	return 0;
 }
 

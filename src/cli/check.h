@@ -15,7 +15,7 @@ struct ks_check_cpu {
 
 struct ks_check {
 	const char *path;
-	const char *format, *clock; /* NULL where it could not be opened */
+	const char *format; /* NULL where it could not be opened */
 	KS_VEC(struct ks_check_cpu) cpus;
 	u64 events, lost, gaps;
 	u64 damaged_elsewhere; /* records of no known CPU, lines of text */

@@ -43,11 +43,11 @@ struct ks_cli {
 	bool runs_command;    /* options behind the first operand belong to that command */
 	const char *only; /* names of the options that apply here, beside common ones; NULL = all */
 
-	const char *input;	/* -f, --db-file, or the file argument */
-	struct ks_trace *trace; /* events in its place; NULL = none */
-	const char *kernel;	/* -k */
-	const char *kallsyms;	/* the second -k: of the boot that was traced */
-	const char *helpers;	/* --helpers: a file with more of them */
+	const char *input;	 /* -f, --db-file, or the file argument */
+	struct ks_source *trace; /* events in its place; NULL = none */
+	const char *kernel;	 /* -k */
+	const char *kallsyms;	 /* the second -k: of the boot that was traced */
+	const char *helpers;	 /* --helpers: a file with more of them */
 	bool json, csv, no_pager, strict, pages, skip_helpers;
 	enum ks_color color;
 	struct ks_filter filter;

@@ -29,11 +29,11 @@ static int print_diff(const struct ks_cli *cli, const struct wish *wish, const s
 	struct ks_diff diff;
 	int err, code;
 
-	if (wish->normal == KS_NORMAL_TIME && strcmp(a->clock, b->clock))
+	if (wish->normal == KS_NORMAL_TIME && a->clock != b->clock)
 		return ks_cli_error(cli, KS_EXIT_BAD_INPUT,
 				    "the captures count time in %s and in %s: normalise by events",
-				    a->clock, b->clock);
-	err = ks_diff_init(&diff, a, b, &cli->filter, wish->measure, wish->normal, &diag);
+				    ks_clock_name(a->clock), ks_clock_name(b->clock));
+	err = ks_diff_init(&diff, a, b, wish->by, &cli->filter, wish->measure, wish->normal, &diag);
 	if (err)
 		return ks_cli_fail(cli, err, &diag);
 	ks_strbuf_init(&text);

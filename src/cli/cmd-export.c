@@ -91,7 +91,7 @@ static int export_chrome(struct ks_cli *cli, const struct wish *wish)
 
 	if (code)
 		return code;
-	if (strcmp(model->clock, "seconds")) {
+	if (model->clock != KS_CLOCK_SECONDS) {
 		ks_timeline_free(timeline);
 		ks_model_free(model);
 		return ks_cli_error(cli, KS_EXIT_BAD_INPUT,
@@ -115,8 +115,8 @@ static void forget_callers(struct ks_model *model)
 {
 	size_t i;
 
-	for (i = 0; i < model->groups.len; i++)
-		model->groups.items[i].callers_len = 0;
+	for (i = 0; i < ks_model_account(model)->groups.len; i++)
+		model->accounts.items[0].groups.items[i].callers_len = 0;
 }
 
 static int export_sites(struct ks_cli *cli, const struct wish *wish)

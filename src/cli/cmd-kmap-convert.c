@@ -173,7 +173,7 @@ static int write_db(struct ks_kmap_args *args, struct ks_kmap_file *file)
 	struct ks_kmap_traced traced;
 	struct ks_model *model = NULL;
 	struct ks_diag diag = { 0 };
-	struct ks_trace *trace = NULL;
+	struct ks_source *trace = NULL;
 	int err, code = ks_cli_resolver(&args->cli, &opts.resolver);
 
 	if (code)
@@ -189,7 +189,7 @@ static int write_db(struct ks_kmap_args *args, struct ks_kmap_file *file)
 		say_what_was_not_traced(args, &traced, ks_kmap_reader_quality(file->reader));
 	ks_model_free(model);
 	if (trace)
-		ks_trace_close(trace);
+		ks_source_close(trace);
 	ks_resolver_free(opts.resolver);
 	return err ? ks_cli_fail(&args->cli, err, &diag) : 0;
 }

@@ -90,9 +90,9 @@ static int read_waste(struct ks_kmap_args *args, const char *path, struct ks_kma
 	code = ks_cli_analyze(&args->cli, KS_BY_SITE, &model);
 	if (code)
 		return code;
-	waste = calloc(model->groups.len + 1, sizeof(*waste));
-	for (i = 0; waste && i < model->groups.len; i++) {
-		const struct ks_group *group = &model->groups.items[i];
+	waste = calloc(ks_model_account(model)->groups.len + 1, sizeof(*waste));
+	for (i = 0; waste && i < ks_model_account(model)->groups.len; i++) {
+		const struct ks_group *group = &ks_model_account(model)->groups.items[i];
 
 		waste[i] = (struct ks_kmap_waste){ group->label, group->stat.total_bytes,
 						   ks_stat_waste(&group->stat),
@@ -103,7 +103,7 @@ static int read_waste(struct ks_kmap_args *args, const char *path, struct ks_kma
 		return ks_cli_error(&args->cli, KS_EXIT_FAILED, "out of memory");
 	}
 	opts->waste = waste;
-	opts->nr_waste = model->groups.len;
+	opts->nr_waste = ks_model_account(model)->groups.len;
 	*ret_model = model;
 	return 0;
 }

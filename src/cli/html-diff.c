@@ -33,7 +33,7 @@ static int compare(struct ks_cli *cli, const char *first, struct ks_cli_html_dif
 		code = analyze(cli, cli->input, keys[i], &diff->after[i]);
 	if (code)
 		return code;
-	err = ks_diff_init(&diff->diffs[i], diff->before[i], diff->after[i], &cli->filter,
+	err = ks_diff_init(&diff->diffs[i], diff->before[i], diff->after[i], keys[i], &cli->filter,
 			   KS_MEASURE_LIVE, KS_NORMAL_NONE, &diag);
 	if (err)
 		return ks_cli_fail(cli, err, &diag);

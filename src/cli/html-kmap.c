@@ -82,6 +82,6 @@ void ks_cli_html_kmap_close(struct ks_cli_html_kmap *kmap)
 	ks_view_free(kmap->view);
 	ks_kmap_map_free(&kmap->map);
 	if (kmap->trace)
-		ks_trace_close(kmap->trace);
+		ks_source_close(kmap->trace);
 	*kmap = (struct ks_cli_html_kmap){ 0 };
 }

@@ -10,7 +10,8 @@ struct ks_cli_html_kmap {
 	struct ks_html_kmap page;
 	struct ks_kmap_map map;
 	struct ks_view *view;
-	struct ks_trace *trace; /* of a map alone: its objects, to be asked in place of a capture */
+	struct ks_source
+		*trace; /* of a map alone: its objects, to be asked in place of a capture */
 };
 
 /*

@@ -13,7 +13,7 @@
 
 /* === Data ================================================================================= */
 
-enum { BATCH = 2048, PAGE_SHIFT = 12 };
+enum { BATCH = 2048 };
 
 /* An object, its places as numbers: of addresses until all are read, of sites from then on. */
 struct item {
@@ -29,7 +29,7 @@ struct item {
 };
 
 struct kmap_trace {
-	struct ks_trace base;
+	struct ks_source base;
 	struct ks_kmap_traced traced;
 	struct ks_map64 ips;
 	struct ks_map64 gfps;
@@ -44,24 +44,24 @@ struct kmap_trace {
 
 static bool is_whole_pages(const struct item *item)
 {
-	return !((item->addr | item->size) & ((1u << PAGE_SHIFT) - 1));
+	return !((item->addr | item->size) & ((1u << KS_PAGE_SHIFT) - 1));
 }
 
-/* The kind of allocation that the object came of; KS_LOST if of none. */
+/* The kind of allocation that the object came of; KS_KINDS if of none. */
 static enum ks_kind kind_of(const struct ks_kmap_object *object)
 {
 	static const char pages[] = "ALLOC_PAGES", cache[] = "KMEM_CACHE", kmalloc[] = "KMALLOC";
 	const struct ks_slice *type = &object->type_name;
 
 	if (!object->addr || (object->alloc_ip && !ks_kmap_is_code(object->alloc_ip)))
-		return KS_LOST;
+		return KS_KINDS;
 	if (type->len >= sizeof(pages) - 1 && !memcmp(type->s, pages, sizeof(pages) - 1))
 		return KS_PAGE_ALLOC;
 	if (type->len >= sizeof(cache) - 1 && !memcmp(type->s, cache, sizeof(cache) - 1))
 		return KS_CACHE_ALLOC;
 	if (type->len >= sizeof(kmalloc) - 1 && !memcmp(type->s, kmalloc, sizeof(kmalloc) - 1))
 		return KS_KMALLOC;
-	return type->len ? KS_LOST : KS_KMALLOC;
+	return type->len ? KS_KINDS : KS_KMALLOC;
 }
 
 static u64 end_of(struct ks_kmap_traced *traced, const struct ks_kmap_object *object)
@@ -119,7 +119,7 @@ static int add_object(struct kmap_trace *trace, const struct ks_kmap_object *obj
 	u32 missing = 0;
 
 	trace->traced.accesses += object->nr_accesses;
-	if (kind == KS_LOST) {
+	if (kind == KS_KINDS) {
 		trace->traced.not_allocated++;
 		trace->traced.not_allocated_bytes =
 			ks_add_sat(trace->traced.not_allocated_bytes, object->size);
@@ -314,7 +314,7 @@ static void fill_event(const struct item *item, bool is_free, struct ks_event *e
 
 	*ev = (struct ks_event){
 		.ts = is_free ? item->end : item->begin,
-		.ptr = item->kind == KS_PAGE_ALLOC ? item->addr >> PAGE_SHIFT : item->addr,
+		.ptr = item->kind == KS_PAGE_ALLOC ? item->addr >> KS_PAGE_SHIFT : item->addr,
 		.site = is_free ? item->free_site : item->site,
 		.cache = item->cache,
 		.comm = is_free ? KS_NONE : item->comm,
@@ -348,7 +348,7 @@ static bool free_is_next(const struct kmap_trace *trace)
 	return freed < alloc;
 }
 
-static int trace_next(struct ks_trace *base, struct ks_batch *ret_batch, struct ks_diag *diag)
+static int trace_next(struct ks_source *base, struct ks_batch *ret_batch, struct ks_diag *diag)
 {
 	struct kmap_trace *trace = ks_container_of(base, struct kmap_trace, base);
 	size_t count = 0;
@@ -365,7 +365,7 @@ static int trace_next(struct ks_trace *base, struct ks_batch *ret_batch, struct 
 	return 0;
 }
 
-static void trace_progress(struct ks_trace *base, u64 *ret_done, u64 *ret_total)
+static void trace_progress(struct ks_source *base, u64 *ret_done, u64 *ret_total)
 {
 	const struct kmap_trace *trace = ks_container_of(base, struct kmap_trace, base);
 
@@ -373,7 +373,7 @@ static void trace_progress(struct ks_trace *base, u64 *ret_done, u64 *ret_total)
 	*ret_total = trace->items.len + trace->frees.len;
 }
 
-static void trace_close(struct ks_trace *base)
+static void trace_close(struct ks_source *base)
 {
 	struct kmap_trace *trace = ks_container_of(base, struct kmap_trace, base);
 
@@ -382,24 +382,27 @@ static void trace_close(struct ks_trace *base)
 	ks_vec_free(&trace->gfp_ids);
 	ks_vec_free(&trace->items);
 	ks_vec_free(&trace->frees);
-	ks_trace_free(base);
+	ks_source_free(base);
 }
 
 /* === Public =============================================================================== */
 
 int ks_kmap_trace_new(struct ks_kmap_reader *reader, struct ks_resolver *resolver,
 		      struct ks_kmap_census *census, int (*progress)(void *ctx), void *ctx,
-		      struct ks_kmap_traced *ret_traced, struct ks_trace **ret_trace,
+		      struct ks_kmap_traced *ret_traced, struct ks_source **ret_source,
 		      struct ks_diag *diag)
 {
-	static const struct ks_trace_ops ops = { trace_next, trace_close, trace_progress };
+	static const struct ks_source_ops ops = { .next = trace_next,
+						  .progress = trace_progress,
+						  .close = trace_close };
 	const struct ks_kmap_info *info = ks_kmap_reader_info(reader);
-	struct kmap_trace *trace = ks_trace_new(sizeof(*trace), &ops, "access map");
+	struct kmap_trace *trace = ks_source_new(sizeof(*trace), &ops, "access map", NULL);
 	int err = 0;
 
 	if (!trace)
 		return ks_diag_nomem(diag, "converting an access map");
-	trace->base.info.clock = !strcmp(info->time, "ns") ? "seconds" : "ticks";
+	ks_source_set_clock(&trace->base,
+			    !strcmp(info->time, "ns") ? KS_CLOCK_SECONDS : KS_CLOCK_TICKS);
 	if (ks_map64_init(&trace->ips) || ks_map64_init(&trace->gfps))
 		err = ks_diag_nomem(diag, "converting an access map");
 	if (!err)
@@ -414,8 +417,8 @@ int ks_kmap_trace_new(struct ks_kmap_reader *reader, struct ks_resolver *resolve
 		trace_close(&trace->base);
 		return err;
 	}
-	trace->base.info.records_bad = ks_kmap_reader_quality(reader)->bad_lines;
+	trace->base.info.binary.bad_records = ks_kmap_reader_quality(reader)->bad_lines;
 	*ret_traced = trace->traced;
-	*ret_trace = &trace->base;
+	*ret_source = &trace->base;
 	return 0;
 }

@@ -8,7 +8,7 @@
 
 #include "kmap/census.h"
 #include "sym/sym.h"
-#include "trace/reader.h"
+#include "trace/source.h"
 
 /* What became of the map. */
 struct ks_kmap_traced {
@@ -27,7 +27,7 @@ struct ks_kmap_traced {
  */
 int ks_kmap_trace_new(struct ks_kmap_reader *reader, struct ks_resolver *resolver,
 		      struct ks_kmap_census *census, int (*progress)(void *ctx), void *ctx,
-		      struct ks_kmap_traced *ret_traced, struct ks_trace **ret_trace,
+		      struct ks_kmap_traced *ret_traced, struct ks_source **ret_source,
 		      struct ks_diag *diag);
 
 #endif

@@ -119,8 +119,8 @@ static int add_dynamic(struct rings *r)
 
 	cli.filter.branch = NULL;
 	code = ks_cli_analyze(&cli, KS_BY_SITE, &r->model);
-	for (i = 0; !code && i < r->model->groups.len; i++) {
-		const struct ks_group *group = &r->model->groups.items[i];
+	for (i = 0; !code && i < ks_model_account(r->model)->groups.len; i++) {
+		const struct ks_group *group = &ks_model_account(r->model)->groups.items[i];
 		u64 bytes = value_of(&group->stat, r->attr);
 
 		if (cli.kernel ? ks_dirtree_add(&r->tree, group->path, bytes)

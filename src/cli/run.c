@@ -10,6 +10,7 @@
 
 #include "analysis/timeline.h"
 #include "cli/signals.h"
+#include "cli/this-kernel.h"
 
 /* === Data ================================================================================= */
 
@@ -104,6 +105,7 @@ static void tell_empty_window(const struct ks_cli *cli, const struct ks_model *m
 static int run_with(struct ks_cli *cli, const struct wish *wish, const struct ks_helpers *helpers,
 		    struct ks_model **ret_model)
 {
+	struct ks_this_kernel kernel;
 	struct ks_progress progress;
 	struct ks_analysis_opts opts = {
 		.by = wish->by,
@@ -115,12 +117,14 @@ static int run_with(struct ks_cli *cli, const struct wish *wish, const struct ks
 		.progress = ks_cli_progress,
 		.progress_ctx = &progress,
 		.trace = cli->trace,
+		.kernel = &kernel.known,
 	};
 	struct ks_diag diag = { 0 };
 	int err, code = ks_cli_resolver(cli, &opts.resolver);
 
 	if (code)
 		return code;
+	ks_this_kernel_init(&kernel);
 	ks_cli_progress_start(&progress, wish->db_path ? "importing" : "reading");
 	err = analyze(cli->input, wish, &opts, ret_model, &diag);
 	ks_cli_progress_end(&progress);

@@ -322,8 +322,12 @@ int ks_db_writer_add(struct ks_db_writer *w, const struct ks_event *ev,
 	shape.gfp = ev->gfp;
 	shape.stack = ev->stack;
 	shape.node = ev->node;
-	shape.bytes_req = ev->bytes_req;
-	shape.bytes_alloc = ev->bytes_alloc;
+	if (ev->kind == KS_LOST) {
+		shape.bytes_req = ev->lost.count; /* where the format has it */
+	} else {
+		shape.bytes_req = ev->bytes_req;
+		shape.bytes_alloc = ev->bytes_alloc;
+	}
 	memset(&task, 0, sizeof(task));
 	task.pid = ev->pid;
 	task.comm = ev->comm;

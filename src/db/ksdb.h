@@ -42,7 +42,7 @@ struct ks_db_shape {
 	u8 kind, op, level, flags;
 	u32 site, cache, gfp, stack;
 	s32 node;
-	u64 bytes_req, bytes_alloc;
+	u64 bytes_req, bytes_alloc; /* of KS_LOST, bytes_req is the number of lost events */
 };
 
 struct ks_db_task {

@@ -265,23 +265,34 @@ static int spool(struct ks_input *in, struct ks_diag *diag)
 
 int ks_input_open(const char *path, struct ks_input **ret_input, struct ks_diag *diag)
 {
-	struct ks_input *in = calloc(1, sizeof(*in));
 	bool is_stdin = !strcmp(path, "-");
+	int fd = is_stdin ? dup(STDIN_FILENO) : open(path, O_RDONLY | O_CLOEXEC);
+
+	if (fd < 0)
+		return ks_diag_set(diag, -errno, "%s: cannot open: %s",
+				   is_stdin ? "standard input" : path, strerror(errno));
+	return ks_input_open_fd(fd, is_stdin ? "standard input" : path, ret_input, diag);
+}
+
+int ks_input_open_fd(int fd, const char *name, struct ks_input **ret_input, struct ks_diag *diag)
+{
+	struct ks_input *in = calloc(1, sizeof(*in));
 	struct stat st;
 	int err;
 
-	if (!in)
+	if (!in) {
+		close(fd);
 		return ks_diag_nomem(diag, "opening a file");
+	}
 	in->xz = (lzma_stream)LZMA_STREAM_INIT;
-	in->fd = -1;
-	in->name = strdup(is_stdin ? "standard input" : path);
+	in->fd = fd;
+	in->name = strdup(name);
 	in->raw = malloc(RAW_SIZE);
 	if (!in->name || !in->raw) {
 		err = ks_diag_nomem(diag, "opening a file");
 		goto fail;
 	}
-	in->fd = is_stdin ? dup(STDIN_FILENO) : open(path, O_RDONLY | O_CLOEXEC);
-	if (in->fd < 0 || fstat(in->fd, &st)) {
+	if (fstat(in->fd, &st)) {
 		err = ks_diag_set(diag, -errno, "%s: cannot open: %s", in->name, strerror(errno));
 		goto fail;
 	}

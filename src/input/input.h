@@ -9,6 +9,9 @@ struct ks_input;
 
 /* Opens @path ("-" = standard input) and finds out about gzip, zstd and xz by the first bytes. */
 int ks_input_open(const char *path, struct ks_input **ret_input, struct ks_diag *diag);
+
+/* Reads @fd, which is the input's from now on, even on error; @name is for messages. */
+int ks_input_open_fd(int fd, const char *name, struct ks_input **ret_input, struct ks_diag *diag);
 void ks_input_close(struct ks_input *input);
 
 /* For messages: the path as given, or "standard input". */

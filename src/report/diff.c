@@ -108,7 +108,7 @@ void ks_render_diff(const struct ks_diff *diff, u64 top, struct ks_strbuf *out)
 	int change;
 
 	ks_strbuf_printf(out, "%14s %14s %14s %9s  %-7s %s\n", "change", "before", "after", "", "",
-			 ks_by_name(diff->a->by));
+			 ks_by_name(diff->by));
 	for (i = 0; i < shown; i++)
 		put_row(out, &diff->rows.items[i], ks_change_name(diff->rows.items[i].change));
 	put_row(out, &diff->total, "");
@@ -136,7 +136,7 @@ void ks_render_diff_json(const struct ks_diff *diff, u64 top, struct ks_strbuf *
 	ks_json_object(&json, NULL);
 	ks_json_string(&json, "schema", "kmemscope-diff-1");
 	ks_json_string(&json, "level", ks_level_name(diff->a->level));
-	ks_json_string(&json, "by", ks_by_name(diff->a->by));
+	ks_json_string(&json, "by", ks_by_name(diff->by));
 	ks_json_string(&json, "measure", ks_measure_name(diff->measure));
 	ks_json_string(&json, "normalize", ks_normal_name(diff->normal));
 	put_capture_json(&json, "first", diff->a, diff->size_a);
@@ -151,7 +151,7 @@ void ks_render_diff_json(const struct ks_diff *diff, u64 top, struct ks_strbuf *
 	ks_json_array(&json, "rows");
 	for (i = 0; i < shown; i++) {
 		ks_json_object(&json, NULL);
-		ks_json_string(&json, ks_by_name(diff->a->by), diff->rows.items[i].label);
+		ks_json_string(&json, ks_by_name(diff->by), diff->rows.items[i].label);
 		put_row_json(&json, &diff->rows.items[i]);
 		ks_json_end_object(&json);
 	}
@@ -164,7 +164,7 @@ void ks_render_diff_csv(const struct ks_diff *diff, u64 top, struct ks_strbuf *o
 {
 	size_t shown = shown_rows(diff, top), i, k;
 
-	ks_strbuf_printf(out, "%s,change,before,after,delta", ks_by_name(diff->a->by));
+	ks_strbuf_printf(out, "%s,change,before,after,delta", ks_by_name(diff->by));
 	for (k = 0; k < ARRAY_SIZE(columns); k++)
 		ks_strbuf_printf(out, ",a_%s,b_%s", columns[k].name, columns[k].name);
 	ks_strbuf_puts(out, "\n");

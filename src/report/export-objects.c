@@ -404,7 +404,7 @@ void ks_object_export_finish(struct ks_object_export *x, const struct ks_model *
 		return;
 	ks_json_end_array(&x->json);
 	ks_json_string(&x->json, "level", ks_level_name(model->level));
-	ks_json_string(&x->json, "clock", model->clock);
+	ks_json_string(&x->json, "clock", ks_clock_name(model->clock));
 	ks_render_quality_json(model, &x->json);
 	ks_json_end_object(&x->json);
 	ks_json_finish(&x->json);

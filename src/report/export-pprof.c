@@ -238,7 +238,7 @@ static void put_profile(struct pprof *p, const struct ks_model *model, const str
 	ks_strbuf_add(out, ks_strbuf_str(&p->functions), p->functions.len);
 	put_comment(p, model, out);
 	put_number(out, PROFILE_DEFAULT_TYPE, text_id(p, "inuse_space"));
-	if (!strcmp(model->clock, "seconds"))
+	if (model->clock == KS_CLOCK_SECONDS)
 		put_number(out, PROFILE_DURATION, model->last_ts - model->first_ts);
 	for (i = 0; i < p->strings.strs.len; i++)
 		put_bytes(out, PROFILE_STRING, p->strings.strs.items[i].s,

@@ -531,7 +531,7 @@ static void put_capture(struct ks_strbuf *out, const struct ks_model *model,
 	put_named_string(out, "kernel", model->kernel);
 	put_named_string(out, "machine", model->arch);
 	put_named_u64(out, "cpu_count", model->cpus);
-	put_named_string(out, "clock", model->clock);
+	put_named_string(out, "clock", ks_clock_name(model->clock));
 	put_named_string(out, "level", ks_level_name(model->level));
 	ks_strbuf_printf(out, ",\"first_ts\":\"%llu\"", (unsigned long long)model->first_ts);
 	put_named_time(out, "span", tl, model->last_ts);

@@ -58,7 +58,7 @@ static void put_grouping(struct ks_strbuf *out, const struct ks_diff *diff)
 {
 	size_t i;
 
-	ks_strbuf_printf(out, "\"%s\":{\"total\":", ks_by_name(diff->a->by));
+	ks_strbuf_printf(out, "\"%s\":{\"total\":", ks_by_name(diff->by));
 	put_row(out, &diff->total);
 	ks_strbuf_puts(out, ",\"rows\":[");
 	for (i = 0; i < diff->rows.len; i++) {
@@ -81,7 +81,7 @@ void ks_render_html_diff(const struct ks_html_diff *diff, struct ks_strbuf *out)
 	put_string(out, before->kernel);
 	ks_strbuf_printf(out, ",\"lossy\":%s,\"same_clock\":%s",
 			 ks_model_has_loss(before) ? "true" : "false",
-			 strcmp(before->clock, after->clock) ? "false" : "true");
+			 before->clock == after->clock ? "true" : "false");
 	ks_strbuf_puts(out, ",\"measures\":[");
 	for (measure = 0; measure < KS_MEASURES; measure++)
 		ks_strbuf_printf(out, "%s\"%s\"", measure ? "," : "", ks_measure_name(measure));

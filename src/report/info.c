@@ -55,7 +55,8 @@ void ks_render_info(const struct ks_model *model, struct ks_strbuf *out)
 	ks_strbuf_puts(out, ", ");
 	ks_render_time(model, model->last_ts - model->first_ts, out);
 	ks_strbuf_printf(out, " %s\n",
-			 !strcmp(model->clock, "none") ? "(no time stamps)" : model->clock);
+			 model->clock == KS_CLOCK_NONE ? "(no time stamps)"
+						       : ks_clock_name(model->clock));
 	if (model->lines)
 		ks_strbuf_printf(
 			out,
@@ -97,7 +98,7 @@ void ks_render_info_json(const struct ks_model *model, struct ks_strbuf *out)
 		ks_json_string(&json, "machine", model->arch);
 	if (model->cpus)
 		ks_json_u64(&json, "cpus", model->cpus);
-	ks_json_string(&json, "clock", model->clock);
+	ks_json_string(&json, "clock", ks_clock_name(model->clock));
 	ks_json_u64(&json, "events_total", model->events_total);
 	ks_json_object(&json, "events");
 	for (i = 0; i < KS_LOST; i++)

@@ -11,7 +11,7 @@
 /* An age in the model's clock: "1.250 s", or ticks. */
 static void put_age(const struct ks_model *model, u64 age, struct ks_strbuf *out)
 {
-	if (!strcmp(model->clock, "seconds"))
+	if (model->clock == KS_CLOCK_SECONDS)
 		ks_strbuf_printf(out, " %8llu.%03llu", (unsigned long long)(age / 1000000000),
 				 (unsigned long long)(age / 1000000 % 1000));
 	else
@@ -121,7 +121,7 @@ void ks_render_leaks_json(const struct ks_model *model, const struct ks_leaks *l
 	ks_json_object(&json, NULL);
 	ks_json_string(&json, "schema", "kmemscope-leaks-1");
 	ks_json_string(&json, "level", ks_level_name(model->level));
-	ks_json_string(&json, "clock", model->clock);
+	ks_json_string(&json, "clock", ks_clock_name(model->clock));
 	ks_json_u64(&json, "min_age", leaks->min_age);
 	ks_json_u64(&json, "bytes", leaks->bytes);
 	ks_json_u64(&json, "objects", leaks->objects);

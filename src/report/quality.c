@@ -40,7 +40,7 @@ bool ks_model_has_loss(const struct ks_model *model)
 
 void ks_render_time(const struct ks_model *model, u64 ts, struct ks_strbuf *out)
 {
-	if (!strcmp(model->clock, "seconds"))
+	if (model->clock == KS_CLOCK_SECONDS)
 		ks_strbuf_printf(out, "%llu.%09llu", (unsigned long long)(ts / 1000000000),
 				 (unsigned long long)(ts % 1000000000));
 	else
@@ -55,8 +55,8 @@ void ks_render_helpers(const struct ks_model *model, struct ks_strbuf *out)
 	size_t i, sites = 0;
 
 	out->failed |= ks_intern_init(&seen) != 0;
-	for (i = 0; i < model->groups.len; i++) {
-		const struct ks_group *group = &model->groups.items[i];
+	for (i = 0; i < ks_model_account(model)->groups.len; i++) {
+		const struct ks_group *group = &ks_model_account(model)->groups.items[i];
 
 		if (!group->helper || !group->stat.allocs || out->failed)
 			continue;

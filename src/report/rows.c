@@ -92,12 +92,12 @@ int ks_rows_init(struct ks_rows *rows, const struct ks_model *model, enum ks_ord
 {
 	size_t i, len = 0;
 
-	rows->items = calloc(model->groups.len + 1, sizeof(*rows->items));
+	rows->items = calloc(ks_model_account(model)->groups.len + 1, sizeof(*rows->items));
 	rows->len = 0;
 	if (!rows->items)
 		return -ENOMEM;
-	for (i = 0; i < model->groups.len; i++)
-		rows->items[len++] = &model->groups.items[i];
+	for (i = 0; i < ks_model_account(model)->groups.len; i++)
+		rows->items[len++] = &ks_model_account(model)->groups.items[i];
 	qsort_r(rows->items, len, sizeof(*rows->items), compare, &order);
 	rows->len = top && top < len ? (size_t)top : len;
 	return 0;

@@ -96,14 +96,14 @@ void ks_render_table(const struct ks_model *model, const struct ks_rows *rows,
 	}
 	for (i = 0; i < ARRAY_SIZE(heads); i++)
 		ks_strbuf_printf(out, "%s%*s", i ? " " : "", width[i], heads[i]);
-	ks_strbuf_printf(out, "  seen  %s\n", ks_by_name(model->by));
+	ks_strbuf_printf(out, "  seen  %s\n", ks_by_name(ks_model_account(model)->by));
 	for (i = 0; i < rows->len; i++) {
 		put_row(out, &rows->items[i]->stat, width);
 		ks_escape_tty(out, rows->items[i]->label, strlen(rows->items[i]->label));
 		ks_strbuf_puts(out, "\n");
 	}
 	put_row(out, total, width);
-	ks_strbuf_printf(out, "all (%zu)\n", model->groups.len);
+	ks_strbuf_printf(out, "all (%zu)\n", ks_model_account(model)->groups.len);
 }
 
 void ks_render_json(const struct ks_model *model, const struct ks_rows *rows, enum ks_order order,
@@ -116,9 +116,9 @@ void ks_render_json(const struct ks_model *model, const struct ks_rows *rows, en
 	ks_json_object(&json, NULL);
 	ks_json_string(&json, "schema", schema);
 	ks_json_string(&json, "level", ks_level_name(model->level));
-	ks_json_string(&json, "by", ks_by_name(model->by));
+	ks_json_string(&json, "by", ks_by_name(ks_model_account(model)->by));
 	ks_json_string(&json, "order_by", ks_order_name(order));
-	ks_json_string(&json, "clock", model->clock);
+	ks_json_string(&json, "clock", ks_clock_name(model->clock));
 	ks_json_object(&json, "total");
 	put_stat_json(&json, ks_model_total(model));
 	ks_json_u64(&json, "callers", ks_model_callers(model));
@@ -128,8 +128,8 @@ void ks_render_json(const struct ks_model *model, const struct ks_rows *rows, en
 		const struct ks_group *row = rows->items[i];
 
 		ks_json_object(&json, NULL);
-		ks_json_string(&json, ks_by_name(model->by), row->label);
-		if (model->by == KS_BY_SITE) {
+		ks_json_string(&json, ks_by_name(ks_model_account(model)->by), row->label);
+		if (ks_model_account(model)->by == KS_BY_SITE) {
 			ks_json_string(&json, "function", row->func);
 			ks_json_hex(&json, "offset", row->offset);
 			ks_json_string(&json, "module", row->module);
@@ -153,11 +153,11 @@ void ks_render_csv(const struct ks_model *model, const struct ks_rows *rows, str
 {
 	size_t row, i;
 
-	ks_strbuf_puts(out, ks_by_name(model->by));
+	ks_strbuf_puts(out, ks_by_name(ks_model_account(model)->by));
 	for (i = 0; i < ARRAY_SIZE(fields); i++)
 		ks_strbuf_printf(out, ",%s", fields[i].name);
 	ks_strbuf_puts(out, ",waste");
-	if (model->by == KS_BY_SITE)
+	if (ks_model_account(model)->by == KS_BY_SITE)
 		ks_strbuf_puts(out, ",module,path");
 	ks_strbuf_puts(out, "\n");
 	for (row = 0; row < rows->len; row++) {
@@ -168,7 +168,7 @@ void ks_render_csv(const struct ks_model *model, const struct ks_rows *rows, str
 			ks_strbuf_printf(out, ",%llu",
 					 (unsigned long long)field_of(&group->stat, i));
 		ks_strbuf_printf(out, ",%llu", (unsigned long long)ks_stat_waste(&group->stat));
-		if (model->by == KS_BY_SITE) {
+		if (ks_model_account(model)->by == KS_BY_SITE) {
 			ks_strbuf_puts(out, ",");
 			ks_escape_csv(out, group->module, strlen(group->module));
 			ks_strbuf_puts(out, ",");

@@ -107,7 +107,7 @@ static void render_since(const struct ks_model *model, u64 since, u64 step, stru
 	} units[] = { { 1000000000, "s" }, { 1000000, "ms" }, { 1000, "µs" }, { 1, "ns" } };
 	size_t i = 0;
 
-	if (strcmp(model->clock, "seconds")) {
+	if (model->clock != KS_CLOCK_SECONDS) {
 		ks_strbuf_printf(out, "+%llu", (unsigned long long)since);
 		return;
 	}

@@ -90,7 +90,7 @@ static void fill_track(const struct ks_moments *m, size_t number)
 
 static bool in_seconds(const struct ks_moments *m)
 {
-	return !strcmp(m->model->clock, "seconds");
+	return m->model->clock == KS_CLOCK_SECONDS;
 }
 
 /* A second, or 0 where the clock does not know what that is. */
@@ -181,7 +181,7 @@ void ks_render_timeline_json(const struct ks_moments *m, struct ks_strbuf *out)
 	ks_json_string(&json, "schema", "kmemscope-timeline-1");
 	ks_json_string(&json, "level", ks_level_name(m->model->level));
 	ks_json_string(&json, "by", ks_tl_dim_name(m->dim));
-	ks_json_string(&json, "clock", m->model->clock);
+	ks_json_string(&json, "clock", ks_clock_name(m->model->clock));
 	ks_json_u64(&json, "width", m->width);
 	ks_json_array(&json, "buckets");
 	for (i = 0; i < m->len; i++) {

@@ -13,7 +13,7 @@
 enum { BATCH = 1024 };
 
 struct ksdb_trace {
-	struct ks_trace base;
+	struct ks_source base;
 	struct ks_db *db;
 	size_t next_block;
 	struct ks_db_block block;
@@ -82,9 +82,9 @@ static int next_block(struct ksdb_trace *kt, struct ks_diag *diag)
 	return 0;
 }
 
-static int ksdb_next(struct ks_trace *trace, struct ks_batch *ret_batch, struct ks_diag *diag)
+static int ksdb_next(struct ks_source *source, struct ks_batch *ret_batch, struct ks_diag *diag)
 {
-	struct ksdb_trace *kt = ks_container_of(trace, struct ksdb_trace, base);
+	struct ksdb_trace *kt = ks_container_of(source, struct ksdb_trace, base);
 	int err;
 
 	*ret_batch = (struct ks_batch){ NULL, 0 };
@@ -99,27 +99,27 @@ static int ksdb_next(struct ks_trace *trace, struct ks_batch *ret_batch, struct 
 	return 0;
 }
 
-static void ksdb_close(struct ks_trace *trace)
+static void ksdb_close(struct ks_source *source)
 {
-	struct ksdb_trace *kt = ks_container_of(trace, struct ksdb_trace, base);
+	struct ksdb_trace *kt = ks_container_of(source, struct ksdb_trace, base);
 	int level;
 
 	for (level = 0; level < KS_DB_LEVELS; level++)
 		free(kt->ptr_in[level]);
 	ks_db_block_deinit(&kt->block);
 	ks_db_free(kt->db);
-	ks_trace_free(trace);
+	ks_source_free(source);
 }
 
-static void ksdb_progress(struct ks_trace *trace, u64 *ret_done, u64 *ret_total)
+static void ksdb_progress(struct ks_source *source, u64 *ret_done, u64 *ret_total)
 {
-	struct ksdb_trace *kt = ks_container_of(trace, struct ksdb_trace, base);
+	struct ksdb_trace *kt = ks_container_of(source, struct ksdb_trace, base);
 
 	*ret_done = kt->next_block;
 	*ret_total = ks_db_blocks(kt->db);
 }
 
-static const struct ks_trace_ops ksdb_ops = {
+static const struct ks_source_ops ksdb_ops = {
 	.next = ksdb_next,
 	.close = ksdb_close,
 	.progress = ksdb_progress,
@@ -151,7 +151,7 @@ static int copy_names(struct ks_names *to, const struct ks_names *from)
 	return 0;
 }
 
-static int copy_nodes(struct ks_trace_info *info, const struct ks_db *db)
+static int copy_nodes(struct ks_source_info *info, const struct ks_db *db)
 {
 	size_t len;
 	const u16 *nodes = ks_db_nodes(db, &len);
@@ -166,9 +166,10 @@ static int copy_nodes(struct ks_trace_info *info, const struct ks_db *db)
 
 /* === Public =============================================================================== */
 
-int ks_ksdb_trace_open(struct ks_input *input, struct ks_trace **ret_trace, struct ks_diag *diag)
+int ks_ksdb_source_open(struct ks_input *input, const struct ks_source_opts *opts,
+			struct ks_source **ret_source, struct ks_diag *diag)
 {
-	struct ksdb_trace *kt = ks_trace_new(sizeof(*kt), &ksdb_ops, "kmemscope DB");
+	struct ksdb_trace *kt = ks_source_new(sizeof(*kt), &ksdb_ops, "kmemscope DB", opts);
 	int level, err = 0;
 
 	if (!kt)
@@ -197,6 +198,6 @@ int ks_ksdb_trace_open(struct ks_input *input, struct ks_trace **ret_trace, stru
 		ksdb_close(&kt->base);
 		return err;
 	}
-	*ret_trace = &kt->base;
+	*ret_source = &kt->base;
 	return 0;
 }

@@ -4,9 +4,10 @@
 #define KS_SOURCE_FMT_KSDB_H
 
 #include "input/input.h"
-#include "trace/reader.h"
+#include "trace/source.h"
 
 /* Takes over the input, even on error. */
-int ks_ksdb_trace_open(struct ks_input *input, struct ks_trace **ret_trace, struct ks_diag *diag);
+int ks_ksdb_source_open(struct ks_input *input, const struct ks_source_opts *opts,
+			struct ks_source **ret_source, struct ks_diag *diag);
 
 #endif

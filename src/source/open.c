@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-only
-/* Opening a capture: look at its first bytes and hand it to the reader of that format. */
+/* Opening a source: look at its first bytes and hand it to the reader of that format. */
 #include "source/open.h"
 
 #include <ctype.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "db/ksdb-format.h"
 #include "source/fmt-ksdb.h"
@@ -13,106 +14,164 @@
 
 /* === Data ================================================================================= */
 
-/*
- * Formats in the order in which they are asked. A format without an open function is one that we
- * know by sight and refuse by name.
- */
-static const struct {
-	const char *what;
-	const char *magic;
-	size_t magic_len;
-	int (*open)(struct ks_input *input, struct ks_trace **ret_trace, struct ks_diag *diag);
-} formats[] = {
-	{ "a kmemscope DB", KS_DB_MAGIC, KS_DB_MAGIC_LEN, ks_ksdb_trace_open },
-	{ "a trace-cmd trace.dat", "\x17\x08\x44tracing", 10, ks_tracedat_trace_open },
-	{ "a perf.data file", "PERFILE2", 8, ks_perfdata_trace_open },
-	{ "a perf.data file", "2ELIFREP", 8, ks_perfdata_trace_open },
-	{ "a binary access map: read it with 'kmemscope kmap report'", "1KZM", 4, NULL },
-	{ "a binary access map: read it with 'kmemscope kmap report'", "MZK1", 4, NULL },
-	{ "an ELF file and no capture; if it is a kernel, give it with -k",
-	  "\x7f"
-	  "ELF",
-	  4, NULL },
+/* What there is to recognise a format by. */
+struct probe {
+	bool is_dir;
+	const u8 *head; /* of the decompressed content */
+	size_t len;
 };
 
-/* === Internals ============================================================================ */
+/* A format without an open function is one that we know by sight and refuse by name. */
+struct format {
+	const char *what;
+	bool (*probe)(const struct probe *probe);
+	int (*open)(struct ks_input *input, const struct ks_source_opts *opts,
+		    struct ks_source **ret_source, struct ks_diag *diag);
+	int (*open_dir)(const char *path, const struct ks_source_opts *opts,
+			struct ks_source **ret_source, struct ks_diag *diag);
+};
+
+/* === Internals: how formats are recognised ================================================= */
+
+static bool begins_with(const struct probe *probe, const char *magic, size_t len)
+{
+	return probe->len >= len && !memcmp(probe->head, magic, len);
+}
+
+static bool is_db(const struct probe *probe)
+{
+	return begins_with(probe, KS_DB_MAGIC, KS_DB_MAGIC_LEN);
+}
+
+static bool is_tracedat(const struct probe *probe)
+{
+	return begins_with(probe, "\x17\x08\x44tracing", 10);
+}
+
+static bool is_perfdata(const struct probe *probe)
+{
+	return begins_with(probe, "PERFILE2", 8) || begins_with(probe, "2ELIFREP", 8);
+}
+
+static bool is_binary_map(const struct probe *probe)
+{
+	return begins_with(probe, "1KZM", 4) || begins_with(probe, "MZK1", 4);
+}
+
+static bool is_elf(const struct probe *probe)
+{
+	return begins_with(probe, "\177ELF", 4);
+}
+
+static bool is_relay(const struct probe *probe)
+{
+	bool swap;
+
+	return probe->len && ks_relay_probe(probe->head, probe->len, &swap);
+}
+
+static bool is_dir(const struct probe *probe)
+{
+	return probe->is_dir;
+}
 
 /* Text has no NUL; a few stray bytes of a serial line are allowed. */
-static bool looks_like_text(const u8 *data, size_t len)
+static bool is_text(const struct probe *probe)
 {
 	size_t odd = 0, i;
 
-	for (i = 0; i < len; i++)
-		odd += !data[i] || (!isprint(data[i]) && !isspace(data[i]));
-	return odd * 10 <= len;
+	for (i = 0; i < probe->len; i++)
+		odd += !probe->head[i] || (!isprint(probe->head[i]) && !isspace(probe->head[i]));
+	return probe->len && odd * 10 <= probe->len;
 }
 
-/* === Public =============================================================================== */
+/* In the order in which they are asked. */
+static const struct format formats[] = {
+	{ .what = "a kmemtrace capture", .probe = is_dir, .open_dir = ks_relay_dir_open },
+	{ .what = "a kmemscope DB", .probe = is_db, .open = ks_ksdb_source_open },
+	{ .what = "a trace-cmd trace.dat", .probe = is_tracedat, .open = ks_tracedat_source_open },
+	{ .what = "a perf.data file", .probe = is_perfdata, .open = ks_perfdata_source_open },
+	{ .what = "a binary access map: read it with 'kmemscope kmap report'",
+	  .probe = is_binary_map },
+	{ .what = "an ELF file and no capture; if it is a kernel, give it with -k",
+	  .probe = is_elf },
+	{ .what = "a file of a kmemtrace capture", .probe = is_relay, .open = ks_relay_file_open },
+	{ .what = "a text log", .probe = is_text, .open = ks_text_source_open },
+};
 
-int ks_trace_open(const char *path, struct ks_trace **ret_trace, struct ks_diag *diag)
+static const struct format *recognise(const struct probe *probe)
 {
-	static const struct ks_trace_opts nothing;
+	size_t i;
 
-	return ks_trace_open_with(path, &nothing, ret_trace, diag);
+	for (i = 0; i < ARRAY_SIZE(formats); i++)
+		if (formats[i].probe(probe))
+			return &formats[i];
+	return NULL;
 }
 
-int ks_trace_open_with(const char *path, const struct ks_trace_opts *opts,
-		       struct ks_trace **ret_trace, struct ks_diag *diag)
+static int refuse(const struct ks_input *input, const struct format *format,
+		  const struct probe *probe, struct ks_diag *diag)
 {
-	struct ks_input *input;
-	struct stat st;
+	const char *name = ks_input_name(input);
+
+	if (format)
+		return ks_diag_set(diag, KS_EBADINPUT, "%s: is %s", name, format->what);
+	if (!probe->len)
+		return ks_diag_set(diag, KS_EBADINPUT, "%s: the file is empty", name);
+	return ks_diag_set(diag, KS_EBADINPUT,
+			   "%s: is binary data of no known format (it begins with %02x %02x)", name,
+			   probe->head[0], probe->len > 1 ? probe->head[1] : 0);
+}
+
+/* Takes over the input. */
+static int open_input(struct ks_input *input, const struct ks_source_opts *opts,
+		      struct ks_source **ret_source, struct ks_diag *diag)
+{
+	struct probe probe = { 0 };
+	const struct format *format;
 	const void *head;
-	size_t len, i;
-	bool swap;
-	int err;
+	int err = ks_input_peek(input, &head, &probe.len, diag);
 
-	if (strcmp(path, "-") && !stat(path, &st) && S_ISDIR(st.st_mode))
-		return ks_relay_dir_open(path, ret_trace, diag);
-	err = ks_input_open(path, &input, diag);
-	if (err)
-		return err;
-	err = ks_input_peek(input, &head, &len, diag);
-	if (err)
-		goto fail;
-	if (!len) {
-		err = ks_diag_set(diag, KS_EBADINPUT, "%s: the file is empty",
-				  ks_input_name(input));
-		goto fail;
+	if (!err) {
+		probe.head = head;
+		format = recognise(&probe);
+		if (format && format->open)
+			return format->open(input, opts, ret_source, diag);
+		err = refuse(input, format, &probe, diag);
 	}
-	for (i = 0; i < ARRAY_SIZE(formats); i++) {
-		if (len < formats[i].magic_len ||
-		    memcmp(head, formats[i].magic, formats[i].magic_len))
-			continue;
-		if (formats[i].open) {
-			err = formats[i].open(input, ret_trace, diag);
-			if (!err)
-				(*ret_trace)->opts = *opts;
-			return err;
-		}
-		err = ks_diag_set(diag, KS_EBADINPUT, "%s: is %s", ks_input_name(input),
-				  formats[i].what);
-		goto fail;
-	}
-	if (ks_relay_probe(head, len, &swap))
-		return ks_relay_file_open(input, ret_trace, diag);
-	if (!looks_like_text(head, len)) {
-		err = ks_diag_set(
-			diag, KS_EBADINPUT,
-			"%s: is binary data of no known format (it begins with %02x %02x)",
-			ks_input_name(input), ((const u8 *)head)[0],
-			len > 1 ? ((const u8 *)head)[1] : 0);
-		goto fail;
-	}
-	return ks_text_trace_open(input, opts, ret_trace, diag);
-fail:
 	ks_input_close(input);
 	return err;
 }
 
-int ks_trace_open_files(const char *const *paths, size_t len, struct ks_trace **ret_trace,
-			struct ks_diag *diag)
+/* === Public =============================================================================== */
+
+int ks_source_open(const char *path, const struct ks_source_opts *opts,
+		   struct ks_source **ret_source, struct ks_diag *diag)
+{
+	struct ks_input *input;
+	struct stat st;
+	int err;
+
+	if (strcmp(path, "-") && !stat(path, &st) && S_ISDIR(st.st_mode))
+		return recognise(&(struct probe){ .is_dir = true })
+			->open_dir(path, opts, ret_source, diag);
+	err = ks_input_open(path, &input, diag);
+	return err ? err : open_input(input, opts, ret_source, diag);
+}
+
+int ks_source_open_files(const char *const *paths, size_t len, const struct ks_source_opts *opts,
+			 struct ks_source **ret_source, struct ks_diag *diag)
 {
 	if (len == 1)
-		return ks_trace_open(paths[0], ret_trace, diag);
-	return ks_relay_files_open(paths, len, ret_trace, diag);
+		return ks_source_open(paths[0], opts, ret_source, diag);
+	return ks_relay_files_open(paths, len, opts, ret_source, diag);
+}
+
+int ks_source_open_fd(int fd, const char *name, const struct ks_source_opts *opts,
+		      struct ks_source **ret_source, struct ks_diag *diag)
+{
+	struct ks_input *input;
+	int err = ks_input_open_fd(fd, name, &input, diag);
+
+	return err ? err : open_input(input, opts, ret_source, diag);
 }

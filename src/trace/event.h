@@ -12,7 +12,7 @@ enum ks_kind {
 	KS_CACHE_FREE,
 	KS_PAGE_ALLOC,
 	KS_PAGE_FREE,
-	KS_LOST, /* events that the capture does not hold; bytes_req is their number, or 0 */
+	KS_LOST, /* events that the capture does not hold: see ks_event.lost */
 	KS_KINDS
 };
 
@@ -29,6 +29,15 @@ static inline bool ks_kind_is_page(enum ks_kind kind)
 /* "kmalloc", "kfree", ...: the name of the kernel's own event. */
 const char *ks_kind_name(enum ks_kind kind);
 
+/* What time stamps count: nanoseconds, which are shown as seconds, or ticks of unknown length. */
+enum ks_clock { KS_CLOCK_NONE, KS_CLOCK_SECONDS, KS_CLOCK_TICKS, KS_CLOCKS };
+
+/* "none", "seconds", "ticks". */
+const char *ks_clock_name(enum ks_clock clock);
+
+/* A page is 4 KiB where a capture does not say otherwise. */
+enum { KS_PAGE_SHIFT = 12 };
+
 /* What the reader could not know about one event. */
 enum ks_event_flags {
 	KS_EV_NO_PTR = 1 << 0, /* the kernel printed "(____ptrval____)": no address to pair by */
@@ -39,9 +48,21 @@ enum ks_event_flags {
  * event came from (trace/names.h); KS_NONE where the event does not say.
  */
 struct ks_event {
-	u64 ts;	 /* ns, or ticks where the trace's clock is not in ns */
-	u64 ptr; /* address, or the page frame number of a page event */
-	u64 bytes_req, bytes_alloc;
+	u64 ts; /* ns, or ticks where the trace's clock is not in ns */
+	union {
+		struct {
+			u64 ptr; /* address, or the page frame number of a page event */
+			u64 bytes_req, bytes_alloc;
+		};
+		struct {
+			u64 last_ts; /* known before the loss; 0 where the capture does not say */
+			u64 count;   /* of the lost events; 0 where the capture does not say */
+		} lost;		     /* of KS_LOST */
+		struct {
+			u64 address; /* of its struct page */
+			u64 frame, order;
+		} page; /* of a page event while its line is being parsed */
+	};
 	u32 site;
 	u32 cache;
 	u32 comm;

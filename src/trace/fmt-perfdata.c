@@ -10,7 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/utsname.h>
 #include <zstd.h>
 
 #include "trace/perffile.h"
@@ -44,7 +43,7 @@ enum record_type {
 enum { PSEUDO_COMM = KS_KINDS, PSEUDO_FORK };
 
 struct perf_trace {
-	struct ks_trace base;
+	struct ks_source base;
 	struct ks_input *input;
 	struct ks_perf_file pf;
 	struct ks_rawdec dec;
@@ -161,12 +160,12 @@ static int push(struct perf_trace *pt, struct ks_event *ev)
 static int add_chain(struct perf_trace *pt, const struct ks_perf_sample *sample,
 		     struct ks_event *ev)
 {
-	const struct ks_trace_opts *opts = &pt->base.opts;
+	const struct ks_source_opts *opts = &pt->base.opts;
 
-	pt->base.info.events_stack++;
+	pt->base.info.binary.stacks++;
 	if (opts->stacks || opts->helpers)
 		ev->stack = ks_rawdec_add_stack(&pt->dec, sample->chain, sample->chain_len, 8);
-	return opts->helpers ? ks_trace_skip_helper(&pt->base, ev) : 0;
+	return opts->helpers ? ks_source_skip_helper(&pt->base, ev) : 0;
 }
 
 static int on_sample(struct perf_trace *pt, const u8 *rec, size_t size)
@@ -184,10 +183,10 @@ static int on_sample(struct perf_trace *pt, const u8 *rec, size_t size)
 	case KS_RAW_EVENT:
 		break;
 	case KS_RAW_OTHER:
-		pt->base.info.events_other++;
+		pt->base.info.binary.other_events++;
 		return 0;
 	case KS_RAW_STACK:
-		pt->base.info.events_stack++;
+		pt->base.info.binary.stacks++;
 		return 0;
 	case KS_RAW_BAD:
 		pt->samples_bad++;
@@ -222,8 +221,8 @@ static int on_lost(struct perf_trace *pt, const u8 *rec, size_t size)
 	ev = pseudo(pt, KS_LOST, &at);
 	if (!ev)
 		return -ENOMEM;
-	ev->bytes_req = ks_load(rec + KS_PERF_RECORD_HEADER + 8, 8, pt->pf.swap);
-	pt->lost_counted += ev->bytes_req;
+	ev->lost.count = ks_load(rec + KS_PERF_RECORD_HEADER + 8, 8, pt->pf.swap);
+	pt->lost_counted += ev->lost.count;
 	return push(pt, ev);
 }
 
@@ -262,42 +261,39 @@ static int on_fork(struct perf_trace *pt, const u8 *rec, size_t size)
 	return push(pt, ev);
 }
 
+/* Whether kallsyms has _text where perf saw it, or does not have it at all: else it is another boot. */
+static bool is_same_boot(const char *kallsyms, u64 text)
+{
+	const char *line = kallsyms, *found = strstr(kallsyms, " _text\n");
+
+	if (!found)
+		return true;
+	while (line + strcspn(line, "\n") < found)
+		line += strcspn(line, "\n") + 1;
+	return strtoull(line, NULL, 16) == text;
+}
+
 /*
- * perf.data holds no symbols. Where the running kernel is the traced one (same release, and the
- * mapping that perf noted begins where kallsyms says), its symbols are right.
+ * perf.data holds no symbols. Where a kernel that the caller knows is the traced one (same release, and
+ * the mapping that perf noted begins where kallsyms says), its symbols are right.
  */
 static int on_mmap(struct perf_trace *pt, const u8 *rec, size_t size)
 {
 	const char *name = (const char *)rec + KS_PERF_RECORD_HEADER + 32;
-	unsigned long long text = 0;
-	struct ks_strbuf sb;
-	struct utsname uts;
-	char line[4096];
-	FILE *file;
-	int err = 0;
+	const struct ks_known_kernel *kernel = pt->base.opts.kernel;
+	struct ks_strbuf text;
 
-	if (size < KS_PERF_RECORD_HEADER + 32 + 24 || strncmp(name, "[kernel.kallsyms]", 17) ||
-	    pt->dec.ksyms.syms.len || uname(&uts) ||
-	    (pt->pf.host.kernel[0] && strcmp(pt->pf.host.kernel, uts.release)))
+	if (!kernel || size < KS_PERF_RECORD_HEADER + 32 + 24 ||
+	    strncmp(name, "[kernel.kallsyms]", 17) || pt->dec.ksyms.syms.len ||
+	    (pt->pf.host.kernel[0] && strcmp(pt->pf.host.kernel, kernel->release)))
 		return 0;
-	file = fopen("/proc/kallsyms", "re");
-	if (!file)
-		return 0;
-	ks_strbuf_init(&sb);
-	while (fgets(line, sizeof(line), file)) {
-		char symbol[16];
-
-		if (sscanf(line, "%llx %*c %15s", &text, symbol) == 2 && !strcmp(symbol, "_text") &&
-		    text != ks_load(rec + KS_PERF_RECORD_HEADER + 24, 8, pt->pf.swap))
-			break; /* another boot */
-		ks_strbuf_puts(&sb, line);
-	}
-	if (feof(file) && !sb.failed && sb.len)
-		err = ks_rawdec_set_symbols(&pt->dec, sb.s, sb.len);
-	else
-		ks_strbuf_deinit(&sb);
-	fclose(file);
-	return err;
+	ks_strbuf_init(&text);
+	if (!kernel->symbols(kernel->ctx, &text) && !text.failed && text.len &&
+	    is_same_boot(ks_strbuf_str(&text),
+			 ks_load(rec + KS_PERF_RECORD_HEADER + 24, 8, pt->pf.swap)))
+		return ks_rawdec_set_symbols(&pt->dec, text.s, text.len);
+	ks_strbuf_deinit(&text);
+	return 0;
 }
 
 /* Of a file that came through a pipe: the attribute, then its ids up to the end. */
@@ -478,7 +474,7 @@ static size_t finish(struct perf_trace *pt)
 	struct ks_event *ev;
 	u64 missing;
 
-	pt->base.info.records_bad = pt->samples_bad;
+	pt->base.info.binary.bad_records = pt->samples_bad;
 	missing = pt->lost_samples - ks_min(pt->lost_samples, pt->lost_counted);
 	pt->lost_samples = 0;
 	if (!missing)
@@ -486,14 +482,14 @@ static size_t finish(struct perf_trace *pt)
 	ev = pseudo(pt, KS_LOST, &at);
 	if (!ev)
 		return 0;
-	ev->bytes_req = missing;
+	ev->lost.count = missing;
 	pt->batch[0] = *ev;
 	return 1;
 }
 
-static int perf_next(struct ks_trace *trace, struct ks_batch *ret_batch, struct ks_diag *diag)
+static int perf_next(struct ks_source *source, struct ks_batch *ret_batch, struct ks_diag *diag)
 {
-	struct perf_trace *pt = ks_container_of(trace, struct perf_trace, base);
+	struct perf_trace *pt = ks_container_of(source, struct perf_trace, base);
 	size_t count = 0;
 
 	while (!count) {
@@ -520,9 +516,9 @@ static int perf_next(struct ks_trace *trace, struct ks_batch *ret_batch, struct 
 	return 0;
 }
 
-static void perf_close(struct ks_trace *trace)
+static void perf_close(struct ks_source *source)
 {
-	struct perf_trace *pt = ks_container_of(trace, struct perf_trace, base);
+	struct perf_trace *pt = ks_container_of(source, struct perf_trace, base);
 
 	ks_reorder_deinit(&pt->order);
 	ZSTD_freeDStream(pt->zstd);
@@ -531,18 +527,18 @@ static void perf_close(struct ks_trace *trace)
 	ks_rawdec_deinit(&pt->dec);
 	ks_perf_file_deinit(&pt->pf);
 	ks_input_close(pt->input);
-	ks_trace_free(trace);
+	ks_source_free(source);
 }
 
-static void perf_progress(struct ks_trace *trace, u64 *ret_done, u64 *ret_total)
+static void perf_progress(struct ks_source *source, u64 *ret_done, u64 *ret_total)
 {
-	struct perf_trace *pt = ks_container_of(trace, struct perf_trace, base);
+	struct perf_trace *pt = ks_container_of(source, struct perf_trace, base);
 
 	*ret_done = pt->file_pos - pt->pf.data_pos;
 	*ret_total = pt->pf.data_end - pt->pf.data_pos;
 }
 
-static const struct ks_trace_ops perf_ops = {
+static const struct ks_source_ops perf_ops = {
 	.next = perf_next,
 	.close = perf_close,
 	.progress = perf_progress,
@@ -550,10 +546,10 @@ static const struct ks_trace_ops perf_ops = {
 
 /* === Public =============================================================================== */
 
-int ks_perfdata_trace_open(struct ks_input *input, struct ks_trace **ret_trace,
-			   struct ks_diag *diag)
+int ks_perfdata_source_open(struct ks_input *input, const struct ks_source_opts *opts,
+			    struct ks_source **ret_source, struct ks_diag *diag)
 {
-	struct perf_trace *pt = ks_trace_new(sizeof(*pt), &perf_ops, "perf.data");
+	struct perf_trace *pt = ks_source_new(sizeof(*pt), &perf_ops, "perf.data", opts);
 	size_t i;
 	u64 size;
 	int fd, err;
@@ -563,7 +559,7 @@ int ks_perfdata_trace_open(struct ks_input *input, struct ks_trace **ret_trace,
 		return ks_diag_nomem(diag, "opening a perf.data");
 	}
 	pt->input = input;
-	pt->base.info.clock = "seconds";
+	ks_source_set_clock(&pt->base, KS_CLOCK_SECONDS);
 	pt->window = malloc(WINDOW);
 	err = pt->window ? ks_input_random(input, &fd, &size, diag)
 			 : ks_diag_nomem(diag, "opening a perf.data");
@@ -573,10 +569,11 @@ int ks_perfdata_trace_open(struct ks_input *input, struct ks_trace **ret_trace,
 	if (err) { /* neither pf nor dec hold anything */
 		free(pt->window);
 		ks_input_close(input);
-		ks_trace_free(&pt->base);
+		ks_source_free(&pt->base);
 		return err;
 	}
 	pt->file_pos = pt->pf.data_pos;
+	pt->base.info.page_shift = pt->dec.page_shift;
 	pt->base.info.host = pt->pf.host;
 	if (ks_vec_reserve(&pt->base.info.cpu_nodes, pt->pf.cpu_nodes.len))
 		err = ks_diag_nomem(diag, "opening a perf.data");
@@ -591,6 +588,6 @@ int ks_perfdata_trace_open(struct ks_input *input, struct ks_trace **ret_trace,
 		perf_close(&pt->base);
 		return err;
 	}
-	*ret_trace = &pt->base;
+	*ret_source = &pt->base;
 	return 0;
 }

@@ -34,7 +34,7 @@ struct stream {
 };
 
 struct relay_trace {
-	struct ks_trace base;
+	struct ks_source base;
 	struct ks_rawdec dec; /* for sites by address */
 	struct stream *streams;
 	size_t streams_len;
@@ -149,17 +149,17 @@ static void fill_lost(struct relay_trace *rt, u64 count, u64 seq, struct ks_even
 {
 	*ev = ks_event_blank(KS_LOST, seq - SEQ_BASE, KS_CPU_UNKNOWN);
 	ev->ptr = rt->last_seq - SEQ_BASE;
-	ev->bytes_req = count;
+	ev->lost.count = count;
 }
 
 static int finish(struct relay_trace *rt, struct ks_diag *diag)
 {
 	size_t i;
 
-	if (rt->base.info.cpus.len)
+	if (rt->base.info.binary.cpus.len)
 		return 0;
 	for (i = 0; i < rt->streams_len; i++)
-		if (ks_trace_add_cpu(&rt->base, &rt->streams[i].info))
+		if (ks_source_add_cpu(&rt->base, &rt->streams[i].info))
 			return ks_diag_nomem(diag, "reading a kmemtrace capture");
 	return 0;
 }
@@ -186,9 +186,9 @@ static int take_top(struct relay_trace *rt, size_t *count, struct ks_diag *diag)
 	return 0;
 }
 
-static int relay_next(struct ks_trace *trace, struct ks_batch *ret_batch, struct ks_diag *diag)
+static int relay_next(struct ks_source *source, struct ks_batch *ret_batch, struct ks_diag *diag)
 {
-	struct relay_trace *rt = ks_container_of(trace, struct relay_trace, base);
+	struct relay_trace *rt = ks_container_of(source, struct relay_trace, base);
 	size_t count = 0;
 	int err = 0;
 
@@ -204,9 +204,9 @@ static int relay_next(struct ks_trace *trace, struct ks_batch *ret_batch, struct
 	return 0;
 }
 
-static void relay_close(struct ks_trace *trace)
+static void relay_close(struct ks_source *source)
 {
-	struct relay_trace *rt = ks_container_of(trace, struct relay_trace, base);
+	struct relay_trace *rt = ks_container_of(source, struct relay_trace, base);
 	size_t i;
 
 	for (i = 0; i < rt->streams_len; i++) {
@@ -216,12 +216,12 @@ static void relay_close(struct ks_trace *trace)
 	free(rt->streams);
 	ks_merge_deinit(&rt->merge);
 	ks_rawdec_deinit(&rt->dec);
-	ks_trace_free(trace);
+	ks_source_free(source);
 }
 
-static void relay_progress(struct ks_trace *trace, u64 *ret_done, u64 *ret_total)
+static void relay_progress(struct ks_source *source, u64 *ret_done, u64 *ret_total)
 {
-	struct relay_trace *rt = ks_container_of(trace, struct relay_trace, base);
+	struct relay_trace *rt = ks_container_of(source, struct relay_trace, base);
 	size_t i;
 
 	*ret_done = 0;
@@ -235,7 +235,7 @@ static void relay_progress(struct ks_trace *trace, u64 *ret_done, u64 *ret_total
 	}
 }
 
-static const struct ks_trace_ops relay_ops = {
+static const struct ks_source_ops relay_ops = {
 	.next = relay_next,
 	.close = relay_close,
 	.progress = relay_progress,
@@ -257,15 +257,17 @@ static bool cpu_of_name(const char *path, u32 *ret_cpu)
 	return !strncmp(name, ".out", 4);
 }
 
-static int new_trace(size_t files, struct relay_trace **ret, struct ks_diag *diag)
+static int new_trace(size_t files, const struct ks_source_opts *opts, struct relay_trace **ret,
+		     struct ks_diag *diag)
 {
-	struct relay_trace *rt = ks_trace_new(sizeof(*rt), &relay_ops, "kmemtrace relay");
+	struct relay_trace *rt = ks_source_new(sizeof(*rt), &relay_ops, "kmemtrace relay", opts);
 
 	if (!rt)
 		return ks_diag_nomem(diag, "opening a kmemtrace capture");
+	ks_source_set_clock(&rt->base, KS_CLOCK_NONE);
 	rt->streams = calloc(files, sizeof(*rt->streams));
 	if (!rt->streams || ks_merge_init(&rt->merge, files) ||
-	    ks_rawdec_init(&rt->dec, &rt->base.names, false, 4096)) {
+	    ks_rawdec_init(&rt->dec, &rt->base.names, false, 1u << KS_PAGE_SHIFT)) {
 		relay_close(&rt->base);
 		return ks_diag_nomem(diag, "opening a kmemtrace capture");
 	}
@@ -335,38 +337,39 @@ static int is_cpu_file(const struct dirent *entry)
 }
 
 /* Hands the trace out, or closes it after an error. */
-static int start(struct relay_trace *rt, int err, struct ks_trace **ret_trace)
+static int start(struct relay_trace *rt, int err, struct ks_source **ret_source)
 {
 	if (err) {
 		relay_close(&rt->base);
 		return err;
 	}
 	ks_merge_start(&rt->merge);
-	*ret_trace = &rt->base;
+	*ret_source = &rt->base;
 	return 0;
 }
 
 /* === Public =============================================================================== */
 
-int ks_relay_file_open(struct ks_input *input, struct ks_trace **ret_trace, struct ks_diag *diag)
+int ks_relay_file_open(struct ks_input *input, const struct ks_source_opts *opts,
+		       struct ks_source **ret_source, struct ks_diag *diag)
 {
 	struct relay_trace *rt = NULL;
-	int err = new_trace(1, &rt, diag);
+	int err = new_trace(1, opts, &rt, diag);
 
 	if (err) {
 		ks_input_close(input);
 		return err;
 	}
-	return start(rt, add_file(rt, input, diag), ret_trace);
+	return start(rt, add_file(rt, input, diag), ret_source);
 }
 
-int ks_relay_files_open(const char *const *paths, size_t len, struct ks_trace **ret_trace,
-			struct ks_diag *diag)
+int ks_relay_files_open(const char *const *paths, size_t len, const struct ks_source_opts *opts,
+			struct ks_source **ret_source, struct ks_diag *diag)
 {
 	struct relay_trace *rt = NULL;
 	const char *slash;
 	size_t i;
-	int err = new_trace(len, &rt, diag);
+	int err = new_trace(len, opts, &rt, diag);
 
 	if (err)
 		return err;
@@ -389,10 +392,11 @@ int ks_relay_files_open(const char *const *paths, size_t len, struct ks_trace **
 		if (!err)
 			err = add_file(rt, input, diag);
 	}
-	return start(rt, err, ret_trace);
+	return start(rt, err, ret_source);
 }
 
-int ks_relay_dir_open(const char *dir, struct ks_trace **ret_trace, struct ks_diag *diag)
+int ks_relay_dir_open(const char *dir, const struct ks_source_opts *opts,
+		      struct ks_source **ret_source, struct ks_diag *diag)
 {
 	struct dirent **entries;
 	char **paths;
@@ -415,7 +419,8 @@ int ks_relay_dir_open(const char *dir, struct ks_trace **ret_trace, struct ks_di
 				  "%s: is a directory without cpu0.out, cpu1.out...: no capture",
 				  dir);
 	if (!err)
-		err = ks_relay_files_open((const char *const *)paths, (size_t)n, ret_trace, diag);
+		err = ks_relay_files_open((const char *const *)paths, (size_t)n, opts, ret_source,
+					  diag);
 	for (i = 0; i < n && paths; i++)
 		free(paths[i]);
 	free(paths);

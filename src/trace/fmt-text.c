@@ -46,7 +46,7 @@ struct worker {
 };
 
 struct text_trace {
-	struct ks_trace base;
+	struct ks_source base;
 	struct ks_input *input;
 	bool stacks; /* else they are only counted */
 	size_t chunk_size;
@@ -104,8 +104,8 @@ static int fill_chunk(struct text_trace *tt, struct ks_text_chunk *chunk, bool *
 		newline = memrchr(chunk->text, '\n', len);
 		if (!newline) {
 			tt->discarding = true;
-			chunk->info.lines++;
-			chunk->info.lines_unparsed++;
+			chunk->info.text.lines++;
+			chunk->info.text.unparsed++;
 			return 0;
 		}
 		tt->carry_len = len - (size_t)(newline + 1 - chunk->text);
@@ -312,24 +312,24 @@ static int pair_stacks(struct text_trace *tt, struct chunk *chunk)
 
 static int merge_info(struct text_trace *tt, struct ks_text_chunk *chunk)
 {
-	struct ks_trace_info *to = &tt->base.info, *from = &chunk->info;
+	struct ks_source_info *to = &tt->base.info, *from = &chunk->info;
 	size_t i;
 
-	to->lines += from->lines;
-	to->lines_comment += from->lines_comment;
-	to->lines_other_event += from->lines_other_event;
-	to->lines_stack += from->lines_stack;
-	to->lines_unparsed += from->lines_unparsed;
+	to->text.lines += from->text.lines;
+	to->text.comments += from->text.comments;
+	to->text.other_events += from->text.other_events;
+	to->text.stack_lines += from->text.stack_lines;
+	to->text.unparsed += from->text.unparsed;
 	to->overwritten += from->overwritten;
-	if (!strcmp(to->clock, "none") && chunk->clock != KS_CLOCK_NONE)
-		to->clock = chunk->clock == KS_CLOCK_SECONDS ? "seconds" : "ticks";
-	for (i = 0; i < from->unparsed.len && to->unparsed.len < KS_UNPARSED_KEPT; i++) {
-		char **sample = ks_vec_push(&to->unparsed);
+	if (to->clock == KS_CLOCK_NONE && chunk->clock != KS_CLOCK_NONE)
+		ks_source_set_clock(&tt->base, chunk->clock);
+	for (i = 0; i < from->text.samples.len && to->text.samples.len < KS_UNPARSED_KEPT; i++) {
+		char **sample = ks_vec_push(&to->text.samples);
 
 		if (!sample)
 			return -ENOMEM;
-		*sample = from->unparsed.items[i];
-		from->unparsed.items[i] = NULL;
+		*sample = from->text.samples.items[i];
+		from->text.samples.items[i] = NULL;
 	}
 	return 0;
 }
@@ -344,13 +344,13 @@ static bool is_map_line(const char *line)
 }
 
 /* What a log without a kmem event seems to be. */
-static const char *what_instead(const struct ks_trace_info *info)
+static const char *what_instead(const struct ks_source_info *info)
 {
-	if (info->lines_other_event)
+	if (info->text.other_events)
 		return "an ftrace log of other events";
-	if (info->lines == info->lines_comment)
+	if (info->text.lines == info->text.comments)
 		return "an ftrace log without any event: enable events/kmem before the load";
-	if (info->unparsed.len && is_map_line(info->unparsed.items[0]))
+	if (info->text.samples.len && is_map_line(info->text.samples.items[0]))
 		return "an access map, to be read with 'kmemscope kmap report'";
 	return "plain text";
 }
@@ -358,7 +358,7 @@ static const char *what_instead(const struct ks_trace_info *info)
 /* At the end: were the addresses hashed? And was there anything at all? */
 static int finish(struct text_trace *tt, struct ks_diag *diag)
 {
-	struct ks_trace_info *info = &tt->base.info;
+	struct ks_source_info *info = &tt->base.info;
 	u64 wide = 0, low = 0, w, l;
 	u32 i;
 
@@ -373,10 +373,11 @@ static int finish(struct text_trace *tt, struct ks_diag *diag)
 	return ks_diag_set(
 		diag, KS_EBADINPUT,
 		"%s: no kmem event in it; it looks like %s (lines: %llu, other events: %llu)%s%.60s%s",
-		ks_input_name(tt->input), what_instead(info), (unsigned long long)info->lines,
-		(unsigned long long)info->lines_other_event,
-		info->unparsed.len ? "; first line not understood: \"" : "",
-		info->unparsed.len ? info->unparsed.items[0] : "", info->unparsed.len ? "\"" : "");
+		ks_input_name(tt->input), what_instead(info), (unsigned long long)info->text.lines,
+		(unsigned long long)info->text.other_events,
+		info->text.samples.len ? "; first line not understood: \"" : "",
+		info->text.samples.len ? info->text.samples.items[0] : "",
+		info->text.samples.len ? "\"" : "");
 }
 
 /* What there is to hand out of a chunk, or at the end. */
@@ -398,9 +399,9 @@ static int take_batch(struct text_trace *tt, struct chunk *chunk, struct ks_batc
 	return err;
 }
 
-static int text_next(struct ks_trace *trace, struct ks_batch *ret_batch, struct ks_diag *diag)
+static int text_next(struct ks_source *source, struct ks_batch *ret_batch, struct ks_diag *diag)
 {
-	struct text_trace *tt = ks_container_of(trace, struct text_trace, base);
+	struct text_trace *tt = ks_container_of(source, struct text_trace, base);
 	struct chunk *chunk;
 
 	do {
@@ -424,9 +425,9 @@ static int text_next(struct ks_trace *trace, struct ks_batch *ret_batch, struct 
 	return ret_batch->count ? 0 : finish(tt, diag);
 }
 
-static void text_close(struct ks_trace *trace)
+static void text_close(struct ks_source *source)
 {
-	struct text_trace *tt = ks_container_of(trace, struct text_trace, base);
+	struct text_trace *tt = ks_container_of(source, struct text_trace, base);
 	int table;
 	u32 i;
 
@@ -452,15 +453,15 @@ static void text_close(struct ks_trace *trace)
 	pthread_cond_destroy(&tt->changed);
 	pthread_mutex_destroy(&tt->fill_lock);
 	pthread_mutex_destroy(&tt->lock);
-	ks_trace_free(trace);
+	ks_source_free(source);
 }
 
-static void text_progress(struct ks_trace *trace, u64 *ret_done, u64 *ret_total)
+static void text_progress(struct ks_source *source, u64 *ret_done, u64 *ret_total)
 {
-	ks_input_progress(((struct text_trace *)trace)->input, ret_done, ret_total);
+	ks_input_progress(((struct text_trace *)source)->input, ret_done, ret_total);
 }
 
-static const struct ks_trace_ops text_ops = {
+static const struct ks_source_ops text_ops = {
 	.next = text_next,
 	.close = text_close,
 	.progress = text_progress,
@@ -485,20 +486,20 @@ static int start_worker(struct text_trace *tt)
 
 /* === Public =============================================================================== */
 
-int ks_text_trace_open(struct ks_input *input, const struct ks_trace_opts *opts,
-		       struct ks_trace **ret_trace, struct ks_diag *diag)
+int ks_text_source_open(struct ks_input *input, const struct ks_source_opts *opts,
+			struct ks_source **ret_source, struct ks_diag *diag)
 {
 	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
 
-	return ks_text_trace_open_cut(input, opts, CHUNK_SIZE,
-				      (u32)ks_max(1, ks_min(cpus, MAX_WORKERS)), ret_trace, diag);
+	return ks_text_source_open_cut(input, opts, CHUNK_SIZE,
+				       (u32)ks_max(1, ks_min(cpus, MAX_WORKERS)), ret_source, diag);
 }
 
-int ks_text_trace_open_cut(struct ks_input *input, const struct ks_trace_opts *opts,
-			   size_t chunk_size, u32 workers, struct ks_trace **ret_trace,
-			   struct ks_diag *diag)
+int ks_text_source_open_cut(struct ks_input *input, const struct ks_source_opts *opts,
+			    size_t chunk_size, u32 workers, struct ks_source **ret_source,
+			    struct ks_diag *diag)
 {
-	struct text_trace *tt = ks_trace_new(sizeof(*tt), &text_ops, "ftrace text");
+	struct text_trace *tt = ks_source_new(sizeof(*tt), &text_ops, "ftrace text", opts);
 	u32 i;
 
 	if (!tt) {
@@ -507,8 +508,7 @@ int ks_text_trace_open_cut(struct ks_input *input, const struct ks_trace_opts *o
 	}
 	workers = ks_min(workers, (u32)MAX_WORKERS);
 	tt->input = input;
-	tt->base.opts = *opts;
-	tt->stacks = opts->stacks || opts->helpers;
+	tt->stacks = tt->base.opts.stacks || tt->base.opts.helpers;
 	tt->chunk_size = chunk_size;
 	pthread_mutex_init(&tt->lock, NULL);
 	pthread_mutex_init(&tt->fill_lock, NULL);
@@ -526,7 +526,7 @@ int ks_text_trace_open_cut(struct ks_input *input, const struct ks_trace_opts *o
 		;
 	if (!tt->workers_len)
 		goto nomem;
-	*ret_trace = &tt->base;
+	*ret_source = &tt->base;
 	return 0;
 nomem:
 	text_close(&tt->base);

@@ -25,7 +25,7 @@ struct stream {
 };
 
 struct tracedat_trace {
-	struct ks_trace base;
+	struct ks_source base;
 	struct ks_input *input;
 	struct ks_tracedat td;
 	struct ks_rawdec dec;
@@ -54,12 +54,11 @@ static u64 convert_ts(const struct tracedat_trace *tt, u64 ts)
 	return ts + (u64)td->ts_offset;
 }
 
-/* A gap: bytes_req is the number of events, ptr the last time that was known before it. */
 static void fill_lost(struct stream *stream, u64 ts, u64 count, struct ks_event *ev)
 {
 	*ev = ks_event_blank(KS_LOST, ts, (u16)stream->cpu);
-	ev->ptr = stream->info.last_ts;
-	ev->bytes_req = count;
+	ev->lost.last_ts = stream->info.last_ts;
+	ev->lost.count = count;
 	stream->info.lost += count;
 	stream->info.lost_windows++;
 }
@@ -68,7 +67,7 @@ static void fill_lost(struct stream *stream, u64 ts, u64 count, struct ks_event 
 static inline enum ks_raw_class take(struct tracedat_trace *tt, struct stream *stream,
 				     struct ks_event *ev)
 {
-	struct ks_trace_info *info = &tt->base.info;
+	struct ks_source_info *info = &tt->base.info;
 	struct ks_ring *ring = &stream->ring;
 	enum ks_raw_class class = ks_rawdec_decode(&tt->dec, ring->data, ring->len, ev);
 
@@ -76,17 +75,17 @@ static inline enum ks_raw_class take(struct tracedat_trace *tt, struct stream *s
 	case KS_RAW_EVENT:
 		break;
 	case KS_RAW_OTHER:
-		info->events_other++;
+		info->binary.other_events++;
 		return class;
 	case KS_RAW_STACK:
-		info->events_stack++;
+		info->binary.stacks++;
 		return class;
 	case KS_RAW_BAD:
 		stream->info.bad++;
 		return class;
 	}
 	if (tt->self_filter && ks_self_filter_drops(tt->self_filter, ev, ring->data[2])) {
-		info->events_self++;
+		info->binary.self_events++;
 		return KS_RAW_OTHER;
 	}
 	ev->ts = unlikely(tt->convert_ts) ? convert_ts(tt, ring->ts) : ring->ts;
@@ -186,8 +185,9 @@ static int drain_top(struct tracedat_trace *tt, size_t *count, struct ks_diag *d
  */
 static bool take_unwritten(struct tracedat_trace *tt, struct ks_event *ev)
 {
-	const struct ks_trace_info *info = &tt->base.info;
-	u64 told = 0, seen = info->events_other + info->events_stack + info->events_self;
+	const struct ks_source_info *info = &tt->base.info;
+	u64 told = 0,
+	    seen = info->binary.other_events + info->binary.stacks + info->binary.self_events;
 	struct stream nobody = { .cpu = KS_CPU_UNKNOWN };
 	bool unwritten = false;
 	size_t i;
@@ -212,12 +212,12 @@ static int finish(struct tracedat_trace *tt, struct ks_diag *diag)
 {
 	size_t i;
 
-	if (tt->base.info.cpus.len)
+	if (tt->base.info.binary.cpus.len)
 		return 0;
 	if (tt->pairing)
 		tt->base.info.stacks_alone = tt->pairing->alone;
 	for (i = 0; i < tt->streams_len; i++)
-		if (ks_trace_add_cpu(&tt->base, &tt->streams[i].info))
+		if (ks_source_add_cpu(&tt->base, &tt->streams[i].info))
 			return ks_diag_nomem(diag, "reading a trace.dat");
 	return 0;
 }
@@ -240,14 +240,14 @@ static int fill_batch(struct tracedat_trace *tt, struct ks_batch *ret_batch, str
 	return err;
 }
 
-static int tracedat_next(struct ks_trace *trace, struct ks_batch *ret_batch, struct ks_diag *diag)
+static int tracedat_next(struct ks_source *source, struct ks_batch *ret_batch, struct ks_diag *diag)
 {
-	struct tracedat_trace *tt = ks_container_of(trace, struct tracedat_trace, base);
+	struct tracedat_trace *tt = ks_container_of(source, struct tracedat_trace, base);
 	struct ks_batch batch;
 	bool end;
 	int err = 0;
 
-	if (!tt->pairing && (trace->opts.stacks || trace->opts.helpers)) {
+	if (!tt->pairing && (source->opts.stacks || source->opts.helpers)) {
 		tt->pairing = calloc(1, sizeof(*tt->pairing));
 		if (!tt->pairing)
 			return ks_diag_nomem(diag, "reading a trace.dat");
@@ -268,9 +268,9 @@ static int tracedat_next(struct ks_trace *trace, struct ks_batch *ret_batch, str
 	return 0;
 }
 
-static void tracedat_close(struct ks_trace *trace)
+static void tracedat_close(struct ks_source *source)
 {
-	struct tracedat_trace *tt = ks_container_of(trace, struct tracedat_trace, base);
+	struct tracedat_trace *tt = ks_container_of(source, struct tracedat_trace, base);
 	size_t i;
 
 	for (i = 0; i < tt->streams_len; i++)
@@ -285,18 +285,18 @@ static void tracedat_close(struct ks_trace *trace)
 	ks_rawdec_deinit(&tt->dec);
 	ks_tracedat_deinit(&tt->td);
 	ks_input_close(tt->input);
-	ks_trace_free(trace);
+	ks_source_free(source);
 }
 
-static void tracedat_progress(struct ks_trace *trace, u64 *ret_done, u64 *ret_total)
+static void tracedat_progress(struct ks_source *source, u64 *ret_done, u64 *ret_total)
 {
-	struct tracedat_trace *tt = ks_container_of(trace, struct tracedat_trace, base);
+	struct tracedat_trace *tt = ks_container_of(source, struct tracedat_trace, base);
 
 	*ret_done = tt->bytes_done;
 	*ret_total = tt->bytes_total;
 }
 
-static const struct ks_trace_ops tracedat_ops = {
+static const struct ks_source_ops tracedat_ops = {
 	.next = tracedat_next,
 	.close = tracedat_close,
 	.progress = tracedat_progress,
@@ -329,8 +329,9 @@ static int set_clock(struct tracedat_trace *tt, struct ks_diag *diag)
 					   buffer->clock);
 		first = buffer;
 	}
-	tt->base.info.clock = !first || clock_is_ns(first->clock) || tt->td.has_tsc ? "seconds"
-										    : "ticks";
+	ks_source_set_clock(&tt->base, !first || clock_is_ns(first->clock) || tt->td.has_tsc
+					       ? KS_CLOCK_SECONDS
+					       : KS_CLOCK_TICKS);
 	tt->convert_ts = tt->td.has_tsc || tt->td.ts_offset;
 	return 0;
 }
@@ -386,10 +387,10 @@ static int open_streams(struct tracedat_trace *tt, struct ks_diag *diag)
 
 /* === Public =============================================================================== */
 
-int ks_tracedat_trace_open(struct ks_input *input, struct ks_trace **ret_trace,
-			   struct ks_diag *diag)
+int ks_tracedat_source_open(struct ks_input *input, const struct ks_source_opts *opts,
+			    struct ks_source **ret_source, struct ks_diag *diag)
 {
-	struct tracedat_trace *tt = ks_trace_new(sizeof(*tt), &tracedat_ops, "trace.dat");
+	struct tracedat_trace *tt = ks_source_new(sizeof(*tt), &tracedat_ops, "trace.dat", opts);
 	size_t i;
 	u64 size;
 	int fd, err;
@@ -405,9 +406,10 @@ int ks_tracedat_trace_open(struct ks_input *input, struct ks_trace **ret_trace,
 				       &tt->dec, diag);
 	if (err) { /* neither td nor dec hold anything */
 		ks_input_close(input);
-		ks_trace_free(&tt->base);
+		ks_source_free(&tt->base);
 		return err;
 	}
+	tt->base.info.page_shift = tt->dec.page_shift;
 	tt->base.info.unfinished = tt->td.journal;
 	tt->base.info.host = tt->td.host;
 	tt->base.info.host.cpus = tt->td.cpu_count;
@@ -430,6 +432,6 @@ int ks_tracedat_trace_open(struct ks_input *input, struct ks_trace **ret_trace,
 		return err;
 	}
 	ks_merge_start(&tt->merge);
-	*ret_trace = &tt->base;
+	*ret_source = &tt->base;
 	return 0;
 }

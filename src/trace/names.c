@@ -95,6 +95,17 @@ static int parse_site(struct ks_arena *arena, const struct ks_str *text, struct 
 
 /* === Public =============================================================================== */
 
+const char *ks_clock_name(enum ks_clock clock)
+{
+	static const char *const names[KS_CLOCKS] = {
+		[KS_CLOCK_NONE] = "none",
+		[KS_CLOCK_SECONDS] = "seconds",
+		[KS_CLOCK_TICKS] = "ticks",
+	};
+
+	return clock < KS_CLOCKS ? names[clock] : "?";
+}
+
 const char *ks_kind_name(enum ks_kind kind)
 {
 	return kind < KS_KINDS ? kind_names[kind] : "?";

@@ -1,51 +1,71 @@
 // SPDX-License-Identifier: LGPL-2.1-only
-/* What all readers of captures begin and end with. */
-#include "trace/reader.h"
+/* What all sources begin and end with. */
+#include "trace/source.h"
 
 #include <stdlib.h>
 
 /* === Public =============================================================================== */
 
-void *ks_trace_new(size_t size, const struct ks_trace_ops *ops, const char *format)
+void *ks_source_new(size_t size, const struct ks_source_ops *ops, const char *format,
+		    const struct ks_source_opts *opts)
 {
-	struct ks_trace *trace = calloc(1, size);
+	struct ks_source *source = calloc(1, size);
 
-	if (!trace || ks_names_init(&trace->names)) {
-		free(trace);
+	if (!source || ks_names_init(&source->names)) {
+		free(source);
 		return NULL;
 	}
-	trace->ops = ops;
-	trace->info.format = format;
-	trace->info.clock = "none";
-	return trace;
+	source->ops = ops;
+	source->gives = KS_GIVES_CAPTURE;
+	source->info.format = format;
+	source->info.page_shift = KS_PAGE_SHIFT;
+	if (opts)
+		source->opts = *opts;
+	return source;
 }
 
-void ks_trace_free(struct ks_trace *trace)
+void ks_source_free(struct ks_source *source)
 {
+	struct ks_source_info *info = &source->info;
 	size_t i;
 
-	for (i = 0; i < trace->info.unparsed.len; i++)
-		free(trace->info.unparsed.items[i]);
-	ks_vec_free(&trace->info.unparsed);
-	ks_vec_free(&trace->info.cpus);
-	ks_vec_free(&trace->info.cpu_nodes);
-	ks_names_deinit(&trace->names);
-	free(trace);
+	for (i = 0; i < info->text.samples.len; i++)
+		free(info->text.samples.items[i]);
+	ks_vec_free(&info->text.samples);
+	ks_vec_free(&info->binary.cpus);
+	ks_vec_free(&info->cpu_nodes);
+	ks_names_deinit(&source->names);
+	free(source);
 }
 
-int ks_trace_add_cpu(struct ks_trace *trace, const struct ks_cpu_info *cpu)
+void ks_source_set_clock(struct ks_source *source, enum ks_clock clock)
 {
-	struct ks_cpu_info *slot = ks_vec_push(&trace->info.cpus);
+	source->info.clock = clock;
+	source->gives &= ~(unsigned int)KS_GIVES_TIME;
+	if (clock != KS_CLOCK_NONE)
+		source->gives |= KS_GIVES_TIME;
+}
+
+int ks_source_add_cpu(struct ks_source *source, const struct ks_cpu_info *cpu)
+{
+	struct ks_cpu_info *slot = ks_vec_push(&source->info.binary.cpus);
 
 	if (!slot)
 		return -ENOMEM;
 	*slot = *cpu;
-	trace->info.records_bad += cpu->bad;
+	source->info.binary.bad_records += cpu->bad;
 	return 0;
 }
 
-void ks_trace_close(struct ks_trace *trace)
+void ks_source_progress(struct ks_source *source, u64 *ret_done, u64 *ret_total)
 {
-	if (trace)
-		trace->ops->close(trace);
+	*ret_done = *ret_total = 0;
+	if (source->ops->progress)
+		source->ops->progress(source, ret_done, ret_total);
+}
+
+void ks_source_close(struct ks_source *source)
+{
+	if (source)
+		source->ops->close(source);
 }

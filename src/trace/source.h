@@ -1,19 +1,40 @@
 /* SPDX-License-Identifier: LGPL-2.1-only */
 /*
- * Reading captures: one interface over all formats (source/open.h opens them). Events come in
- * batches, in the order of the capture. One thread at a time per reader; a reader may use threads of
- * its own.
+ * Where memory events come from: a capture, a DB file, a map, something live. One interface over all
+ * of them. A source says what it can give; an analysis (analysis/analysis.h) takes what its views need
+ * and says what it could not have. source/open.h opens one. One thread at a time per source; a source
+ * may use threads of its own.
  */
-#ifndef KS_TRACE_READER_H
-#define KS_TRACE_READER_H
+#ifndef KS_TRACE_SOURCE_H
+#define KS_TRACE_SOURCE_H
 
 #include <errno.h>
 
 #include "base/diag.h"
-#include "trace/helper-caller.h"
+#include "base/strbuf.h"
 #include "trace/event.h"
+#include "trace/helper-caller.h"
 #include "trace/host.h"
 #include "trace/names.h"
+#include "trace/stat.h"
+
+/* What a source can give. */
+enum ks_gives {
+	KS_GIVES_EVENTS = 1 << 0,  /* every event, in order: ops->next() */
+	KS_GIVES_MATCHES = 1 << 1, /* events with the objects that they begin and end: db */
+	KS_GIVES_SUMS = 1 << 2,	   /* sums by group as of now, again and again: ops->sums() */
+	KS_GIVES_STACKS = 1 << 3,  /* stack traces, where they were recorded */
+	KS_GIVES_TIME = 1 << 4,	   /* time stamps; without them there is only an order */
+	KS_GIVES_AGES = 1 << 5,	   /* when each live object was allocated */
+	KS_GIVES_TASKS = 1 << 6,   /* who allocated: pid, comm, CPU */
+	KS_GIVES_SITES = 1 << 7,   /* where it was allocated */
+};
+
+/* What a capture of events gives unless its reader knows better. */
+enum {
+	KS_GIVES_CAPTURE = KS_GIVES_EVENTS | KS_GIVES_STACKS | KS_GIVES_TIME | KS_GIVES_AGES |
+			   KS_GIVES_TASKS | KS_GIVES_SITES,
+};
 
 /* One CPU of one buffer of a binary capture. */
 struct ks_cpu_info {
@@ -26,92 +47,146 @@ struct ks_cpu_info {
 	u64 bad;       /* records or pages that are damaged */
 };
 
-/* What a capture says of itself beside its events; complete once the last batch was read. */
-struct ks_trace_info {
-	const char *format;    /* "ftrace text", "kmemscope DB", ... */
-	const char *clock;     /* "seconds", "ticks" or "none" */
-	u64 lines;	       /* text only: all lines */
-	u64 lines_comment;     /* header and comment lines */
-	u64 lines_other_event; /* events that are not ours: other subsystems, mm_page_pcpu_drain */
-	u64 lines_stack;       /* stack-trace lines */
-	u64 stacks_alone;      /* stacks without their event, where opts ask for stacks */
-	u64 lines_unparsed;    /* what is left: not understood */
-	u64 overwritten;       /* events that the kernel's ring overwrote before the log begins */
-	u64 events_other;      /* binary only: events that are not ours */
-	u64 events_stack;      /* kernel_stack records */
-	u64 events_self;       /* of the recorder's own objects, left out */
-	u64 records_bad;       /* records and pages that cannot be right */
-	bool unfinished; /* the recorder was killed: the file ends with the last whole block */
-	KS_VEC(struct ks_cpu_info) cpus; /* binary only */
-	KS_VEC(u16) cpu_nodes;		 /* NUMA node by CPU, where the capture tells; else empty */
-	struct ks_host host;
-	bool some_tasks;	 /* only what some processes did was recorded */
-	bool ptrs_hashed;	 /* addresses are the kernel's hashes: they pair, but may collide */
-	KS_VEC(char *) unparsed; /* the first few of them, as they are */
+/* Lines of a text log. */
+struct ks_text_info {
+	u64 lines;	  /* all of them */
+	u64 comments;	  /* header and comment lines */
+	u64 other_events; /* events that are not ours: other subsystems, mm_page_pcpu_drain */
+	u64 stack_lines;
+	u64 unparsed;		/* what is left: not understood */
+	KS_VEC(char *) samples; /* the first few of these, as they are */
 };
 
 enum { KS_UNPARSED_KEPT = 5 };
+
+/* Records of a binary capture. */
+struct ks_binary_info {
+	u64 other_events; /* events that are not ours */
+	u64 stacks;	  /* kernel_stack records */
+	u64 self_events;  /* of the recorder's own objects, left out */
+	u64 bad_records;  /* records and pages that cannot be right */
+	KS_VEC(struct ks_cpu_info) cpus;
+};
+
+/* What a source says of itself beside its events; complete once the last batch was read. */
+struct ks_source_info {
+	const char *format; /* "ftrace text", "kmemscope DB", ... */
+	enum ks_clock clock;
+	u32 page_shift; /* the size of a page, as a power of two */
+	struct ks_host host;
+	KS_VEC(u16) cpu_nodes; /* NUMA node by CPU, where the source says; else empty */
+	bool unfinished;  /* the recorder was killed: the file ends with the last whole block */
+	bool some_tasks;  /* only what some processes did was recorded */
+	bool ptrs_hashed; /* addresses are the kernel's hashes: they pair, but may collide */
+	u64 overwritten;  /* events that the kernel's ring overwrote before the log begins */
+	u64 stacks_alone; /* stacks without their event, where opts ask for stacks */
+	struct ks_text_info text;
+	struct ks_binary_info binary;
+};
 
 struct ks_batch {
 	const struct ks_event *events;
 	size_t count;
 };
 
-struct ks_trace;
-
-struct ks_trace_ops {
-	/* Fills the batch; count 0 means the end. The events stay until the next call. */
-	int (*next)(struct ks_trace *trace, struct ks_batch *ret_batch, struct ks_diag *diag);
-	void (*close)(struct ks_trace *trace);
-	/* How far along the input we are, in any unit; total 0 = not known. */
-	void (*progress)(struct ks_trace *trace, u64 *ret_done, u64 *ret_total);
+/*
+ * One row of sums: the objects that are alike in all that the source tells apart. What it does not
+ * tell apart is KS_NONE, KS_PID_UNKNOWN, KS_CPU_UNKNOWN or node -1 in the key, whose time, pointer
+ * and bytes requested mean nothing.
+ */
+struct ks_sum {
+	struct ks_event key;
+	struct ks_stat stat;
 };
 
-/* What is wanted of a capture beside its events. */
-struct ks_trace_opts {
+/* Gets one row. 0 or a negative errno, which ends the call. */
+typedef int ks_sum_fn(void *ctx, const struct ks_sum *sum, struct ks_diag *diag);
+
+struct ks_source;
+
+/* What a source does; what it does not give may be NULL. Only close must be there. */
+struct ks_source_ops {
+	/* Fills the batch; count 0 means the end. The events stay until the next call. */
+	int (*next)(struct ks_source *source, struct ks_batch *ret_batch, struct ks_diag *diag);
+	/* Hands out all sums as of now. May be called any number of times. */
+	int (*sums)(struct ks_source *source, ks_sum_fn *fn, void *ctx, struct ks_diag *diag);
+	/* How far along the input we are, in any unit; total 0 = not known. */
+	void (*progress)(struct ks_source *source, u64 *ret_done, u64 *ret_total);
+	void (*close)(struct ks_source *source);
+};
+
+/*
+ * What the caller knows of a running kernel, such as the one that it runs on. A reader that finds its
+ * capture to be of this kernel may name addresses by it. No reader looks for itself.
+ */
+struct ks_known_kernel {
+	const char *release;
+	/* The text of its kallsyms. 0, or a negative errno where it can't be had. */
+	int (*symbols)(void *ctx, struct ks_strbuf *ret_text);
+	void *ctx;
+};
+
+/* What is wanted of a source beside its events. */
+struct ks_source_opts {
 	/* Events get the stack traces that were recorded with them. */
 	bool stacks;
 	/*
 	 * The site of an event that the filter skips becomes the first frame of its stack trace, further
 	 * out, that it does not. Where there is no stack trace, all stays as it is. May be NULL; stays
-	 * as long as the trace.
+	 * as long as the source.
 	 */
 	const struct ks_frame_filter *helpers;
+	const struct ks_known_kernel *kernel; /* may be NULL; stays as long as the source */
 };
 
-/* The part that every format's reader begins with. */
-struct ks_trace {
-	const struct ks_trace_ops *ops;
+struct ks_db;
+
+/* The part that every source begins with. */
+struct ks_source {
+	const struct ks_source_ops *ops;
+	unsigned int gives; /* enum ks_gives */
 	struct ks_names names;
-	struct ks_trace_info info;
-	struct ks_trace_opts opts;
+	struct ks_source_info info;
+	struct ks_source_opts opts;
+	struct ks_db *db; /* where it gives matches: see db/ksdb.h; else NULL */
 };
 
-void ks_trace_close(struct ks_trace *trace);
+void ks_source_close(struct ks_source *source); /* accepts NULL */
 
-static inline int ks_trace_next(struct ks_trace *trace, struct ks_batch *ret_batch,
-				struct ks_diag *diag)
+static inline int ks_source_next(struct ks_source *source, struct ks_batch *ret_batch,
+				 struct ks_diag *diag)
 {
-	return trace->ops->next(trace, ret_batch, diag);
+	return source->ops->next(source, ret_batch, diag);
 }
 
-/* For the formats: gives an allocation of a helper to its caller, see ks_trace_opts. 0 or -ENOMEM. */
-static inline int ks_trace_skip_helper(struct ks_trace *trace, struct ks_event *ev)
+/* How far along it is; 0 of 0 where the source does not say. */
+void ks_source_progress(struct ks_source *source, u64 *ret_done, u64 *ret_total);
+
+/* === For those who make sources =========================================================== */
+
+/*
+ * A zeroed struct of @size bytes that begins with a struct ks_source, or NULL when there is no memory.
+ * It gives KS_GIVES_CAPTURE until its maker says otherwise. @opts may be NULL.
+ */
+void *ks_source_new(size_t size, const struct ks_source_ops *ops, const char *format,
+		    const struct ks_source_opts *opts);
+
+/* The end of it, once what its maker has added is gone. */
+void ks_source_free(struct ks_source *source);
+
+/* Sets the clock, and whether the source gives time. */
+void ks_source_set_clock(struct ks_source *source, enum ks_clock clock);
+
+/* Gives an allocation of a helper to its caller, see ks_source_opts. 0 or -ENOMEM. */
+static inline int ks_source_skip_helper(struct ks_source *source, struct ks_event *ev)
 {
 	if (ev->site == KS_NONE)
 		return 0;
-	ev->site = ks_helper_caller(trace->opts.helpers, &trace->names, ev->site, ev->stack);
+	ev->site = ks_helper_caller(source->opts.helpers, &source->names, ev->site, ev->stack);
 	return ev->site == KS_NONE ? -ENOMEM : 0;
 }
 
-/* For the formats: what came of one CPU, once it was read. 0 or -ENOMEM. */
-int ks_trace_add_cpu(struct ks_trace *trace, const struct ks_cpu_info *cpu);
-
-/*
- * For the formats: a zeroed struct of @size bytes that begins with a struct ks_trace, or NULL when
- * there is no memory; and its end, once what the format has added is gone.
- */
-void *ks_trace_new(size_t size, const struct ks_trace_ops *ops, const char *format);
-void ks_trace_free(struct ks_trace *trace);
+/* What came of one CPU, once it was read. 0 or -ENOMEM. */
+int ks_source_add_cpu(struct ks_source *source, const struct ks_cpu_info *cpu);
 
 #endif

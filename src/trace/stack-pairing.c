@@ -72,12 +72,13 @@ u64 ks_stack_pairing_last(struct ks_stack_pairing *p)
 	return line->event;
 }
 
-int ks_stack_pairing_give(struct ks_stack_pairing *p, struct ks_trace *trace, u64 event, u32 stack)
+int ks_stack_pairing_give(struct ks_stack_pairing *p, struct ks_source *source, u64 event,
+			  u32 stack)
 {
 	struct ks_event *ev = &p->window.items[event - p->first];
 
 	ev->stack = stack;
-	return trace->opts.helpers ? ks_trace_skip_helper(trace, ev) : 0;
+	return source->opts.helpers ? ks_source_skip_helper(source, ev) : 0;
 }
 
 /*

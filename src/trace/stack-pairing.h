@@ -11,7 +11,7 @@
 #ifndef KS_TRACE_STACK_PAIRING_H
 #define KS_TRACE_STACK_PAIRING_H
 
-#include "trace/reader.h"
+#include "trace/source.h"
 
 /* A stack belongs to one of this many lines before it, whatever their keys. */
 enum { KS_PAIRING_LINES = 4096 };
@@ -54,7 +54,8 @@ u64 ks_stack_pairing_last(struct ks_stack_pairing *p);
  * Gives the stack to an event that one of the two functions above returned. No other event may have been
  * added since. 0 or -ENOMEM.
  */
-int ks_stack_pairing_give(struct ks_stack_pairing *p, struct ks_trace *trace, u64 event, u32 stack);
+int ks_stack_pairing_give(struct ks_stack_pairing *p, struct ks_source *source, u64 event,
+			  u32 stack);
 
 /* The events whose stacks are known by now; at the @end, all. They stay until the next call. */
 void ks_stack_pairing_take(struct ks_stack_pairing *p, bool end, struct ks_batch *ret_batch);

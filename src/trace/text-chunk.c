@@ -16,9 +16,9 @@ static int keep_sample(struct ks_text_chunk *chunk, const char *line, size_t len
 {
 	char **sample;
 
-	if (chunk->info.unparsed.len >= KS_UNPARSED_KEPT)
+	if (chunk->info.text.samples.len >= KS_UNPARSED_KEPT)
 		return 0;
-	sample = ks_vec_push(&chunk->info.unparsed);
+	sample = ks_vec_push(&chunk->info.text.samples);
 	if (!sample)
 		return -ENOMEM;
 	*sample = strndup(line, ks_min(len, (size_t)SAMPLE_MAX));
@@ -28,7 +28,7 @@ static int keep_sample(struct ks_text_chunk *chunk, const char *line, size_t len
 static int parse_line(struct ks_chunk_parser *parser, struct ks_text_chunk *chunk, const char *line,
 		      size_t len)
 {
-	struct ks_trace_info *info = &chunk->info;
+	struct ks_source_info *info = &chunk->info;
 	enum ks_line_class class;
 	struct ks_event *ev;
 
@@ -37,7 +37,7 @@ static int parse_line(struct ks_chunk_parser *parser, struct ks_text_chunk *chun
 	ev = &chunk->events.items[chunk->events.len];
 	if (ks_line_parse(parser->lines, line, len, &class, ev))
 		return -ENOMEM;
-	info->lines++;
+	info->text.lines++;
 	if (parser->stacks &&
 	    ks_stack_line(&parser->stack, &chunk->notes, ks_line_parser_names(parser->lines), class,
 			  line, len, ev, chunk->events.len))
@@ -47,24 +47,24 @@ static int parse_line(struct ks_chunk_parser *parser, struct ks_text_chunk *chun
 		chunk->events.len++;
 		return 0;
 	case KS_LINE_OTHER_EVENT:
-		info->lines_other_event++;
+		info->text.other_events++;
 		return 0;
 	case KS_LINE_OVERWRITTEN:
-		info->overwritten += ev->bytes_req;
-		info->lines_comment++;
+		info->overwritten += ev->lost.count;
+		info->text.comments++;
 		return 0;
 	case KS_LINE_COMMENT:
-		info->lines_comment++;
+		info->text.comments++;
 		return 0;
 	case KS_LINE_STACK:
 	case KS_LINE_USER_STACK:
 	case KS_LINE_FRAME:
-		info->lines_stack++;
+		info->text.stack_lines++;
 		return 0;
 	case KS_LINE_UNPARSED:
 		break;
 	}
-	info->lines_unparsed++;
+	info->text.unparsed++;
 	return keep_sample(chunk, line, len);
 }
 
@@ -99,7 +99,7 @@ int ks_chunk_parse(struct ks_chunk_parser *parser, struct ks_text_chunk *chunk)
 	const char *p = chunk->text, *end = p + chunk->len;
 
 	ks_stack_begin(&parser->stack, &chunk->notes);
-	if (chunk->info.lines) /* one that was dropped for its length */
+	if (chunk->info.text.lines) /* one that was dropped for its length */
 		chunk->notes.after = KS_NOTE_STRAY;
 	while (p < end) {
 		const char *newline = memchr(p, '\n', (size_t)(end - p));
@@ -120,9 +120,9 @@ void ks_chunk_reset(struct ks_text_chunk *chunk)
 	int table;
 	size_t i;
 
-	for (i = 0; i < chunk->info.unparsed.len; i++)
-		free(chunk->info.unparsed.items[i]);
-	ks_vec_free(&chunk->info.unparsed);
+	for (i = 0; i < chunk->info.text.samples.len; i++)
+		free(chunk->info.text.samples.items[i]);
+	ks_vec_free(&chunk->info.text.samples);
 	memset(&chunk->info, 0, sizeof(chunk->info));
 	chunk->events.len = 0;
 	for (table = 0; table < KS_TEXT_TABLES; table++)

@@ -3,7 +3,7 @@
 #ifndef KS_TRACE_TEXT_CHUNK_H
 #define KS_TRACE_TEXT_CHUNK_H
 
-#include "trace/reader.h"
+#include "trace/source.h"
 #include "trace/text-stack.h"
 
 /* The tables of names. */
@@ -20,8 +20,8 @@ enum ks_text_table {
 struct ks_text_chunk {
 	char *text; /* whole lines, and KS_LINE_SLACK bytes behind them */
 	size_t len;
-	struct ks_trace_info info; /* line counts and samples of this chunk */
-	enum ks_line_clock clock;
+	struct ks_source_info info; /* line counts and samples of this chunk */
+	enum ks_clock clock;
 	KS_VEC(struct ks_event) events;
 	struct ks_stack_notes notes; /* where stacks are wanted */
 	/*

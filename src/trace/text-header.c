@@ -26,7 +26,7 @@ static const u32 frac_scale[] = { 1000000000, 100000000, 10000000, 1000000, 1000
 				  10000,      1000,	 100,	   10,	    1 };
 
 /* A time stamp up to its colon, in any of the units. */
-static bool scan_time(const char **p, const char *end, u64 *ret_ts, enum ks_line_clock *ret_clock)
+static bool scan_time(const char **p, const char *end, u64 *ret_ts, enum ks_clock *ret_clock)
 {
 	const char *s = *p;
 	u64 whole, frac = 0, unit = NS_PER_S, ts;
@@ -74,7 +74,7 @@ static bool scan_time(const char **p, const char *end, u64 *ret_ts, enum ks_line
 /* Leaves *@p at the time stamp when one is there. */
 static bool at_time(const char *p, const char *end)
 {
-	enum ks_line_clock clock;
+	enum ks_clock clock;
 	u64 ts;
 
 	return scan_time(&p, end, &ts, &clock);
@@ -296,7 +296,7 @@ bool ks_header_parse(struct ks_header_parser *parser, struct ks_intern *comms, c
 {
 	const char *line = *p, *s = line, *comm;
 	const struct ks_prefix *known = recall(parser, line, (size_t)(end - line));
-	enum ks_line_clock clock;
+	enum ks_clock clock;
 	size_t comm_len;
 	u64 ts;
 

@@ -18,9 +18,9 @@ struct ks_prefix {
 };
 
 struct ks_header_parser {
-	enum ks_line_clock clock; /* of the last header that was read */
-	u32 last;		  /* the prefix that fitted last */
-	u32 victim;		  /* the prefix to be replaced next */
+	enum ks_clock clock; /* of the last header that was read */
+	u32 last;	     /* the prefix that fitted last */
+	u32 victim;	     /* the prefix to be replaced next */
 	struct ks_prefix prefixes[KS_PREFIXES];
 };
 

@@ -50,8 +50,6 @@ enum seen {
 	SEEN_ORDER = 1 << 6,
 };
 
-enum { PAGE_SHIFT = 12 };
-
 /* === Internals: fields ==================================================================== */
 
 static bool interned(struct ks_line_parser *parser, u32 id, u32 *ret_id)
@@ -187,18 +185,18 @@ static bool scan_field(struct ks_line_parser *parser, const char **p, const char
 		if (!scan_ptr(parser, p, end, &page, &ev->flags))
 			return false;
 		ev->flags &= (u8)~KS_EV_NO_PTR; /* the frame number is what pairs */
-		ev->ptr = page;
+		ev->page.address = page;
 		return true;
 	}
 	if (ks_eat(p, end, "pfn=")) {
 		*seen |= SEEN_PFN;
 		if (ks_eat(p, end, "0x"))
-			return ks_scan_hex(p, end, &ev->bytes_req, &n);
-		return ks_scan_dec(p, end, &ev->bytes_req);
+			return ks_scan_hex(p, end, &ev->page.frame, &n);
+		return ks_scan_dec(p, end, &ev->page.frame);
 	}
 	if (ks_eat(p, end, "order=")) {
 		*seen |= SEEN_ORDER;
-		return ks_scan_dec(p, end, &ev->bytes_alloc);
+		return ks_scan_dec(p, end, &ev->page.order);
 	}
 	return ks_scan_word(p, end, &word, &len);
 }
@@ -299,17 +297,17 @@ static bool finish_slab(struct ks_event *ev, unsigned int seen)
 	return (seen & need) == need;
 }
 
-/* scan_field() left the page's address in ptr, its frame in bytes_req, its order in bytes_alloc. */
+/* scan_field() left what the line says in ev->page. */
 static bool finish_page(struct ks_event *ev, unsigned int seen)
 {
-	u64 page = ev->ptr, pfn = ev->bytes_req, order = ev->bytes_alloc;
+	u64 page = ev->page.address, pfn = ev->page.frame, order = ev->page.order;
 	bool failed = (seen & SEEN_PAGE) && !page;
 
 	if (!(seen & SEEN_PFN) || !(seen & SEEN_ORDER) || order > KS_ORDER_MAX)
 		return false;
 	/* A failed allocation has no page, and 0 or ~0 as its frame. */
 	ev->ptr = failed || pfn == UINT64_MAX ? UINT64_MAX : pfn;
-	ev->bytes_alloc = ks_kind_is_alloc(ev->kind) ? 1ull << (order + PAGE_SHIFT) : 0;
+	ev->bytes_alloc = ks_kind_is_alloc(ev->kind) ? 1ull << (order + KS_PAGE_SHIFT) : 0;
 	ev->bytes_req = ev->bytes_alloc;
 	return true;
 }
@@ -396,7 +394,7 @@ static bool parse_lost(const char *p, const char *end, struct ks_event *ev)
 	}
 	ev->kind = KS_LOST;
 	ev->cpu = (u16)ks_min(cpu, (u64)KS_CPU_UNKNOWN - 1);
-	ev->bytes_req = count;
+	ev->lost.count = count;
 	return true;
 }
 
@@ -409,7 +407,7 @@ static enum ks_line_class parse_comment(const char *p, const char *end, struct k
 	    !ks_scan_dec(&p, end, &kept) || !ks_eat(&p, end, "/") ||
 	    !ks_scan_dec(&p, end, &written) || written <= kept)
 		return KS_LINE_COMMENT;
-	ev->bytes_req = written - kept;
+	ev->lost.count = written - kept;
 	return KS_LINE_OVERWRITTEN;
 }
 
@@ -474,7 +472,7 @@ struct ks_names *ks_line_parser_names(struct ks_line_parser *parser)
 	return &parser->names;
 }
 
-enum ks_line_clock ks_line_parser_clock(const struct ks_line_parser *parser)
+enum ks_clock ks_line_parser_clock(const struct ks_line_parser *parser)
 {
 	return parser->headers.clock;
 }
@@ -508,8 +506,8 @@ int ks_line_parse(struct ks_line_parser *parser, const char *line, size_t len,
 			class = parse_event(parser, p, end, ev);
 		} else if (ks_eat(&p, end, "PERF_RECORD_LOST lost ")) {
 			ev->kind = KS_LOST;
-			class = ks_scan_dec(&p, end, &ev->bytes_req) ? KS_LINE_EVENT
-								     : KS_LINE_UNPARSED;
+			class = ks_scan_dec(&p, end, &ev->lost.count) ? KS_LINE_EVENT
+								      : KS_LINE_UNPARSED;
 		} else if (memmem(p, (size_t)(end - p), "<stack trace", 12)) {
 			class = KS_LINE_STACK;
 		} else if (ks_eat(&p, end, "<user stack trace") || ks_eat(&p, end, "user_stack:")) {

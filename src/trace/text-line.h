@@ -13,15 +13,12 @@ enum ks_line_class {
 	KS_LINE_EVENT,	     /* one of ours, in ret_event */
 	KS_LINE_OTHER_EVENT, /* a well-formed event of another kind */
 	KS_LINE_COMMENT,     /* empty, or # header, or "cpus=2" */
-	KS_LINE_OVERWRITTEN, /* the header line that counts overwritten events: in bytes_req */
+	KS_LINE_OVERWRITTEN, /* the header line that counts overwritten events: in lost.count */
 	KS_LINE_STACK,	     /* announces a stack trace: CPU and task are in ret_event */
 	KS_LINE_USER_STACK,  /* announces that of a program, which tells nothing of the kernel */
 	KS_LINE_FRAME,	     /* of a stack trace: " => function", or as perf prints it */
 	KS_LINE_UNPARSED,
 };
-
-/* The unit of time stamps; a log keeps to one. */
-enum ks_line_clock { KS_CLOCK_NONE, KS_CLOCK_SECONDS, KS_CLOCK_TICKS };
 
 /*
  * The state of one parsing thread. Names are interned in tables of its own; the events that it
@@ -33,7 +30,7 @@ int ks_line_parser_new(struct ks_line_parser **ret_parser);
 void ks_line_parser_free(struct ks_line_parser *parser);
 
 struct ks_names *ks_line_parser_names(struct ks_line_parser *parser);
-enum ks_line_clock ks_line_parser_clock(const struct ks_line_parser *parser);
+enum ks_clock ks_line_parser_clock(const struct ks_line_parser *parser);
 
 /* How many addresses it saw, and how many of them had no bit set in the upper half. */
 void ks_line_parser_ptr_stats(const struct ks_line_parser *parser, u64 *ret_wide, u64 *ret_low);

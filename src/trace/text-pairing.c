@@ -19,7 +19,7 @@ static void open_stack(struct ks_text_pairing *p, u64 owner)
 }
 
 /* The open stack is whole: its event gets it. */
-static int close_stack(struct ks_text_pairing *p, struct ks_trace *trace)
+static int close_stack(struct ks_text_pairing *p, struct ks_source *source)
 {
 	u32 len = p->len, stack;
 
@@ -27,19 +27,19 @@ static int close_stack(struct ks_text_pairing *p, struct ks_trace *trace)
 	p->len = 0;
 	if (!len)
 		return 0;
-	stack = ks_names_add_stack(&trace->names, p->frames, len);
+	stack = ks_names_add_stack(&source->names, p->frames, len);
 	return stack == KS_NONE ? -ENOMEM
-				: ks_stack_pairing_give(&p->pairs, trace, p->owner, stack);
+				: ks_stack_pairing_give(&p->pairs, source, p->owner, stack);
 }
 
 /* === Public =============================================================================== */
 
-int ks_text_pair_events(struct ks_text_pairing *p, struct ks_trace *trace,
+int ks_text_pair_events(struct ks_text_pairing *p, struct ks_source *source,
 			const struct ks_event *events, size_t len)
 {
 	size_t i;
 
-	if (len && p->open && close_stack(p, trace))
+	if (len && p->open && close_stack(p, source))
 		return -ENOMEM;
 	for (i = 0; i < len; i++)
 		if (ks_stack_pairing_add(&p->pairs, &events[i],
@@ -48,13 +48,13 @@ int ks_text_pair_events(struct ks_text_pairing *p, struct ks_trace *trace,
 	return 0;
 }
 
-int ks_text_pair_note(struct ks_text_pairing *p, struct ks_trace *trace,
+int ks_text_pair_note(struct ks_text_pairing *p, struct ks_source *source,
 		      const struct ks_stack_note *note, bool *ret_wanted)
 {
 	enum ks_note_what what = (enum ks_note_what)note->what;
 
 	if (what != KS_NOTE_MORE) {
-		if (p->open && close_stack(p, trace))
+		if (p->open && close_stack(p, source))
 			return -ENOMEM;
 	} else if (!p->open) {
 		what = p->after;
@@ -89,7 +89,7 @@ void ks_text_pair_frame(struct ks_text_pairing *p, u32 frame)
 		p->frames[p->len++] = frame;
 }
 
-int ks_text_pair_edge(struct ks_text_pairing *p, struct ks_trace *trace,
+int ks_text_pair_edge(struct ks_text_pairing *p, struct ks_source *source,
 		      const struct ks_stack_notes *notes)
 {
 	bool open = notes && notes->open;
@@ -98,5 +98,5 @@ int ks_text_pair_edge(struct ks_text_pairing *p, struct ks_trace *trace,
 		return 0;
 	if (notes)
 		p->after = notes->after;
-	return p->open && !open ? close_stack(p, trace) : 0;
+	return p->open && !open ? close_stack(p, source) : 0;
 }

@@ -20,16 +20,16 @@ struct ks_text_pairing {
 };
 
 /* The next @len events. 0 or -ENOMEM, as all of these. */
-int ks_text_pair_events(struct ks_text_pairing *p, struct ks_trace *trace,
+int ks_text_pair_events(struct ks_text_pairing *p, struct ks_source *source,
 			const struct ks_event *events, size_t len);
 
 /* The next note; says whether the frames of its stack are wanted, by ks_text_pair_frame(). */
-int ks_text_pair_note(struct ks_text_pairing *p, struct ks_trace *trace,
+int ks_text_pair_note(struct ks_text_pairing *p, struct ks_source *source,
 		      const struct ks_stack_note *note, bool *ret_wanted);
 void ks_text_pair_frame(struct ks_text_pairing *p, u32 frame);
 
 /* A chunk with these notes is over; NULL: so is the file. */
-int ks_text_pair_edge(struct ks_text_pairing *p, struct ks_trace *trace,
+int ks_text_pair_edge(struct ks_text_pairing *p, struct ks_source *source,
 		      const struct ks_stack_notes *notes);
 
 #endif

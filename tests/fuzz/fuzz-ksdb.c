@@ -91,7 +91,7 @@ static void build(struct ks_strbuf *file, const struct part *parts)
 	ks_strbuf_init(&index);
 	ks_strbuf_init(&head);
 	ks_strbuf_init(&good);
-	ks_facts_pack(&(struct ks_facts){ .format = "fuzz", .clock = "seconds" }, &good);
+	ks_facts_pack(&(struct ks_facts){ .format = "fuzz", .clock = KS_CLOCK_SECONDS }, &good);
 	for (i = 0; i < KS_LEVELS * (int)(sizeof(struct ks_stat) / sizeof(u64) + 1); i++)
 		ks_pack_varint(&good, 0); /* sums of nothing, of no sites */
 	good_part = (struct part){ good.s, good.len };

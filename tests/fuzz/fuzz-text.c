@@ -44,17 +44,17 @@ static size_t parse_lines(const uint8_t *data, size_t size)
 /* All events with their stacks, and the counts. */
 static void read_cut(const char *path, size_t chunk_size, u32 workers, struct ks_strbuf *sb)
 {
-	struct ks_trace_opts opts = { .stacks = true };
+	struct ks_source_opts opts = { .stacks = true };
 	struct ks_diag diag = { 0 };
 	struct ks_input *input;
-	struct ks_trace *trace;
+	struct ks_source *trace;
 	struct ks_batch batch;
 	size_t i;
 	int err;
 
 	FUZZ_ASSERT(!ks_input_open(path, &input, &diag));
-	FUZZ_ASSERT(!ks_text_trace_open_cut(input, &opts, chunk_size, workers, &trace, &diag));
-	while (!(err = ks_trace_next(trace, &batch, &diag)) && batch.count)
+	FUZZ_ASSERT(!ks_text_source_open_cut(input, &opts, chunk_size, workers, &trace, &diag));
+	while (!(err = ks_source_next(trace, &batch, &diag)) && batch.count)
 		for (i = 0; i < batch.count; i++) {
 			const struct ks_event *ev = &batch.events[i];
 
@@ -64,10 +64,10 @@ static void read_cut(const char *path, size_t chunk_size, u32 workers, struct ks
 					 (unsigned long long)ev->ptr, ev->site, ev->comm,
 					 ev->stack);
 		}
-	ks_strbuf_printf(sb, "%d %llu %llu %llu\n", err, (unsigned long long)trace->info.lines,
-			 (unsigned long long)trace->info.lines_unparsed,
+	ks_strbuf_printf(sb, "%d %llu %llu %llu\n", err, (unsigned long long)trace->info.text.lines,
+			 (unsigned long long)trace->info.text.unparsed,
 			 (unsigned long long)trace->info.stacks_alone);
-	ks_trace_close(trace);
+	ks_source_close(trace);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

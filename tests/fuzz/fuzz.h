@@ -32,8 +32,8 @@ static inline void fuzz_check_model(const struct ks_model *model)
 	uint64_t allocs = 0, frees = 0, live = 0;
 	size_t i;
 
-	for (i = 0; i < model->groups.len; i++) {
-		const struct ks_stat *stat = &model->groups.items[i].stat;
+	for (i = 0; i < ks_model_account(model)->groups.len; i++) {
+		const struct ks_stat *stat = &ks_model_account(model)->groups.items[i].stat;
 
 		allocs += stat->allocs;
 		frees += stat->frees;

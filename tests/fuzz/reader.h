@@ -10,15 +10,15 @@
 static inline void fuzz_reader(const uint8_t *data, size_t size)
 {
 	struct ks_diag diag = { 0 };
-	struct ks_trace *trace;
+	struct ks_source *trace;
 	struct ks_batch batch;
 	char path[64];
-	struct ks_trace_opts opts = { .stacks = size & 1 };
-	int fd = fuzz_file(data, size, path), err = ks_trace_open_with(path, &opts, &trace, &diag);
+	struct ks_source_opts opts = { .stacks = size & 1 };
+	int fd = fuzz_file(data, size, path), err = ks_source_open(path, &opts, &trace, &diag);
 	size_t i;
 
 	if (!err) {
-		while (!(err = ks_trace_next(trace, &batch, &diag)) && batch.count)
+		while (!(err = ks_source_next(trace, &batch, &diag)) && batch.count)
 			for (i = 0; i < batch.count; i++) {
 				const struct ks_event *ev = &batch.events[i];
 				const struct ks_names *names = &trace->names;
@@ -34,7 +34,7 @@ static inline void fuzz_reader(const uint8_t *data, size_t size)
 					    ev->stack < names->stacks.strs.len);
 				FUZZ_ASSERT(ev->gfp == KS_NONE || ev->gfp < names->gfps.strs.len);
 			}
-		ks_trace_close(trace);
+		ks_source_close(trace);
 	}
 	FUZZ_ASSERT(!err || (diag.err == err && diag.text[0]));
 	close(fd);

@@ -24,7 +24,7 @@ int main(int argc, char **argv)
 {
 	bool quiet = argc > 1 && !strcmp(argv[1], "-q");
 	struct ks_diag diag = { 0 };
-	struct ks_trace *trace;
+	struct ks_source *trace;
 	struct ks_batch batch;
 	u64 events = 0;
 	size_t i;
@@ -32,24 +32,25 @@ int main(int argc, char **argv)
 
 	argc -= quiet;
 	argv += quiet;
-	err = ks_trace_open_files((const char *const *)argv + 1, (size_t)argc - 1, &trace, &diag);
+	err = ks_source_open_files((const char *const *)argv + 1, (size_t)argc - 1, NULL, &trace,
+				   &diag);
 	if (err) {
 		fprintf(stderr, "%s\n", diag.text);
 		return err == KS_EBADINPUT ? 3 : 1;
 	}
-	while (!(err = ks_trace_next(trace, &batch, &diag)) && batch.count)
+	while (!(err = ks_source_next(trace, &batch, &diag)) && batch.count)
 		for (i = 0; i < batch.count; i++) {
 			events += batch.events[i].kind != KS_LOST;
 			if (!quiet)
 				print_event(&trace->names, &batch.events[i]);
 		}
 	printf("end format=%s clock=%s events=%llu other=%llu stack=%llu bad=%llu unfinished=%d\n",
-	       trace->info.format, trace->info.clock, (unsigned long long)events,
-	       (unsigned long long)trace->info.events_other,
-	       (unsigned long long)trace->info.events_stack,
-	       (unsigned long long)trace->info.records_bad, trace->info.unfinished);
+	       trace->info.format, ks_clock_name(trace->info.clock), (unsigned long long)events,
+	       (unsigned long long)trace->info.binary.other_events,
+	       (unsigned long long)trace->info.binary.stacks,
+	       (unsigned long long)trace->info.binary.bad_records, trace->info.unfinished);
 	if (err)
 		fprintf(stderr, "%s\n", diag.text);
-	ks_trace_close(trace);
+	ks_source_close(trace);
 	return err == KS_EBADINPUT ? 3 : err ? 1 : 0;
 }

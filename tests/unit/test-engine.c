@@ -45,7 +45,7 @@ static struct ks_event event(enum ks_kind kind, u64 ptr, u32 site, u64 req, u64 
 static struct ks_model *run(const struct ks_event *events, size_t count,
 			    const struct ks_analysis_opts *opts)
 {
-	struct ks_trace_info info = { .format = "test", .clock = "seconds" };
+	struct ks_source_info info = { .format = "test", .clock = KS_CLOCK_SECONDS };
 	struct ks_facts facts;
 	struct ks_engine engine;
 	struct ks_model *model = calloc(1, sizeof(*model));
@@ -65,9 +65,9 @@ static const struct ks_stat *row(const struct ks_model *model, const char *label
 {
 	size_t i;
 
-	for (i = 0; i < model->groups.len; i++)
-		if (!strcmp(model->groups.items[i].label, label))
-			return &model->groups.items[i].stat;
+	for (i = 0; i < ks_model_account(model)->groups.len; i++)
+		if (!strcmp(ks_model_account(model)->groups.items[i].label, label))
+			return &ks_model_account(model)->groups.items[i].stat;
 	fail_msg("no row '%s'", label);
 	return NULL;
 }
@@ -479,9 +479,9 @@ static void compare(const struct ks_model *model, const struct slow *slow)
 		assert_int_equal(model->quality[q], slow->quality[q]);
 	for (i = 0; i < 64; i++)
 		rows += slow->groups[i].allocs || slow->groups[i].failed;
-	assert_int_equal(model->groups.len, rows);
-	for (i = 0; i < model->groups.len; i++) {
-		struct ks_stat stat = model->groups.items[i].stat;
+	assert_int_equal(ks_model_account(model)->groups.len, rows);
+	for (i = 0; i < ks_model_account(model)->groups.len; i++) {
+		struct ks_stat stat = ks_model_account(model)->groups.items[i].stat;
 
 		stat.first_ts = stat.last_ts = 0;
 		for (k = 0; k < 64; k++)

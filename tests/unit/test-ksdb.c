@@ -128,7 +128,7 @@ static int teardown(void **state)
 
 static void test_round_trip(void **state)
 {
-	struct ks_trace *trace;
+	struct ks_source *trace;
 	struct ks_diag diag = { 0 };
 	struct ks_batch batch;
 	const u32 *frames;
@@ -136,7 +136,7 @@ static void test_round_trip(void **state)
 
 	(void)state;
 	assert_true(ks_db_is_db(path));
-	assert_int_equal(ks_trace_open(path, &trace, &diag), 0);
+	assert_int_equal(ks_source_open(path, NULL, &trace, &diag), 0);
 	assert_string_equal(ks_sites_get(&trace->names.sites, 1)->module, "mod");
 	assert_string_equal(ks_intern_get(&trace->names.caches, 1).s, "odd name");
 	assert_string_equal(trace->info.host.kernel, host.kernel);
@@ -149,14 +149,14 @@ static void test_round_trip(void **state)
 	assert_string_equal(ks_sites_get(&trace->names.frames, frames[0])->func, "inner");
 	assert_string_equal(ks_sites_get(&trace->names.frames, frames[1])->module, "mod");
 	for (;;) {
-		assert_int_equal(ks_trace_next(trace, &batch, &diag), 0);
+		assert_int_equal(ks_source_next(trace, &batch, &diag), 0);
 		if (!batch.count)
 			break;
 		for (i = 0; i < batch.count; i++, at++)
 			assert_memory_equal(&batch.events[i], &written[at], sizeof(*written));
 	}
 	assert_int_equal(at, EVENTS);
-	ks_trace_close(trace);
+	ks_source_close(trace);
 }
 
 static void test_mode(void **state)

@@ -41,24 +41,24 @@ static void test_nodes(void **state)
 	const char *corpus = getenv("CORPUS");
 	char path[512];
 	struct ks_diag diag = { 0 };
-	struct ks_trace *trace;
+	struct ks_source *trace;
 	size_t nodes;
 	int err;
 
 	assert_non_null(corpus);
 	snprintf(path, sizeof(path), "%s/tracedat/v7-recorder", corpus);
-	assert_int_equal(ks_trace_open(path, &trace, &diag), 0);
+	assert_int_equal(ks_source_open(path, NULL, &trace, &diag), 0);
 	nodes = trace->info.cpu_nodes.len;
 	assert_true(nodes > 0);
-	ks_trace_close(trace);
+	ks_source_close(trace);
 	while (next_failure()) {
-		err = ks_trace_open(path, &trace, &diag);
+		err = ks_source_open(path, NULL, &trace, &diag);
 		if (err) {
 			assert_int_equal(err, -ENOMEM);
 			continue;
 		}
 		assert_int_equal(trace->info.cpu_nodes.len, nodes);
-		ks_trace_close(trace);
+		ks_source_close(trace);
 	}
 }
 

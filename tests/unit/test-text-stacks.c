@@ -214,26 +214,26 @@ static void check_event(const struct made *made, u32 number, const struct ks_nam
 
 static void check_cut(const struct made *made, const char *path, size_t chunk_size, u32 workers)
 {
-	struct ks_trace_opts opts = { .stacks = true };
+	struct ks_source_opts opts = { .stacks = true };
 	struct ks_diag diag = { 0 };
 	struct ks_input *input;
-	struct ks_trace *trace;
+	struct ks_source *trace;
 	struct ks_batch batch;
 	u32 number = 0;
 	size_t i;
 
 	assert_int_equal(ks_input_open(path, &input, &diag), 0);
-	assert_int_equal(ks_text_trace_open_cut(input, &opts, chunk_size, workers, &trace, &diag),
+	assert_int_equal(ks_text_source_open_cut(input, &opts, chunk_size, workers, &trace, &diag),
 			 0);
 	do {
-		assert_int_equal(ks_trace_next(trace, &batch, &diag), 0);
+		assert_int_equal(ks_source_next(trace, &batch, &diag), 0);
 		for (i = 0; i < batch.count; i++)
 			if (batch.events[i].kind != KS_LOST)
 				check_event(made, number++, &trace->names, &batch.events[i]);
 	} while (batch.count);
 	assert_int_equal(number, made->len);
 	assert_int_equal(trace->info.stacks_alone, made->alone);
-	ks_trace_close(trace);
+	ks_source_close(trace);
 }
 
 static void check_log(void (*make)(struct made *))

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: LGPL-2.1-only */
+/* What is counted for a call site, for any other group of allocations, and for the whole. */
+#ifndef KS_TRACE_STAT_H
+#define KS_TRACE_STAT_H
+
+#include "base/types.h"
+
+struct ks_stat {
+	u64 allocs;		    /* that succeeded */
+	u64 frees;		    /* that an event showed */
+	u64 implied_frees;	    /* seen only because the address was allocated again */
+	u64 failed;		    /* allocations that returned NULL */
+	u64 total_bytes, total_req; /* of all allocations */
+	u64 live_objs;		    /* objects that still live at the end, */
+	u64 live_bytes, live_req;   /* and their bytes */
+	u64 peak_bytes, peak_ts;    /* the most that lived at once, and when that was first so */
+	u64 first_ts, last_ts;	    /* of its events; 0 when there are none */
+};
+
+static inline u64 ks_stat_waste(const struct ks_stat *stat)
+{
+	return stat->live_bytes > stat->live_req ? stat->live_bytes - stat->live_req : 0;
+}
+
+#endif
