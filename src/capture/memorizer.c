@@ -14,7 +14,6 @@
 
 #include "base/num.h"
 #include "base/strbuf.h"
-#include "uapi/memorizer.h"
 
 /* === Data ================================================================================= */
 
@@ -103,109 +102,31 @@ static int explain(const char *dir, int err, struct ks_diag *diag)
 			   dir);
 }
 
-/* === Internals: statistics ================================================================ */
-
-/* The value of "name: value" as text, up to the end of its line. */
-static const char *find_stat(const struct ks_strbuf *text, const char *name,
-			     struct ks_strbuf *ret_value)
-{
-	const char *line = ks_strbuf_str(text), *end;
-	size_t len = strlen(name);
-
-	for (; *line; line = end + (*end == '\n')) {
-		end = strchrnul(line, '\n');
-		if (strncmp(line, name, len) || strncmp(line + len, ": ", 2))
-			continue;
-		ks_strbuf_add(ret_value, line + len + 2, (size_t)(end - line) - len - 2);
-		break;
-	}
-	return ks_strbuf_str(ret_value);
-}
-
-static int number_of(const struct ks_memorizer *memorizer, const struct ks_strbuf *text,
-		     const char *name, u64 *ret_value, struct ks_diag *diag)
-{
-	struct ks_strbuf value;
-	int err;
-
-	ks_strbuf_init(&value);
-	err = ks_parse_u64(find_stat(text, name, &value), ret_value);
-	ks_strbuf_deinit(&value);
-	if (!err)
-		return 0;
-	return ks_diag_set(diag, KS_EBADINPUT, "%s/show_stats: has no number '%s'", memorizer->dir,
-			   name);
-}
-
 /* === Internals: copying =================================================================== */
-
-/* Counts the lines of objects; those of accesses begin with a blank. */
-static void count_lines(struct ks_memorizer_copy *copy, const char *at, const char *end)
-{
-	while (at < end) {
-		copy->objects += !copy->in_line && *at != ' ';
-		at = memchr(at, '\n', (size_t)(end - at));
-		copy->in_line = !at;
-		if (!at)
-			return;
-		at++;
-	}
-}
-
-/* Counts the records of objects, from the number of accesses in each to the next. */
-static void count_records(struct ks_memorizer_copy *copy, const char *at, const char *end)
-{
-	const u32 size = offsetof(struct memorizer_record, accesses) + sizeof(u32);
-
-	while (at < end) {
-		u64 len = ks_min((u64)(end - at), copy->skip ? copy->skip : size - copy->got);
-		u32 accesses;
-
-		if (copy->skip) {
-			copy->skip -= len;
-		} else {
-			memcpy(copy->begin + copy->got, at, len);
-			copy->got += (u32)len;
-		}
-		at += len;
-		if (copy->got < size)
-			continue;
-		memcpy(&accesses, copy->begin + size - sizeof(accesses), sizeof(accesses));
-		copy->skip = copy->record_size - size + (u64)accesses * copy->access_size;
-		copy->got = 0;
-		copy->objects++;
-	}
-}
 
 static int take(struct ks_memorizer_copy *copy, size_t len, struct ks_diag *diag)
 {
 	int err = ks_outfile_write(&copy->out, copy->buf, len, diag);
 
-	if (err)
-		return err;
-	if (copy->text)
-		count_lines(copy, copy->buf, copy->buf + len);
-	else
-		count_records(copy, copy->buf, copy->buf + len);
-	return 0;
+	if (!err)
+		ks_kmap_counter_add(&copy->counter, copy->buf, len);
+	return err;
 }
 
-/* The header comes first and by itself, so that all later reads are of objects. */
+/* The header of a binary stream comes first and by itself: a version that is not known is refused here. */
 static int take_header(struct ks_memorizer_copy *copy, int fd, const char *name,
 		       struct ks_diag *diag)
 {
-	struct memorizer_header header;
-	ssize_t n = read(fd, &header, sizeof(header));
+	struct ks_kmap_header header;
+	ssize_t n = read(fd, copy->buf, sizeof(struct memorizer_header));
 
-	if (n != sizeof(header) || header.magic != MEMORIZER_MAGIC ||
-	    header.version != MEMORIZER_ABI_VERSION || header.header_size != sizeof(header) ||
-	    header.record_size < sizeof(struct memorizer_record) || !header.access_size)
+	if (n < 0 || !ks_kmap_is_header(copy->buf, (size_t)n) ||
+	    !ks_kmap_header_parse(copy->buf, (size_t)n, &header) ||
+	    header.version != MEMORIZER_ABI_VERSION || !ks_kmap_header_is_sane(&header))
 		return ks_diag_set(diag, KS_EBADINPUT,
 				   "%s/%s: has a header of another version; try text (--text)",
 				   copy->memorizer->dir, name);
-	copy->record_size = header.record_size;
-	copy->access_size = header.access_size;
-	return ks_outfile_write(&copy->out, &header, sizeof(header), diag);
+	return take(copy, (size_t)n, diag);
 }
 
 /* === Public =============================================================================== */
@@ -284,30 +205,20 @@ int ks_memorizer_clear(const struct ks_memorizer *memorizer, struct ks_diag *dia
 	return write_file(memorizer, "clear_dead_objects", "1", diag);
 }
 
-int ks_memorizer_stats(const struct ks_memorizer *memorizer, struct ks_memorizer_stats *ret_stats,
+int ks_memorizer_stats(const struct ks_memorizer *memorizer, struct ks_kmap_kernel_stats *ret_stats,
 		       struct ks_diag *diag)
 {
-	struct ks_memorizer_stats stats = { 0 };
-	struct ks_strbuf text, state;
-	u64 full = 0, nmi = 0;
+	struct ks_strbuf text, name;
 	int err;
 
 	ks_strbuf_init(&text);
-	ks_strbuf_init(&state);
+	ks_strbuf_init(&name);
+	ks_strbuf_printf(&name, "%s/show_stats", memorizer->dir);
 	err = read_file(memorizer, "show_stats", &text, diag);
 	if (!err)
-		err = number_of(memorizer, &text, "dropped_full", &full, diag);
-	if (!err)
-		err = number_of(memorizer, &text, "dropped_nmi", &nmi, diag);
-	if (!err)
-		err = number_of(memorizer, &text, "marks_lost", &stats.marks_lost, diag);
-	if (!err) {
-		snprintf(stats.state, sizeof(stats.state), "%s", find_stat(&text, "state", &state));
-		stats.failed = strcmp(stats.state, "ok") != 0;
-		stats.dropped = ks_add_sat(full, nmi);
-		*ret_stats = stats;
-	}
-	ks_strbuf_deinit(&state);
+		err = ks_kmap_kernel_stats_parse(ks_strbuf_str(&text), ks_strbuf_str(&name),
+						 ret_stats, diag);
+	ks_strbuf_deinit(&name);
 	ks_strbuf_deinit(&text);
 	return err;
 }
@@ -318,7 +229,9 @@ int ks_memorizer_copy_start(struct ks_memorizer_copy *copy, const struct ks_memo
 	const char *name;
 	int err = 0;
 
-	*copy = (struct ks_memorizer_copy){ .memorizer = memorizer, .text = text, .fd = -1 };
+	*copy = (struct ks_memorizer_copy){
+		.memorizer = memorizer, .text = text, .fd = -1, .counter = { .text = text }
+	};
 	copy->buf = malloc(COPY_SIZE);
 	if (!copy->buf)
 		return ks_diag_nomem(diag, "recording");
@@ -392,9 +305,6 @@ int ks_memorizer_copy_live(struct ks_memorizer_copy *copy, struct ks_diag *diag)
 	if (!err && n < 0)
 		err = ks_diag_set(diag, -errno, "%s/%s: cannot read: %s", memorizer->dir, name,
 				  strerror(errno));
-	/* The first line says where the kernel is, and is no object. */
-	if (!err && copy->text && copy->objects)
-		copy->objects--;
 	if (fd >= 0)
 		close(fd);
 	return err;

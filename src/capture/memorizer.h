@@ -8,6 +8,8 @@
 
 #include "base/diag.h"
 #include "base/outfile.h"
+#include "kmap/framing.h"
+#include "kmap/kernel-stats.h"
 
 /* Where the module puts its files. */
 #define KS_MEMORIZER_DIR "/sys/kernel/debug/memorizer"
@@ -20,14 +22,6 @@ struct ks_memorizer {
 	int dir_fd;
 };
 
-/* What tells how far a recording can be trusted; since the module was loaded. */
-struct ks_memorizer_stats {
-	u64 dropped;	 /* objects: no room for them, or allocated in an NMI */
-	u64 marks_lost;	 /* children that could not be followed */
-	bool failed;	 /* the module has switched itself off ... */
-	char state[128]; /* ... and says why */
-};
-
 /* A stream on its way into a file. */
 struct ks_memorizer_copy {
 	const struct ks_memorizer *memorizer;
@@ -35,12 +29,7 @@ struct ks_memorizer_copy {
 	struct ks_outfile out;
 	bool text;
 	char *buf;
-	u64 objects;  /* written */
-	bool in_line; /* the last bytes of text were no whole line */
-	u32 record_size, access_size;
-	u64 skip;	/* bytes of the binary object in hand, before the next one begins ... */
-	char begin[80]; /* ... with these, */
-	u32 got;	/* as many as there are of them */
+	struct ks_kmap_counter counter; /* of what was written */
 };
 
 /* -ENODEV or -EACCES, with advice, where the module or the right to use it is missing. */
@@ -58,7 +47,8 @@ int ks_memorizer_restore_mode(const struct ks_memorizer *memorizer, u64 mode, st
 /* Forgets objects that have ended. */
 int ks_memorizer_clear(const struct ks_memorizer *memorizer, struct ks_diag *diag);
 
-int ks_memorizer_stats(const struct ks_memorizer *memorizer, struct ks_memorizer_stats *ret_stats,
+/* The counters of show_stats, since the module was loaded. */
+int ks_memorizer_stats(const struct ks_memorizer *memorizer, struct ks_kmap_kernel_stats *ret_stats,
 		       struct ks_diag *diag);
 
 /* Opens the stream, and the file (mode 0600) that it goes to. */

@@ -32,7 +32,7 @@ struct recording {
 	char **command; /* or NULL */
 	struct ks_memorizer memorizer;
 	struct ks_memorizer_copy copy;
-	struct ks_memorizer_stats before;
+	struct ks_kmap_kernel_stats before;
 	u64 mode_before;
 	sigset_t signals;
 	int signal_fd;
@@ -214,7 +214,7 @@ static int drain(struct recording *r, struct ks_diag *diag)
 }
 
 /* What was read is gone from the kernel, so the file is kept even where it is not whole. */
-static int finish(struct recording *r, int err, struct ks_memorizer_stats *ret_after,
+static int finish(struct recording *r, int err, struct ks_kmap_kernel_stats *ret_after,
 		  struct ks_diag *diag)
 {
 	struct ks_diag *first = err ? NULL : diag;
@@ -234,26 +234,30 @@ static int finish(struct recording *r, int err, struct ks_memorizer_stats *ret_a
 	return err ? err : next;
 }
 
-static void tell(const struct recording *r, const struct ks_memorizer_stats *after)
+/* @lost: during this recording. */
+static void tell(const struct recording *r, const struct ks_kmap_kernel_stats *lost)
 {
-	u64 lost = after->marks_lost - r->before.marks_lost;
+	u64 objects = ks_kmap_lost_objects(lost), marks = lost->lost[KS_KMAP_LOST_MARKS];
+	size_t i;
 
 	fprintf(stderr, "%s: %llu objects, %llu dropped\n", r->path,
-		(unsigned long long)r->copy.objects,
-		(unsigned long long)(after->dropped - r->before.dropped));
-	if (after->dropped != r->before.dropped)
-		fputs("objects were dropped: give the module more memory with max_mb=\n", stderr);
-	if (lost)
+		(unsigned long long)r->copy.counter.objects, (unsigned long long)objects);
+	for (i = KS_KMAP_LOST_MARKS + 1; i < KS_KMAP_LOSSES; i++)
+		if (lost->lost[i])
+			fprintf(stderr, "%s: %s: %llu\n", r->path,
+				ks_kmap_loss_name((enum ks_kmap_loss)i),
+				(unsigned long long)lost->lost[i]);
+	if (objects || lost->lost[KS_KMAP_LOST_ACCESSES_FULL])
+		fprintf(stderr, "%s were dropped: give the module more memory with max_mb=\n",
+			objects ? "objects" : "accesses");
+	if (marks)
 		fprintf(stderr, "%llu child processes could not be followed\n",
-			(unsigned long long)lost);
+			(unsigned long long)marks);
 }
 
-static int exit_code(const struct recording *r, const struct ks_memorizer_stats *after,
+static int exit_code(const struct recording *r, const struct ks_kmap_kernel_stats *lost,
 		     enum why why)
 {
-	bool lost = after->dropped != r->before.dropped ||
-		    after->marks_lost != r->before.marks_lost;
-
 	if (why == WHY_INTERRUPTED)
 		return KS_EXIT_INTERRUPTED;
 	if (why == WHY_TERMINATED)
@@ -262,7 +266,7 @@ static int exit_code(const struct recording *r, const struct ks_memorizer_stats 
 		return 128 + WTERMSIG(r->child_status);
 	if (WEXITSTATUS(r->child_status))
 		return WEXITSTATUS(r->child_status);
-	return r->args->cli.strict && lost ? KS_EXIT_LOST : KS_EXIT_OK;
+	return r->args->cli.strict && ks_kmap_lost_total(lost) ? KS_EXIT_LOST : KS_EXIT_OK;
 }
 
 /* All is put back: from here on a signal may have its usual way. */
@@ -275,7 +279,7 @@ static void wait_for_command(struct recording *r)
 /* From the first mode that is set to the last. */
 static int record(struct recording *r, struct ks_diag *diag)
 {
-	struct ks_memorizer_stats after;
+	struct ks_kmap_kernel_stats after;
 	enum why why = WHY_NONE;
 	int code = start_child(r, diag), err = 0;
 
@@ -297,6 +301,7 @@ static int record(struct recording *r, struct ks_diag *diag)
 	if (why == WHY_TERMINATED && r->child > 0)
 		kill(r->child, SIGTERM);
 	err = finish(r, err, &after, diag);
+	ks_kmap_kernel_stats_since(&after, &r->before);
 	tell(r, &after);
 	if (r->child > 0 && why != WHY_INTERRUPTED && why != WHY_TERMINATED)
 		wait_for_command(r);

@@ -15,7 +15,7 @@
 
 #include "base/io.h"
 #include "cli/kmap.h"
-#include "kmap/cut.h"
+#include "kmap/framing.h"
 #include "net/wire.h"
 
 /* === Data ================================================================================= */
@@ -34,8 +34,8 @@ struct pump {
 static void *run_pump(void *arg)
 {
 	struct pump *pump = arg;
-	struct ks_kmap_cut cut = { 0 };
-	struct ks_framing framing = ks_kmap_cut_framing(&cut);
+	struct ks_kmap_framing map = { 0 };
+	struct ks_framing framing = ks_kmap_spool_framing(&map);
 
 	ks_spool_pump(pump->spool, pump->source_fd, &framing);
 	return NULL;

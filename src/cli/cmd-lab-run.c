@@ -10,10 +10,10 @@
 #include <termios.h>
 #include <unistd.h>
 
-#include "base/num.h"
 #include "capture/tracefs.h"
 #include "cli/lab.h"
 #include "cli/signals.h"
+#include "kmap/kernel-stats.h"
 #include "lab/ramdisk.h"
 #include "lab/session.h"
 
@@ -267,56 +267,27 @@ static int run_somehow(struct lab *lab, struct ks_lab_session *session, struct k
 
 /* === Internals: after the guest =========================================================== */
 
-/* The number behind "NAME: " in show_stats; 0 if there is none. */
-static u64 stat_of(const struct ks_lab_session *session, const char *name)
+static void tell_losses(const struct lab *lab, const struct ks_kmap_kernel_stats *stats)
 {
-	const char *line = ks_strbuf_str(&session->stats);
-	size_t len = strlen(name);
-	char digits[24];
-	u64 value = 0;
-
-	for (; line; line = strchr(line, '\n'), line += line != NULL) {
-		if (strncmp(line, name, len) || strncmp(line + len, ": ", 2))
-			continue;
-		snprintf(digits, sizeof(digits), "%.*s", (int)strcspn(line + len + 2, " \n"),
-			 line + len + 2);
-		return ks_parse_u64(digits, &value) ? 0 : value;
-	}
-	return 0;
-}
-
-/* What says that the map is not all there was. */
-static u64 lost(const struct lab *lab, const struct ks_lab_session *session)
-{
-	static const char *const names[] = { "dropped_full",	     "dropped_nmi",
-					     "marks_lost",	     "accesses_dropped_full",
-					     "accesses_dropped_nmi", "accesses_dropped_far",
-					     "vmalloc_areas_lost" };
-	u64 sum = 0;
 	size_t i;
 
-	for (i = 0; i < ARRAY_SIZE(names); i++) {
-		u64 value = stat_of(session, names[i]);
-
-		if (value && !lab->args->quiet)
-			fprintf(stderr, "%s: %s: %llu\n", lab->path, names[i],
-				(unsigned long long)value);
-		sum += value;
-	}
-	if (!lab->args->quiet &&
-	    (stat_of(session, "dropped_full") || stat_of(session, "accesses_dropped_full")))
+	for (i = 0; i < KS_KMAP_LOSSES; i++)
+		if (stats->lost[i])
+			fprintf(stderr, "%s: %s: %llu\n", lab->path,
+				ks_kmap_loss_name((enum ks_kmap_loss)i),
+				(unsigned long long)stats->lost[i]);
+	if (stats->lost[KS_KMAP_LOST_FULL] || stats->lost[KS_KMAP_LOST_ACCESSES_FULL])
 		fprintf(stderr,
 			"%s: its memory ran full: give the guest more with --mem, or the map more of "
 			"it with --append memorizer.max_mb=N\n",
 			lab->path);
-	return sum;
 }
 
 /* A map that broke off ends with its last whole object. */
 static int keep_map(struct lab *lab, const struct ks_lab_session *session, int err,
 		    struct ks_diag *diag)
 {
-	u64 size = err && session->text ? session->map_whole : session->map_bytes;
+	u64 size = err && session->text ? session->counter.last_begin : session->counter.bytes;
 	int next;
 
 	if (!lab->has_map)
@@ -326,7 +297,7 @@ static int keep_map(struct lab *lab, const struct ks_lab_session *session, int e
 		ks_outfile_abort(&lab->map);
 		return 0;
 	}
-	if (size != session->map_bytes && ftruncate(lab->map.fd, (off_t)size)) {
+	if (size != session->counter.bytes && ftruncate(lab->map.fd, (off_t)size)) {
 		next = ks_diag_set(diag, -errno, "%s: cannot cut off the end: %s", lab->path,
 				   strerror(errno));
 		ks_outfile_abort(&lab->map);
@@ -337,13 +308,12 @@ static int keep_map(struct lab *lab, const struct ks_lab_session *session, int e
 
 static void tell(const struct lab *lab, const struct ks_lab_session *session)
 {
-	/* The first line of the live objects says where the kernel is, and is none. */
 	if (session->text)
 		fprintf(stderr, "%s: %llu objects\n", lab->path,
-			(unsigned long long)session->objects - (session->objects > 0));
+			(unsigned long long)session->counter.objects);
 	else
 		fprintf(stderr, "%s: %llu bytes\n", lab->path,
-			(unsigned long long)session->map_bytes);
+			(unsigned long long)session->counter.bytes);
 	fprintf(stderr, "%s: read it with 'kmemscope kmap report -k %s %s'\n", lab->path,
 		lab->kernel.vmlinux, lab->path);
 }
@@ -372,6 +342,31 @@ static void keep_log(const struct lab *lab, const struct ks_lab_session *session
 		fprintf(stderr, "%s: the kernel's log is in %s\n", lab->args->cli.command, path);
 }
 
+/* What the kernel's own counters say about the map. Returns the exit code. */
+static int judge_map(struct lab *lab, const struct ks_lab_session *session)
+{
+	const struct ks_cli *cli = &lab->args->cli;
+	struct ks_kmap_kernel_stats stats;
+	struct ks_diag diag = { 0 };
+	int err = ks_kmap_kernel_stats_parse(ks_strbuf_str(&session->stats), "show_stats", &stats,
+					     &diag);
+
+	if (err)
+		return ks_cli_error(cli, KS_EXIT_LAB, "%s", diag.text);
+	if (!lab->args->quiet) {
+		tell_losses(lab, &stats);
+		tell(lab, session);
+	}
+	if (stats.failed)
+		return ks_cli_error(
+			cli, KS_EXIT_LAB,
+			"the memorizer has switched itself off (%s); the map ends there",
+			stats.state);
+	if (!session->status && cli->strict && ks_kmap_lost_total(&stats))
+		return KS_EXIT_LOST;
+	return session->status;
+}
+
 static int conclude(struct lab *lab, struct ks_lab_session *session, int err, struct ks_diag *diag)
 {
 	const struct ks_cli *cli = &lab->args->cli;
@@ -386,7 +381,7 @@ static int conclude(struct lab *lab, struct ks_lab_session *session, int err, st
 		return 128 + session->signal;
 	if (err)
 		ks_cli_error(cli, KS_EXIT_LAB, "%s", diag->text);
-	if (err && !kept && session->map_whole && !lab->args->quiet)
+	if (err && !kept && session->counter.last_begin && !lab->args->quiet)
 		fprintf(stderr, "%s: holds what came before\n", lab->path);
 	keep_log(lab, session, guest_failed && !command_missing);
 	if (command_missing)
@@ -395,19 +390,7 @@ static int conclude(struct lab *lab, struct ks_lab_session *session, int err, st
 		return ks_cli_error(cli, KS_EXIT_LAB, "%s", map_diag.text);
 	if (err)
 		return KS_EXIT_LAB;
-	if (lab->path) {
-		u64 losses = lost(lab, session);
-
-		if (!lab->args->quiet)
-			tell(lab, session);
-		if (!strstr(ks_strbuf_str(&session->stats), "state: ok\n"))
-			return ks_cli_error(cli, KS_EXIT_LAB,
-					    "the memorizer has switched itself off; the map ends "
-					    "there");
-		if (!session->status && cli->strict && losses)
-			return KS_EXIT_LOST;
-	}
-	return session->status;
+	return lab->path ? judge_map(lab, session) : session->status;
 }
 
 static int run(struct ks_lab_args *args, const char *path, bool tty)

@@ -5,28 +5,15 @@
 #include <errno.h>
 #include <string.h>
 
-#include "base/bytes.h"
-#include "uapi/memorizer.h"
+#include "kmap/framing.h"
 
 /* === Data ================================================================================= */
+
+_Static_assert(KS_KMAP_RECORD_MAX <= KS_WINDOW_SIZE, "the window has room for any record");
 
 static const bool host_is_big_endian = __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__;
 
 /* === Internals ============================================================================ */
-
-/* Whether a header stands here, and of which byte order. */
-static bool is_header(const void *data, size_t len, bool *ret_big_endian)
-{
-	u32 magic;
-
-	if (len < sizeof(magic))
-		return false;
-	memcpy(&magic, data, sizeof(magic));
-	if (magic != MEMORIZER_MAGIC && magic != __builtin_bswap32(MEMORIZER_MAGIC))
-		return false;
-	*ret_big_endian = (magic != MEMORIZER_MAGIC) != host_is_big_endian;
-	return true;
-}
 
 /* Names are short and many: eight bytes at a time, up to the first that is 0. */
 static struct ks_slice name_of(const char *s, size_t size)
@@ -206,11 +193,10 @@ static int take_accesses(struct ks_kmap_binary *binary, struct ks_window *window
 			 struct ks_kmap_object *object)
 {
 	const char *at = window->buf + window->pos;
-	bool big_endian;
 
 	if (ks_vec_reserve(&binary->accesses, binary->accesses.len + nr))
 		return -ENOMEM;
-	for (; nr && !is_header(at, sizeof(u32), &big_endian); nr--) {
+	for (; nr && !ks_kmap_is_header(at, sizeof(u32)); nr--) {
 		struct ks_kmap_access *access = ks_vec_push(&binary->accesses);
 
 		parse_access(binary, at, access);
@@ -260,7 +246,7 @@ static int read_accesses(struct ks_kmap_binary *binary, struct ks_window *window
 	return err;
 }
 
-static void note_header(struct ks_kmap_info *info, const struct ks_kmap_info *found)
+static void note_header(struct ks_kmap_info *info, const struct ks_kmap_header *found)
 {
 	if (!info->anchor_name[0]) {
 		info->anchor = found->anchor;
@@ -280,58 +266,33 @@ void ks_kmap_binary_deinit(struct ks_kmap_binary *binary)
 	ks_vec_free(&binary->accesses);
 }
 
-bool ks_kmap_binary_detect(const void *data, size_t len)
-{
-	bool big_endian;
-
-	return is_header(data, len, &big_endian);
-}
-
 int ks_kmap_binary_start(struct ks_kmap_binary *binary, struct ks_window *window,
 			 struct ks_kmap_info *info, struct ks_diag *diag)
 {
 	const char *name = window->source->name;
+	size_t left = window->len - window->pos;
 	u64 offset = window->offset + window->pos;
-	u16 version, header_size;
-	struct ks_kmap_info found = { 0 };
-	struct ks_bytes bytes;
-	const char *anchor_name;
-	size_t record_size, access_size;
+	struct ks_kmap_header header;
 
-	ks_bytes_init(&bytes, window->buf + window->pos, window->len - window->pos);
-	is_header(bytes.data, bytes.len, &bytes.big_endian);
-	ks_bytes_u32(&bytes);
-	version = ks_bytes_u16(&bytes);
-	header_size = ks_bytes_u16(&bytes);
-	record_size = ks_bytes_u32(&bytes);
-	found.tick_ns = ks_bytes_u32(&bytes);
-	found.base_ns = ks_bytes_u64(&bytes);
-	found.base_jiffies = ks_bytes_u64(&bytes);
-	found.anchor = ks_bytes_u64(&bytes);
-	anchor_name = ks_bytes_take(&bytes, sizeof(((struct memorizer_header *)0)->anchor_name));
-	access_size = ks_bytes_u32(&bytes);
-	if (bytes.overrun)
+	if (!ks_kmap_header_parse(window->buf + window->pos, left, &header))
 		return ks_diag_set(diag, KS_EBADINPUT, "%s: ends within the header at byte %llu",
 				   name, (unsigned long long)offset);
-	if (version != MEMORIZER_ABI_VERSION)
+	if (header.version != MEMORIZER_ABI_VERSION)
 		return ks_diag_set(diag, KS_EBADINPUT,
 				   "%s: the header at byte %llu has version %u; known is %u", name,
-				   (unsigned long long)offset, version, MEMORIZER_ABI_VERSION);
-	if (header_size < sizeof(struct memorizer_header) ||
-	    header_size > window->len - window->pos ||
-	    record_size < sizeof(struct memorizer_record) || record_size > KS_WINDOW_SIZE ||
-	    access_size < sizeof(struct memorizer_access) || access_size > KS_WINDOW_SIZE)
+				   (unsigned long long)offset, header.version,
+				   MEMORIZER_ABI_VERSION);
+	if (!ks_kmap_header_is_sane(&header) || header.header_size > left)
 		return ks_diag_set(diag, KS_EBADINPUT,
-				   "%s: the header at byte %llu has impossible sizes: header %u, "
+				   "%s: the header at byte %llu has impossible sizes: header %zu, "
 				   "records %zu, accesses %zu",
-				   name, (unsigned long long)offset, header_size, record_size,
-				   access_size);
-	binary->record_size = record_size;
-	binary->access_size = access_size;
-	binary->big_endian = bytes.big_endian;
-	memcpy(found.anchor_name, anchor_name, sizeof(((struct memorizer_header *)0)->anchor_name));
-	note_header(info, &found);
-	window->pos += header_size;
+				   name, (unsigned long long)offset, header.header_size,
+				   header.record_size, header.access_size);
+	binary->record_size = header.record_size;
+	binary->access_size = header.access_size;
+	binary->big_endian = header.big_endian;
+	note_header(info, &header);
+	window->pos += header.header_size;
 	return 0;
 }
 
@@ -340,7 +301,6 @@ int ks_kmap_binary_next(struct ks_kmap_binary *binary, struct ks_window *window,
 			enum ks_kmap_item *ret_item, struct ks_kmap_object *ret_object,
 			struct ks_diag *diag)
 {
-	bool big_endian;
 	u32 accesses;
 	int err;
 
@@ -350,7 +310,7 @@ int ks_kmap_binary_next(struct ks_kmap_binary *binary, struct ks_window *window,
 			return err;
 	}
 	/* Each open of the kernel's file begins with a header; streams may be put end to end. */
-	while (is_header(window->buf + window->pos, window->len - window->pos, &big_endian)) {
+	while (ks_kmap_is_header(window->buf + window->pos, window->len - window->pos)) {
 		err = ks_kmap_binary_start(binary, window, info, diag);
 		if (!err && window->len - window->pos < binary->record_size)
 			err = ks_window_fill(window, diag);

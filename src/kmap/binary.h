@@ -15,8 +15,6 @@ struct ks_kmap_binary {
 
 void ks_kmap_binary_deinit(struct ks_kmap_binary *binary);
 
-bool ks_kmap_binary_detect(const void *data, size_t len);
-
 /* Reads the header that the window begins with. What @info already has stays. */
 int ks_kmap_binary_start(struct ks_kmap_binary *binary, struct ks_window *window,
 			 struct ks_kmap_info *info, struct ks_diag *diag);

@@ -10,6 +10,7 @@
 #include "base/strbuf.h"
 #include "base/vec.h"
 #include "kmap/binary.h"
+#include "kmap/framing.h"
 #include "kmap/line.h"
 #include "kmap/pair.h"
 #include "kmap/window.h"
@@ -66,7 +67,7 @@ static int start(struct ks_kmap_reader *reader, const struct ks_kmap_source *acc
 	if (err)
 		return err;
 	reader->info.time = "ticks";
-	if (ks_kmap_binary_detect(window->buf, window->len)) {
+	if (ks_kmap_is_header(window->buf, window->len)) {
 		reader->info.form = KS_KMAP_BINARY;
 		reader->info.time = "ns";
 		return ks_kmap_binary_start(&reader->binary, window, &reader->info, diag);

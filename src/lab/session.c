@@ -33,7 +33,6 @@ struct run {
 	bool ended; /* LAB_EXIT has come */
 	bool gone;  /* the channel is closed */
 	char stage_error[256];
-	int status_error; /* that LAB_FAILED came with */
 	/* from the guest: whole frames are taken from its front */
 	char in[LAB_FRAME_MAX + sizeof(struct lab_frame)];
 	size_t in_len, frame_done; /* done: of the first frame's payload */
@@ -42,7 +41,6 @@ struct run {
 	struct ks_strbuf to_guest;
 	size_t sent;
 	u32 window; /* bytes of input that may be sent */
-	bool at_line_start;
 };
 
 /* === Internals: to the guest ============================================================== */
@@ -106,34 +104,14 @@ static void read_input(struct run *run)
 
 /* === Internals: from the guest ============================================================ */
 
-/* Notes where the last object begins, so that a map can be cut off before what is not whole. */
-static void count_lines(struct run *run, const char *data, size_t len)
-{
-	const char *at = data, *end = data + len;
-
-	while (run->s->text && at < end) {
-		const char *newline;
-
-		if (run->at_line_start && *at != ' ') {
-			run->s->map_whole = run->s->map_bytes + (u64)(at - data);
-			run->s->objects++;
-		}
-		newline = memchr(at, '\n', (size_t)(end - at));
-		run->at_line_start = newline != NULL;
-		at = newline ? newline + 1 : end;
-	}
-}
-
 static int take_map(struct run *run, const char *data, size_t len, struct ks_diag *diag)
 {
 	int err = 0;
 
 	if (run->s->map)
 		err = ks_outfile_write(run->s->map, data, len, diag);
-	if (!err) {
-		count_lines(run, data, len);
-		run->s->map_bytes += len;
-	}
+	if (!err)
+		ks_kmap_counter_add(&run->s->counter, data, len);
 	return err;
 }
 
@@ -413,13 +391,13 @@ int ks_lab_session_run(struct ks_lab_session *session, struct ks_diag *diag)
 
 	ks_strbuf_init(&session->stats);
 	ks_strbuf_init(&session->console);
+	session->counter = (struct ks_kmap_counter){ .text = session->text };
 	if (!run)
 		return ks_diag_nomem(diag, "running a guest");
 	run->s = session;
 	run->start_ms = now_ms();
 	run->waiting_fd = -1;
 	run->window = LAB_STDIN_WINDOW;
-	run->at_line_start = true;
 	while (!err && !run->gone && !(run->ended && !run->to_guest.len))
 		err = step(run, diag);
 	if (err != -EINTR && (run->gone || run->ended))

@@ -5,6 +5,7 @@
 
 #include "base/outfile.h"
 #include "base/strbuf.h"
+#include "kmap/framing.h"
 #include "lab/guest.h"
 
 /* Where the guest has got to. */
@@ -21,10 +22,10 @@ struct ks_lab_session {
 	bool tty;		/* in is a terminal: tell the guest when its size changes */
 	/* out: */
 	enum ks_lab_stage stage;
-	int status;		  /* the command's exit status */
-	int signal;		  /* that ended the run; 0 = none */
-	u64 map_bytes, map_whole; /* written; of them, up to the last object's line */
-	u64 objects;		  /* in a map of lines */
+	int status; /* the command's exit status */
+	int signal; /* that ended the run; 0 = none */
+	struct ks_kmap_counter
+		counter;	  /* of the map: bytes written, objects, where the last begins */
 	struct ks_strbuf stats;	  /* show_stats at the end */
 	struct ks_strbuf console; /* what the kernel printed, ... */
 	u64 console_lost;	  /* ... but for its oldest bytes */

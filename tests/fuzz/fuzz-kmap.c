@@ -3,7 +3,7 @@
 #include "fuzz.h"
 
 #include "kmap/census.h"
-#include "kmap/cut.h"
+#include "kmap/framing.h"
 
 struct memory {
 	const uint8_t *data;
@@ -46,17 +46,30 @@ static void check(const struct ks_kmap_census *census)
 }
 
 /* What is whole of a part is whole of all of it, and what is passed on ends where the object does. */
-static void check_cut(const uint8_t *data, size_t size)
+static void check_framing(const uint8_t *data, size_t size)
 {
-	struct ks_kmap_cut cut = { 0 }, again = { 0 };
-	size_t all = ks_kmap_cut_whole(&cut, data, size, false), part;
+	struct ks_kmap_framing framing = { 0 }, again = { 0 };
+	size_t all = ks_kmap_framing_whole(&framing, data, size, false), part;
 
 	FUZZ_ASSERT(all <= size);
-	part = ks_kmap_cut_whole(&again, data, size / 2, false);
+	part = ks_kmap_framing_whole(&again, data, size / 2, false);
 	FUZZ_ASSERT(part <= size / 2 && part <= all);
-	FUZZ_ASSERT(ks_kmap_cut_whole(&again, data + part, size - part, true) <= size - part);
-	ks_kmap_cut_pass(&cut, data + all, size - all);
-	FUZZ_ASSERT(ks_kmap_cut_whole(&cut, data, size, false) <= size);
+	FUZZ_ASSERT(ks_kmap_framing_whole(&again, data + part, size - part, true) <= size - part);
+	ks_kmap_framing_pass(&framing, data + all, size - all);
+	FUZZ_ASSERT(ks_kmap_framing_whole(&framing, data, size, false) <= size);
+}
+
+/* Objects are the same in number, whatever the pieces. */
+static void check_counter(const uint8_t *data, size_t size, bool text)
+{
+	struct ks_kmap_counter whole = { .text = text }, pieces = { .text = text };
+	size_t at;
+
+	ks_kmap_counter_add(&whole, data, size);
+	for (at = 0; at < size; at++)
+		ks_kmap_counter_add(&pieces, data + at, 1);
+	FUZZ_ASSERT(whole.objects == pieces.objects && whole.bytes == pieces.bytes);
+	FUZZ_ASSERT(whole.last_begin == pieces.last_begin && whole.last_begin <= size);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -70,7 +83,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct ks_kmap_reader *reader;
 	struct ks_diag diag = { 0 };
 
-	check_cut(data, size);
+	check_framing(data, size);
+	check_counter(data, size, true);
+	check_counter(data, size, false);
 	if (ks_kmap_reader_new(&source, split ? &accesses : NULL, 0, &reader, &diag)) {
 		FUZZ_ASSERT(diag.err);
 		return 0;

@@ -24,7 +24,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		session.out = session.err = open("/dev/null", O_WRONLY);
 		err = ks_lab_session_run(&session, &diag);
 		FUZZ_ASSERT(err ? diag.err == err : session.stage == KS_LAB_END);
-		FUZZ_ASSERT(session.map_whole <= session.map_bytes);
+		FUZZ_ASSERT(session.counter.last_begin <= session.counter.bytes);
 		ks_lab_session_deinit(&session);
 	}
 	close(session.err);

@@ -7,7 +7,7 @@
 
 #include "base/pack.h"
 #include "kmap/convert.h"
-#include "kmap/cut.h"
+#include "kmap/framing.h"
 #include "kmap/views.h"
 #include "uapi/memorizer.h"
 
@@ -716,18 +716,18 @@ static void test_conversions(void **state)
 
 /* === Cutting ============================================================================== */
 
-static void test_cut(void **state)
+static void test_framing(void **state)
 {
-	struct ks_kmap_cut cut = { 0 };
+	struct ks_kmap_framing framing = { 0 };
 	struct ks_strbuf sb;
 	size_t len, first = 136 + 2 * 56;
 
-	assert_int_equal(ks_kmap_cut_whole(&cut, "a,b\nc,", 6, false), 4);
-	assert_int_equal(ks_kmap_cut_whole(&cut, "no end", 6, false), 0);
-	assert_int_equal(ks_kmap_cut_whole(&cut, "a\nb\n  1\n  2\n", 12, false), 12);
+	assert_int_equal(ks_kmap_framing_whole(&framing, "a,b\nc,", 6, false), 4);
+	assert_int_equal(ks_kmap_framing_whole(&framing, "no end", 6, false), 0);
+	assert_int_equal(ks_kmap_framing_whole(&framing, "a\nb\n  1\n  2\n", 12, false), 12);
 	/* Where more may follow, the last object is not known to be whole. */
-	assert_int_equal(ks_kmap_cut_whole(&cut, "a\nb\n  1\n  2\n", 12, true), 2);
-	assert_int_equal(ks_kmap_cut_whole(&cut, "b\n  1\n  2\n", 10, true), 0);
+	assert_int_equal(ks_kmap_framing_whole(&framing, "a\nb\n  1\n  2\n", 12, true), 2);
+	assert_int_equal(ks_kmap_framing_whole(&framing, "b\n  1\n  2\n", 10, true), 0);
 	ks_strbuf_init(&sb);
 	put_header(&sb, true);
 	put_record(&sb, true, 64, 0, 0, 2);
@@ -737,18 +737,20 @@ static void test_cut(void **state)
 	put_record(&sb, true, 64, 0, 0, 0);
 	assert_int_equal(sb.len, 80 + first + 80 + 136);
 	for (len = 0; len < 80; len++)
-		assert_int_equal(ks_kmap_cut_whole(&cut, sb.s, len, false), 0);
+		assert_int_equal(ks_kmap_framing_whole(&framing, sb.s, len, false), 0);
 	for (; len < 80 + first; len++)
-		assert_int_equal(ks_kmap_cut_whole(&cut, sb.s, len, false), 80);
-	assert_int_equal(ks_kmap_cut_whole(&cut, sb.s, sb.len - 1, true), 80 + first + 80);
-	assert_int_equal(ks_kmap_cut_whole(&cut, sb.s, sb.len, false), sb.len);
+		assert_int_equal(ks_kmap_framing_whole(&framing, sb.s, len, false), 80);
+	assert_int_equal(ks_kmap_framing_whole(&framing, sb.s, sb.len - 1, true), 80 + first + 80);
+	assert_int_equal(ks_kmap_framing_whole(&framing, sb.s, sb.len, false), sb.len);
 	/* Behind the header, records alone. */
-	assert_int_equal(ks_kmap_cut_whole(&cut, sb.s + 80, first + 4, false), first);
+	assert_int_equal(ks_kmap_framing_whole(&framing, sb.s + 80, first + 4, false), first);
 	/* What is too large for any buffer goes in pieces, and the next object is found behind it. */
-	ks_kmap_cut_pass(&cut, sb.s + 80, 140);
-	assert_int_equal(ks_kmap_cut_whole(&cut, sb.s + 220, 50, true), 50);
-	assert_int_equal(ks_kmap_cut_whole(&cut, sb.s + 270, first - 190 + 79, true), first - 190);
-	assert_int_equal(ks_kmap_cut_whole(&cut, sb.s + 80 + first, 80 + 136, false), 80 + 136);
+	ks_kmap_framing_pass(&framing, sb.s + 80, 140);
+	assert_int_equal(ks_kmap_framing_whole(&framing, sb.s + 220, 50, true), 50);
+	assert_int_equal(ks_kmap_framing_whole(&framing, sb.s + 270, first - 190 + 79, true),
+			 first - 190);
+	assert_int_equal(ks_kmap_framing_whole(&framing, sb.s + 80 + first, 80 + 136, false),
+			 80 + 136);
 	ks_strbuf_deinit(&sb);
 }
 
@@ -759,7 +761,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(test_refusals),      cmocka_unit_test(test_long_input),
 	cmocka_unit_test(test_numbers),	      cmocka_unit_test(test_privilege),
 	cmocka_unit_test(test_torn_accesses), cmocka_unit_test(test_many_accesses),
-	cmocka_unit_test(test_conversions),   cmocka_unit_test(test_cut),
+	cmocka_unit_test(test_conversions),   cmocka_unit_test(test_framing),
 };
 
 KS_RUN(tests)

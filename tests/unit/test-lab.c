@@ -71,9 +71,9 @@ static void test_good_guest(void **state)
 	assert_int_equal(listen_to(&words, &session, &diag), 0);
 	assert_int_equal(session.status, 42);
 	assert_int_equal(session.stage, KS_LAB_END);
-	assert_int_equal(session.objects, 2);
-	assert_int_equal(session.map_bytes, 17);
-	assert_int_equal(session.map_whole, 10); /* where "two" begins */
+	assert_int_equal(session.counter.objects, 2);
+	assert_int_equal(session.counter.bytes, 17);
+	assert_int_equal(session.counter.last_begin, 10); /* where "two" begins */
 	assert_string_equal(ks_strbuf_str(&session.stats), "state: ok\n");
 	ks_lab_session_deinit(&session);
 }
