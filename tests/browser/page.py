@@ -11,9 +11,11 @@ import subprocess
 import sys
 import tempfile
 
-from cdp import Browser, find_chromium
-
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+sys.path.insert(0, str(ROOT / "tests" / "lib"))
+import tap  # noqa: E402
+from cdp import Browser, find_chromium  # noqa: E402
+
 PAGE_LIMIT = 400_000
 
 # The rows of the tables below an element: the cells of each by column, and the label of the row.
@@ -31,8 +33,6 @@ class PageTests:
     def __init__(self, programs, scratch, browser):
         self.kmemscope, self.kmemgen = (*programs, None)[:2]
         self.scratch, self.browser = scratch, browser
-        self.count = 0
-        self.failed = False
 
     def run(self):
         raise NotImplementedError
@@ -40,15 +40,10 @@ class PageTests:
     # --- Results ---
 
     def check(self, name, problems):
-        self.count += 1
-        for problem in problems[:8]:
-            print("# " + str(problem)[:600].replace("\n", "\n# "))
-        print(f"{'not ok' if problems else 'ok'} {self.count} - {name}", flush=True)
-        self.failed |= bool(problems)
+        tap.check_none(name, [str(problem)[:600] for problem in problems[:8]])
 
     def skip(self, name, why):
-        self.count += 1
-        print(f"ok {self.count} - {name} # SKIP {why}", flush=True)
+        tap.skip(name, why)
 
     def compare_rows(self, got, wanted, key, columns):
         problems = []
@@ -67,11 +62,10 @@ class PageTests:
     # --- Programs ---
 
     def run_program(self, *args):
-        subprocess.run([self.kmemscope, *map(str, args)], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        tap.run(self.kmemscope, *args)
 
     def json(self, *args):
-        done = subprocess.run([self.kmemscope, *map(str, args), "--json"], capture_output=True, text=True, check=True)
-        return json.loads(done.stdout)
+        return json.loads(tap.run(self.kmemscope, *args, "--json").stdout)
 
     def make_page(self, name, *options):
         page = self.scratch / name
@@ -137,10 +131,8 @@ class PageTests:
 def main(tests):
     """Runs the tests of a class with the programs of the command line."""
     if not find_chromium():
-        print(f"1..1\nok 1 - {tests.title} # SKIP no Chromium here")
-        return 0
+        tap.skip(tests.title, "no Chromium here")
+        return tap.finish()
     with tempfile.TemporaryDirectory(prefix="kmemscope page ") as scratch, Browser() as browser:
-        running = tests(sys.argv[1:], pathlib.Path(scratch), browser)
-        running.run()
-        print(f"1..{running.count}")
-        return running.failed
+        tests(sys.argv[1:], pathlib.Path(scratch), browser).run()
+    return tap.finish()

@@ -12,20 +12,12 @@ import subprocess
 import sys
 import tempfile
 
-sys.dont_write_bytecode = True
-sys.path.insert(0, str(pathlib.Path(__file__).parent))
+sys.path[:0] = [str(pathlib.Path(__file__).parent), str(pathlib.Path(__file__).parent.parent / 'lib')]
+from tap import check, finish  # noqa: E402
 import build as b  # noqa: E402
 
 DUMP = os.environ['KSDUMP']
 COMMS = {0: '<idle>', 1234: 'some task', 99: 'x'}
-results = []
-
-
-def check(name, ok, note=''):
-    results.append(bool(ok))
-    print('%s %d - %s' % ('ok' if ok else 'not ok', len(results), name), flush=True)
-    if not ok and note:
-        print('\n'.join('# ' + line for line in str(note).splitlines()[:20]))
 
 
 def dump(path, *more):
@@ -401,8 +393,7 @@ def main():
                      test_self, test_perf, test_relay,
                      test_compressed, test_damage):
             test(tmp)
-    print('1..%d' % len(results))
-    return 0 if all(results) else 1
+    return finish()
 
 
 if __name__ == '__main__':

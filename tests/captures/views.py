@@ -9,29 +9,20 @@ import json
 import os
 import pathlib
 import random
-import subprocess
 import sys
 import tempfile
 
-sys.dont_write_bytecode = True
-sys.path.insert(0, str(pathlib.Path(__file__).parent))
+sys.path[:0] = [str(pathlib.Path(__file__).parent), str(pathlib.Path(__file__).parent.parent / 'lib')]
+from tap import check, finish, run  # noqa: E402
 import build as b  # noqa: E402
 
 KMEMSCOPE = os.environ['KMEMSCOPE']
 COMMS = {10: 'alpha', 20: 'beta'}
-results = []
-
-
-def check(name, ok, note=''):
-    results.append(bool(ok))
-    print('%s %d - %s' % ('ok' if ok else 'not ok', len(results), name), flush=True)
-    if not ok:
-        print('\n'.join('# ' + line for line in str(note).splitlines()[:20]))
 
 
 def ask(*args):
-    run = subprocess.run([KMEMSCOPE, *map(str, args)], capture_output=True, text=True, timeout=60)
-    return json.loads(run.stdout) if run.returncode == 0 else {'error': run.stderr}
+    done = run(KMEMSCOPE, *args)
+    return json.loads(done.stdout) if done.returncode == 0 else {'error': done.stderr}
 
 
 def make_events(m):
@@ -184,7 +175,7 @@ def stack_captures(m, tmp):
     for what, data in kinds.items():
         path, db = tmp / ('stacks.' + what), tmp / (what + '.ksdb')
         path.write_bytes(data)
-        made = subprocess.run([KMEMSCOPE, 'import', '-o', db, path], capture_output=True, text=True, check=False)
+        made = run(KMEMSCOPE, 'import', '-o', db, path)
         check('%s with stacks is imported' % what, made.returncode == 0, made.stderr)
         yield what, path
         yield 'DB of ' + what, db
@@ -244,13 +235,12 @@ def test_profiles(want, path, what):
     function = lambda name: name.split('+')[0]
     lines = {';'.join([function(f) for f in reversed(frames)] + [frames[0]]) if len(frames) > 1 else
              '[kernel];%s;%s' % (function(frames[0]), frames[0]): size for frames, size in want.items()}
-    run = lambda *more: subprocess.run([KMEMSCOPE, 'export', '--format', 'collapsed', *more, path],
-                                       capture_output=True, text=True, check=False).stdout
-    got = {line.rpartition(' ')[0]: int(line.rpartition(' ')[2]) for line in run().splitlines()}
+    collapsed = lambda *more: run(KMEMSCOPE, 'export', '--format', 'collapsed', *more, path).stdout
+    got = {line.rpartition(' ')[0]: int(line.rpartition(' ')[2]) for line in collapsed().splitlines()}
     check('collapsed stacks, ' + what, got == lines, (got, lines))
     inner = next(iter(want))[0]
     wanted = '[kernel];%s;%s %d\n' % (function(inner), inner, sum(want.values()))
-    check('collapsed by place, ' + what, run('--frames', 'place') == wanted, run('--frames', 'place'))
+    check('collapsed by place, ' + what, collapsed('--frames', 'place') == wanted, collapsed('--frames', 'place'))
 
 
 def test_host(path, what):
@@ -272,7 +262,7 @@ def main():
         path, db = pathlib.Path(name, 'trace.dat'), pathlib.Path(name, 'trace.ksdb')
         path.write_bytes(b.trace_dat_v7(m, [('', {c: r.done() for c, r in rings.items()})], COMMS,
                                         extra=b.option(m, 9, b'kmemscope 1 nodes=0,1\0')))
-        made = subprocess.run([KMEMSCOPE, 'import', '-o', db, path], capture_output=True, text=True)
+        made = run(KMEMSCOPE, 'import', '-o', db, path)
         check('import', made.returncode == 0, made.stderr)
         for file, what in ((path, 'trace.dat'), (db, 'DB')):
             test_frag(m, events, file, what)
@@ -280,8 +270,7 @@ def main():
             test_filters(m, events, file, what)
         test_stacks(pathlib.Path(name))
         test_others(pathlib.Path(name))
-    print('1..%d' % len(results))
-    return 0 if all(results) else 1
+    return finish()
 
 
 if __name__ == '__main__':

@@ -39,8 +39,8 @@ quality_matches() { # JSON ANSWERS
 
 for era in 0 1 2 3; do
 	"$KMEMGEN" --events 60000 --era $era --seed $((era + 5)) --answers answers --site-answers sites >log
-	"$KMEMSCOPE" account log >account.txt
-	"$KMEMSCOPE" account --json log >account.json
+	must "$KMEMSCOPE" account log >account.txt
+	must "$KMEMSCOPE" account --json log >account.json
 	rows account.txt >got
 	sort sites >want
 	check "era $era: header" head_matches account.txt answers
@@ -49,7 +49,7 @@ for era in 0 1 2 3; do
 	check "era $era: capture quality" quality_matches account.json answers
 	check "era $era: JSON is JSON" python3 -m json.tool account.json
 	check "era $era: the same from a DB" exits_with 0 "$KMEMSCOPE" import -o log.ksdb log
-	"$KMEMSCOPE" account log.ksdb >from-db.txt
+	must "$KMEMSCOPE" account log.ksdb >from-db.txt
 	check "era $era: DB and log agree" same account.txt from-db.txt
 done
 
@@ -74,7 +74,7 @@ cat >small.log <<'EOF'
  bash-1 [000] .... 1.000003: kmem_cache_alloc: call_site=__d_alloc+0x22/0x90 ptr=00000000a24afe00 bytes_req=64 bytes_alloc=64 gfp_flags=GFP_KERNEL
  bash-1 [000] .... 1.000004: kfree: call_site=f+0x4f/0x90 ptr=00000000a24afd80
 EOF
-"$KMEMSCOPE" account -c account.txt small.log >quality.txt
+must "$KMEMSCOPE" account -c account.txt small.log >quality.txt
 check "the file is laid out as the seed prints it" same want account.txt
 check "and the quality is on standard output" says '4 events' cat quality.txt
 check "and not in the file" exits_with 1 grep -q quality account.txt
@@ -88,7 +88,7 @@ check "columns widen instead of overflowing" says '^12300000000 300000000 123000
 # Orders, each against sort(1) on the unordered rows.
 "$KMEMGEN" --events 30000 --era 3 --seed 9 >log
 order_is() { # KEY AWK-EXPRESSION
-	"$KMEMSCOPE" account log -o "$1" | sed -n '/^-----/,/^$/p' | grep -v -e '^---' -e '^$' >got
+	must "$KMEMSCOPE" account log -o "$1" | sed -n '/^-----/,/^$/p' | grep -v -e '^---' -e '^$' >got
 	awk "{ split(\$4, n, \"/\"); print $2 }" got >keys
 	sort -rn keys | diff keys - && [ "$(wc -l <keys)" -gt 100 ]
 }
@@ -97,42 +97,42 @@ check "order total_dynamic" order_is total_dynamic '$1'
 check "order alloc_count" order_is alloc_count 'n[1]'
 check "order free_count" order_is free_count 'n[2]'
 check "order waste" order_is waste '$2'
-"$KMEMSCOPE" account log >one
-"$KMEMSCOPE" account log -o current_dynamic >two
+must "$KMEMSCOPE" account log >one
+must "$KMEMSCOPE" account log -o current_dynamic >two
 check "current_dynamic is the default" same one two
 check "an unknown order is refused, with the choices" fails_saying 2 'choose current_dynamic, .* or peak' "$KMEMSCOPE" account log -o __doc__
-check "--top" [ "$("$KMEMSCOPE" account log --top 3 | sed -n '/^-----/,/^$/p' | grep -c +0x)" = 3 ]
+check "--top" [ "$(must "$KMEMSCOPE" account log --top 3 | sed -n '/^-----/,/^$/p' | grep -c +0x)" = 3 ]
 
 # --malloc and --cache against awk over the same file: bytes allocated and counts by kind.
 awk_total() { # EVENT
 	awk -v ev="$1:" '{ for (i = 1; i < NF; i++) if ($i == ev) { for (k = i; k <= NF; k++) { if ($k ~ /^ptr=/) p = substr($k, 5); if ($k ~ /^bytes_alloc=/) b = substr($k, 13) } if (p !~ /^0+$/) { n++; s += b } } } END { print n, s }' log
 }
 totals() { # OPTION...
-	"$KMEMSCOPE" account --csv "$@" log | awk -F, 'NR > 1 { n += $8; s += $2 } END { print n, s }'
+	must "$KMEMSCOPE" account --csv "$@" log | awk -F, 'NR > 1 { n += $8; s += $2 } END { print n, s }'
 }
 check "--malloc agrees with awk" [ "$(totals --malloc)" = "$(awk_total kmalloc)" ]
 check "--cache agrees with awk" [ "$(totals --cache)" = "$(awk_total kmem_cache_alloc)" ]
 check "both together are all" [ "$(totals --malloc --cache)" = "$(totals)" ]
 
 # The same bytes, whatever the compression, the way in, and the number of runs.
-"$KMEMSCOPE" account log >plain
+must "$KMEMSCOPE" account log >plain
 gzip -k log && xz -k log && zstd -q log
 for form in log.gz log.xz log.zst; do
-	"$KMEMSCOPE" account $form >got
+	must "$KMEMSCOPE" account $form >got
 	check "$form is read as it is" same plain got
 done
 mv log.gz misnamed.txt
-"$KMEMSCOPE" account misnamed.txt >got
+must "$KMEMSCOPE" account misnamed.txt >got
 check "by content, not by name" same plain got
-"$KMEMSCOPE" account - <log >got
+must "$KMEMSCOPE" account - <log >got
 check "standard input" same plain got
-cat log | "$KMEMSCOPE" account -f - >got
+cat log | must "$KMEMSCOPE" account -f - >got
 check "a pipe" same plain got
-cat log.xz | "$KMEMSCOPE" account - >got
+cat log.xz | must "$KMEMSCOPE" account - >got
 check "a compressed pipe" same plain got
-for i in 1 2 3 4 5; do "$KMEMSCOPE" account --json log; done | sort | uniq -c | awk '$1 % 5 { bad = 1 } END { exit bad }'
+for i in 1 2 3 4 5; do must "$KMEMSCOPE" account --json log; done | sort | uniq -c | awk '$1 % 5 { bad = 1 } END { exit bad }'
 check "five runs print the same" [ $? = 0 ]
 sed 's/$/\r/' log >crlf.log
-"$KMEMSCOPE" account crlf.log >got
+must "$KMEMSCOPE" account crlf.log >got
 check "CRLF line ends" same plain got
 done_testing

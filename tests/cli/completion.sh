@@ -31,7 +31,7 @@ all_commands() {
 	local word n=0
 
 	for word in $(_kmemscope_commands "$KMEMSCOPE"); do
-		"$KMEMSCOPE" "$word" --help >/dev/null || return 1
+		must "$KMEMSCOPE" "$word" --help >/dev/null || return 1
 		n=$((n + 1))
 	done
 	[ $n -ge 18 ] || { echo "$n commands"; return 1; }

@@ -9,7 +9,7 @@ check "import" exits_with 0 "$KMEMSCOPE" import -o db log
 check "the DB is for the owner only" [ "$(stat -c %a db)" = 600 ]
 
 agree() { # OPTION...
-	"$KMEMSCOPE" report --json "$@" log >from-log && "$KMEMSCOPE" report --json "$@" db >from-db && diff from-log from-db
+	must "$KMEMSCOPE" report --json "$@" log >from-log && must "$KMEMSCOPE" report --json "$@" db >from-db && diff from-log from-db
 }
 for by in site function module cache size pid comm cpu node gfp; do
 	check "by $by" agree --by $by
@@ -18,13 +18,13 @@ done
 for filter in --malloc --cache --pages "--since +0.05" "--until +0.05" "--since 100.05 --until 100.1"; do
 	check "filter $filter" agree $filter
 done
-"$KMEMSCOPE" info log | sed 1d >from-log
-"$KMEMSCOPE" info db | sed 1d >from-db
+must "$KMEMSCOPE" info log | sed 1d >from-log
+must "$KMEMSCOPE" info db | sed 1d >from-db
 check "info" same from-log from-db
 
 # The window is what awk would cut out: kmalloc calls and bytes between two times.
 awk '/: kmalloc:/ { for (i = 1; i < NF; i++) if ($i ~ /^[0-9]+\.[0-9]+:$/) t = $i + 0; if (t >= 100.05 && t < 100.1 && !/ptr=0000000000000000/) { n++; sub(/.*bytes_alloc=/, ""); s += $1 } } END { print n, s }' log >want
-"$KMEMSCOPE" account --csv --malloc --since 100.05 --until 100.1 db | awk -F, 'NR > 1 { n += $8; s += $2 } END { print n, s }' >got
+must "$KMEMSCOPE" account --csv --malloc --since 100.05 --until 100.1 db | awk -F, 'NR > 1 { n += $8; s += $2 } END { print n, s }' >got
 check "a window agrees with awk" same want got
 
 cp db newer
@@ -40,7 +40,7 @@ check "an unwritable place" fails_saying 1 '/nowhere/db: cannot create' "$KMEMSC
 check "a DB goes to a regular file only" fails_saying 1 'must be a regular file' "$KMEMSCOPE" import -o /dev/null log
 check "nor to standard output" fails_saying 1 'must be a regular file' "$KMEMSCOPE" import -o - log
 check "nor is there one under that name" [ ! -e - ]
-"$KMEMSCOPE" import -o good log >/dev/null
+must "$KMEMSCOPE" import -o good log >/dev/null
 check "a DB of a DB is refused" fails_saying 1 'good: is a DB already' "$KMEMSCOPE" import -o better good
 check "a DB from a pipe is refused" fails_saying 3 'not from a pipe' bash -c 'cat good | "$0" account -' "$KMEMSCOPE"
 check "a compressed DB is refused" fails_saying 3 'not compressed' bash -c 'gzip -k good && "$0" account good.gz' "$KMEMSCOPE"

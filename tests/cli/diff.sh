@@ -19,7 +19,7 @@ expect() { # COLUMN
 		}' a.sites b.sites | sort
 }
 rows() { # OPTION...
-	"$KMEMSCOPE" diff --csv "$@" a.log b.log | tail -n +2 | awk -F, '{ print $1, $2, $3, $4 }' | sort
+	must "$KMEMSCOPE" diff --csv "$@" a.log b.log | tail -n +2 | awk -F, '{ print $1, $2, $3, $4 }' | sort
 }
 for pair in live:3 waste:2 total:1 allocs:allocs; do
 	expect "${pair#*:}" >want
@@ -28,15 +28,15 @@ for pair in live:3 waste:2 total:1 allocs:allocs; do
 done
 check "there are sites of every kind in it" [ "$(rows | awk '$2 != "same" { print $2 }' | sort -u | wc -l)" -ge 3 ]
 
-"$KMEMSCOPE" diff --csv a.log b.log | tail -n +2 | cut -d, -f5 | tr -d + | sed 's/^-//' >deltas
+must "$KMEMSCOPE" diff --csv a.log b.log | tail -n +2 | cut -d, -f5 | tr -d + | sed 's/^-//' >deltas
 sort -rn deltas >want
 check "the largest change comes first" same want deltas
-check "delta is after less before" bash -c "\"\$0\" diff --csv a.log b.log | awk -F, 'NR > 1 && \$5 + 0 != \$4 - \$3 { exit 1 }'" "$KMEMSCOPE"
+check "delta is after less before" bash -c "must \"\$0\" diff --csv a.log b.log | awk -F, 'NR > 1 && \$5 + 0 != \$4 - \$3 { exit 1 }'" "$KMEMSCOPE"
 
 json() { # PROGRAM OPTION...
 	local program=$1
 	shift
-	"$KMEMSCOPE" diff --json "$@" a.log b.log | python3 -c "import json, sys; d = json.load(sys.stdin); $program"
+	must "$KMEMSCOPE" diff --json "$@" a.log b.log | python3 -c "import json, sys; d = json.load(sys.stdin); $program"
 }
 answer() { # FILE NAME
 	awk -v name="$2" '$1 == name { print $2 }' "$1"
@@ -52,13 +52,13 @@ check "--top" json 'sys.exit(len(d["rows"]) != 3)' --top 3
 # Normalised: a log against itself twice over is the same.
 end=$(tail -1 a.log | sed -E 's/.* ([0-9]+\.[0-9]+): k.*/\1/')
 awk -v end="$end" '{ print } /: k/ { line[++n] = $0 } END { for (i = 1; i <= n; i++) { match(line[i], / [0-9]+\.[0-9]+: k/); t = substr(line[i], RSTART + 1, RLENGTH - 4) + 0; l = line[i]; sub(/ptr=ffff8/, "ptr=ffff9", l); printf "%s %.6f%s\n", substr(l, 1, RSTART - 1), t + end - 100, substr(l, RSTART + RLENGTH - 3) } }' a.log >twice.log
-check "by events, a log and the same twice are the same" bash -c '"$0" diff --csv --measure total --normalize events a.log twice.log | tail -n +2 | cut -d, -f2 | grep -qxv same && exit 1; [ "$("$0" diff --csv a.log twice.log | wc -l)" -gt 30 ]' "$KMEMSCOPE"
-check "without it, twice as much" bash -c '"$0" diff --csv --measure total a.log twice.log | awk -F, "NR > 1 && \$4 != 2 * \$3 { exit 1 }"' "$KMEMSCOPE"
+check "by events, a log and the same twice are the same" bash -c 'must "$0" diff --csv --measure total --normalize events a.log twice.log | tail -n +2 | cut -d, -f2 | grep -qxv same && exit 1; [ "$(must "$0" diff --csv a.log twice.log | wc -l)" -gt 30 ]' "$KMEMSCOPE"
+check "without it, twice as much" bash -c 'must "$0" diff --csv --measure total a.log twice.log | awk -F, "NR > 1 && \$4 != 2 * \$3 { exit 1 }"' "$KMEMSCOPE"
 span() {
-	"$KMEMSCOPE" info --json "$1" | python3 -c 'import json, sys; d = json.load(sys.stdin); print(d["last_ts"] - d["first_ts"])'
+	must "$KMEMSCOPE" info --json "$1" | python3 -c 'import json, sys; d = json.load(sys.stdin); print(d["last_ts"] - d["first_ts"])'
 }
 a=$(span a.log) b=$(span b.log)
-check "by time, before is scaled by the spans" bash -c '"$0" diff --csv --normalize time a.log b.log | awk -F, -v a='"$a"' -v b='"$b"' "NR > 1 { w = \$6 * b / a; if (\$3 - w > 0.51 || w - \$3 > 0.51) exit 1 }"' "$KMEMSCOPE"
+check "by time, before is scaled by the spans" bash -c 'must "$0" diff --csv --normalize time a.log b.log | awk -F, -v a='"$a"' -v b='"$b"' "NR > 1 { w = \$6 * b / a; if (\$3 - w > 0.51 || w - \$3 > 0.51) exit 1 }"' "$KMEMSCOPE"
 
 # A planted leak is named first.
 cp b.log leaky.log
@@ -66,13 +66,13 @@ time_at_end=$(tail -1 b.log | sed -E 's/.* ([0-9]+\.[0-9]+): k.*/\1/')
 for i in $(seq 2000); do
 	printf ' leak-7 [000] .... %s: kmalloc: call_site=leaky_open+0x20/0x90 ptr=ffffa%011x bytes_req=4000 bytes_alloc=4096 gfp_flags=GFP_KERNEL\n' "$time_at_end" $((i * 4096))
 done >>leaky.log
-check "a planted leak is first" says '^ +\+8192000 +0 +8192000 +- +new +leaky_open\+0x20$' bash -c '"$0" diff b.log leaky.log | sed -n 2p' "$KMEMSCOPE"
-check "and nothing else changed" [ "$("$KMEMSCOPE" diff --csv b.log leaky.log | tail -n +2 | grep -vc ,same,)" = 1 ]
-"$KMEMSCOPE" import -o b.ksdb b.log >/dev/null
-"$KMEMSCOPE" diff --csv a.log b.log >want
-"$KMEMSCOPE" diff --csv a.log b.ksdb >got
+check "a planted leak is first" says '^ +\+8192000 +0 +8192000 +- +new +leaky_open\+0x20$' bash -c 'must "$0" diff b.log leaky.log | sed -n 2p' "$KMEMSCOPE"
+check "and nothing else changed" [ "$(must "$KMEMSCOPE" diff --csv b.log leaky.log | tail -n +2 | grep -vc ,same,)" = 1 ]
+must "$KMEMSCOPE" import -o b.ksdb b.log >/dev/null
+must "$KMEMSCOPE" diff --csv a.log b.log >want
+must "$KMEMSCOPE" diff --csv a.log b.ksdb >got
 check "a DB compares as its log does" same want got
-"$KMEMSCOPE" diff --csv a.log - <b.log >got
+must "$KMEMSCOPE" diff --csv a.log - <b.log >got
 check "standard input" same want got
 
 check "one file" fails_saying 2 'give two captures' "$KMEMSCOPE" diff a.log

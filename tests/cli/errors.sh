@@ -26,9 +26,10 @@ printf '# tracer: nop\n#\n# entries-in-buffer/entries-written: 0/0   #P:2\n#\n' 
 check "a log without events" fails_saying 3 'looks like an ftrace log without any event' "$KMEMSCOPE" account idle.log
 echo 'ffffffff81000010,812,ffff888003a00000,192,100,180,ffffffff81000920,bash' >kmap
 check "an access map" fails_saying 3 "an access map, to be read with 'kmemscope kmap report'" "$KMEMSCOPE" account kmap
-"$KMEMSCOPE" kmap convert --to binary -o kmap.bin kmap
+must "$KMEMSCOPE" kmap convert --to binary -o kmap.bin kmap
 check "a binary access map" fails_saying 3 "a binary access map: read it with 'kmemscope kmap report'" "$KMEMSCOPE" account kmap.bin
-head -c 3000 /dev/urandom >noise
+# Not random: another format's magic number could come of it. Every byte from 128 on, which none begins with.
+for _ in $(seq 24); do printf "$(printf '\\%o' $(seq 128 255))"; done >noise
 check "noise" fails_saying 3 'noise: is binary data of no known format' "$KMEMSCOPE" account noise
 check "an ELF file" fails_saying 3 'is an ELF file and no capture; .* -k' "$KMEMSCOPE" account "$KMEMSCOPE"
 gzip -c clean.log | head -c 3000 >cut.gz
@@ -41,7 +42,7 @@ gzip -c clean.log >bad.gz
 printf 'XXXXXXXX' | dd of=bad.gz bs=1 seek=2000 conv=notrunc status=none
 check "damaged gzip" fails_saying 3 'bad.gz: damaged gzip data near byte' "$KMEMSCOPE" account bad.gz
 check "a window beside the capture" says 'no event is in the window .* the capture has 100.0' "$KMEMSCOPE" account --since 5 --until 3 clean.log
-in_window() { "$KMEMSCOPE" account --since +0 --until 1000 clean.log 2>&1 >/dev/null | grep 'no event' && return 1; true; }
+in_window() { must "$KMEMSCOPE" account --since +0 --until 1000 clean.log 2>&1 >/dev/null | grep 'no event' && return 1; true; }
 check "and one around it" in_window
 check "bad --since" fails_saying 2 "since 'noon'" "$KMEMSCOPE" account --since noon clean.log
 check "bad --by" fails_saying 2 "by 'colour': choose site, function" "$KMEMSCOPE" report --by colour clean.log
@@ -58,7 +59,7 @@ check "full output file" fails_saying 1 '/dev/full: cannot write: No space left'
 
 check "--strict, nothing lost" exits_with 0 "$KMEMSCOPE" account --strict clean.log
 check "--strict, events lost" fails_saying 4 'the capture lost events' "$KMEMSCOPE" account --strict lossy.log
-check "the report is printed all the same" says 'number of allocs' "$KMEMSCOPE" account --strict lossy.log
+check "the report is printed all the same" ends_saying 4 'number of allocs' "$KMEMSCOPE" account --strict lossy.log
 sed '1i # entries-in-buffer/entries-written: 2000/5000   #P:2' clean.log >overwritten.log
 check "overwritten events are a loss" fails_saying 4 'lost events' "$KMEMSCOPE" info --strict overwritten.log
 check "and are counted" says '3000 events overwritten before the log begins' "$KMEMSCOPE" info overwritten.log
@@ -68,22 +69,22 @@ check "a number out of range" fails_saying 2 "depth '65': give a number from 1 t
 # Options are tables (src/cli/option.c), from which --help is made.
 wide_help() {
 	local command
-	for command in $("$KMEMSCOPE" --help | sed -n '/^commands:/,/^$/s/^  \([a-z]*\) .*/\1/p'); do
-		"$KMEMSCOPE" "$command" --help | grep -E '^.{93}' | sed "s/^/$command: /"
+	for command in $(must "$KMEMSCOPE" --help | sed -n '/^commands:/,/^$/s/^  \([a-z]*\) .*/\1/p'); do
+		must "$KMEMSCOPE" "$command" --help | grep -E '^.{93}' | sed "s/^/$command: /"
 	done
 }
 check "no line of any --help is too wide" test -z "$(wide_help)"
 check "--help: text that goes on is below the text" says '^ {27}free_count, waste, peak$' "$KMEMSCOPE" account --help
 check "--help: an argument that may be left out" says '^ {6}--cache\[=NAME\]  ' "$KMEMSCOPE" report --help
-check "--help: an option of one's own in the place of a shared one" test "$("$KMEMSCOPE" report --help | grep -c -e --cache)" = 1
+check "--help: an option of one's own in the place of a shared one" test "$(must "$KMEMSCOPE" report --help | grep -c -e --cache)" = 1
 check "--help" says '^usage: kmemscope account' "$KMEMSCOPE" account --help
 check "--version" says '^kmemscope [0-9]+\.[0-9]+' "$KMEMSCOPE" --version
 
 # What came out of a trace must not reach the terminal as it is.
 printf ' x-1 [000] .... 1.0: kmalloc: call_site=\033[31mred+0x1/0x2 ptr=00000000a24afd00 bytes_req=1 bytes_alloc=8 gfp_flags=GFP_KERNEL\n \033]0;title\a\n' >hostile.log
-check "escape sequences in a site are made harmless" exits_with 1 bash -c '"$0" account hostile.log | grep -q "$(printf "\033")"' "$KMEMSCOPE"
-check "and in lines not understood" exits_with 1 bash -c '"$0" info hostile.log | grep -q "$(printf "\033")"' "$KMEMSCOPE"
-check "and in JSON" bash -c '"$0" info --json hostile.log | python3 -m json.tool' "$KMEMSCOPE"
+check "escape sequences in a site are made harmless" exits_with 1 bash -c 'must "$0" account hostile.log | grep -q "$(printf "\033")"' "$KMEMSCOPE"
+check "and in lines not understood" exits_with 1 bash -c 'must "$0" info hostile.log | grep -q "$(printf "\033")"' "$KMEMSCOPE"
+check "and in JSON" bash -c 'must "$0" info --json hostile.log | python3 -m json.tool' "$KMEMSCOPE"
 
 # A serial console's log: half lines and boot messages are counted, the first few shown, and the rest used.
 {

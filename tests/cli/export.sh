@@ -4,17 +4,17 @@
 # broken on purpose is refused, so that "it was read" means something.
 . "$(dirname "$0")/lib.sh"
 : "${KMEMGEN:?the path of the generator}"
-exports=$here/../exports
+exports=$tests/exports
 
 "$KMEMGEN" --events 40000 --sites 120 --seed 5 >log
-"$KMEMSCOPE" report --json log >report.json
+must "$KMEMSCOPE" report --json log >report.json
 total() { # NAME
 	python3 -c 'import json, sys; print(json.load(open("report.json"))["total"][sys.argv[1]])' "$1"
 }
 export_as() { # FORMAT FILE OPTION...
 	local format=$1 file=$2
 	shift 2
-	"$KMEMSCOPE" export --format "$format" -o "$file" "$@" log >/dev/null
+	must "$KMEMSCOPE" export --format "$format" -o "$file" "$@" log >/dev/null
 }
 refused() { # COMMAND...
 	! "$@"
@@ -35,10 +35,10 @@ if command -v go >/dev/null; then
 	}
 	check "pprof: the totals of all four types" [ "$(pprof_sums out.pprof)" = "$allocs $bytes $live_objects $live" ]
 	check "pprof: the types" says 'alloc_objects/count alloc_space/bytes inuse_objects/count inuse_space/bytes' go tool pprof -raw out.pprof
-	check "pprof: the first function is the report's" bash -c 'want=$("$0" report --by function --top 1 --csv log | tail -1 | cut -d, -f1); go tool pprof -top -nodecount 3 out.pprof 2>/dev/null | grep -q " $want\$"' "$KMEMSCOPE"
+	check "pprof: the first function is the report's" bash -c 'want=$(must "$0" report --by function --top 1 --csv log | tail -1 | cut -d, -f1); go tool pprof -top -nodecount 3 out.pprof 2>/dev/null | grep -q " $want\$"' "$KMEMSCOPE"
 	check "pprof: the default is what is in use" says '^Type: inuse_space' go tool pprof -top out.pprof
 	check "pprof: the quality" says 'implied frees' go tool pprof -comments out.pprof
-	check "pprof: every sample has its site's own location" [ "$(go tool pprof -raw out.pprof 2>/dev/null | awk '/^Locations/ { exit } /^ +[0-9]+ +[0-9]+ +[0-9]+ +[0-9]+:/ { print $5 }' | sort -u | wc -l)" = "$("$KMEMSCOPE" report --csv log | tail -n +2 | wc -l)" ]
+	check "pprof: every sample has its site's own location" [ "$(go tool pprof -raw out.pprof 2>/dev/null | awk '/^Locations/ { exit } /^ +[0-9]+ +[0-9]+ +[0-9]+ +[0-9]+:/ { print $5 }' | sort -u | wc -l)" = "$(must "$KMEMSCOPE" report --csv log | tail -n +2 | wc -l)" ]
 	head -c 2000 out.pprof >cut.pprof
 	check "pprof: half a file is refused" refused go tool pprof -raw cut.pprof
 	python3 -c 'import gzip; d = gzip.open("out.pprof").read(); gzip.open("stray.pprof", "w").write(d + bytes.fromhex("120a0a0290601204010101010a"[:24]))'
@@ -59,21 +59,21 @@ event() { # SECOND PTR SITE CACHE BYTES FRAME...
 	event 4 4000 make_file other 4000 accept_it sys_accept
 	event 5 5000 lonely filp 50000
 } >stacks.log
-"$KMEMSCOPE" import -o stacks.db stacks.log >/dev/null
+must "$KMEMSCOPE" import -o stacks.db stacks.log >/dev/null
 printf '%s\n' '[kernel];lonely;lonely+0x1 50000' 'sys_accept;accept_it;make_file;make_file+0x1 4003' 'sys_open;open_it;make_file;make_file+0x1 120' >want
 stacks_of() { # FILE OPTION...
-	"$KMEMSCOPE" export --format collapsed "${@:2}" "$1" | sort | diff - want
+	must "$KMEMSCOPE" export --format collapsed "${@:2}" "$1" | sort | diff - want
 }
 for file in stacks.log stacks.db; do
 	check "collapsed, $file: by call stack" stacks_of $file
-	"$KMEMSCOPE" export --format speedscope $file >stacks.speedscope
+	must "$KMEMSCOPE" export --format speedscope $file >stacks.speedscope
 	check "speedscope, $file: by call stack" python3 -c 'import json
 doc = json.load(open("stacks.speedscope"))
 names = [f["name"] for f in doc["shared"]["frames"]]
 live = doc["profiles"][0]
 got = sorted(";".join(names[i] for i in s) + " %d" % w for s, w in zip(live["samples"], live["weights"]))
 assert got == sorted(open("want").read().splitlines()), got'
-	"$KMEMSCOPE" export --format pprof -o stacks.pprof $file >/dev/null
+	must "$KMEMSCOPE" export --format pprof -o stacks.pprof $file >/dev/null
 	if command -v go >/dev/null; then
 		check "pprof, $file: by call stack" says '4003B +[0-9.]+% \| +accept_it' go tool pprof -unit bytes -peek '^make_file$' stacks.pprof
 		check "pprof, $file: the caches are tags" says '4000.*B.*other' go tool pprof -unit bytes -tags stacks.pprof
@@ -212,29 +212,29 @@ else
 	check "parquet: a damaged page is refused" refused ask "select count(*), sum(address), count(site), count(kind) from 'damaged.parquet'"
 	# More rows than a group holds, and none at all.
 	"$KMEMGEN" --events 700000 --seed 8 --clean >large
-	"$KMEMSCOPE" export --format parquet --table objects -o large.parquet large >/dev/null
-	"$KMEMSCOPE" report --json large >report.json
+	must "$KMEMSCOPE" export --format parquet --table objects -o large.parquet large >/dev/null
+	must "$KMEMSCOPE" report --json large >report.json
 	check "parquet: several groups of rows" [ "$(ask "select count(*), sum(bytes_allocated) from 'large.parquet'")" = "$(total allocs)|$(total total_bytes)" ]
 	check "parquet: there are several" [ "$(ask "select count(distinct row_group_id) > 1 from parquet_metadata('large.parquet')")" = true ]
-	"$KMEMSCOPE" export --format parquet --table objects --until +0 -o none.parquet log >/dev/null
+	must "$KMEMSCOPE" export --format parquet --table objects --until +0 -o none.parquet log >/dev/null
 	check "parquet: no rows" [ "$(ask "select count(*) from 'none.parquet'")" = 0 ]
 fi
 
 # The same from a DB, to a pipe, and twice.
-"$KMEMSCOPE" import -o db log >/dev/null
+must "$KMEMSCOPE" import -o db log >/dev/null
 for format in pprof speedscope collapsed chrome csv json parquet; do
-	"$KMEMSCOPE" export --format $format db | cat >from-db
+	must "$KMEMSCOPE" export --format $format db | cat >from-db
 	check "$format: the same from a DB, through a pipe" cmp out.$format from-db
 done
 for format in csv json parquet; do
-	"$KMEMSCOPE" export --format $format --table objects db | cat >from-db
+	must "$KMEMSCOPE" export --format $format --table objects db | cat >from-db
 	check "$format of objects: the same from a DB, through a pipe" cmp objects.$format from-db
 done
 
 # Names from a trace that mean something to a format.
 printf ' x-1 [000] .... 1.0: kmalloc: call_site=a;b"c\\\377<d>+0x1/0x2 ptr=00000000a24afd00 bytes_req=1 bytes_alloc=8 gfp_flags=GFP_KERNEL\n' >hostile
 check "a semicolon in a name parts no frames" says '^\[kernel\];a:b"c\\\\xff<d>;a:b"c\\\\xff<d>\+0x1 8$' "$KMEMSCOPE" export --format collapsed hostile
-check "JSON stays JSON" bash -c '"$0" export --format speedscope hostile | python3 -m json.tool && "$0" export --format json --table objects hostile | python3 -m json.tool' "$KMEMSCOPE"
+check "JSON stays JSON" bash -c 'must "$0" export --format speedscope hostile | python3 -m json.tool && must "$0" export --format json --table objects hostile | python3 -m json.tool' "$KMEMSCOPE"
 
 check "a format must be named" fails_saying 2 'no format given' "$KMEMSCOPE" export log
 check "an unknown format" fails_saying 2 "format 'svg': choose pprof" "$KMEMSCOPE" export --format svg log
@@ -243,6 +243,6 @@ check "no objects in a profile" fails_saying 2 'pprof has no objects' "$KMEMSCOP
 check "a full disk" fails_saying 1 '/dev/full: cannot write: No space' "$KMEMSCOPE" export --format csv --table objects -o /dev/full log
 check "full standard output" fails_saying 1 'standard output: cannot write: No space' bash -c '"$0" export --format parquet --table objects log >/dev/full' "$KMEMSCOPE"
 check "a failed export leaves no file" bash -c '! "$0" export --format csv --table objects -o made /dev/null 2>/dev/null && [ -z "$(ls made* 2>/dev/null)" ]' "$KMEMSCOPE"
-check "a binary format is not for terminals" says 'pprof is binary' script -qec "'$KMEMSCOPE' export --format pprof log" /dev/null
+check "a binary format is not for terminals" ends_saying 2 'pprof is binary' script -qec "'$KMEMSCOPE' export --format pprof log" /dev/null
 check "--strict" fails_saying 4 'lost events' "$KMEMSCOPE" export --strict --format csv -o out.csv log
 done_testing

@@ -44,26 +44,25 @@ for pair in open_it:4 accept_it:12; do
 		printf ' x-1 [000] .... 1.%06d: <stack trace>\n => __kmalloc\n => make_file\n => %s\n => syscall\n' $at "${pair%:*}"
 	done
 done >stacks.log
-"$KMEMSCOPE" import -o stacks.db stacks.log >/dev/null
+must "$KMEMSCOPE" import -o stacks.db stacks.log >/dev/null
 names() { # OPTION... FILE: the titles of the frames, from the root on
-	"$KMEMSCOPE" flame "$@" | sed -n 's/^<g><title>\([^<]*\)<.*/\1/p' | paste -sd'|'
+	must "$KMEMSCOPE" flame "$@" | sed -n 's/^<g><title>\([^<]*\)<.*/\1/p' | paste -sd'|'
 }
 by_stack='all: 1,600 bytes, 100.0 %|syscall: 1,600 bytes, 100.0 %|accept_it: 1,200 bytes, 75.0 %|make_file: 1,200 bytes, 75.0 %|make_file+0x1: 1,200 bytes, 75.0 %|open_it: 400 bytes, 25.0 %|make_file: 400 bytes, 25.0 %|make_file+0x1: 400 bytes, 25.0 %'
 by_place='all: 1,600 bytes, 100.0 %|[kernel]: 1,600 bytes, 100.0 %|make_file: 1,600 bytes, 100.0 %|make_file+0x1: 1,600 bytes, 100.0 %'
-equal() { [ "$1" = "$2" ] || { printf '%s\nis not\n%s\n' "$1" "$2"; return 1; }; }
 for file in stacks.log stacks.db; do
 	check "$file: by call stack" equal "$(names $file)" "$by_stack"
 	check "$file: by place, if that is asked for" equal "$(names --frames place $file)" "$by_place"
 done
 
-fills() { "$KMEMSCOPE" flame "$@" | sed -n 's/.*<title>\([^:<]*\):.*fill="\(#[0-9a-f]*\)"\/>.*/\1 \2/p'; }
+fills() { must "$KMEMSCOPE" flame "$@" | sed -n 's/.*<title>\([^:<]*\):.*fill="\(#[0-9a-f]*\)"\/>.*/\1 \2/p'; }
 check "functions of a stack differ in colour, but for two by chance" equal "$(fills stacks.log | grep -v + | awk '{ print $2 }' | sort -u | wc -l)" 4
 check "and a function has one, wherever it stands" equal "$(fills stacks.log | grep '^make_file ' | sort -u | wc -l)" 1
-check "a frame with room says its size" grep -q '>make_file  1.2 KiB<' <("$KMEMSCOPE" flame stacks.log)
+check "a frame with room says its size" grep '>make_file  1.2 KiB<' <(must "$KMEMSCOPE" flame stacks.log)
 
-"$KMEMSCOPE" report --json log >report.json
+must "$KMEMSCOPE" report --json log >report.json
 for pair in live:live_bytes total:total_bytes waste:waste objects:live_objects allocs:allocs; do
-	"$KMEMSCOPE" flame --measure "${pair%:*}" log >flame.svg
+	must "$KMEMSCOPE" flame --measure "${pair%:*}" log >flame.svg
 	check "${pair%:*}: frames are as wide as the report says" judge flame.svg report.json "${pair#*:}"
 done
 
@@ -76,7 +75,7 @@ cat >small.log <<'LOG'
  x-1 [000] .... 1.000001: kmalloc: call_site=f+0x10/0x90 ptr=00000000a24afd00 bytes_req=96 bytes_alloc=128 gfp_flags=GFP_KERNEL
  x-1 [000] .... 1.000002: kmalloc: call_site=g+0x10/0x90 ptr=00000000a24afe00 bytes_req=64 bytes_alloc=64 gfp_flags=GFP_KERNEL
 LOG
-"$KMEMSCOPE" flame -k tree small.log >flame.svg
+must "$KMEMSCOPE" flame -k tree small.log >flame.svg
 for frame in 'all: 192 bytes, 100.0 %' 'fs: 128 bytes, 66.7 %' 'fs/ext4: 128' 'fs/ext4/f.c: 128' 'f: 128' 'f+0x10: 128' 'mm/g.c: 64'; do
 	check "by directory: $frame" grep -qF "<title>$frame" flame.svg
 done
@@ -86,9 +85,9 @@ cp tree/mm/g.c tree/kernel/k.c
 sed 's/=f+/=k+/; s/=g+/=nowhere+/' small.log >unplaced.log
 check "what has no place is not in the directory kernel" equal "$(names -k tree unplaced.log)" 'all: 192 bytes, 100.0 %|kernel: 128 bytes, 66.7 %|kernel/k.c: 128 bytes, 66.7 %|k: 128 bytes, 66.7 %|k+0x10: 128 bytes, 66.7 %|[kernel]: 64 bytes, 33.3 %|nowhere: 64 bytes, 33.3 %|nowhere+0x10: 64 bytes, 33.3 %'
 check "to a file, with the quality on standard output" says '^capture quality' "$KMEMSCOPE" flame -o made.svg small.log
-check "which is the same picture" bash -c '"$0" flame small.log | cmp - made.svg' "$KMEMSCOPE"
+check "which is the same picture" bash -c 'must "$0" flame small.log | cmp - made.svg' "$KMEMSCOPE"
 printf ' x-1 [000] .... 1.0: kmalloc: call_site=a<b>&"c"+0x1/0x2 ptr=00000000a24afd00 bytes_req=1 bytes_alloc=8 gfp_flags=GFP_KERNEL\n' >hostile
-check "names are escaped" bash -c '"$0" flame hostile | python3 -c "import sys, xml.dom.minidom; xml.dom.minidom.parse(sys.stdin)"' "$KMEMSCOPE"
+check "names are escaped" bash -c 'must "$0" flame hostile | python3 -c "import sys, xml.dom.minidom; xml.dom.minidom.parse(sys.stdin)"' "$KMEMSCOPE"
 "$KMEMGEN" --events 20000 --sites 9000 --seed 7 >many.log
 check "what is too thin is counted" says '[0-9]+ frames are too thin' "$KMEMSCOPE" flame many.log
 check "losses are in the title" says 'the capture lost events' "$KMEMSCOPE" flame many.log

@@ -21,7 +21,7 @@ read -r _ _ bytes _ name < <(sort -k3n sites | tail -1)
 check "a site at its limit" gate 0 "site $name live $bytes"
 check "a site over it" gate 5 "site $name live $((bytes - 1))"
 check "* holds each to it: the largest is at the limit" gate 0 "site * live $bytes"
-check "and over it alone" says "^1 of $(wc -l <sites) over" bash -c 'echo "site * live $1" >budget; "$0" gate --budget budget log' "$KMEMSCOPE" $((bytes - 1))
+check "and over it alone" ends_saying 5 "^1 of $(wc -l <sites) over" bash -c 'echo "site * live $1" >budget; "$0" gate --budget budget log' "$KMEMSCOPE" $((bytes - 1))
 function=${name%+*}
 of_function=$(awk -v f="$function+" 'index($5, f) == 1 { s += $3 } END { print s }' sites)
 check "a function" gate 0 "function $function live $of_function"
@@ -40,9 +40,16 @@ printf '# all\n\n  total  live 1G # plenty\r\nmodule gone* live 0\n' >budget
 check "comments, blanks and CRLF" exits_with 0 "$KMEMSCOPE" gate --budget budget log
 check "a name that fits nothing is told" says 'ok    live of module gone\*: 0 B of 0 B \(nothing of that name' "$KMEMSCOPE" gate --budget budget log
 echo "total live $((live - 100))" >budget
-check "the reason is readable" says "^OVER  live of total: $live B of $((live - 100)) B, 100 B too much \(line 1\)" "$KMEMSCOPE" gate --budget budget log
+check "the reason is readable" ends_saying 5 "^OVER  live of total: $live B of $((live - 100)) B, 100 B too much \(line 1\)" "$KMEMSCOPE" gate --budget budget log
 check "and on standard error, in short" fails_saying 5 'log: over budget in 1 of 1 checks' "$KMEMSCOPE" gate --budget budget log
-check "JSON" bash -c '"$0" gate --json --budget budget log 2>/dev/null | python3 -c "import json, sys; d = json.load(sys.stdin); c = d[\"checks\"][0]; sys.exit(d[\"passed\"] or c[\"value\"] != int(sys.argv[1]) or c[\"line\"] != 1)" "$1"' "$KMEMSCOPE" "$live"
+json_of_budget() {
+	exits_with 5 "$KMEMSCOPE" gate --json --budget budget log 2>/dev/null >got.json &&
+		python3 -c 'import json, sys
+d = json.load(open("got.json"))
+c = d["checks"][0]
+sys.exit(d["passed"] or c["value"] != int(sys.argv[1]) or c["line"] != 1)' "$live"
+}
+check "JSON" json_of_budget
 check "the filter counts" exits_with 0 "$KMEMSCOPE" gate --malloc --budget budget log
 
 cat >modules.log <<'LOG'
@@ -50,9 +57,9 @@ cat >modules.log <<'LOG'
  x-1 [000] .... 1.000002: kmalloc: call_site=g+0x10/0x90 [ext4] ptr=00000000a24afe00 bytes_req=64 bytes_alloc=64 gfp_flags=GFP_KERNEL
 LOG
 echo 'module ext4 live 191' >budget
-check "a module is the sum of its sites" says 'live of module ext4: 192 B of 191 B' "$KMEMSCOPE" gate --budget budget modules.log
+check "a module is the sum of its sites" ends_saying 5 'live of module ext4: 192 B of 191 B' "$KMEMSCOPE" gate --budget budget modules.log
 echo 'site f+0x10 [ext4] live 127' >budget
-check "a site in a module" says 'live of site f\+0x10 \[ext4\]: 128 B' "$KMEMSCOPE" gate --budget budget modules.log
+check "a site in a module" ends_saying 5 'live of site f\+0x10 \[ext4\]: 128 B' "$KMEMSCOPE" gate --budget budget modules.log
 
 # Directories, in a tree of two files.
 mkdir -p tree/fs/ext4 tree/mm

@@ -25,8 +25,7 @@ stack() { # CPU FRAME...
 	event 0 kstrndup+0x4f/0xb0 5000
 	stack 0 __kmalloc some_other_function # its own frame is missing: no one to blame
 } >stacks.log
-sites() { "$KMEMSCOPE" account --csv "$@" | sed 1d | cut -d, -f1 | sort | paste -sd' '; }
-equal() { [ "$1" = "$2" ] || { printf '%s\nis not\n%s\n' "$1" "$2"; return 1; }; }
+sites() { must "$KMEMSCOPE" account --csv "$@" | sed 1d | cut -d, -f1 | sort | paste -sd' '; }
 
 check "as the log has it" equal "$(sites stacks.log)" "alloc_fdtable+0x5 kmemdup_noprof+0x4f kstrdup.isra.0+0x4f kstrndup+0x4f kvasprintf+0x4f"
 check "blamed on the callers" equal "$(sites --skip-helpers stacks.log)" "alloc_fdtable+0x5 kobject_set_name_vargs+0x0 kstrdup.isra.0+0x4f kstrndup+0x4f wrapper+0x0"
@@ -50,9 +49,9 @@ check "an interrupt comes between an event and its stack" equal "$(sites --skip-
 } >thrice.log
 check "a helper with several stacks is named once" says 'helpers: kvasprintf\+0x4f$' "$KMEMSCOPE" flame -o flame.svg thrice.log
 check "with their sum" says '4 allocations, 64 bytes live' "$KMEMSCOPE" account stacks.log
-check "and in JSON" equal "$("$KMEMSCOPE" account --json stacks.log | grep -c '"helper": true')" 4
+check "and in JSON" equal "$(must "$KMEMSCOPE" account --json stacks.log | grep -c '"helper": true')" 4
 check "a list that is not there" fails_saying 1 'gone: cannot open' "$KMEMSCOPE" account --helpers gone stacks.log
-"$KMEMSCOPE" import -o db stacks.log >/dev/null
+must "$KMEMSCOPE" import -o db stacks.log >/dev/null
 check "a DB keeps the stack traces" equal "$(sites --skip-helpers db)" "$(sites --skip-helpers stacks.log)"
 check "and what was recorded" equal "$(sites db)" "$(sites stacks.log)"
 check "a list of one's own, on a DB" equal "$(sites --skip-helpers --helpers mine db)" "$(sites --skip-helpers --helpers mine stacks.log)"
@@ -64,7 +63,7 @@ for i in $(seq 1000 9999); do
 	event 0 kvasprintf+0x4f/0xb0 $i
 	stack 0 __kmalloc_node_track_caller_noprof kvasprintf kvasprintf_const "caller_$((i % 7))"
 done >long.log
-"$KMEMSCOPE" import -o long.db long.log >/dev/null
+must "$KMEMSCOPE" import -o long.db long.log >/dev/null
 check "nor in a DB" equal "$(sites --skip-helpers long.db)" "$(sites --skip-helpers long.log)"
 check "no stack is cut from its event" equal "$(sites --skip-helpers long.log)" "$(for i in 0 1 2 3 4 5 6; do echo "caller_$i+0x0"; done | paste -sd' ')"
 
@@ -89,7 +88,7 @@ check "finds it" equal "$(sites --skip-helpers interrupt.log)" "elsewhere+0x0 in
 } >others.log
 check "a stack of another event is not ours" equal "$(sites --skip-helpers others.log)" "kvasprintf+0x4f"
 check "a stack without its event is counted" says '^ +1 stack traces without their event$' "$KMEMSCOPE" account --skip-helpers others.log
-"$KMEMSCOPE" import -o others.db others.log >/dev/null
+must "$KMEMSCOPE" import -o others.db others.log >/dev/null
 check "also in a DB" says '"stacks_alone": 1,' "$KMEMSCOPE" info --json others.db
 
 if mkdir "$instance" 2>/dev/null; then
@@ -103,17 +102,17 @@ if mkdir "$instance" 2>/dev/null; then
 	cat "$instance/trace" >live.log
 	# Allocations, not sites: one whose stack fell over the end of the trace stays with its helper.
 	helpers() {
-		"$KMEMSCOPE" report --by site --json "$@" |
+		must "$KMEMSCOPE" report --by site --json "$@" |
 			awk '/"helper":/ { ours = /true/ } /"allocs":/ && ours { sum += $2; ours = 0 } END { print sum + 0 }'
 	}
 	if grep -qE 'call_site=(__seq_open_private|single_open)\+' live.log; then
 		check "live: allocations by helpers are known" [ "$(helpers live.log)" -gt 0 ]
 		check "live: the one to blame" says 'mounts_open_common|pid_maps_open|do_maps_open' "$KMEMSCOPE" account --skip-helpers live.log
 		check "live: fewer are left with --skip-helpers" [ "$(helpers --skip-helpers live.log)" -lt "$(helpers live.log)" ]
-		"$KMEMSCOPE" import -o live.db live.log >/dev/null
+		must "$KMEMSCOPE" import -o live.db live.log >/dev/null
 		check "live: the same from a DB" equal "$(sites --skip-helpers live.db)" "$(sites --skip-helpers live.log)"
-		check "live: sums stay" equal "$("$KMEMSCOPE" account --skip-helpers live.log | sed -n 1,5p)" \
-			"$("$KMEMSCOPE" account live.log | sed -n 1,5p)"
+		check "live: sums stay" equal "$(must "$KMEMSCOPE" account --skip-helpers live.log | sed -n 1,5p)" \
+			"$(must "$KMEMSCOPE" account live.log | sed -n 1,5p)"
 	else
 		skip "live helpers" "no helper allocated while the log was made"
 	fi

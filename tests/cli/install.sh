@@ -19,6 +19,6 @@ check "of an ancestor" completes trace_analyze.py
 check "nothing else is in bin" [ -z "$(cd "$dest$prefix/bin" && ls | grep -v -x -e kmemscope -e trace_analyze -e trace_analyze.py -e kmemtraced -e kmemtrace_check -e kmemtrace-report)" ]
 lab="$dest$prefix/share/kmemscope/lab"
 check "what the lab is built from" test -x "$lab/lab/build.sh" -a -e "$lab/kernel/core.c" -a -e "$lab/include/uapi/memorizer.h"
-check "the lab finds it there" says 'no patches for kernel 1.0' "$dest$prefix/bin/kmemscope" lab build --kernel 1.0
+check "the lab finds it there" ends_saying 1 'no patches for kernel 1.0' "$dest$prefix/bin/kmemscope" lab build --kernel 1.0
 check "and its guest's first process" test -x "$dest$prefix/libexec/kmemscope/lab-init"
 done_testing

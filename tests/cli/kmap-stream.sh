@@ -48,13 +48,13 @@ half=$(head -120000 map | wc -c) whole=$(wc -c <map)
 mkdir in
 
 # The same in binary.
-"$KMEMSCOPE" kmap convert --to binary -o map.bin map 2>/dev/null
+must "$KMEMSCOPE" kmap convert --to binary -o map.bin map 2>/dev/null
 
 # Into a file.
 check "to a file" "$KMEMSCOPE" kmap stream --to copy map
 check "it is the same" cmp map copy
 check "binary to a file, from a pipe" eval '(head -c 1000000 map.bin; sleep 0.1; tail -c +1000001 map.bin) |
-	"$KMEMSCOPE" kmap stream --to copy.bin - && cmp map.bin copy.bin'
+	must "$KMEMSCOPE" kmap stream --to copy.bin - && cmp map.bin copy.bin'
 
 # To a listener, undisturbed.
 listen in
@@ -92,7 +92,7 @@ head -c "$half" map >&3
 received in "$half"
 kill9 $sender
 exec 3>&-
-tail -c +$((half + 1)) map | timeout 120 "$KMEMSCOPE" kmap stream --to "tcp:127.0.0.1:$port" --spool s2 - 2>/dev/null
+tail -c +$((half + 1)) map | must timeout 120 "$KMEMSCOPE" kmap stream --to "tcp:127.0.0.1:$port" --spool s2 - 2>/dev/null
 sender=''
 check "each byte once: sender killed" cmp map in/*.kmap
 
@@ -110,7 +110,7 @@ for delay in 0.01 0.02 0.03 0.05 0.08 0.13; do
 	kill9 $sender
 done
 sender=''
-[ ! -e s3 ] || timeout 120 "$KMEMSCOPE" kmap stream --to "tcp:127.0.0.1:$port" --spool s3 map 2>/dev/null
+[ ! -e s3 ] || must timeout 120 "$KMEMSCOPE" kmap stream --to "tcp:127.0.0.1:$port" --spool s3 map 2>/dev/null
 check "each byte once: killed at any moment" bash -c 'cmp map in/*.kmap'
 
 # A record that a killed writer left half written does not count.
@@ -121,7 +121,7 @@ until [ "$(stat -c %s s4 2>/dev/null)" = "$whole" ]; do sleep 0.02; done
 kill9 $sender
 sender=''
 head -c 3333 /dev/zero >>s4
-timeout 120 "$KMEMSCOPE" kmap stream --to "tcp:127.0.0.1:$port" --spool s4 map 2>/dev/null
+must timeout 120 "$KMEMSCOPE" kmap stream --to "tcp:127.0.0.1:$port" --spool s4 map 2>/dev/null
 check "a torn spool is mended" cmp map in/*.kmap
 
 # Many at once.

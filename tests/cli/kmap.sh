@@ -26,7 +26,7 @@ $(at slub_alloc 6 "$1"),10,ffff888000001000,60,0,0,0000000000000000,KMEM_CACHE,l
 MAP
 }
 make_map 0 >map
-kmap() { "$KMEMSCOPE" kmap "$@"; }
+kmap() { must "$KMEMSCOPE" kmap "$@"; }
 field() { python3 -c 'import csv,sys; rows=list(csv.DictReader(sys.stdin))
 for r in rows: print(*[r[c] for c in sys.argv[1:]])' "$@"; }
 # prints EXPECTED COMMAND...: the rows, as they are.
@@ -180,7 +180,7 @@ check "and the types that became others" says '1 types written as the nearest' c
 
 # As a DB, which all other commands read: site by site what the map says, in both levels of memory.
 kmap convert --to ksdb -o big.ksdb big 2>big.ksdb.said
-of_db() { "$KMEMSCOPE" report --by site --top 0 --csv "$@" big.ksdb | tail -n +2; }
+of_db() { must "$KMEMSCOPE" report --by site --top 0 --csv "$@" big.ksdb | tail -n +2; }
 check "a DB says the same of every site" same \
 	<(kmap report --by site --top 0 --csv big | field group objects bytes live_objects live_bytes | sort) \
 	<(cat <(of_db) <(of_db --pages) | awk -F, '{ n[$1] += $8; b[$1] += $2; l[$1] += $6; lb[$1] += $4 }
@@ -199,7 +199,7 @@ ffffffff81000010,42,ffff8880000000c0,64,5,7,00000000deadbeef,KMALLOC,ls,kmalloc-
 MAP
 kmap convert --to ksdb -o tick.ksdb tick 2>tick.said
 check "one tick, one address, three objects" says '^ +320 +0 +64 +5/4 ' "$KMEMSCOPE" account tick.ksdb
-check "every end was found" prints 0 eval '"$KMEMSCOPE" info tick.ksdb | grep -cE "implied|before"'
+check "every end was found" prints 0 eval 'must "$KMEMSCOPE" info tick.ksdb | grep -cE "implied|before"'
 check "what no allocator made is said" says '4000 bytes in them' cat tick.said
 check "an end that was not seen is said" says '1 objects ended unseen' cat tick.said
 kmap convert --to ksdb -k tree/src -o map.ksdb map 2>/dev/null
@@ -214,7 +214,7 @@ ffffffff81000010,42,ffff888000001000,64,6,0,0000000000000000,ls
 MAP
 kmap convert --to ksdb -o typeless.ksdb typeless 2>/dev/null
 check "without types: slabs and pages" prints '4160 2
-4096 1' eval 'for level in "" --pages; do "$KMEMSCOPE" report --json $level typeless.ksdb |
+4096 1' eval 'for level in "" --pages; do must "$KMEMSCOPE" report --json $level typeless.ksdb |
 	python3 -c "import json,sys; t=json.load(sys.stdin)[\"total\"]; print(t[\"live_bytes\"],t[\"live_objects\"])"; done'
 
 # What an instrumented kernel recorded of /bin/true: both forms, counted by other means.
@@ -271,5 +271,5 @@ check "--strict, all well" exits_with 0 "$KMEMSCOPE" kmap report --strict map
 echo junk >>map
 check "--strict, a bad line" fails_saying 4 'not understood' "$KMEMSCOPE" kmap report --strict map
 printf 'ffffffff81000010,1,0,8,1,2,ffffffff81000020,\033[31mred\n  ffffffff81000020,1,1,1\n' >hostile
-check "escape sequences are made harmless" exits_with 1 bash -c '"$0" kmap report hostile | grep -q "$(printf "\033")"' "$KMEMSCOPE"
+check "escape sequences are made harmless" exits_with 1 bash -c 'must "$0" kmap report hostile | grep -q "$(printf "\033")"' "$KMEMSCOPE"
 done_testing

@@ -13,11 +13,12 @@ import sys
 import tempfile
 import zlib
 
-sys.dont_write_bytecode = True
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "captures"))
+TESTS = pathlib.Path(__file__).resolve().parent.parent
+sys.path[:0] = [str(TESTS / "captures"), str(TESTS / "lib")]
+import tap  # noqa: E402
 import build  # noqa: E402
 
-SAMPLE = pathlib.Path(__file__).resolve().parent.parent / "data" / "sample.log"
+SAMPLE = TESTS / "data" / "sample.log"
 KINDS = ["kmalloc", "kfree", "kmem_cache_alloc", "kmem_cache_free", "mm_page_alloc", "mm_page_free"]
 
 
@@ -207,7 +208,7 @@ def with_stacks(scratch):
         machine, [("", {0: ring.done()})], {10: "alpha"},
         extra=build.option(machine, 5, b"Linux name 6.1.2 riscv64\0") + build.option(machine, 8, machine.pack("I", 5)) +
         build.option(machine, 9, b"kmemscope 1 nodes=0,3,200,0\0")))
-    subprocess.run([sys.argv[1], "import", "-o", path, capture], check=True, stdout=subprocess.DEVNULL)
+    tap.run(sys.argv[1], "import", "-o", path, capture)
     _, _, host, stacks, nodes = read_db(path.read_bytes())
     of_cpus = nodes.varints(nodes.varint())
     assert nodes.done()
@@ -217,31 +218,21 @@ def with_stacks(scratch):
 def main():
     with tempfile.TemporaryDirectory() as scratch:
         path = pathlib.Path(scratch) / "sample.ksdb"
-        subprocess.run([sys.argv[1], "import", "-o", path, SAMPLE], check=True,
-                       stdout=subprocess.DEVNULL)
+        tap.run(sys.argv[1], "import", "-o", path, SAMPLE)
         events, summary, host, stacks, nodes = read_db(path.read_bytes())
         made_host, made_stacks, want_stacks, made_nodes = with_stacks(scratch)
     wanted = list(read_log(SAMPLE))
-    print("1..5")
-    if events == wanted and len(wanted) > 500:
-        print(f"ok 1 - the {len(wanted)} events of a DB are those of the log")
-    else:
-        for got, want in zip(events, wanted):
-            if got != want:
-                print(f"# got  {got}\n# want {want}")
-                break
-        print(f"not ok 1 - the events of a DB are those of the log ({len(events)}, {len(wanted)})")
+    differs = next((f"got  {got}\nwant {want}" for got, want in zip(events, wanted) if got != want), "")
+    tap.check("the events of a DB are those of the log", events == wanted and len(wanted) > 500,
+              f"{len(events)} events, {len(wanted)} lines\n{differs}")
     read_summary(summary, events)
-    print("ok 2 - the summary is as the manual says and agrees with the events")
-    good_host = made_host == ("6.1.2", "riscv64", 5, True) and host is None
-    print(f"{'ok' if good_host else 'not ok'} 3 - the machine, where the capture tells of it {made_host}")
-    good_stacks = made_stacks == want_stacks and not stacks
-    print(f"{'ok' if good_stacks else 'not ok'} 4 - the stack of each event, where the capture has stacks")
-    if not good_stacks:
-        print(f"# got {made_stacks[:6]}\n# want {want_stacks[:6]}")
-    good_nodes = made_nodes == [0, 3, 200, 0] and nodes is None
-    print(f"{'ok' if good_nodes else 'not ok'} 5 - the node of each CPU, where there is more than one {made_nodes}")
-    return events != wanted or not good_host or not good_stacks or not good_nodes
+    tap.check("the summary is as the manual says and agrees with the events", True)
+    tap.check("the machine, where the capture tells of it",
+              made_host == ("6.1.2", "riscv64", 5, True) and host is None, made_host)
+    tap.check("the stack of each event, where the capture has stacks", made_stacks == want_stacks and not stacks,
+              f"got {made_stacks[:6]}\nwant {want_stacks[:6]}")
+    tap.check("the node of each CPU, where there is more than one", made_nodes == [0, 3, 200, 0] and nodes is None, made_nodes)
+    return tap.finish()
 
 
 if __name__ == "__main__":

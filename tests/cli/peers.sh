@@ -11,9 +11,9 @@ elif ! perf record -q -a -R -c 1 -m 16M "${events[@]}" -o perf.data -- find /etc
 else
 	perf script -i perf.data >perf.log 2>/dev/null
 	perf kmem -i perf.data --slab stat >perf.txt 2>/dev/null
-	"$KMEMSCOPE" info --json perf.log >info.json
+	must "$KMEMSCOPE" info --json perf.log >info.json
 	number() { awk -F: -v label="$1" '$1 ~ label { gsub(/[ ,]/, "", $2); print $2; exit }' perf.txt; }
-	ours() { "$KMEMSCOPE" account --json perf.log | awk -F'[ ,:]+' -v name="\"$1\"" '$2 == name { print $3; exit }'; }
+	ours() { must "$KMEMSCOPE" account --json perf.log | awk -F'[ ,:]+' -v name="\"$1\"" '$2 == name && !seen++ { print $3 }'; }
 	check "perf script: every sample is an event of ours" [ "$(grep -c 'kmem:' perf.log)" = "$(awk -F'[ ,:]+' '/"events_total"/ { print $3 }' info.json)" ]
 	check "perf script: nothing left over" says '"unparsed": 0' cat info.json
 	check "there is something to compare" [ "$(number 'Total bytes allocated')" -gt 10000 ]
@@ -22,7 +22,7 @@ else
 	# Call chains: perf's own text of them, and the file itself.
 	if perf record -q -g -R -c 1 -m 16M "${events[@]}" -o chains.data -- cat /proc/self/maps /proc/self/mounts >find.log 2>&1; then
 		perf script -i chains.data >chains.log 2>/dev/null
-		collapsed() { "$KMEMSCOPE" export --format collapsed --measure total "$1" | sort; }
+		collapsed() { must "$KMEMSCOPE" export --format collapsed --measure total "$1" | sort; }
 		collapsed chains.log >want
 		collapsed chains.data >got
 		check "perf -g: the stacks of perf.data are those of perf script" same want got
@@ -56,8 +56,8 @@ else
 			echo >"$dir/trace"
 		done
 		check "trace-cmd report: as many events as the trace file" [ "$(grep -c call_site= report.log)" = "$(grep -c call_site= kmem.log)" ]
-		"$KMEMSCOPE" report --by size --csv kmem.log | cut -d, -f1-3,8 | sort >want
-		"$KMEMSCOPE" report --by size --csv report.log | cut -d, -f1-3,8 | sort >got
+		must "$KMEMSCOPE" report --by size --csv kmem.log | cut -d, -f1-3,8 | sort >want
+		must "$KMEMSCOPE" report --by size --csv report.log | cut -d, -f1-3,8 | sort >got
 		check "trace-cmd report: the same totals by size" same want got
 		check "trace-cmd report: nothing left over" says '"unparsed": 0' "$KMEMSCOPE" info --json report.log
 	else

@@ -57,16 +57,13 @@ check "the current directory is the tree" bash -c 'cd tiny/src && "$0" -r "$1/he
 
 # The numbers: bytes of each node, by path.
 bytes() { # ARGUMENT...
-	"$KMEMSCOPE" rings --json "$@" | python3 -c '
+	must "$KMEMSCOPE" rings --json "$@" | python3 -c '
 import json, sys
 def walk(node, path):
     for child in node.get("children", []):
         yield from walk(child, path + "/" + child["name"])
     yield path[1:] or ".", node["bytes"]
 print(" ".join("%s=%d" % pair for pair in sorted(walk(json.load(sys.stdin)["tree"], ""))))'
-}
-equal() {
-	[ "$1" = "$2" ] || { printf '%s\nis not\n%s\n' "$1" "$2"; return 1; }
 }
 check "live bytes" equal "$(bytes -k linux kmem.log)" \
 	".=832 drivers=96 drivers/base=64 drivers/base/core.c=64 drivers/net=32 drivers/net/veth-one.c=32 fs=728 fs/ext4=128 fs/ext4/inode.c=128 fs/inode.c=600 unresolved=8"
@@ -100,7 +97,7 @@ check "without its kallsyms nothing is made up" equal "$(bytes -k linux moved.lo
 check "three of -k" fails_saying 2 'more than two' "$KMEMSCOPE" rings -k linux -k kallsyms -k x moved.log --json
 
 # SVG: well-formed, an id and a title for each slice, the same numbers.
-"$KMEMSCOPE" rings -k linux kmem.log -o chart.svg >/dev/null
+must "$KMEMSCOPE" rings -k linux kmem.log -o chart.svg >/dev/null
 check "SVG" python3 - <<'EOF'
 import xml.etree.ElementTree as et
 svg = et.parse("chart.svg").getroot()
@@ -114,9 +111,9 @@ texts = [t.text for t in svg.iter(ns + "text")]
 for word in ("fs", "drivers", "unresolved", "832", "100.0 %", "87.5 %"):
     assert word in texts, (word, texts)
 EOF
-"$KMEMSCOPE" rings -k linux kmem.log -o again.svg >/dev/null
-"$KMEMSCOPE" rings -k linux kmem.log -o one.png >/dev/null
-"$KMEMSCOPE" rings -k linux kmem.log -o two.png >/dev/null
+must "$KMEMSCOPE" rings -k linux kmem.log -o again.svg >/dev/null
+must "$KMEMSCOPE" rings -k linux kmem.log -o one.png >/dev/null
+must "$KMEMSCOPE" rings -k linux kmem.log -o two.png >/dev/null
 check "the same bytes each time: SVG" cmp chart.svg again.svg
 check "the same bytes each time: PNG" cmp one.png two.png
 
@@ -136,15 +133,18 @@ check "a name that says no format" fails_saying 2 "x.gif.*\.png or \.svg" "$KMEM
 check "nothing was written" [ ! -e x.png ]
 check "a chart that cannot be written" fails_saying 1 'no-such-dir/x.png: cannot create' "$KMEMSCOPE" rings -k linux -o no-such-dir/x.png
 
-if tree=$("$here/../lib/kernel-tree.sh" 2>why); then
+preparing "a kernel to measure"
+if tree=$("$tests/lib/kernel-tree.sh" 2>why); then
+	prepared
 	ln -sfn "$tree" real
 	check "Linux 6.12: the whole tree" readme foo.png ./trace_analyze.py -k real -r foo.png
 	check "Linux 6.12: README, fs/ext2" readme ext2.png ./trace_analyze -k real --start-branch fs/ext2 -r ext2.png
 	check "Linux 6.12: README, arch/x86/mm" readme x86.png ./trace_analyze.py -k real -f kmem.log -r x86.png -a static -b arch/x86/mm
 	check "Linux 6.12: rings and static agree" equal \
 		"$(bytes -k real | tr ' ' '\n' | sed -n 's/^\.=//p')" \
-		"$("$KMEMSCOPE" static -k real --json | python3 -c 'import json, sys; d = json.load(sys.stdin); print(d["builtin"]["total"] + d["modules"]["total"])')"
+		"$(must "$KMEMSCOPE" static -k real --json | python3 -c 'import json, sys; d = json.load(sys.stdin); print(d["builtin"]["total"] + d["modules"]["total"])')"
 else
+	prepared
 	skip "Linux 6.12" "$(tail -1 why)"
 fi
 done_testing

@@ -11,7 +11,7 @@ total() { # JSON-FILE KEY: the sum of all classes, what is discarded included
 	python3 -c 'import json, sys; d = json.load(open(sys.argv[1]))[sys.argv[2]]; print(d["total"] + d["discarded"])' "$@"
 }
 objects() { # TREE [builtin]: the object file of each row
-	"$KMEMSCOPE" static -k "$1" --by file --json |
+	must "$KMEMSCOPE" static -k "$1" --by file --json |
 		python3 -c 'import json, sys
 for row in json.load(sys.stdin)["rows"]:
     if len(sys.argv) == 1 or "module" not in row: print(row["file"].rsplit(".", 1)[0] + ".o")' ${2:-}
@@ -31,14 +31,11 @@ readelf_sum() {
 size_sum() { # TREE <objects
 	(cd "$1" && xargs -d '\n' size) | awk '$1 ~ /^[0-9]+$/ { sum += $4 } END { printf "%d\n", sum }'
 }
-equal() {
-	[ "$1" = "$2" ] || { echo "$1 is not $2"; return 1; }
-}
 
 # check_tree TREE NAME: the sums agree with other programs' over the same objects.
 check_tree() {
 	local tree=$1 name=$2
-	"$KMEMSCOPE" static -k "$tree" --json >model.json
+	must "$KMEMSCOPE" static -k "$tree" --json >model.json
 	objects "$tree" >objects
 	local ours=$(($(total model.json builtin) + $(total model.json modules)))
 	check "$name: all sections as readelf has them" equal "$ours" "$(readelf_sum "$tree" <objects)"
@@ -79,11 +76,11 @@ host tool      scripts/tool.o
 not linked     boot/setup.o
 not linked     lib/never.o
 EOF
-"$KMEMSCOPE" static -k tiny/out --skipped >skipped
+must "$KMEMSCOPE" static -k tiny/out --skipped >skipped
 check "the rest is listed with its reason" same skipped expected
 
 rows() { # ARGUMENT...: names of the rows, in order of size
-	"$KMEMSCOPE" static "$@" --csv | sed 1d | cut -d, -f1 | paste -sd' '
+	must "$KMEMSCOPE" static "$@" --csv | sed 1d | cut -d, -f1 | paste -sd' '
 }
 check "by directory" equal "$(rows -k tiny/out | tr ' ' '\n' | sort | paste -sd' ')" "arch drivers fs init mm"
 check "two levels" equal "$(rows -k tiny/out --depth 2 | tr ' ' '\n' | sort | paste -sd' ')" \
@@ -98,7 +95,7 @@ check "a branch outside" fails_saying 1 'no such directory' "$KMEMSCOPE" static 
 check "a branch without objects" fails_saying 1 'branch boot: it exists.* but nothing of it was built' \
 	"$KMEMSCOPE" static -k tiny/out -b boot
 check "by symbol, as nm has it" equal \
-	"$("$KMEMSCOPE" static -k tiny/out --by symbol --csv | awk -F, '$1 == "table" { print $9, $11, $12 }')" "400 variable init/main.c"
+	"$(must "$KMEMSCOPE" static -k tiny/out --by symbol --csv | awk -F, '$1 == "table" { print $9, $11, $12 }')" "400 variable init/main.c"
 data=$(size -A tiny/out/init/main.o | awk '$1 == ".data" { print $2 }')
 check "by section" says "^ *$data +1  data +\.data\$" "$KMEMSCOPE" static -k tiny/out -b init --by section
 check "no tree" fails_saying 2 'name a built kernel tree' "$KMEMSCOPE" static
@@ -107,15 +104,15 @@ check "a file of another kind" fails_saying 3 'System.map: is not an ELF file' "
 check "bad --depth" fails_saying 2 "depth '0'" "$KMEMSCOPE" static -k tiny/out --depth 0
 check "JSON has its schema" says '"schema": "kmemscope-static-1"' "$KMEMSCOPE" static -k tiny/out --json
 
-check "per-CPU memory and memory of init" equal "$("$KMEMSCOPE" static -k tiny/out -b mm --csv | awk -F, '$1 == "mm" { print $6, $7 }')" "40 48"
+check "per-CPU memory and memory of init" equal "$(must "$KMEMSCOPE" static -k tiny/out -b mm --csv | awk -F, '$1 == "mm" { print $6, $7 }')" "40 48"
 
 # vmlinux alone: the helper of 0x31 bytes and ext4_alloc of 0xa, as nm -S says.
 check "vmlinux, by compile unit" equal \
-	"$("$KMEMSCOPE" static -k tiny/src/vmlinux --by file --csv | awk -F, '$1 == "fs/ext4/inode.c" { print $2 }')" \
+	"$(must "$KMEMSCOPE" static -k tiny/src/vmlinux --by file --csv | awk -F, '$1 == "fs/ext4/inode.c" { print $2 }')" \
 	"$(nm -S tiny/src/fs/ext4/inode.o | awk "$hex"'/ [tT] / { n += hex($2) } END { print n }')"
 check "vmlinux, a global variable" equal \
-	"$("$KMEMSCOPE" static -k tiny/src/vmlinux --by symbol --csv | awk -F, '$1 == "table" { print $9, $11, $12 }')" "400 variable init/main.c"
-"$KMEMSCOPE" static -k tiny/src/vmlinux --json >image.json
+	"$(must "$KMEMSCOPE" static -k tiny/src/vmlinux --by symbol --csv | awk -F, '$1 == "table" { print $9, $11, $12 }')" "400 variable init/main.c"
+must "$KMEMSCOPE" static -k tiny/src/vmlinux --json >image.json
 check "vmlinux, all of it" equal "$(total image.json builtin)" "$(echo vmlinux | readelf_sum tiny/src)"
 check "vmlinux without debug information: names of files" says ' inode\.c$' "$KMEMSCOPE" static -k tiny/out/vmlinux --by file
 check "vmlinux, a wrong branch" fails_saying 1 'branch fs/ext:' "$KMEMSCOPE" static -k tiny/src/vmlinux -b fs/ext
@@ -135,8 +132,8 @@ head -c 900 /dev/urandom >damaged/mm/slub.o
 check "a truncated object is named" fails_saying 3 'fs/inode.o: .*the rest is counted' "$KMEMSCOPE" static -k damaged
 check "so is one that is no object" fails_saying 3 'mm/slub.o: is not an ELF file' "$KMEMSCOPE" static -k damaged
 check "and an empty one" fails_saying 3 'fs/ext4/inode.o: is not an ELF file' "$KMEMSCOPE" static -k damaged
-"$KMEMSCOPE" static -k damaged --json >damaged.json 2>/dev/null
-"$KMEMSCOPE" static -k tiny/out --json >whole.json
+must exits_with 3 "$KMEMSCOPE" static -k damaged --json >damaged.json 2>/dev/null
+must "$KMEMSCOPE" static -k tiny/out --json >whole.json
 check "the rest is counted" python3 - <<'EOF'
 import json
 whole, damaged = json.load(open("whole.json")), json.load(open("damaged.json"))
@@ -157,7 +154,9 @@ printf '!<thin>\n//      damaged' >damaged/vmlinux.a
 check "a damaged archive" fails_saying 3 'damaged/vmlinux.a: damaged archive at offset 8' "$KMEMSCOPE" static -k damaged
 
 # A real kernel.
-if tree=$("$here/../lib/kernel-tree.sh" 2>why); then
+preparing "a kernel to measure"
+if tree=$("$tests/lib/kernel-tree.sh" 2>why); then
+	prepared
 	check_tree "$tree" "Linux 6.12"
 	(
 		cd "$tree" || exit
@@ -171,12 +170,13 @@ if tree=$("$here/../lib/kernel-tree.sh" 2>why); then
 		"$(rows -k "$tree" -b fs/ext4 --by file | tr ' ' '\n' | sed 's/\.c$/.o/' | sort | paste -sd' ')" \
 		"$(sort "$tree/fs/ext4/ext4.mod" | paste -sd' ')"
 	check "Linux 6.12: kallsyms is told apart" says '[1-9][0-9]{4,} kallsyms' "$KMEMSCOPE" static -k "$tree"
-	"$KMEMSCOPE" static -k "$tree" --by symbol --csv | sed 1d | cut -d, -f1,9 | sort >ours
+	must "$KMEMSCOPE" static -k "$tree" --by symbol --csv | sed 1d | cut -d, -f1,9 | sort >ours
 	(cd "$tree" && xargs -d '\n' nm -S --defined-only <"$scratch/objects") |
 		awk 'NF == 4 { print $4 }' | sort -u >symbols
 	check "Linux 6.12: symbols are those of nm" bash -c '[ $(cut -d, -f1 ours | sort -u | comm -23 - symbols | wc -l) = 0 ]'
-	check "Linux 6.12: same output twice" bash -c 'cmp <("$0" static -k "$1" --json) <("$0" static -k "$1" --json)' "$KMEMSCOPE" "$tree"
+	check "Linux 6.12: same output twice" bash -c 'cmp <(must "$0" static -k "$1" --json) <(must "$0" static -k "$1" --json)' "$KMEMSCOPE" "$tree"
 else
+	prepared
 	skip "Linux 6.12" "$(tail -1 why)"
 fi
 done_testing

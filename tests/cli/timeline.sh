@@ -50,15 +50,15 @@ for row, w in zip(rows, want):
     assert row[7:] == [w["groups"].get(name, 0) for name in head[7:]], (row[0], head[7:])
 PY
 for buckets in 7 60 240; do
-	"$KMEMSCOPE" timeline --csv --buckets $buckets --top 5 log >got.csv
+	must "$KMEMSCOPE" timeline --csv --buckets $buckets --top 5 log >got.csv
 	check "$buckets steps at most: every number is the model's" python3 model.py
 	check "$buckets steps at most, and more than half as many" bash -c 'n=$(($(wc -l <got.csv) - 1)); [ $n -le $0 ] && [ $n -ge $(($0 / 2)) ]' $buckets
 done
 total() {
-	"$KMEMSCOPE" report --json log | python3 -c 'import json, sys; print(json.load(sys.stdin)["total"][sys.argv[1]])' "$1"
+	must "$KMEMSCOPE" report --json log | python3 -c 'import json, sys; print(json.load(sys.stdin)["total"][sys.argv[1]])' "$1"
 }
 json() {
-	"$KMEMSCOPE" timeline --json "$@" log | python3 -c 'import json, sys
+	must "$KMEMSCOPE" timeline --json "$@" log | python3 -c 'import json, sys
 d = json.load(sys.stdin); b = d["buckets"]
 print(b[-1]["live_bytes"], max(x["peak_bytes"] for x in b), sum(x["bytes"] for x in b), sum(x["allocs"] for x in b), len(d["groups"]))'
 }
@@ -68,12 +68,12 @@ for by in cache size comm cpu; do
 done
 check "the table" says "^ +100\.[0-9]{9} +[0-9]+ .*#$" "$KMEMSCOPE" timeline log
 check "the quality" says '^capture quality' "$KMEMSCOPE" timeline log
-"$KMEMSCOPE" import -o db log >/dev/null
-check "the same from a DB" bash -c 'diff <("$0" timeline log) <("$0" timeline db)' "$KMEMSCOPE"
+must "$KMEMSCOPE" import -o db log >/dev/null
+check "the same from a DB" bash -c 'diff <(must "$0" timeline log) <(must "$0" timeline db)' "$KMEMSCOPE"
 
 # The chart: what the boxes of a bar add up to is what lives.
-"$KMEMSCOPE" timeline -o chart.svg --top 4 log >quality
-"$KMEMSCOPE" timeline --csv --top 4 log >got.csv
+must "$KMEMSCOPE" timeline -o chart.svg --top 4 log >quality
+must "$KMEMSCOPE" timeline --csv --top 4 log >got.csv
 chart() {
 	python3 - <<-'PY'
 		import csv, xml.etree.ElementTree as tree
@@ -130,5 +130,5 @@ check "one event" exits_with 0 "$KMEMSCOPE" timeline one.log
 check "one event, drawn" exits_with 0 "$KMEMSCOPE" timeline -o one.svg one.log
 head -50 log >hostile
 printf ' x-1 [000] .... 101.0: kmalloc: call_site=a\377\303\244<b>\303\244\303\244\303\244\303\244\303\244\303\244\303\244\303\244\303\244\303\244\303\244\303\244\303\244\303\244\303\244\303\244\303\244+0x1/0x2 ptr=00000000a24afd00 bytes_req=1 bytes_alloc=8000000 gfp_flags=GFP_KERNEL\n' >>hostile
-check "names that are no text, drawn" bash -c '"$0" timeline -o hostile.png hostile && "$0" timeline -o hostile.svg hostile && python3 -c "import xml.dom.minidom; xml.dom.minidom.parse(\"hostile.svg\")"' "$KMEMSCOPE"
+check "names that are no text, drawn" bash -c 'must "$0" timeline -o hostile.png hostile && must "$0" timeline -o hostile.svg hostile && python3 -c "import xml.dom.minidom; xml.dom.minidom.parse(\"hostile.svg\")"' "$KMEMSCOPE"
 done_testing

@@ -101,14 +101,14 @@ if mkdir "$instance" 2>/dev/null; then
 	check "live: nothing was left over" says '"unparsed": 0' "$KMEMSCOPE" info --json kmem.log
 	# Independent counts: awk knows fields by their names, too, and nothing else.
 	awk '/ (kmalloc|kmem_cache_alloc)(_node)?: / && !/ptr=(0+|\(null\)) / { n++; for (i = 1; i <= NF; i++) { if ($i ~ /^bytes_req=/) r += substr($i, 11); if ($i ~ /^bytes_alloc=/) a += substr($i, 13) } } END { printf "%d %d %d\n", n, r, a }' kmem.log >want
-	"$KMEMSCOPE" account --csv kmem.log | awk -F, 'NR > 1 { n += $8; r += $3; a += $2 } END { printf "%d %d %d\n", n, r, a }' >got
+	must "$KMEMSCOPE" account --csv kmem.log | awk -F, 'NR > 1 { n += $8; r += $3; a += $2 } END { printf "%d %d %d\n", n, r, a }' >got
 	check "live: allocs and bytes agree with awk" same want got
 	# Live bytes by awk: an address that is allocated again has ended before.
 	awk '/ (kmalloc|kmem_cache_alloc)(_node)?: / || / (kfree|kmem_cache_free): / { b = ""; for (i = 1; i <= NF; i++) { if ($i ~ /^ptr=/) p = substr($i, 5); if ($i ~ /^bytes_alloc=/) b = substr($i, 13) } if (p ~ /^(0+|\(null\))$/) next; if (b != "") { live += b - size[p]; size[p] = b } else { live -= size[p]; delete size[p]; frees++ } } END { printf "%d\n", live }' kmem.log >want
-	"$KMEMSCOPE" account --csv kmem.log | awk -F, 'NR > 1 { l += $4 } END { printf "%d\n", l }' >got
+	must "$KMEMSCOPE" account --csv kmem.log | awk -F, 'NR > 1 { l += $4 } END { printf "%d\n", l }' >got
 	check "live: bytes alive agree with awk" same want got
 	grep -c ' kfree: .*ptr=0000000000000000' kmem.log >want
-	"$KMEMSCOPE" info --json kmem.log | awk -F'[ ,:]+' '/"null_frees"/ { print $3 }' >got
+	must "$KMEMSCOPE" info --json kmem.log | awk -F'[ ,:]+' '/"null_frees"/ { print $3 }' >got
 	check "live: NULL frees agree with grep" same want got
 	check "live: caches are named" says '^ .*dentry' "$KMEMSCOPE" report --by cache kmem.log
 else

@@ -4,6 +4,7 @@
 # The cache is outside the tree and keyed by content, so that a kernel is built once: in
 # $KMEMSCOPE_CACHE, by default ~/.cache/kmemscope. Whoever comes second waits for the first.
 
+[ -n "${TAP_SIGNALS:-}" ] || TAP_SIGNALS=default exec env --default-signal "$BASH" "$0" "$@"
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 tree=$(cd "$here/../.." && pwd)
 cache=${KMEMSCOPE_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/kmemscope}
@@ -12,19 +13,8 @@ work=$(mktemp -d)
 qemu_options=
 qemu_accel=tcg,thread=single
 trap 'rm -rf "$work"' EXIT
-
-skip_all() { # REASON
-	echo "1..1"
-	echo "ok 1 # SKIP $1"
-	exit 0
-}
-
-bail() { # REASON
-	echo "1..1"
-	echo "not ok 1 - $1"
-	[ -z "${2:-}" ] || tail -n 30 "$2" | sed 's/^/# /'
-	exit 1
-}
+tap_dir=$work
+. "$tree/tests/lib/tap.sh"
 
 # Runs a function that fills a directory of the cache, unless an earlier run has done so. Older
 # directories of the same kind are removed. Prints nothing; the directory is $cache/KIND-KEY.
@@ -32,6 +22,7 @@ cached() { # KIND KEY FUNCTION ARGS...
 	local kind=$1 dir=$cache/$1-$2 function=$3 old
 	shift 3
 	mkdir -p "$cache"
+	preparing "$kind"
 	(
 		flock 9
 		[ ! -e "$dir/.complete" ] || exit 0
@@ -40,6 +31,7 @@ cached() { # KIND KEY FUNCTION ARGS...
 		"$function" "$dir" "$@" >"$cache/$kind.log" 2>&1 || exit 1
 		touch "$dir/.complete"
 	) 9>"$cache/$kind.lock" || bail "$kind could not be made" "$cache/$kind.log"
+	prepared
 }
 
 # By content, and by place: a kernel's build directory remembers where it is.
@@ -75,8 +67,10 @@ need_kernel() { # ARCH; sets $kernel, a build directory
 # With the memorizer built in and accesses counted, as the lab has it.
 need_access_kernel() { # VERSION ARCH [OPTIONS OF build.sh...]; sets $kernel, a directory of results
 	[ -e "/usr/src/linux-source-$1.tar.xz" ] || skip_all "no package linux-source-$1"
+	preparing "linux-$1-$2 for the lab"
 	kernel=$("$tree/lab/build.sh" --kernel "$1" --arch "$2" "${@:3}" 2>"$work/log") ||
 		bail "the kernel could not be made" "$work/log"
+	prepared
 }
 
 # --- Debian's own kernels ----------------------------------------------------------------------
@@ -188,7 +182,7 @@ make_initramfs() { # sets $initramfs
 			-o "$root/bin/$program" "$here/guest/$program.c" ||
 			bail "$program does not compile"
 	done
-	cp "$here"/guest/*.sh "$root"
+	cp "$here"/guest/*.sh "$tree/tests/lib/tap.sh" "$root"
 	[ ! -d "$work/modules" ] || cp "$work"/modules/*.ko "$root"
 	install -m 755 "$here/guest/init" "$root/init"
 	cat >"$root/test.sh"

@@ -40,12 +40,14 @@ stop() { # SIGNAL; sets $status
 nothing_beside() { [ -z "$(find . -name "$1.*")" ] || { ls -la; return 1; }; }
 lines_of() { grep -cE "$1" "$2"; }
 
-[ "$(uname -m)" = x86_64 ] || { echo "1..1"; echo "ok 1 # SKIP not x86-64"; exit 0; }
-[ -e /usr/src/linux-source-6.12.tar.xz ] || { echo "1..1"; echo "ok 1 # SKIP no linux-source-6.12"; exit 0; }
+[ "$(uname -m)" = x86_64 ] || skip_all "not x86-64"
+[ -e /usr/src/linux-source-6.12.tar.xz ] || skip_all "no linux-source-6.12"
 
 # --- Building ------------------------------------------------------------------------------------
 
+preparing "linux-6.12-um for the lab"
 check "builds the kernel, or finds it built" eval '"$KMEMSCOPE" lab build >built 2>log || { tail log; false; }'
+prepared
 check "and says where it is" test -x "$(cat built)/linux"
 check "a version without patches is refused" fails_saying 1 'no patches for kernel 5.4' lab build --kernel 5.4
 check "so is running it" fails_saying 125 "make it with 'kmemscope lab build --kernel 5.4" run --kernel 5.4 true

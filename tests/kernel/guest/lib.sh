@@ -3,19 +3,8 @@
 D=/sys/kernel/debug
 M=$D/memorizer
 T=$D/mztest
-tests=0
-
-result() { # STATUS DESCRIPTION
-	tests=$((tests + 1))
-	if [ "$1" = 0 ]; then echo "ok $tests - $2"; else echo "not ok $tests - $2"; fi
-}
-
-check() { # DESCRIPTION COMMAND...
-	local what="$1"
-	shift
-	"$@"
-	result $? "$what"
-}
+tap_dir=/tmp
+. /tap.sh
 
 fails() { ! "$@" 2>/dev/null; }
 put() { echo "$1" 2>/dev/null >"$2"; }
@@ -33,4 +22,4 @@ reset() {
 	[ ! -e $T/run ] || echo clear >$T/run
 }
 
-finish() { echo "1..$tests"; }
+finish() { echo "1..$tap_count"; }
