@@ -1,71 +1,263 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""Runs the test suites of the given build directories and adds up their TAP results.
+"""Runs the tests of the given build directories and adds up their TAP results.
 
-The last line is "N passed, N failed, N skipped" over every single check of every program that ran.
-A program that dies, or prints no result at all, is one failed check.
+usage: run.py [--jobs N] [--suite SUITE]... [--list] BUILD...
+
+Each test's line is printed as it ends, and every half minute what is still running. A test that takes
+longer than its timeout (in its meson.build; KMEMSCOPE_TIMEOUTS=3 makes all of them three times as long) is
+stopped with everything that it started, and its output shown. Its clock stands still between the lines
+"# preparing: ..." and "# prepared", where a test makes what later runs find in the cache.
+
+The last line is "N passed, N failed, N skipped" over every single check of every test. A test that dies,
+hangs, or does not print the results that it planned, is a failed check.
 """
+import argparse
 import json
+import os
 import pathlib
 import re
+import signal
 import subprocess
 import sys
+import threading
+import time
 
 RESULT = re.compile(r"^\s*(not )?ok\b(.*)$")
+PLAN = re.compile(r"^1\.\.(\d+)\s*(?:#\s*SKIP\b(.*))?", re.I)
+PREPARING_MAX = 5400 # seconds: a kernel on a slow machine
+SAY_EVERY = 30
+# A test starts with no signal ignored, whatever this was started by: nohup ignores SIGHUP, some runners
+# SIGPIPE or SIGINT, and what is ignored stays so in all children.
+SIGNALS = ["env", "--default-signal"]
 
 
-def count(record):
-    passed = failed = skipped = 0
-    skips = []
-    for line in record.get("stdout", "").splitlines():
-        match = RESULT.match(line)
-        if not match:
-            continue
-        if "# SKIP" in match.group(2).upper():
-            skipped += 1
-            skips.append(match.group(2).strip())
-        elif match.group(1):
-            failed += 1
-        else:
-            passed += 1
-    died = record["result"] not in ("OK", "SKIP", "EXPECTEDFAIL")
-    if (died and not failed) or passed + failed + skipped == 0:
-        failed += 1
-    return passed, failed, skipped, skips
+class Outcome:
+    """What a test printed, as counts."""
+
+    def __init__(self, lines, status, stopped):
+        self.passed = self.failed = self.skipped = 0
+        self.skips, self.troubles, plan = [], [], None
+        for line in lines:
+            match = RESULT.match(line)
+            if match and "# SKIP" in match.group(2).upper():
+                self.skipped += 1
+                self.skips.append(match.group(2).strip())
+            elif match and match.group(1):
+                self.failed += 1
+            elif match:
+                self.passed += 1
+            elif PLAN.match(line):
+                plan = int(PLAN.match(line).group(1))
+        total = self.passed + self.failed + self.skipped
+        if stopped:
+            self.trouble(stopped)
+        elif status < 0:
+            self.trouble(f"died of {signal.Signals(-status).name}")
+        elif plan is None or plan != total:
+            self.trouble(f"printed {total} results, and planned {plan}")
+        elif status and not self.failed:
+            self.trouble(f"exit status {status}")
+
+    def trouble(self, what):
+        self.troubles.append(what)
+        self.failed += 1
 
 
-def run(build):
-    subprocess.run(["meson", "test", "-C", build, "--no-rebuild", "--quiet", "--logbase", "suite",
-                    "--timeout-multiplier", "20"],
-                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
-    totals = [0, 0, 0]
-    log = pathlib.Path(build, "meson-logs", "suite.json")
-    for line in log.read_text(encoding="utf-8").splitlines():
-        record = json.loads(line)
-        passed, failed, skipped, skips = count(record)
-        print(f"{'FAIL' if failed else 'ok  '} {build}: {record['name']}: {passed} passed"
-              + (f", {failed} FAILED" if failed else "")
-              + (f", {skipped} skipped" if skipped else "")
-              + f" ({record['duration']:.1f} s)", flush=True)
-        for skip in skips:
+class Test:
+    def __init__(self, build, record):
+        self.build, self.record = build, record
+        self.name = f"{build}: {record['name']}"
+        self.timeout = record["timeout"] * float(os.environ.get("KMEMSCOPE_TIMEOUTS", "1"))
+        self.lines, self.errors = [], []
+        self.process = self.started = self.outcome = None
+        self.preparing = None # since when
+        self.prepared = 0 # seconds
+        self.doing = ""
+
+    def start(self):
+        env = dict(os.environ, **self.record["env"])
+        self.started = time.monotonic()
+        self.process = subprocess.Popen(
+            SIGNALS + self.record["cmd"], env=env, cwd=self.record["workdir"] or self.build, stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, errors="replace",
+            start_new_session=True)
+        self.readers = [threading.Thread(target=self.read, args=pair, daemon=True) for pair in
+                        ((self.process.stdout, self.lines), (self.process.stderr, self.errors))]
+        for reader in self.readers:
+            reader.start()
+
+    def read(self, stream, lines):
+        for line in stream:
+            lines.append(line.rstrip("\n"))
+            if line.startswith("# preparing:") and not self.preparing:
+                self.doing, self.preparing = line[12:].strip(), time.monotonic()
+            elif line.startswith("# prepared") and self.preparing:
+                self.prepared += time.monotonic() - self.preparing
+                self.preparing = None
+
+    def seconds(self):
+        """How long it ran, without what it prepared."""
+        now = time.monotonic()
+        return now - self.started - self.prepared - (now - self.preparing if self.preparing else 0)
+
+    def overdue(self):
+        if self.preparing:
+            return time.monotonic() - self.preparing > PREPARING_MAX
+        return self.seconds() > self.timeout
+
+    def stop(self):
+        """With all that it started in its session's process group; cleaning up takes a moment."""
+        for number, patience in ((signal.SIGTERM, 10), (signal.SIGKILL, 10)):
+            try:
+                os.killpg(self.process.pid, number)
+                self.process.wait(patience)
+            except (ProcessLookupError, subprocess.TimeoutExpired):
+                continue
+
+    def finish(self, stopped=None):
+        for reader in self.readers: # who holds the pipes open longer is not waited for
+            reader.join(5)
+        took = time.monotonic() - self.started
+        self.outcome = Outcome(list(self.lines), self.process.returncode or 0, stopped)
+        log = {"name": self.record["name"], "result": "FAIL" if self.outcome.failed else "OK",
+               "duration": took, "command": self.record["cmd"], "stdout": "\n".join(self.lines),
+               "stderr": "\n".join(self.errors)}
+        with open(pathlib.Path(self.build, "meson-logs", "suite.json"), "a", encoding="utf-8") as file:
+            file.write(json.dumps(log) + "\n")
+        return took
+
+    def show(self, took, nr, total):
+        out = self.outcome
+        print(f"[{nr:{len(str(total))}}/{total}] {'FAIL' if out.failed else 'ok  '} {self.name}: {out.passed} passed"
+              + (f", {out.failed} FAILED" if out.failed else "")
+              + (f", {out.skipped} skipped" if out.skipped else "")
+              + f" ({took:.1f} s)")
+        for skip in out.skips:
             print(f"     skipped: {skip}")
-        if failed:
-            print(record.get("stdout", "")[-6000:])
-            print(record.get("stderr", "")[-6000:])
-        for i, value in enumerate((passed, failed, skipped)):
-            totals[i] += value
-    return totals
+        for trouble in out.troubles:
+            print(f"     {trouble}")
+        if out.failed:
+            print("\n".join(self.lines)[-6000:])
+            print("\n".join(self.errors)[-6000:])
+        sys.stdout.flush()
+
+
+def tests_of(build, suites):
+    found = json.loads(subprocess.run(["meson", "introspect", "--tests", build], check=True,
+                                      stdout=subprocess.PIPE, text=True).stdout)
+    wanted = [Test(build, record) for record in found
+              if not suites or any(suite.split(":")[-1] in suites for suite in record["suite"])]
+    log = pathlib.Path(build, "meson-logs", "suite.json")
+    log.parent.mkdir(exist_ok=True)
+    log.unlink(missing_ok=True)
+    return wanted
+
+
+class Times:
+    """How long tests took the last time: the longest start first, so that none is left over at the end."""
+
+    def __init__(self, builds):
+        self.files = {build: pathlib.Path(build, "meson-logs", "durations.json") for build in builds}
+        self.of = {build: json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
+                   for build, file in self.files.items()}
+
+    def get(self, test):
+        return self.of[test.build].get(test.record["name"], test.record["timeout"])
+
+    def set(self, test, seconds):
+        self.of[test.build][test.record["name"]] = round(seconds, 1)
+        self.files[test.build].write_text(json.dumps(self.of[test.build]), encoding="utf-8")
+
+
+class Runner:
+    def __init__(self, tests, jobs, times):
+        self.times = times
+        # Tests that must run alone come last, when nothing else is left.
+        self.waiting = sorted(tests, key=lambda test: (not test.record["is_parallel"], -times.get(test)))
+        self.jobs, self.total, self.done = jobs, len(tests), 0
+        self.running, self.totals, self.failed = [], [0, 0, 0], []
+        self.said = time.monotonic()
+
+    def may_start(self):
+        if not self.waiting:
+            return False
+        if not self.running:
+            return True
+        return (len(self.running) < self.jobs and self.waiting[0].record["is_parallel"]
+                and self.running[0].record["is_parallel"])
+
+    def end(self, test, stopped=None):
+        self.running.remove(test)
+        took = test.finish(stopped)
+        self.done += 1
+        test.show(took, self.done, self.total)
+        self.said = time.monotonic()
+        self.times.set(test, took - test.prepared)
+        for i, value in enumerate((test.outcome.passed, test.outcome.failed, test.outcome.skipped)):
+            self.totals[i] += value
+        if test.outcome.failed:
+            self.failed.append(test.name)
+
+    def say(self):
+        self.said = time.monotonic()
+        what = [f"{test.name} ({time.monotonic() - test.started:.0f} s{', preparing: ' + test.doing if test.preparing else ''})"
+                for test in self.running]
+        print(f"     running: {', '.join(what)}", flush=True)
+
+    def step(self):
+        while self.may_start():
+            test = self.waiting.pop(0)
+            test.start()
+            self.running.append(test)
+        for test in list(self.running):
+            if test.process.poll() is not None:
+                self.end(test)
+            elif test.overdue():
+                test.stop()
+                self.end(test, f"stopped: it took longer than {test.timeout:.0f} s")
+        if time.monotonic() - self.said > SAY_EVERY:
+            self.say()
+
+    def run(self):
+        try:
+            while self.running or self.waiting:
+                self.step()
+                time.sleep(0.02)
+        except KeyboardInterrupt:
+            for test in self.running:
+                print(f"     stopping {test.name}", flush=True)
+                test.stop()
+            raise
+
+
+def interrupt(number, frame):
+    raise KeyboardInterrupt
 
 
 def main():
-    totals = [0, 0, 0]
-    for build in sys.argv[1:]:
-        log = pathlib.Path(build, "meson-logs", "suite.json")
-        log.unlink(missing_ok=True)
-        for i, value in enumerate(run(build)):
-            totals[i] += value
-    print(f"{totals[0]} passed, {totals[1]} failed, {totals[2]} skipped")
-    return 1 if totals[1] or not totals[0] else 0
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--jobs", type=int, default=os.cpu_count())
+    parser.add_argument("--suite", action="append", default=[])
+    parser.add_argument("--list", action="store_true")
+    parser.add_argument("builds", nargs="+", metavar="BUILD")
+    args = parser.parse_args()
+    signal.signal(signal.SIGTERM, interrupt)
+    tests = [test for build in args.builds for test in tests_of(build, args.suite)]
+    if args.list:
+        print("\n".join(test.name for test in tests))
+        return 0
+    runner = Runner(tests, args.jobs, Times(args.builds))
+    try:
+        runner.run()
+    except KeyboardInterrupt:
+        print("interrupted", flush=True)
+        return 130
+    for name in runner.failed:
+        print(f"failed: {name}")
+    passed, failed, skipped = runner.totals
+    print(f"{passed} passed, {failed} failed, {skipped} skipped")
+    return 1 if failed or not passed else 0
 
 
 if __name__ == "__main__":
