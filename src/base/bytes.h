@@ -11,6 +11,30 @@
 
 #include "base/types.h"
 
+/* A number of 1, 2, 4 or 8 bytes. The caller knows that they are there. */
+static inline u64 ks_load(const u8 *p, unsigned int size, bool swap)
+{
+	u64 v8;
+	u32 v4;
+	u16 v2;
+
+	switch (size) {
+	case 8:
+		memcpy(&v8, p, 8);
+		return swap ? __builtin_bswap64(v8) : v8;
+	case 4:
+		memcpy(&v4, p, 4);
+		return swap ? __builtin_bswap32(v4) : v4;
+	case 2:
+		memcpy(&v2, p, 2);
+		return swap ? __builtin_bswap16(v2) : v2;
+	case 1:
+		return *p;
+	default:
+		return 0;
+	}
+}
+
 struct ks_bytes {
 	const u8 *data;
 	size_t len, pos;

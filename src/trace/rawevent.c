@@ -95,35 +95,56 @@ static struct ks_rawlayout *layout_of(struct ks_rawdec *dec, u32 id)
 
 /* === Internals: names ===================================================================== */
 
-static struct ks_site_memo *learn_site(struct ks_rawdec *dec, u64 addr)
+/* The id of an address that is new. */
+static u32 new_site(struct ks_rawdec *dec, u64 addr)
 {
-	struct ks_site_memo *memo;
 	struct ks_strbuf sb;
 	u32 id;
 
+	if (dec->shared)
+		return (u32)dec->site_ids.len;
 	ks_strbuf_init(&sb);
 	ks_ksyms_print(&dec->ksyms, addr, &sb);
 	id = sb.failed ? KS_NONE : ks_sites_add_addr(&dec->names->sites, addr, sb.s, sb.len);
 	ks_strbuf_deinit(&sb);
-	if (id == KS_NONE || ks_vec_reserve(&dec->site_memo, dec->site_memo.len + 1) ||
-	    ks_map64_add(&dec->sites, addr) == KS_NONE)
-		return NULL;
-	memo = &dec->site_memo.items[dec->site_memo.len++];
-	*memo = (struct ks_site_memo){ .site = id, .cache = KS_NONE };
-	return memo;
+	return id;
 }
 
+/* Out of line: find_site() mostly knows the answer. */
+static __attribute__((noinline)) void learn_site(struct ks_rawdec *dec, u64 addr,
+						 struct ks_site_memo *memo)
+{
+	u32 at = ks_map64_find(&dec->sites, addr), id;
+
+	memo->addr = addr;
+	memo->cache_size = 0;
+	if (at != KS_NONE) {
+		memo->site = dec->site_ids.items[at];
+		return;
+	}
+	memo->site = KS_NONE;
+	id = new_site(dec, addr);
+	if (id == KS_NONE || ks_vec_reserve(&dec->site_ids, dec->site_ids.len + 1) ||
+	    ks_map64_add(&dec->sites, addr) == KS_NONE) {
+		dec->nomem = true;
+		return;
+	}
+	dec->site_ids.items[dec->site_ids.len++] = id;
+	memo->site = id;
+}
+
+/*
+ * Sites that share a place push each other out, which costs time and nothing else. So the hash needs
+ * no seed: the table behind it has one.
+ */
 static inline struct ks_site_memo *find_site(struct ks_rawdec *dec, u64 addr)
 {
-	u32 at = ks_map64_find(&dec->sites, addr);
-	struct ks_site_memo *memo;
+	struct ks_site_memo *memo =
+		&dec->site_memo[addr * 0x9e3779b97f4a7c15ull >> (64 - KS_SITE_BITS)];
 
-	if (likely(at != KS_NONE))
-		return &dec->site_memo.items[at];
-	memo = learn_site(dec, addr);
-	if (!memo)
-		dec->nomem = true;
-	return memo ? memo : &dec->no_site;
+	if (unlikely(memo->addr != addr || memo->site == KS_NONE))
+		learn_site(dec, addr, memo);
+	return memo;
 }
 
 static u32 frame_of(struct ks_rawdec *dec, u64 addr)
@@ -148,14 +169,17 @@ static u32 frame_of(struct ks_rawdec *dec, u64 addr)
 
 /* Out of line: find_cache() mostly knows the answer. */
 static __attribute__((noinline)) u32 learn_cache(struct ks_rawdec *dec, struct ks_site_memo *memo,
-						 const char *name, size_t len)
+						 const char *name, size_t size)
 {
+	size_t len = strnlen(name, size);
 	u32 id = ks_intern_add(&dec->names->caches, name, len);
 
 	dec->nomem |= id == KS_NONE;
-	if (memo->site != KS_NONE) {
+	memo->cache_size = 0;
+	if (id != KS_NONE && len + 1 == size && size <= KS_MEMO_NAME) {
 		memo->cache = id;
-		memo->cache_name = ks_intern_get(&dec->names->caches, id);
+		memo->cache_size = (u32)size;
+		memcpy(memo->cache_name, name, size);
 	}
 	return id;
 }
@@ -167,21 +191,20 @@ static __attribute__((noinline)) u32 learn_cache(struct ks_rawdec *dec, struct k
 static inline u32 find_cache(struct ks_rawdec *dec, struct ks_site_memo *memo, const char *name,
 			     size_t size)
 {
-	size_t len = memo->cache_name.len;
-
-	if (likely(len + 1 == size && !name[len] && memo->cache != KS_NONE &&
-		   ks_same_bytes(name, memo->cache_name.s, len)))
+	if (likely(memo->cache_size == size && size && ks_same_bytes(name, memo->cache_name, size)))
 		return memo->cache;
-	return learn_cache(dec, memo, name, strnlen(name, size));
+	return learn_cache(dec, memo, name, size);
 }
 
 static inline u32 find_gfp(struct ks_rawdec *dec, const struct ks_evformat *fmt, u64 mask)
 {
 	u32 at = (u32)(mask ^ mask >> 7 ^ mask >> 15) % KS_GFP_CACHE;
 
-	if (unlikely(dec->gfp_cache[at].mask != mask || dec->gfp_cache[at].id == KS_NONE)) {
+	if (unlikely(dec->gfp_cache[at].mask != mask || dec->gfp_cache[at].format != fmt ||
+		     dec->gfp_cache[at].id == KS_NONE)) {
 		dec->gfp_cache[at].id = ks_rawdec_gfp(dec, fmt, mask);
 		dec->gfp_cache[at].mask = mask;
+		dec->gfp_cache[at].format = fmt;
 	}
 	return dec->gfp_cache[at].id;
 }
@@ -205,7 +228,7 @@ static __attribute__((noinline)) u32 learn_comm(struct ks_rawdec *dec, u32 pid)
 {
 	u32 slot = pid % KS_PID_CACHE, at = ks_map64_find(&dec->pids, pid);
 
-	if (at == KS_NONE && !pid && !ks_rawdec_set_comm(dec, 0, "<idle>", 6))
+	if (at == KS_NONE && !pid && !dec->shared && !ks_rawdec_set_comm(dec, 0, "<idle>", 6))
 		at = ks_map64_find(&dec->pids, pid);
 	dec->pid_cache[slot].pid = pid;
 	dec->pid_cache[slot].id = at == KS_NONE ? KS_NONE : dec->pid_comms.items[at];
@@ -231,22 +254,24 @@ static inline u64 get(const u8 *data, struct ks_raw_field field, bool big_endian
 	return big_endian ? be64toh(v) & UINT64_MAX >> field.shift : le64toh(v) >> field.shift;
 }
 
+/* A record that is damaged leaves no names behind: all is checked first. */
 static inline bool decode_slab(struct ks_rawdec *dec, const struct ks_rawlayout *l, const u8 *data,
 			       size_t len, bool big_endian, struct ks_event *ev)
 {
-	struct ks_site_memo *memo = find_site(dec, get(data, l->site, big_endian));
+	struct ks_site_memo *memo;
+	u32 loc = 0;
 
+	if (l->name.size) { /* a __data_loc: where in the record the string is, and its size */
+		loc = (u32)get(data, l->name, big_endian);
+		if (unlikely((loc & 0xffff) + (loc >> 16) > len))
+			return false;
+	}
+	memo = find_site(dec, get(data, l->site, big_endian));
 	ev->ptr = get(data, l->ptr, big_endian);
 	ev->site = memo->site;
 	ev->cache = KS_NONE;
-	if (l->name.size) { /* a __data_loc: where in the record the string is, and its size */
-		u32 loc = (u32)get(data, l->name, big_endian);
-		size_t offset = loc & 0xffff, size = loc >> 16;
-
-		if (unlikely(offset + size > len))
-			return false;
-		ev->cache = find_cache(dec, memo, (const char *)data + offset, size);
-	}
+	if (l->name.size)
+		ev->cache = find_cache(dec, memo, (const char *)data + (loc & 0xffff), loc >> 16);
 	if (ks_kind_is_alloc(l->kind)) {
 		ev->bytes_req = get(data, l->req, big_endian);
 		ev->bytes_alloc = get(data, l->alloc, big_endian);
@@ -301,16 +326,18 @@ ks_inline enum ks_raw_class decode(struct ks_rawdec *dec, const u8 *data, size_t
 	ev->node = l->node.size ? (s32)get(data, l->node, big_endian) : -1;
 	ok = ks_kind_is_page(l->kind) ? decode_page(dec, l, data, big_endian, ev)
 				      : decode_slab(dec, l, data, len, big_endian, ev);
+	if (unlikely(!ok))
+		return KS_RAW_BAD;
 	ev->gfp = l->gfp.size ? find_gfp(dec, l->format, get(data, l->gfp, big_endian)) : KS_NONE;
 	ev->comm = find_comm(dec, ev->pid);
-	return likely(ok) ? KS_RAW_EVENT : KS_RAW_BAD;
+	return KS_RAW_EVENT;
 }
 
 /* === Public =============================================================================== */
 
 int ks_rawdec_init(struct ks_rawdec *dec, struct ks_names *names, bool big_endian, u32 page_size)
 {
-	u32 i;
+	size_t memos = 1u << KS_SITE_BITS, i;
 
 	memset(dec, 0, sizeof(*dec));
 	dec->names = names;
@@ -320,15 +347,29 @@ int ks_rawdec_init(struct ks_rawdec *dec, struct ks_names *names, bool big_endia
 	dec->word_size = 8;
 	while (dec->page_shift < 20 && 1u << dec->page_shift < page_size)
 		dec->page_shift++;
-	dec->no_site = (struct ks_site_memo){ .site = KS_NONE, .cache = KS_NONE };
 	for (i = 0; i < KS_GFP_CACHE; i++)
 		dec->gfp_cache[i].id = KS_NONE;
 	forget_pids(dec);
-	if (ks_map64_init(&dec->sites) || ks_map64_init(&dec->frames) ||
+	dec->site_memo = aligned_alloc(sizeof(*dec->site_memo), memos * sizeof(*dec->site_memo));
+	if (!dec->site_memo || ks_map64_init(&dec->sites) || ks_map64_init(&dec->frames) ||
 	    ks_map64_init(&dec->gfps) || ks_map64_init(&dec->pids)) {
 		ks_rawdec_deinit(dec);
 		return -ENOMEM;
 	}
+	for (i = 0; i < memos; i++)
+		dec->site_memo[i] = (struct ks_site_memo){ .site = KS_NONE };
+	return 0;
+}
+
+int ks_rawdec_init_local(struct ks_rawdec *dec, const struct ks_rawdec *shared,
+			 struct ks_names *names)
+{
+	if (ks_rawdec_init(dec, names, shared->big_endian, 1u << shared->page_shift))
+		return -ENOMEM;
+	dec->shared = shared;
+	dec->word_size = shared->word_size;
+	dec->layouts = shared->layouts;
+	dec->layouts_len = shared->layouts_len;
 	return 0;
 }
 
@@ -341,14 +382,17 @@ void ks_rawdec_deinit(struct ks_rawdec *dec)
 		free(dec->formats.items[i]);
 	}
 	ks_vec_free(&dec->formats);
-	free(dec->layouts);
+	if (!dec->shared)
+		free(dec->layouts);
 	dec->layouts = NULL;
 	ks_ksyms_deinit(&dec->ksyms);
 	ks_map64_deinit(&dec->sites);
 	ks_map64_deinit(&dec->frames);
 	ks_map64_deinit(&dec->gfps);
 	ks_map64_deinit(&dec->pids);
-	ks_vec_free(&dec->site_memo);
+	free(dec->site_memo);
+	dec->site_memo = NULL;
+	ks_vec_free(&dec->site_ids);
 	ks_vec_free(&dec->frame_ids);
 	ks_vec_free(&dec->gfp_ids);
 	ks_vec_free(&dec->pid_comms);
@@ -448,8 +492,17 @@ u32 ks_rawdec_gfp(struct ks_rawdec *dec, const struct ks_evformat *fmt, u64 mask
 {
 	static const struct ks_evformat nameless;
 	u32 at = ks_map64_find(&dec->gfps, mask), id;
+	struct ks_raw_gfp local;
 	struct ks_strbuf sb;
 
+	if (dec->shared) {
+		memset(&local, 0, sizeof(local)); /* equal bytes, even where the struct has gaps */
+		local.mask = mask;
+		local.format = fmt;
+		id = ks_intern_add(&dec->names->gfps, (const char *)&local, sizeof(local));
+		dec->nomem |= id == KS_NONE;
+		return id;
+	}
 	if (at != KS_NONE)
 		return dec->gfp_ids.items[at];
 	ks_strbuf_init(&sb);

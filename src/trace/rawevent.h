@@ -46,16 +46,31 @@ enum ks_raw_class {
 	KS_RAW_BAD,
 };
 
-struct ks_site_memo {
-	u32 site;
-	u32 cache; /* the cache that was named here last, or KS_NONE */
-	struct ks_str cache_name;
-};
+enum { KS_GFP_CACHE = 64, KS_PID_CACHE = 256, KS_SITE_BITS = 11, KS_MEMO_NAME = 44 };
 
-enum { KS_GFP_CACHE = 64, KS_PID_CACHE = 256 };
+/* What is known of a call site, in one line of the processor's cache. */
+struct ks_site_memo {
+	u64 addr;
+	u32 site;	/* KS_NONE: an empty place */
+	u32 cache;	/* the cache that was named here last */
+	u32 cache_size; /* of its name with the NUL; 0 = none yet, or it is too long */
+	char cache_name[KS_MEMO_NAME];
+} __attribute__((aligned(64)));
+
+/* A gfp mask of a local decoder, as it stands in the table of names. */
+struct ks_raw_gfp {
+	u64 mask;
+	const struct ks_evformat *format;
+};
 
 struct ks_rawdec {
 	struct ks_names *names;
+	/*
+	 * The decoder whose formats this one uses, on a thread of its own. Then the sites of its events
+	 * are numbers in @sites, caches are those of its own @names, gfp masks are struct ks_raw_gfp
+	 * in there, and comms are left out: trace/rawlocal.h makes the names of the capture from these.
+	 */
+	const struct ks_rawdec *shared;
 	bool swap; /* the capture's byte order is not ours */
 	bool big_endian;
 	u8 page_shift;
@@ -66,10 +81,10 @@ struct ks_rawdec {
 	struct ks_ksyms ksyms;
 	KS_VEC(struct ks_evformat *) formats;
 
-	struct ks_map64 sites; /* addresses, numbered as site_memo */
-	KS_VEC(struct ks_site_memo) site_memo;
-	struct ks_site_memo no_site; /* stands in when there is no memory for another */
-	struct ks_map64 frames;	     /* addresses, numbered as frame_ids */
+	struct ks_map64 sites; /* addresses, numbered as site_ids */
+	KS_VEC(u32) site_ids;
+	struct ks_site_memo *site_memo; /* [1 << KS_SITE_BITS], by hash of the address */
+	struct ks_map64 frames;		/* addresses, numbered as frame_ids */
 	KS_VEC(u32) frame_ids;
 	struct ks_map64 gfps; /* masks, numbered as gfp_ids */
 	KS_VEC(u32) gfp_ids;
@@ -77,6 +92,7 @@ struct ks_rawdec {
 	KS_VEC(u32) pid_comms;
 	struct {
 		u64 mask;
+		const struct ks_evformat *format;
 		u32 id;
 	} gfp_cache[KS_GFP_CACHE];
 	struct {
@@ -86,6 +102,10 @@ struct ks_rawdec {
 
 int ks_rawdec_init(struct ks_rawdec *dec, struct ks_names *names, bool big_endian, u32 page_size);
 void ks_rawdec_deinit(struct ks_rawdec *dec);
+
+/* A decoder for another thread, see ks_rawdec.shared; @shared learns no formats from then on. */
+int ks_rawdec_init_local(struct ks_rawdec *dec, const struct ks_rawdec *shared,
+			 struct ks_names *names);
 
 /* Learns one format file; one that is not ours is no error. -ENOMEM only. */
 int ks_rawdec_add_format(struct ks_rawdec *dec, const char *text, size_t len);
@@ -119,28 +139,5 @@ bool ks_rawdec_has_events(const struct ks_rawdec *dec);
 /* In ret_event: all but ts and cpu, which are the caller's. */
 enum ks_raw_class ks_rawdec_decode(struct ks_rawdec *dec, const u8 *data, size_t len,
 				   struct ks_event *ret_event);
-
-static inline u64 ks_load(const u8 *p, unsigned int size, bool swap)
-{
-	u64 v8;
-	u32 v4;
-	u16 v2;
-
-	switch (size) {
-	case 8:
-		memcpy(&v8, p, 8);
-		return swap ? __builtin_bswap64(v8) : v8;
-	case 4:
-		memcpy(&v4, p, 4);
-		return swap ? __builtin_bswap32(v4) : v4;
-	case 2:
-		memcpy(&v2, p, 2);
-		return swap ? __builtin_bswap16(v2) : v2;
-	case 1:
-		return *p;
-	default:
-		return 0;
-	}
-}
 
 #endif

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "trace/rawevent.h"
+#include "base/bytes.h"
 
 /* === Internals ============================================================================ */
 
