@@ -3,6 +3,7 @@
 #include "base/parallel.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <unistd.h>
 
@@ -40,10 +41,21 @@ static void *work(void *arg)
 
 /* === Public =============================================================================== */
 
+unsigned int ks_parallel_cpus(void)
+{
+	cpu_set_t set;
+	long online;
+
+	if (!sched_getaffinity(0, sizeof(set), &set))
+		return (unsigned int)CPU_COUNT(&set);
+	/* More processors than the set has room for. */
+	online = sysconf(_SC_NPROCESSORS_ONLN);
+	return online < 1 ? 1 : (unsigned int)online;
+}
+
 unsigned int ks_parallel_workers(size_t items)
 {
-	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
-	size_t n = cpus < 1 ? 1 : (size_t)cpus;
+	size_t n = ks_parallel_cpus();
 
 	n = ks_min(n, (items + CHUNK - 1) / CHUNK);
 	return (unsigned int)ks_max(ks_min(n, (size_t)KS_WORKERS_MAX), (size_t)1);

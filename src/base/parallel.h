@@ -8,6 +8,9 @@
 /* How many workers a loop over @items things will have: at least 1, at most KS_WORKERS_MAX. */
 enum { KS_WORKERS_MAX = 64 };
 
+/* How many processors this process may use; at least 1. */
+unsigned int ks_parallel_cpus(void);
+
 unsigned int ks_parallel_workers(size_t items);
 
 /*

@@ -1,180 +1,64 @@
 // SPDX-License-Identifier: LGPL-2.1-only
-/*
- * The reader of trace.dat files. Every CPU of every buffer is a stream of records in order of time;
- * they are merged here, and decoded straight into the batch that the caller gets.
- */
+/* The reader of trace.dat files: opening one, merging its CPUs, and what comes at the end. */
 #include "trace/formats.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "trace/merge.h"
-#include "trace/stack-pairing.h"
-#include "trace/ring.h"
-#include "trace/self-filter.h"
+#include "base/parallel.h"
+#include "trace/tracedat-reader.h"
 
 /* === Data ================================================================================= */
 
-enum { BATCH = 2048 };
-
-struct stream {
-	struct ks_ring ring;
-	u32 cpu;
-	u64 stat_lost; /* what the kernel's own statistics say; 0 = nothing */
-	struct ks_cpu_info info;
-};
-
-struct tracedat_trace {
-	struct ks_source base;
-	struct ks_input *input;
-	struct ks_tracedat td;
-	struct ks_rawdec dec;
-	bool convert_ts;
-	struct ks_self_filter *self_filter; /* NULL: no recorder is to be left out */
-	struct stream *streams;
-	size_t streams_len;
-	struct ks_merge merge;		  /* of the streams that have a record */
-	struct ks_stack_pairing *pairing; /* NULL: stacks are not wanted */
-	u64 bytes_done, bytes_total;
-	bool ended; /* all is told, even of what is not in the file */
-	struct ks_event *batch;
+enum {
+	MIN_PARALLEL = 1 << 20,		 /* for less, threads cost more than they save */
+	PARALLEL_READ_SIZE = 256 * 1024, /* large enough that the hand-over costs nothing */
 };
 
 /* === Internals: events ==================================================================== */
 
-/* mult and shift are those of the kernel's own conversion: the product needs more than 64 bits. */
-static u64 convert_ts(const struct tracedat_trace *tt, u64 ts)
+/*
+ * A stream came to its end. What its last pages tell to be lost, and what its statistics count and no
+ * page told, are its last gaps: at most two events.
+ */
+static size_t finish_stream(struct ks_td_stream *stream, struct ks_event *events)
 {
-	const struct ks_tracedat *td = &tt->td;
+	size_t count = 0;
+	u64 missing;
 
-	if (td->has_tsc) {
-		ts -= ks_min(ts, td->tsc_offset);
-		ts = (u64)((unsigned __int128)ts * td->tsc_mult >> td->tsc_shift);
-	}
-	return ts + (u64)td->ts_offset;
-}
-
-static void fill_lost(struct stream *stream, u64 ts, u64 count, struct ks_event *ev)
-{
-	*ev = ks_event_blank(KS_LOST, ts, (u16)stream->cpu);
-	ev->lost.last_ts = stream->info.last_ts;
-	ev->lost.count = count;
-	stream->info.lost += count;
-	stream->info.lost_windows++;
-}
-
-/* Decodes the top stream's current record. What is left out is none of ours. */
-static inline enum ks_raw_class take(struct tracedat_trace *tt, struct stream *stream,
-				     struct ks_event *ev)
-{
-	struct ks_source_info *info = &tt->base.info;
-	struct ks_ring *ring = &stream->ring;
-	enum ks_raw_class class = ks_rawdec_decode(&tt->dec, ring->data, ring->len, ev);
-
-	switch (class) {
-	case KS_RAW_EVENT:
-		break;
-	case KS_RAW_OTHER:
-		info->binary.other_events++;
-		return class;
-	case KS_RAW_STACK:
-		info->binary.stacks++;
-		return class;
-	case KS_RAW_BAD:
-		stream->info.bad++;
-		return class;
-	}
-	if (tt->self_filter && ks_self_filter_drops(tt->self_filter, ev, ring->data[2])) {
-		info->binary.self_events++;
-		return KS_RAW_OTHER;
-	}
-	ev->ts = unlikely(tt->convert_ts) ? convert_ts(tt, ring->ts) : ring->ts;
-	ev->cpu = (u16)stream->cpu;
-	if (unlikely(ev->ts < stream->info.last_ts))
-		stream->info.backwards++;
-	stream->info.last_ts = ev->ts;
-	if (unlikely(!stream->info.events++))
-		stream->info.first_ts = ev->ts;
-	return class;
-}
-
-/* Where stacks are wanted, all records go this way before events are handed out. */
-static void pair(struct tracedat_trace *tt, const struct stream *stream, enum ks_raw_class class,
-		 const struct ks_event *ev)
-{
-	u64 key = (u64)(stream - tt->streams), owner;
-	u32 stack;
-
-	switch (class) {
-	case KS_RAW_EVENT:
-		tt->dec.nomem |= ks_stack_pairing_add(tt->pairing, ev, key) != 0;
-		break;
-	case KS_RAW_STACK:
-		owner = ks_stack_pairing_owner(tt->pairing, key);
-		if (owner == KS_PAIRING_NO_EVENT)
-			break;
-		stack = ks_rawdec_stack(&tt->dec, stream->ring.data, stream->ring.len);
-		if (stack != KS_NONE)
-			tt->dec.nomem |=
-				ks_stack_pairing_give(tt->pairing, &tt->base, owner, stack) != 0;
-		break;
-	case KS_RAW_OTHER:
-	case KS_RAW_BAD:
-		ks_stack_pairing_pass(tt->pairing, key);
-		break;
-	}
-}
-
-/* A stream came to its end: what its statistics count and no page told is one last gap. */
-static bool finish_stream(struct stream *stream, struct ks_event *ev)
-{
-	u64 missing = stream->stat_lost - ks_min(stream->stat_lost, stream->info.lost);
-
+	if (stream->ring.lost_here)
+		ks_td_lost(stream, stream->info.last_ts, stream->ring.lost, &events[count++]);
+	stream->ring.lost_here = false;
+	missing = stream->stat_lost - ks_min(stream->stat_lost, stream->info.lost);
+	if (missing)
+		ks_td_lost(stream, stream->info.last_ts, missing, &events[count++]);
 	stream->info.bad += stream->ring.bad;
-	ks_ring_deinit(&stream->ring);
-	if (!missing)
-		return false;
-	fill_lost(stream, stream->info.last_ts, missing, ev);
-	return true;
+	ks_ring_loader_deinit(&stream->loader);
+	return count;
+}
+
+static void end_stream(struct ks_td_reader *tt, struct ks_td_stream *stream, size_t *count)
+{
+	struct ks_event *last = &tt->batch[*count];
+	size_t gaps = finish_stream(stream, last);
+
+	*count += gaps;
+	for (; tt->pairing && gaps; gaps--)
+		ks_td_pair(tt, stream, KS_RAW_EVENT, last++, NULL, 0);
 }
 
 /* Takes records of the earliest stream until another is earlier, or the batch is full. */
-static int drain_top(struct tracedat_trace *tt, size_t *count, struct ks_diag *diag)
+static int drain_top(struct ks_td_reader *tt, size_t *count, struct ks_diag *diag)
 {
-	const u64 *first = tt->merge.heap[0], *other = ks_merge_runner_up(&tt->merge);
-	struct stream *top = ks_container_of(first, struct stream, ring.ts);
-	u64 read_before = top->ring.bytes_read;
-	int err = 0;
+	const u64 *other = ks_merge_runner_up(&tt->merge);
+	struct ks_td_stream *top = ks_container_of(tt->merge.heap[0], struct ks_td_stream, ring.ts);
+	int err = tt->pool ? ks_td_parallel_drain(tt, top, other, count, diag)
+			   : ks_td_serial_drain(tt, top, other, count, diag);
 
-	while (*count < BATCH) {
-		struct ks_event *ev = &tt->batch[*count];
-		bool lost = top->ring.lost_here;
-		enum ks_raw_class class = KS_RAW_EVENT;
-
-		if (unlikely(lost)) {
-			top->ring.lost_here = false;
-			fill_lost(top, tt->convert_ts ? convert_ts(tt, top->ring.ts) : top->ring.ts,
-				  top->ring.lost, ev);
-		} else {
-			class = take(tt, top, ev);
-		}
-		*count += class == KS_RAW_EVENT;
-		if (unlikely(tt->pairing))
-			pair(tt, top, class, ev);
-		if (unlikely(lost))
-			continue;
-		err = ks_ring_next(&top->ring, diag);
-		if (unlikely(err || !top->ring.data) || (other && !ks_merge_before(first, other)))
-			break;
-	}
-	tt->bytes_done += top->ring.bytes_read - read_before;
 	if (err)
 		return err;
-	if (!top->ring.data && finish_stream(top, &tt->batch[*count])) {
-		if (tt->pairing)
-			pair(tt, top, KS_RAW_EVENT, &tt->batch[*count]);
-		++*count;
-	}
+	if (!top->ring.data)
+		end_stream(tt, top, count);
 	ks_merge_advance(&tt->merge, !top->ring.data);
 	return 0;
 }
@@ -183,12 +67,12 @@ static int drain_top(struct tracedat_trace *tt, size_t *count, struct ks_diag *d
  * Where the recorder could not write all that it saw, because the disk was full, say, the last gap is
  * of no CPU: one whose pages were all left out is not in the file.
  */
-static bool take_unwritten(struct tracedat_trace *tt, struct ks_event *ev)
+static bool take_unwritten(struct ks_td_reader *tt, struct ks_event *ev)
 {
 	const struct ks_source_info *info = &tt->base.info;
 	u64 told = 0,
 	    seen = info->binary.other_events + info->binary.stacks + info->binary.self_events;
-	struct stream nobody = { .cpu = KS_CPU_UNKNOWN };
+	struct ks_td_stream nobody = { .cpu = KS_CPU_UNKNOWN };
 	bool unwritten = false;
 	size_t i;
 
@@ -204,11 +88,11 @@ static bool take_unwritten(struct tracedat_trace *tt, struct ks_event *ev)
 		nobody.info.last_ts = ks_max(nobody.info.last_ts, tt->streams[i].info.last_ts);
 	}
 	if (unwritten)
-		fill_lost(&nobody, nobody.info.last_ts, told - ks_min(told, seen), ev);
+		ks_td_lost(&nobody, nobody.info.last_ts, told - ks_min(told, seen), ev);
 	return unwritten;
 }
 
-static int finish(struct tracedat_trace *tt, struct ks_diag *diag)
+static int finish(struct ks_td_reader *tt, struct ks_diag *diag)
 {
 	size_t i;
 
@@ -222,17 +106,17 @@ static int finish(struct tracedat_trace *tt, struct ks_diag *diag)
 	return 0;
 }
 
-static int fill_batch(struct tracedat_trace *tt, struct ks_batch *ret_batch, struct ks_diag *diag)
+static int fill_batch(struct ks_td_reader *tt, struct ks_batch *ret_batch, struct ks_diag *diag)
 {
 	size_t count = 0;
 	int err = 0;
 
-	while (tt->merge.len && count < BATCH && !err)
+	while (tt->merge.len && count < KS_TD_BATCH && !err)
 		err = drain_top(tt, &count, diag);
 	if (!err && !count && take_unwritten(tt, tt->batch)) {
 		count = 1;
 		if (tt->pairing)
-			pair(tt, tt->streams, KS_RAW_EVENT, tt->batch);
+			ks_td_pair(tt, tt->streams, KS_RAW_EVENT, tt->batch, NULL, 0);
 	}
 	if (!err && (tt->dec.nomem || (tt->self_filter && tt->self_filter->nomem)))
 		err = ks_diag_nomem(diag, "reading a trace.dat");
@@ -242,16 +126,11 @@ static int fill_batch(struct tracedat_trace *tt, struct ks_batch *ret_batch, str
 
 static int tracedat_next(struct ks_source *source, struct ks_batch *ret_batch, struct ks_diag *diag)
 {
-	struct tracedat_trace *tt = ks_container_of(source, struct tracedat_trace, base);
+	struct ks_td_reader *tt = ks_container_of(source, struct ks_td_reader, base);
 	struct ks_batch batch;
 	bool end;
 	int err = 0;
 
-	if (!tt->pairing && (source->opts.stacks || source->opts.helpers)) {
-		tt->pairing = calloc(1, sizeof(*tt->pairing));
-		if (!tt->pairing)
-			return ks_diag_nomem(diag, "reading a trace.dat");
-	}
 	do {
 		err = fill_batch(tt, &batch, diag);
 		if (err)
@@ -270,11 +149,12 @@ static int tracedat_next(struct ks_source *source, struct ks_batch *ret_batch, s
 
 static void tracedat_close(struct ks_source *source)
 {
-	struct tracedat_trace *tt = ks_container_of(source, struct tracedat_trace, base);
+	struct ks_td_reader *tt = ks_container_of(source, struct ks_td_reader, base);
 	size_t i;
 
+	ks_td_pool_free(tt->pool);
 	for (i = 0; i < tt->streams_len; i++)
-		ks_ring_deinit(&tt->streams[i].ring);
+		ks_ring_loader_deinit(&tt->streams[i].loader);
 	free(tt->streams);
 	ks_merge_deinit(&tt->merge);
 	free(tt->batch);
@@ -290,7 +170,7 @@ static void tracedat_close(struct ks_source *source)
 
 static void tracedat_progress(struct ks_source *source, u64 *ret_done, u64 *ret_total)
 {
-	struct tracedat_trace *tt = ks_container_of(source, struct tracedat_trace, base);
+	struct ks_td_reader *tt = ks_container_of(source, struct ks_td_reader, base);
 
 	*ret_done = tt->bytes_done;
 	*ret_total = tt->bytes_total;
@@ -311,7 +191,7 @@ static bool clock_is_ns(const char *clock)
 }
 
 /* Streams can only be merged where they were timed by one clock. */
-static int set_clock(struct tracedat_trace *tt, struct ks_diag *diag)
+static int set_clock(struct ks_td_reader *tt, struct ks_diag *diag)
 {
 	const struct ks_td_buffer *first = NULL;
 	size_t i;
@@ -350,7 +230,7 @@ static u64 stat_lost(const struct ks_tracedat *td, u32 buffer, u32 cpu)
 	return lost;
 }
 
-static int open_streams(struct tracedat_trace *tt, struct ks_diag *diag)
+static int add_streams(struct ks_td_reader *tt, struct ks_diag *diag)
 {
 	u32 named = 0, number;
 	size_t i, j, total = 0;
@@ -358,7 +238,7 @@ static int open_streams(struct tracedat_trace *tt, struct ks_diag *diag)
 	for (i = 0; i < tt->td.buffers.len; i++)
 		total += tt->td.buffers.items[i].cpus.len;
 	tt->streams = calloc(total ? total : 1, sizeof(*tt->streams));
-	tt->batch = malloc((BATCH + 1) * sizeof(*tt->batch));
+	tt->batch = malloc((KS_TD_BATCH + 2) * sizeof(*tt->batch));
 	if (!tt->streams || !tt->batch || ks_merge_init(&tt->merge, total))
 		return ks_diag_nomem(diag, "reading a trace.dat");
 	for (i = 0; i < tt->td.buffers.len; i++) {
@@ -366,31 +246,52 @@ static int open_streams(struct tracedat_trace *tt, struct ks_diag *diag)
 
 		number = buffer->name[0] ? ++named : 0;
 		for (j = 0; j < buffer->cpus.len; j++) {
-			struct stream *stream = &tt->streams[tt->streams_len];
-			int err;
+			struct ks_td_stream *stream = &tt->streams[tt->streams_len++];
 
-			tt->streams_len++;
 			stream->cpu = buffer->cpus.items[j].cpu;
 			stream->info.cpu = stream->cpu;
 			stream->stat_lost = stat_lost(&tt->td, number, stream->cpu);
 			tt->bytes_total += buffer->cpus.items[j].size;
-			err = ks_ring_init(&stream->ring, &tt->td, buffer, &buffer->cpus.items[j],
-					   diag);
-			if (err)
-				return err;
-			if (stream->ring.data || stream->stat_lost)
-				ks_merge_add(&tt->merge, &stream->ring.ts);
+			ks_ring_init(&stream->ring, ks_td_ring_format(&tt->td, buffer));
+			ks_ring_file_init(&stream->file, &tt->td, buffer, &buffer->cpus.items[j],
+					  tt->read_size);
 		}
 	}
 	return 0;
 }
 
-/* === Public =============================================================================== */
-
-int ks_tracedat_source_open(struct ks_input *input, const struct ks_source_opts *opts,
-			    struct ks_source **ret_source, struct ks_diag *diag)
+/* All streams go to their first records. */
+static int start(struct ks_td_reader *tt, struct ks_diag *diag)
 {
-	struct tracedat_trace *tt = ks_source_new(sizeof(*tt), &tracedat_ops, "trace.dat", opts);
+	bool stacks = tt->base.opts.stacks || tt->base.opts.helpers;
+	struct ks_pool_opts opts = { tt->workers, tt->read_size, stacks };
+	size_t i;
+	int err = 0;
+
+	if (stacks)
+		tt->pairing = calloc(1, sizeof(*tt->pairing));
+	if (stacks && !tt->pairing)
+		return ks_diag_nomem(diag, "reading a trace.dat");
+	/* Where there can be no threads, the caller's does the work. */
+	if (tt->workers && ks_td_pool_new(&tt->td, &tt->dec, &opts, &tt->pool))
+		tt->pool = NULL;
+	for (i = 0; i < tt->streams_len && !err; i++) {
+		struct ks_td_stream *stream = &tt->streams[i];
+
+		err = tt->pool ? ks_td_parallel_start(tt, stream, diag)
+			       : ks_td_serial_start(tt, stream, diag);
+		if (stream->ring.data || stream->ring.lost_here || stream->stat_lost)
+			ks_merge_add(&tt->merge, &stream->ring.ts);
+	}
+	ks_merge_start(&tt->merge);
+	return err;
+}
+
+/* Workers are not started for less than @min_bytes of pages. */
+static int open_cut(struct ks_input *input, const struct ks_source_opts *opts, u32 read_size,
+		    u32 workers, u64 min_bytes, struct ks_source **ret_source, struct ks_diag *diag)
+{
+	struct ks_td_reader *tt = ks_source_new(sizeof(*tt), &tracedat_ops, "trace.dat", opts);
 	size_t i;
 	u64 size;
 	int fd, err;
@@ -400,6 +301,8 @@ int ks_tracedat_source_open(struct ks_input *input, const struct ks_source_opts 
 		return ks_diag_nomem(diag, "opening a trace.dat");
 	}
 	tt->input = input;
+	tt->read_size = read_size;
+	tt->workers = workers;
 	err = ks_input_random(input, &fd, &size, diag);
 	if (!err)
 		err = ks_tracedat_open(&tt->td, ks_input_name(input), fd, size, &tt->base.names,
@@ -426,12 +329,60 @@ int ks_tracedat_source_open(struct ks_input *input, const struct ks_source_opts 
 	    ks_self_filter_new(tt->td.self.items.items, tt->td.self.items.len, &tt->self_filter))
 		err = ks_diag_nomem(diag, "opening a trace.dat");
 	if (!err)
-		err = open_streams(tt, diag);
+		err = add_streams(tt, diag);
+	if (tt->bytes_total < min_bytes)
+		tt->workers = 0;
+	if (!err)
+		err = start(tt, diag);
 	if (err) {
 		tracedat_close(&tt->base);
 		return err;
 	}
-	ks_merge_start(&tt->merge);
 	*ret_source = &tt->base;
 	return 0;
+}
+
+/* === Public =============================================================================== */
+
+void ks_td_pair(struct ks_td_reader *tt, const struct ks_td_stream *stream, enum ks_raw_class class,
+		const struct ks_event *ev, const u8 *data, u32 len)
+{
+	u64 key = (u64)(stream - tt->streams), owner;
+	u32 stack;
+
+	switch (class) {
+	case KS_RAW_EVENT:
+		tt->dec.nomem |= ks_stack_pairing_add(tt->pairing, ev, key) != 0;
+		break;
+	case KS_RAW_STACK:
+		owner = ks_stack_pairing_owner(tt->pairing, key);
+		if (owner == KS_PAIRING_NO_EVENT)
+			break;
+		stack = ks_rawdec_stack(&tt->dec, data, len);
+		if (stack != KS_NONE)
+			tt->dec.nomem |=
+				ks_stack_pairing_give(tt->pairing, &tt->base, owner, stack) != 0;
+		break;
+	case KS_RAW_OTHER:
+	case KS_RAW_BAD:
+		ks_stack_pairing_pass(tt->pairing, key);
+		break;
+	}
+}
+
+int ks_tracedat_source_open(struct ks_input *input, const struct ks_source_opts *opts,
+			    struct ks_source **ret_source, struct ks_diag *diag)
+{
+	unsigned int cpus = ks_parallel_cpus();
+
+	if (cpus < 2)
+		return open_cut(input, opts, KS_RING_READ_SIZE, 0, 0, ret_source, diag);
+	return open_cut(input, opts, PARALLEL_READ_SIZE, cpus, MIN_PARALLEL, ret_source, diag);
+}
+
+int ks_tracedat_source_open_cut(struct ks_input *input, const struct ks_source_opts *opts,
+				u32 read_size, u32 workers, struct ks_source **ret_source,
+				struct ks_diag *diag)
+{
+	return open_cut(input, opts, read_size, workers, 0, ret_source, diag);
 }

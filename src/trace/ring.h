@@ -1,13 +1,28 @@
 /* SPDX-License-Identifier: LGPL-2.1-only */
-/* One CPU's pages of the kernel's ring buffer, read from a trace.dat record by record. */
+/*
+ * The decoder of the kernel's ring buffer: the bytes of one CPU's pages in, records out. It knows no
+ * file: pages may come from a trace.dat (trace/ring-file.h) or straight from a kernel.
+ */
 #ifndef KS_TRACE_RING_H
 #define KS_TRACE_RING_H
 
-#include "trace/tracedat.h"
+#include "base/bytes.h"
+
+/* How a page of the ring buffer begins, as the kernel's header_page says. */
+struct ks_page_header {
+	u32 commit_size; /* of the kernel's long */
+	u32 data;	 /* where the records begin */
+};
+
+struct ks_ring_format {
+	struct ks_page_header header;
+	u32 page_size;
+	bool big_endian;
+};
 
 /*
- * The current record: @data is NULL at the end. A gap in front of it is told by @lost_here, with
- * the number of lost events, 0 where the kernel could not count them.
+ * The current record. lost_here: events were lost in front of it, @lost of them; 0 where the kernel
+ * could not count them.
  */
 struct ks_ring {
 	u64 ts;
@@ -16,32 +31,26 @@ struct ks_ring {
 	bool lost_here;
 	u64 lost;
 
-	u64 bad;	/* pages and records that are damaged */
-	u64 bytes_read; /* of the file, for progress */
+	u64 bad; /* pages and records that are damaged */
 
 	/* The rest is private. */
-	const struct ks_tracedat *td;
-	const struct ks_td_cpu *cpu;
-	u32 page_size;
-	bool swap, big_endian;
-	const u8 *next, *page_end; /* the next record of the current page */
-	u8 *pages;		   /* whole pages, uncompressed */
-	size_t pages_len, pages_pos, pages_cap;
-	u8 *stored; /* compressed */
-	size_t stored_cap;
-	u64 pos, end;	 /* in the file */
-	u32 chunks_left; /* of a compressed CPU */
-	size_t block;	 /* of an unfinished file */
+	bool swap;
+	struct ks_ring_format format;
+	const u8 *next, *page_end;   /* the next record of the current page */
+	const u8 *pages, *pages_end; /* the pages behind it */
 };
 
-/* Goes to the first record. */
-int ks_ring_init(struct ks_ring *ring, const struct ks_tracedat *td,
-		 const struct ks_td_buffer *buffer, const struct ks_td_cpu *cpu,
-		 struct ks_diag *diag);
-void ks_ring_deinit(struct ks_ring *ring);
+void ks_ring_init(struct ks_ring *ring, struct ks_ring_format format);
 
-/* Loads the next page that has records in it and goes to its first one. */
-int ks_ring_next_page(struct ks_ring *ring, struct ks_diag *diag);
+/*
+ * Gives the decoder its next pages, once all records of those before are taken. The bytes stay the
+ * caller's, and must stay as long as their records are used. A part of a page at the end is counted
+ * as damaged.
+ */
+void ks_ring_feed(struct ks_ring *ring, const u8 *pages, size_t len);
+
+/* Goes to the first record of the next page that has one. False: more pages are wanted. */
+bool ks_ring_next_page(struct ks_ring *ring);
 
 enum {
 	KS_RING_PADDING = 29,
@@ -59,9 +68,10 @@ static inline bool ks_ring_step(struct ks_ring *ring)
 	const u8 *p = ring->next, *end = ring->page_end;
 
 	while (end - p >= 4) {
+		bool big_endian = ring->format.big_endian;
 		u32 word = (u32)ks_load(p, 4, ring->swap);
-		u32 type = ring->big_endian ? word >> KS_RING_DELTA_BITS : word & 31;
-		u64 delta = ring->big_endian ? word & ((1u << KS_RING_DELTA_BITS) - 1) : word >> 5;
+		u32 type = big_endian ? word >> KS_RING_DELTA_BITS : word & 31;
+		u64 delta = big_endian ? word & ((1u << KS_RING_DELTA_BITS) - 1) : word >> 5;
 		size_t left = (size_t)(end - p) - 4, len;
 		u32 first;
 
@@ -115,11 +125,14 @@ done:
 	return false;
 }
 
-/* To the next record anywhere; data is NULL at the end. */
-static inline int ks_ring_next(struct ks_ring *ring, struct ks_diag *diag)
+/* To the next record of the pages at hand. False: more pages are wanted. */
+static inline bool ks_ring_next(struct ks_ring *ring)
 {
 	ring->lost_here = false;
-	return likely(ks_ring_step(ring)) ? 0 : ks_ring_next_page(ring, diag);
+	if (likely(ks_ring_step(ring)))
+		return true;
+	ring->lost = 0;
+	return ks_ring_next_page(ring);
 }
 
 #endif

@@ -110,14 +110,18 @@ static u64 read_options_v7(struct ks_tracedat *td, struct ks_cursor *file, u64 o
 
 /* === Public =============================================================================== */
 
-int ks_td_decompress(enum ks_td_codec codec, void *dst, size_t dst_len, const void *src,
-		     size_t src_len)
+int ks_td_inflate(struct ZSTD_DCtx_s **zstd, enum ks_td_codec codec, void *dst, size_t dst_len,
+		  const void *src, size_t src_len)
 {
 	uLongf len = dst_len;
 
 	switch (codec) {
 	case KS_TD_ZSTD:
-		return ZSTD_decompress(dst, dst_len, src, src_len) == dst_len ? 0 : KS_EBADINPUT;
+		if (!*zstd)
+			*zstd = ZSTD_createDCtx();
+		return *zstd && ZSTD_decompressDCtx(*zstd, dst, dst_len, src, src_len) == dst_len
+			       ? 0
+			       : KS_EBADINPUT;
 	case KS_TD_ZLIB:
 		return uncompress(dst, &len, src, src_len) == Z_OK && len == dst_len ? 0
 										     : KS_EBADINPUT;
@@ -125,6 +129,16 @@ int ks_td_decompress(enum ks_td_codec codec, void *dst, size_t dst_len, const vo
 		break;
 	}
 	return KS_EBADINPUT;
+}
+
+int ks_td_decompress(enum ks_td_codec codec, void *dst, size_t dst_len, const void *src,
+		     size_t src_len)
+{
+	struct ZSTD_DCtx_s *zstd = NULL;
+	int err = ks_td_inflate(&zstd, codec, dst, dst_len, src, src_len);
+
+	ZSTD_freeDCtx(zstd);
+	return err;
 }
 
 void ks_td_read_section(struct ks_tracedat *td, u32 id, u64 offset, struct ks_rawdec *dec,

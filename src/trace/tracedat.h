@@ -110,7 +110,16 @@ int ks_tracedat_open(struct ks_tracedat *td, const char *name, int fd, u64 size,
 		     struct ks_names *names, struct ks_rawdec *dec, struct ks_diag *diag);
 void ks_tracedat_deinit(struct ks_tracedat *td);
 
-/* Undoes one compressed piece; the sizes must agree. 0 or KS_EBADINPUT. */
+struct ZSTD_DCtx_s;
+
+/*
+ * Decompresses one piece, whose sizes must agree: 0 or KS_EBADINPUT. *@zstd is a decompressor to use again
+ * for the next one, made here when it is NULL; the caller frees it with ZSTD_freeDCtx().
+ */
+int ks_td_inflate(struct ZSTD_DCtx_s **zstd, enum ks_td_codec codec, void *dst, size_t dst_len,
+		  const void *src, size_t src_len);
+
+/* As ks_td_inflate(), for a single piece. */
 int ks_td_decompress(enum ks_td_codec codec, void *dst, size_t dst_len, const void *src,
 		     size_t src_len);
 

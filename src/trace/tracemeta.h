@@ -8,12 +8,7 @@
 
 #include "trace/cursor.h"
 #include "trace/rawevent.h"
-
-/* How a page of the ring buffer begins. */
-struct ks_page_header {
-	u32 commit_size; /* of the kernel's long */
-	u32 data;	 /* where the records begin */
-};
+#include "trace/ring.h"
 
 /* Each reads one section at the cursor; failures stay in the cursor. */
 void ks_meta_header_info(struct ks_cursor *cur, struct ks_page_header *ret_header);
