@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# Completion of kmemscope and its other names, for bash. All it knows it asks the program: the words
-# are those of the help texts.
+# Completion of kmemscope and its other names, for bash. All words come from the program's help texts.
 
 _kmemscope_help() {
-	# Nothing is run but the help of what is being typed.
+	# Only the help of the command that is being typed is run.
 	"$@" --help 2>/dev/null </dev/null
 }
 

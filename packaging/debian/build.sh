@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
-# Makes Debian packages of this tree: build.sh [DIRECTORY]. They are put into the directory, or the
-# current one. What it needs is what "apt-get build-dep ./" would install: see control.
+# Builds Debian packages of this tree: build.sh [DIRECTORY]. The packages are written to DIRECTORY, or to the
+# current directory. It needs the packages that "apt-get build-dep ./" would install: see control.
 set -euo pipefail
 tree=$(cd "$(dirname "$0")/../.." && pwd)
 out=$(realpath "${1:-.}")
