@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-only
 // Charts over time: areas, bars, axes, and the brush that chooses a range. The x axis is in buckets.
 
-const HEIGHT = 1000; // of a chart's own coordinates; the page scales it
+const HEIGHT = 1000; // in the chart's own coordinates; the page scales the chart
 
 const seriesColor = i => `var(--c${Math.min(i, 7)})`;
 
-// The outline of a series, as steps: a bucket's value holds for all of its width.
+// The outline of a series, as steps: a bucket has the same value over its whole width.
 function stepPath(values, scale, base) {
 	let path = "";
 	values.forEach((value, i) => {
@@ -34,7 +34,7 @@ function areaChart(values, top) {
 
 const SPARK_POINTS = 60;
 
-// The highest of each few buckets, since there is no room for all.
+// Reduces a series to SPARK_POINTS values, the maximum of several buckets each, since there is no room for all buckets.
 function thin(values) {
 	const step = Math.ceil(values.length / SPARK_POINTS);
 	const few = new Float64Array(Math.ceil(values.length / step));
@@ -52,7 +52,7 @@ function sparkline(all, bars) {
 	return element;
 }
 
-// Round numbers up to the top, for the labels of an axis; of bytes these are powers of two.
+// Round numbers from 0 to the top, for the labels of an axis. For bytes, the step is a power of two.
 function ticks(top, ofBytes) {
 	if (!(top > 0))
 		return [0];
@@ -87,7 +87,7 @@ function shade(chart) {
 	range.style.width = at(state.to - state.from);
 }
 
-// Called in every frame of a drag: whatever else has to wait, the range follows the pointer.
+// Called in every frame of a drag: other updates may be delayed, but the range follows the pointer at once.
 function shadeAll() {
 	for (const chart of brushed)
 		if (chart.isConnected)
@@ -96,7 +96,7 @@ function shadeAll() {
 			brushed.delete(chart);
 }
 
-// Dragging chooses a range, a click takes it away.
+// Dragging selects a range, and a click clears it.
 function brush(element, tipText) {
 	const cursor = h("div", { class: "cursor", hidden: true });
 	let start = null, moved = false;
@@ -138,7 +138,7 @@ function brush(element, tipText) {
 
 // --- Plots with axes -------------------------------------------------------------------------
 
-// A chart with a y axis in front: { height, top, ticks, format, content, tip, label }.
+// A chart with a y axis at its left: { height, top, ticks, format, content, tip, label }.
 function plot(options) {
 	const scale = HEIGHT * 0.94 / (options.top || 1);
 	const lines = options.ticks.map(value => svg("line", { class: "grid", x1: 0, x2: data.buckets,
@@ -163,7 +163,7 @@ function timeAxis() {
 	return h("div", { class: "plot" }, h("div", { class: "times" }, list));
 }
 
-// Areas one on another: layers are { label, color, values }.
+// Stacked areas: layers are { label, color, values }.
 function stackedPlot(layers, options) {
 	const sums = [new Float64Array(data.buckets)];
 	for (const layer of layers) {
@@ -178,7 +178,7 @@ function stackedPlot(layers, options) {
 		tip: bucket => moment(bucketTime(bucket)) + " to " + moment(bucketTime(bucket + 1)) + "\n" +
 			[...layers].reverse().filter(layer => layer.values[bucket]).slice(0, 10)
 				.map(layer => options.format(layer.values[bucket]) + "  " + layer.label).join("\n") +
-			"\n" + options.format(sums[sums.length - 1][bucket]) + "  in all",
+			"\n" + options.format(sums[sums.length - 1][bucket]) + "  in total",
 	});
 }
 
@@ -197,8 +197,8 @@ function makeStrip() {
 		event.stopPropagation();
 		moveRange(step * Math.max(1, Math.round(data.buckets / 40)), event.shiftKey);
 	});
-	const said = h("div"), hint = h("div", { class: "hint" }, "drag over the curve to look at a range");
-	const all = h("button", { type: "button", class: "link", onclick: () => go(WHOLE) }, "show all of it (Esc)");
+	const said = h("div"), hint = h("div", { class: "hint" }, "drag over the curve to select a range");
+	const all = h("button", { type: "button", class: "link", onclick: () => go(WHOLE) }, "show the whole capture (Esc)");
 	replace(byId("strip"), chart, h("div", { class: "said" }, said, hint, all));
 	return () => {
 		shadeAll();
@@ -217,7 +217,7 @@ function rangeText() {
 		duration(bucketTime(state.to) - bucketTime(state.from));
 }
 
-// With shift, the end of the range moves alone. From the whole, the first tenth is the start.
+// With shift, only the end of the range moves. If the whole capture is shown, the first tenth becomes the range.
 function moveRange(step, endOnly) {
 	let { from, to } = state;
 	if (isWhole())
@@ -234,7 +234,7 @@ function moveRange(step, endOnly) {
 
 // --- Heat maps -------------------------------------------------------------------------------
 
-// From dark blue to yellow, as cividis: lightness alone tells the order.
+// From dark blue to yellow, like cividis: lightness alone shows the order.
 const HEAT = [[0, 32, 76], [54, 73, 107], [102, 109, 119], [150, 143, 117], [201, 180, 97], [255, 233, 69]];
 
 function heatColor(part) {
@@ -243,7 +243,7 @@ function heatColor(part) {
 	return `rgb(${low.map((value, i) => Math.round(value + (high[i] - value) * rest)).join(" ")})`;
 }
 
-// A table that is the picture; rows and columns are labels, and tip(row, column, value) is what a cell says.
+// A heat map is a table. rows and columns are labels, and tip(row, column, value) is the tooltip of a cell.
 class HeatMap {
 	constructor(caption, corner, rows, columns, tip) {
 		const point = event => {

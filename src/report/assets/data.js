@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only
-// The data of the report: columns unpacked, and added up over any range of time buckets.
+// The data of the report: unpacks the columns, and adds them up over any range of time buckets.
 
 const data = JSON.parse(document.getElementById("data").textContent);
 
@@ -10,7 +10,7 @@ const SUMMED = ["allocs", "unpaired", "frees", "implied", "temporary", "cross", 
 	"waste", "temporaryBytes", "keptBytes", "life"];
 
 const GROUPINGS = ["site", "cache", "size", "comm", "cpu"];
-const TRACKS = [...GROUPINGS, "stack"]; // stacks are of the flame graph and of a site's detail
+const TRACKS = [...GROUPINGS, "stack"]; // the flame graph and the details of a site use stacks
 
 const hasStacks = data.by.stack.length > 0;
 
@@ -24,8 +24,8 @@ const hasStacks = data.by.stack.length > 0;
 class Grouping {
 	constructor(raw, by) {
 		this.from = this.to = -1;
-		this.columns = new Map(); // of the range: a number for each track, once somebody asks
-		this.fresh = new Set(); // the names of those that are of this range
+		this.columns = new Map(); // sums over a range: a number for each track, computed on first use
+		this.fresh = new Set(); // the names of the columns that were computed for the current range
 		this.start = new Int32Array(raw.length + 1);
 		raw.forEach((one, i) => this.start[i + 1] = this.start[i] + one.cells[0].length);
 		this.cells = {};
@@ -68,7 +68,7 @@ class Grouping {
 		Object.assign(this, { from, to });
 		this.fresh.clear();
 	}
-	// What a series of sums had where the bucket begins.
+	// The value of a running sum at the start of the bucket.
 	at(series, bucket, into) {
 		const n = this.tracks.length;
 		for (let track = 0; track < n; track++) {
@@ -103,7 +103,7 @@ class Grouping {
 		default: return this.differences(this.sums[name], into);
 		}
 	}
-	// The arrays are kept from range to range: new ones in every frame would be much garbage.
+	// The arrays are reused for the next range: new arrays in every frame would be a lot of garbage.
 	column(name) {
 		if (!this.fresh.has(name)) {
 			if (!this.columns.has(name))
@@ -126,7 +126,7 @@ class Track {
 	series(name) { return this.part(this.grouping.cells[name]); }
 }
 
-// One track over the range of its grouping. Live is what lives at the end of the range.
+// One track over the range of its grouping. "live" is what is live at the end of the range.
 class Row {
 	constructor(track, grouping) {
 		this.track = track;
@@ -160,8 +160,8 @@ function rowsOf(by, from, to) {
 	return groupings[by].rows;
 }
 
-// The rows with the greatest values, greatest first, and of equals those that come first. In one pass, in which
-// most rows are only compared with the last of the few that were kept.
+// The rows with the greatest values, greatest first; among equal rows, those that come first. One pass: most rows are
+// only compared with the last of the rows kept so far.
 function greatest(rows, value, limit) {
 	const kept = [], values = [];
 	for (const row of rows) {
@@ -184,7 +184,7 @@ function sumRange(from, to) {
 	for (const by of TRACKS)
 		Object.defineProperty(sums, by, {
 			configurable: true,
-			get() { // when a view first asks for it
+			get() { // computed when a view first uses it
 				const grouping = groupings[by], all = rowsOf(by, from, to);
 				const [allocs, frees, implied, live] = ["allocs", "frees", "implied", "live"].map(name => grouping.column(name));
 				const rows = all.filter((_, i) => allocs[i] || frees[i] || implied[i] || live[i]);
@@ -214,7 +214,7 @@ function series(track, name) {
 	return values;
 }
 
-// In how many tenths of the range objects were born that still live: what leaks does so in all of them.
+// The number of tenths of the range in which objects were allocated that are still live. A leak has them in all tenths.
 function tenthsKept(track, from, to) {
 	const tenths = new Set(), kept = track.series("kept");
 	track.bucket.forEach((bucket, i) => {
@@ -226,7 +226,7 @@ function tenthsKept(track, from, to) {
 
 // --- Grids -----------------------------------------------------------------------------------
 
-// Cells over time, by two keys: { bucket, row, column, values }. The axes are of the whole, so that a range keeps the places.
+// Cells over time, by two keys: { bucket, row, column, values }. The axes cover the whole capture, so that they do not change with the range.
 class Grid {
 	constructor(raw, step, axisOf) {
 		Object.assign(this, { raw, step });
@@ -240,7 +240,7 @@ class Grid {
 			keys.add(this.raw[i]);
 		return keys;
 	}
-	// What the range has in every place, of the value that many numbers behind the bucket.
+	// The sums of the range in every place. offset says which number after the bucket is added up.
 	sum(from, to, offset) {
 		const sums = new Float64Array(this.rows.length * this.columns.length), { raw } = this, [rowAt, columnAt] = this.place;
 		for (let i = 0; i < raw.length; i += this.step)
@@ -252,7 +252,7 @@ class Grid {
 
 const ascending = keys => [...keys].sort((a, b) => a - b);
 
-// Frees: by size and lifetime with nothing left out between, and by the CPUs of allocation and free.
+// Frees by size and lifetime, on axes without gaps, and frees by the CPUs of allocation and free.
 const lives = new Grid(data.lives, 5, keys => {
 	const low = Math.min(...keys);
 	return keys.size ? Array.from({ length: Math.max(...keys) - low + 1 }, (_, i) => low + i) : [];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only
-// The comparison with a capture that came before, where there is one. It is of both captures as a whole.
+// The comparison with an earlier capture, if there is one. It always covers both whole captures.
 
 const diff = data.diff || null;
 
@@ -9,12 +9,12 @@ const MEASURES = { live: "bytes live at the end", waste: "bytes wasted, live", o
 const NORMALS = { none: "as they are", time: "by time", events: "by allocations and frees" };
 const CHANGES = ["new", "grown", "shrunk", "gone", "same"];
 
-// How the first capture is brought to the length of the second; what cannot be is left out.
+// The possible ways to scale the first capture to the second.
 function normalsOf() {
 	return Object.keys(NORMALS).filter(key => diff.sizes[key].every(size => size !== "0") && (key !== "time" || diff.same_clock));
 }
 
-// Rounded as "kmemscope diff" does it: in whole numbers, since the product may be large.
+// Rounds like "kmemscope diff": in integers, since the product may be large.
 function scaler(normal) {
 	const [before, after] = diff.sizes[normal].map(BigInt);
 	return value => before === after ? value : Number((BigInt(value) * after + before / 2n) / before);
@@ -75,7 +75,7 @@ function diffView(view) {
 	const tools = h("div", { class: "tools" }), kinds = h("div", { class: "tools" }), said = h("p", { class: "note" }), table = new Table();
 	view.append(card(h("h2", {}, "Compared with ", h("span", { class: "mono" }, diff.name)), said, tools, kinds, table.element));
 	return [() => {
-		if (pace !== "now") // it is of the whole
+		if (pace !== "now") // the comparison does not depend on the range
 			return;
 		const by = DIFF_GROUPINGS[state.by] ? state.by : "site";
 		const measure = MEASURES[state.measure] ? state.measure : "live";
@@ -86,7 +86,7 @@ function diffView(view) {
 		const measured = MEASURES[measure][0].toUpperCase() + MEASURES[measure].slice(1);
 		replace(said, `${measured}: ${format(total.before)} before, ${format(total.after)} in ${data.name}, ${signed(total.delta, format)}` +
 			(total.before ? ` (${signed(total.delta / total.before, percent)})` : "") + (normal === "none" ? "." : `; the first capture is scaled ${NORMALS[normal]}.`) +
-			(diff.lossy ? " The first capture lost events." : "") + " Both captures as a whole, whatever the range.");
+			(diff.lossy ? " The first capture lost events." : "") + " These numbers cover both whole captures, not the range.");
 		replace(tools, choice("Group by", Object.entries(DIFF_GROUPINGS), by, value => go({ by: value })),
 			choice("Compare", Object.entries(MEASURES), measure, value => go({ measure: value })),
 			choice("Scale", normalsOf().map(key => [key, NORMALS[key]]), normal, value => go({ normal: value })));
@@ -97,7 +97,7 @@ function diffView(view) {
 	}];
 }
 
-// For the summary: what holds more than before.
+// For the summary: the sites that hold more than before.
 function diffFindings() {
 	if (!diff)
 		return [];

@@ -40,7 +40,7 @@ function scaled(n, units, step) {
 const bytes = n => scaled(n, [" B", " KiB", " MiB", " GiB", " TiB"], 1024);
 const short = n => scaled(n, ["", " k", " M", " G", " T"], 1000);
 const percent = part => part === null || !isFinite(part) ? "–" :
-	(part >= 0.1 && (part < 0.995 || part >= 1) || part === 0 ? (part * 100).toFixed(0) : part < 0.001 ? "<0.1" : // nearly all is not all
+	(part >= 0.1 && (part < 0.995 || part >= 1) || part === 0 ? (part * 100).toFixed(0) : part < 0.001 ? "<0.1" : // 99.7 % must not be shown as 100 %
 		part < 0.1 ? (part * 100).toFixed(1) : (Math.floor(part * 1000) / 10).toFixed(1)) + " %";
 const share = (part, whole) => whole ? part / whole : 0;
 
@@ -62,17 +62,17 @@ function duration(t) {
 const bucketTime = bucket => Math.min(bucket * data.width, data.span);
 const moment = t => t ? "+" + duration(t) : "the start";
 
-// Of round numbers, "4 KiB" for "4.00 KiB".
+// Round numbers without zeros: "4 KiB" instead of "4.00 KiB".
 const round = text => text.replace(/\.0+ /, " ").replace(/(\.\d*[1-9])0+ /, "$1 ");
 
-// Of rates, what the time is measured in: per second, or per thousand ticks.
+// The unit of time in rates: per second, or per thousand ticks.
 const rateUnit = data.clock === "seconds" ? 1e9 : 1000;
 const rateName = data.clock === "seconds" ? "/s" : "/kilotick";
 const rangeTime = sums => Math.max(1, bucketTime(sums.to) - bucketTime(sums.from));
 
 // --- Small things ----------------------------------------------------------------------------
 
-// The numbers behind a picture, made when somebody asks for them.
+// The numbers behind a picture, made when the reader opens them.
 function behind(title, makeContent) {
 	const details = h("details", { ontoggle: () => {
 		if (details.open && details.childElementCount === 1)
@@ -87,7 +87,7 @@ function choice(label, options, chosen, onchange) {
 	return h("label", {}, label, select);
 }
 
-// On the side of the pointer where there is more room, so that its size need not be known.
+// The tooltip is on the side of the pointer that has more room, so that its size need not be known.
 function showTip(event, text) {
 	const tip = byId("tip"), right = event.clientX > innerWidth / 2, below = event.clientY < innerHeight / 2;
 	setText(tip, text);
@@ -101,7 +101,7 @@ const tipOn = text => ({
 	onpointerleave: event => showTip(event, ""),
 });
 
-// What had the focus keeps it, if it comes back under the same key.
+// The element with the focus keeps it, if there is a new element with the same key.
 function replace(element, ...children) {
 	const key = element.contains(document.activeElement) ? document.activeElement.dataset.key : null;
 	element.replaceChildren(...children.flat(Infinity).filter(child => child !== null && child !== undefined && child !== false));
@@ -109,7 +109,7 @@ function replace(element, ...children) {
 		[...element.querySelectorAll("[data-key]")].find(child => child.dataset.key === key)?.focus();
 }
 
-// Text and attributes that stay as they are cost nothing.
+// Text and attributes that do not change are not written again, since that would cost a layout.
 function setText(element, text) {
 	const node = element.firstChild;
 	if (!node || node !== element.lastChild || node.nodeType !== Node.TEXT_NODE)

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-only
-"""embed.py TEMPLATE STYLE SCRIPT... OUTPUT: puts style and scripts into the page, as a C source.
+"""embed.py TEMPLATE STYLE SCRIPT... OUTPUT: puts style and scripts into the page, and writes it as C source.
 
-The page may run these scripts and this style and nothing else: its policy names their hashes.
+The page can run only these scripts and this style: its content security policy has their hashes.
 """
 import base64
 import hashlib
@@ -24,14 +24,14 @@ def c_array(name, data):
 def main():
     template, style_path, *script_paths, output = map(pathlib.Path, sys.argv[1:])
     style = style_path.read_text(encoding="utf-8")
-    # One function around all, so that nothing of it is global.
+    # One function around all scripts, so that nothing is global.
     script = '"use strict";\n(() => {\n' + "\n".join(
         path.read_text(encoding="utf-8") for path in script_paths) + "})();\n"
     page = template.read_text(encoding="utf-8")
     for mark, text in (("@STYLE_HASH@", digest(style)), ("@SCRIPT_HASH@", digest(script)),
                        ("@STYLE@", style), ("@SCRIPT@", script)):
         if page.count(mark) != 1:
-            sys.exit(f"{template}: {mark} must be there once")
+            sys.exit(f"{template}: {mark} must occur exactly once")
         page = page.replace(mark, text)
     before, after = page.split("@DATA@")
     output.write_text('/* Made by embed.py. */\n#include "report/html-assets.h"\n\n'

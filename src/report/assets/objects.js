@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only
-// Objects: an access map beside the capture. Which code reads and writes whose objects.
+// Objects: an access map in addition to the capture. It shows which code reads and writes whose objects.
 
 const kmap = data.kmap || null;
 
@@ -12,13 +12,13 @@ const LEVEL_OF = {
 	function: item => item.func, file: item => item.path, dir: item => parentOf(item.path), topdir: item => topOf(item.path), module: item => item.module,
 };
 
-// A table that was written by column, as rows.
+// Turns a table that was written by column into rows.
 function unpackTable(table) {
 	const names = Object.keys(table).filter(name => name !== "rows");
 	return Array.from({ length: table.rows }, (_, i) => Object.fromEntries(names.map(name => [name, table[name] === 0 ? 0 : table[name][i]])));
 }
 
-// Sites and functions look like tracks, so that tables, search and links can treat them alike.
+// Sites and functions have the members of tracks, so that tables, search and links can treat them the same.
 function asTrack(item, number, by) {
 	const path = NO_FILE.test(item.path) ? "" : item.path;
 	const module = NO_FILE.test(item.module) && item.module !== "[unknown]" && item.module !== item.label ? item.module.slice(1, -1) : "";
@@ -53,7 +53,7 @@ function unpackKmap() {
 	kmap.sites.forEach((site, i) => {
 		asTrack(site, i, "object");
 		site.life = site.ended ? site.lifetime_mean : null;
-		// The same site in the capture, if it is there under the same name.
+		// The site of the same name in the capture, if there is one.
 		site.captured = kmapAlone() ? null : data.by.site.find(track => track.label === site.label) || null;
 	});
 	const sum = name => kmap.sites.reduce((all, site) => all + site[name], 0);
@@ -63,7 +63,7 @@ function unpackKmap() {
 	kmap.accesses = kmap.total.reads + kmap.total.writes;
 }
 
-// The report may be of the map alone: then its objects are the capture.
+// If there is a map and no capture, the objects of the map are the capture.
 const kmapAlone = () => data.format === "access map";
 
 function lifeText(t) {
@@ -77,11 +77,11 @@ if (kmap)
 
 // --- The matrix ------------------------------------------------------------------------------
 
-const MATRIX_SIDE = 24; // rows, and columns, by name
+const MATRIX_SIDE = 24; // rows and columns that are named
 
 const HEATS = [["accesses", "reads and writes"], ["reads", "reads"], ["writes", "writes"], ["bytes_read", "bytes read"], ["bytes_written", "bytes written"]];
 
-// The cells of code by owner, at a level, in a map of maps.
+// The cells by code and owner, at a level, as a Map of Maps.
 function matrixCells(level, measure) {
 	const label = LEVEL_OF[level], cells = new Map();
 	for (const link of kmap.links) {
@@ -96,7 +96,7 @@ function matrixCells(level, measure) {
 	return cells;
 }
 
-// The labels of a side, heaviest first; all behind the last place are one.
+// The labels of a side, largest first. All labels beyond MATRIX_SIDE are combined into one.
 function matrixSide(weights) {
 	const labels = [...weights.keys()].sort((a, b) => weights.get(b) - weights.get(a) || (a < b ? -1 : 1));
 	const shown = labels.slice(0, labels.length > MATRIX_SIDE + 1 ? MATRIX_SIDE : labels.length);
@@ -141,8 +141,8 @@ function matrixCard(card) {
 	const cells = matrixCells(level, measure);
 	replace(card, h("h2", {}, "Which code touches whose objects"),
 		h("div", { class: "tools" }, choice("By", LEVELS, level, value => go({ level: value })), choice("Count", measures, measure, value => go({ heat: value })),
-			h("span", { class: "soft" }, "Rows are the code that touches, columns the code that allocated. Colours are logarithmic.")),
-		cells.size ? [matrixPicture(cells, measure), h("details", { open: state.sort.matrix ? true : null }, h("summary", {}, "As a table, all of it"), matrixTable(cells))] :
+			h("span", { class: "soft" }, "Rows are the code that touches objects, columns the code that allocated them. The colour scale is logarithmic.")),
+		cells.size ? [matrixPicture(cells, measure), h("details", { open: state.sort.matrix ? true : null }, h("summary", {}, "As a table, with all rows"), matrixTable(cells))] :
 			h("div", { class: "empty" }, "There is no access in the map."));
 }
 
@@ -153,19 +153,19 @@ const ifAny = (name, column) => kmap.has(name) ? [column] : [];
 function siteColumns() {
 	const known = kmap.accesses > 0;
 	return [
-		labelColumn("allocated by"), countColumn("objects", "objects", "Objects, live or not"), byteColumn("bytes", "bytes", "Bytes in them"),
-		byteColumn("live_bytes", "live", "Bytes of objects without an end"), byteColumn("mean_bytes", "mean", "Bytes alive at a time, on average"),
-		{ key: "life", label: "lifetime", title: "Mean, of the objects with an end", value: row => row.life, show: row => lifeText(row.life) },
+		labelColumn("allocated by"), countColumn("objects", "objects", "Objects, live or not"), byteColumn("bytes", "bytes", "Bytes in these objects"),
+		byteColumn("live_bytes", "live", "Bytes of objects without an end"), byteColumn("mean_bytes", "mean", "Bytes that are live at a time, on average"),
+		{ key: "life", label: "lifetime", title: "Mean lifetime of the objects with an end", value: row => row.life, show: row => lifeText(row.life) },
 		...(known ? [countColumn("reads", "reads", "How often they were read"), countColumn("writes", "writes", "How often they were written"),
 			...ifAny("bytes_read", byteColumn("bytes_read", "B read", "Bytes that the reads moved")),
 			...ifAny("bytes_written", byteColumn("bytes_written", "B written", "Bytes that the writes moved")),
 			...ifAny("own_accesses", countColumn("own_accesses", "own", "Accesses by the function that allocated them")),
-			...ifAny("foreign_accesses", countColumn("foreign_accesses", "foreign", "Accesses by another task than the one that allocated them")),
-			...ifAny("irq_accesses", countColumn("irq_accesses", "irq", "Accesses in interrupts")),
-			byteColumn("cold_bytes", "cold", "Bytes that were neither read nor written: at least so many"),
-			byteColumn("unread_bytes", "never read", "Bytes that were never read: at least so many"),
+			...ifAny("foreign_accesses", countColumn("foreign_accesses", "foreign", "Accesses by a task other than the one that allocated them")),
+			...ifAny("irq_accesses", countColumn("irq_accesses", "irq", "Accesses in interrupt context")),
+			byteColumn("cold_bytes", "cold", "Bytes that were neither read nor written: a lower limit"),
+			byteColumn("unread_bytes", "never read", "Bytes that were never read: a lower limit"),
 			byteColumn("write_only_bytes", "write-only", "Bytes of objects that were written and never read")] : []),
-		...(kmap.sites.some(site => site.captured) ? [{ key: "waste", label: "waste", title: "In the capture: bytes allocated that nobody asked for",
+		...(kmap.sites.some(site => site.captured) ? [{ key: "waste", label: "waste", title: "In the capture: bytes allocated but not requested",
 			value: row => row.captured ? sumOf(row.captured.series("waste")) : null, show: row => row.captured ? bytes(sumOf(row.captured.series("waste"))) : "–", exact: "bytes" }] : []),
 		...(kmap.sites.some(site => site.cache) ? [{ key: "cache", label: "cache", kind: "text", value: row => row.cache }] : []),
 	];
@@ -174,8 +174,8 @@ function siteColumns() {
 function codeColumns() {
 	return [labelColumn("function"), countColumn("reads", "reads"), countColumn("writes", "writes"),
 		...ifAny("bytes_read", byteColumn("bytes_read", "B read")), ...ifAny("bytes_written", byteColumn("bytes_written", "B written")),
-		...ifAny("irq_accesses", countColumn("irq_accesses", "irq", "Accesses in interrupts")),
-		countColumn("sites", "sites", "Allocation sites whose objects it touches"), countColumn("frees", "frees", "Objects that it freed")];
+		...ifAny("irq_accesses", countColumn("irq_accesses", "irq", "Accesses in interrupt context")),
+		countColumn("sites", "sites", "Allocation sites whose objects the function touches"), countColumn("frees", "frees", "Objects that the function freed")];
 }
 
 const openObject = row => go({ object: row.number, code: null, site: null });
@@ -186,22 +186,22 @@ const openCode = row => go({ code: row.number, object: null, site: null });
 const objectLink = site => h("button", { type: "button", class: "link mono", onclick: () => openObject(site) }, site.label);
 const mostOf = (sites, key) => sites.reduce((best, site) => !best || site[key] > best[key] ? site : best, null);
 
-// For the summary; nothing where there is no map, or no access in it.
+// For the summary. Nothing if there is no map, or no access in the map.
 function objectFindings() {
 	if (!kmap || !kmap.accesses)
 		return [];
-	// What no site allocated is globals, and pages, which user space touches unseen.
+	// Objects without a site are left out: they are globals, and pages, whose accesses by user space are not seen.
 	const sites = kmap.sites.filter(site => !NO_FILE.test(site.label)), sum = key => sites.reduce((all, site) => all + site[key], 0);
 	const list = [], cold = mostOf(sites, "cold_bytes"), lost = mostOf(sites, "write_only_bytes");
 	if (sum("cold_bytes"))
 		list.push(["·", [`In the access map, ${percent(share(sum("cold_bytes"), sum("bytes")))} of the bytes that a known site allocated were never touched; `, objectLink(cold),
-			` has most of them, ${bytes(cold.cold_bytes)} of its ${bytes(cold.bytes)}.`]]);
+			` has the most, ${bytes(cold.cold_bytes)} of its ${bytes(cold.bytes)}.`]]);
 	if (share(sum("write_only_bytes"), sum("bytes")) >= 0.01)
-		list.push(["·", [`${bytes(sum("write_only_bytes"))} are in objects that were written and never read, most often those of `, objectLink(lost), "."]]);
+		list.push(["·", [`${bytes(sum("write_only_bytes"))} are in objects that were written but never read. Most of them are objects of `, objectLink(lost), "."]]);
 	return list;
 }
 
-// --- The panel: who touches the objects of a site, or whose objects a function touches --------
+// --- The panel: which code touches the objects of a site, or whose objects a function touches -
 
 function linkRows(links, other) {
 	return links.map(link => ({ ...link, number: other(link).number, track: other(link).track }));
@@ -230,10 +230,10 @@ function objectPanel(site) {
 				["never written", bytes(site.unwritten_bytes), count(site.unwritten_bytes)], ["read once", bytes(site.read_once_bytes), count(site.read_once_bytes)]] : []),
 		]),
 		site.captured ? h("p", {}, h("button", { type: "button", class: "link", onclick: () => go({ object: null, site: site.captured.number }) }, "The same site in the capture")) : null,
-		h("h3", {}, "Who touches its objects"), rows.length ? panelTable("function", rows, openCode) : h("div", { class: "empty" }, "Nobody did.")];
+		h("h3", {}, "Who touches its objects"), rows.length ? panelTable("function", rows, openCode) : h("div", { class: "empty" }, "No code touches them.")];
 }
 
-// In the panel of a site of the capture: the same, of the site of that name in the map.
+// For the panel of a site of the capture: the accesses to the site of that name in the map.
 function objectSection(track) {
 	const site = kmap && kmap.sites.find(other => other.captured === track);
 	if (!site)
@@ -241,7 +241,7 @@ function objectSection(track) {
 	const rows = linkRows(kmap.links.filter(link => link.site === site.number), link => kmap.codes[link.code]);
 	return [h("h3", {}, "Who touches its objects"), definitions([["reads", count(site.reads)], ["writes", count(site.writes)],
 		["never touched", bytes(site.cold_bytes), count(site.cold_bytes)], ["never read", bytes(site.unread_bytes), count(site.unread_bytes)]]),
-	rows.length ? panelTable("function", rows, openCode) : h("div", { class: "empty" }, "Nobody did.")];
+	rows.length ? panelTable("function", rows, openCode) : h("div", { class: "empty" }, "No code touches them.")];
 }
 
 function codePanel(code) {
@@ -265,7 +265,7 @@ function showObject(panel) {
 function mapFacts() {
 	const notes = kmap.notes.filter(note => note.value && !["in_ns", "unnamed_code"].includes(note.name));
 	return h("p", { class: "note" }, `${kmap.name}: `, notes.map(note => count(note.value) + " " + note.text).join(", "),
-		". The numbers of this view are of the whole map, whatever the range. Memory of user space, which is among the pages, is touched by user space, and that leaves no trace.");
+		". The numbers of this view cover the whole map, not the range. Pages include the memory of user space, and accesses by user space are not counted.");
 }
 
 function mapNumbers() {
@@ -279,13 +279,13 @@ function mapNumbers() {
 	return h("div", { class: "cards" }, numbers.map(([name, ...number]) => numberCard(name).show(...number)));
 }
 
-// None of it is of the range, so there is nothing to do while that is dragged.
+// Nothing here depends on the range, so there is nothing to do while it is dragged.
 function objectsView(view) {
 	const matrix = card(), sites = new Table(), codes = new Table();
 	const siteHead = siteColumns(), codeHead = codeColumns();
 	view.append(mapNumbers(), matrix,
-		card(h("h2", {}, "Objects by allocation site ", h("small", {}, "click a row for who touches them")), sites.element),
-		card(h("h2", {}, "Functions that touch objects ", h("small", {}, "click a row for what they touch")), codes.element), mapFacts());
+		card(h("h2", {}, "Objects by allocation site ", h("small", {}, "click a row to see which code touches them")), sites.element),
+		card(h("h2", {}, "Functions that touch objects ", h("small", {}, "click a row to see which objects it touches")), codes.element), mapFacts());
 	return [() => {
 		if (pace !== "now")
 			return;

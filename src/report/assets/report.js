@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-only
-// The state of the page, which lives in its address; tabs and keys.
+// The state of the page, which is kept in its address; tabs and keys.
 
 const TABS = [
 	["summary", "Summary", summaryView], ["sites", "Sites", sitesView], ["flame", "Flame", flameView], ["rings", "Rings", ringsView],
 	["timeline", "Timeline", timelineView], ["leaks", "Leaks", leaksView], ["fragmentation", "Fragmentation", fragmentationView],
 	["lifetimes", "Lifetimes", lifetimesView], ["cpu", "CPU", cpuView], ...(kmap ? [["objects", "Objects", objectsView]] : []), ...(diff ? [["diff", "Diff", diffView]] : []), ["quality", "Capture quality", qualityView],
 ];
-const NUMBERED = TABS.filter(([id]) => id !== "objects" && id !== "diff"); // there are ten digits
+const NUMBERED = TABS.filter(([id]) => id !== "objects" && id !== "diff"); // there are only ten digit keys
 
 const DEFAULTS = { tab: "summary", from: 0, to: data.buckets, q: "", sort: {}, site: null, metric: "at_peak", by: "site", unit: "objects", tree: "stack", zoom: "", invert: false,
 	level: "", heat: "accesses", object: null, code: null, measure: "live", normal: "none", change: "" };
@@ -15,7 +15,7 @@ const WHOLE = { from: 0, to: data.buckets };
 
 let state = { ...DEFAULTS };
 let currentSums = null;
-let steps = []; // of the view that is shown: each brings a part of it up to date
+let steps = []; // of the current view: each updates a part of it
 let shownTab = null;
 let updateStrip = null;
 
@@ -64,11 +64,11 @@ function writeHash(keep) {
 		history[keep ? "pushState" : "replaceState"](null, "", hash);
 }
 
-// A change is shown at once ("now"), unless it comes again in every frame while something is dragged ("drag"), or ends that ("settle").
+// A change is shown at once ("now"), unless it is one of many changes during a drag ("drag"), or the end of a drag ("settle").
 function go(changes, how = "now") {
 	const tabChanges = changes.tab && changes.tab !== state.tab;
 	Object.assign(state, changes);
-	if (how !== "drag") // browsers allow few changes of the address
+	if (how !== "drag") // browsers limit the rate of changes of the address
 		writeHash(tabChanges);
 	pace = how;
 	if (how === "now")
@@ -80,16 +80,16 @@ function go(changes, how = "now") {
 
 // --- Frames ----------------------------------------------------------------------------------
 
-const FRAME_WORK = 2; // milliseconds; the browser needs the rest of a frame to lay out what was changed
+const FRAME_WORK = 2; // milliseconds; the browser needs the rest of a frame for the layout
 
 let pace = "now";
 let stale = false; // the range moved since the last frame
 let asked = false;
-let begun = false; // a drag: its first frame has to lay out the tables without the rows that are out of sight
-const due = new Set(); // steps that the range has to bring up to date
-const whenIdle = new Set(); // what can wait until the range stands still: rows that nobody sees
+let begun = false; // a drag has begun: its first frame lays out the tables without the rows that are out of sight
+const due = new Set(); // steps that must run for the new range
+const whenIdle = new Set(); // work that can wait until the range stops changing: rows that are out of sight
 
-// What belongs to a step and may have a frame of its own.
+// Work that belongs to a step and may run in a later frame.
 function soon(step) {
 	if (pace === "now")
 		step();
@@ -109,11 +109,11 @@ function askForFrame() {
 	asked = true;
 }
 
-// Steps that waited go first, so that each has its turn however fast the range moves.
+// Steps that waited run first, so that each one runs eventually, however fast the range changes.
 function onFrame() {
 	const end = performance.now() + FRAME_WORK;
 	const work = set => {
-		for (const step of set) { // one in any case
+		for (const step of set) { // at least one step
 			set.delete(step);
 			step();
 			if (performance.now() > end)
@@ -144,7 +144,7 @@ function beginDrag() {
 	tables.map(table => table.hold()).forEach(leaveOut => leaveOut());
 }
 
-// Does something that draws, all of it.
+// Runs a function that draws, and all work that it defers.
 function atOnce(draw) {
 	const before = pace;
 	pace = "now";
@@ -166,7 +166,7 @@ function showTab() {
 	steps = TABS.find(([id]) => id === state.tab)[2](view).map(step => () => step(currentSums));
 	steps.push(showPanel);
 	view.setAttribute("aria-labelledby", "tab-" + state.tab);
-	view.dataset.title = TABS.find(([id]) => id === state.tab)[1]; // for the print, which has no tabs
+	view.dataset.title = TABS.find(([id]) => id === state.tab)[1]; // for printing, where there are no tabs
 	scrollTo(0, 0);
 	for (const button of byId("tabs").children) {
 		const selected = button.id === "tab-" + state.tab;
@@ -177,7 +177,7 @@ function showTab() {
 	}
 }
 
-// The panel takes the focus when it opens, and gives it back.
+// The panel takes the focus when it opens, and returns it when it closes.
 function showPanel() {
 	const panel = byId("panel"), wasHidden = panel.hidden;
 	showSite(panel, currentSums);
@@ -217,8 +217,8 @@ function toggleTheme() {
 
 // --- Keys ------------------------------------------------------------------------------------
 
-const KEYS = [["1 … 9, 0", "the views, in order"], ["/", "search"], ["[  ]", "move the range"], ["{  }", "move its end"], ...(kmap ? [["o", "objects, of the access map"]] : []), ...(diff ? [["d", "what changed since the other capture"]] : []), ["Esc", "close, zoom out, or show the whole capture"],
-	["i", "invert the flame graph"], ["t", "light or dark"], ["↑  ↓", "the row before or behind the one that has the focus"], ["Enter", "open the row or frame that has the focus"], ["?", "these keys"]];
+const KEYS = [["1 … 9, 0", "the views, in order"], ["/", "search"], ["[  ]", "move the range"], ["{  }", "move its end"], ...(kmap ? [["o", "objects of the access map"]] : []), ...(diff ? [["d", "what changed since the other capture"]] : []), ["Esc", "close, zoom out, or show the whole capture"],
+	["i", "invert the flame graph"], ["t", "light or dark"], ["↑  ↓", "the previous or the next row"], ["Enter", "open the row or frame that has the focus"], ["?", "these keys"]];
 
 function showKeys() {
 	const dialog = byId("keys");

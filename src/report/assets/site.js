@@ -7,7 +7,7 @@ function definitions(pairs) {
 	return h("dl", {}, pairs.flatMap(([term, text, exact]) => [h("dt", {}, term), h("dd", { title: exact }, text)]));
 }
 
-// Pids have no tracks of their own: there may be too many.
+// Pids have no tracks, because there may be too many of them.
 const pidLabel = number => {
 	const [pid, comm] = data.pids[number];
 	return (pid === null ? "unknown" : String(pid)) + (comm ? " " + comm : "");
@@ -64,10 +64,10 @@ function siteNumbers(track, row, sums) {
 		["mean lifetime", duration(row.meanLife)], ["temporary", percent(share(row.temporary, row.frees))],
 		["frees on another CPU", percent(share(row.cross, row.frees))], ["oldest live", sums.whole && row.objects ? duration(track.oldest) : "–"],
 	]),
-	row.unseen ? h("p", { class: "note" }, "Most of its objects end without an event, so its live bytes are an upper limit.") : null];
+	row.unseen ? h("p", { class: "note" }, "Most objects of this site end without an event, so its live bytes are an upper limit.") : null];
 }
 
-// What is of the whole stays while a range is dragged.
+// Parts that cover the whole capture are not redrawn while a range is dragged.
 function buildSite(panel, track) {
 	const where = [track.path, track.module && "module " + track.module].filter(Boolean).join(", ");
 	panel.numbers = h("div");
@@ -78,7 +78,7 @@ function buildSite(panel, track) {
 		h("p", { class: "soft" }, where || "source file not known: give a kernel tree with -k"),
 		panel.numbers, sitePlots(track), panel.callers, objectSection(track),
 		track.links ? ["size", "cache", "comm", "pid", "cpu"].map(by => linkTable(track, by)) : null,
-		h("p", { class: "note" }, "Sizes, caches, processes, pids and CPUs are of the whole capture, the largest eight of each; the rest is of the range."));
+		h("p", { class: "note" }, "Sizes, caches, processes, pids and CPUs cover the whole capture, the largest eight of each. Everything else covers the range."));
 }
 
 function showSite(panel, sums) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only
-// The summary: how good the capture is, what stands out in words, and the sites that matter most.
+// The summary: how good the capture is, notable facts in words, and the most important sites.
 
 const quality = name => data.quality.find(q => q.name === name)?.value || 0;
 
@@ -21,24 +21,24 @@ function qualityFindings() {
 	const [level] = verdict();
 	const lost = quality("lost_events") + quality("overwritten");
 	if (level === "bad")
-		list.push(["!", [`The capture lost ${lost ? count(lost) + " events" : "events"}: all sums are too low, and live bytes may be of objects whose free was lost. `,
+		list.push(["!", [`The capture lost ${lost ? count(lost) + " events" : "events"}: all sums are too low, and live bytes may include objects whose free was lost. `,
 			"Record with larger buffers or fewer events."]]);
 	else
 		list.push(["✓", [`No event was lost: ${many(data.events_total, "event")} in ${duration(data.span)}.`]]);
 	if (quality("unparsed"))
 		list.push(["?", [`${count(quality("unparsed"))} lines or records were not understood and are left out.`]]);
 	if (data.hashed)
-		list.push(["?", ["Addresses are hashed by the kernel; a few objects may be mixed up with others."]]);
+		list.push(["?", ["The kernel hashed the addresses: a few objects may be confused with others."]]);
 	if (data.some_tasks)
-		list.push(["?", ["Only some processes were recorded: what interrupts and kernel threads freed for them is not seen, and live bytes are an upper limit."]]);
+		list.push(["?", ["Only some processes were recorded: frees by interrupts and kernel threads on their behalf are not seen, so live bytes are an upper limit."]]);
 	if (quality("frees_before"))
-		list.push(["·", [many(quality("frees_before"), "free") + (quality("frees_before") === 1 ? " was of an object" : " were of objects") + " from before the capture; that changes no number here."]]);
+		list.push(["·", [many(quality("frees_before"), "free") + (quality("frees_before") === 1 ? " was of an object" : " were of objects") + " allocated before the capture. This changes no number here."]]);
 	return list;
 }
 
 // --- What stands out -------------------------------------------------------------------------
 
-// Objects that stay, born all through the range, of a site that frees less than half of them.
+// Sites that allocate objects throughout the range and free less than half of them.
 function growingSites(sums) {
 	return sums.site.filter(row => !row.unseen && !row.track.folded && row.kept >= 8 && row.kept > row.allocs / 2)
 		.map(row => ({ row, tenths: tenthsKept(row.track, sums.from, sums.to) }))
@@ -49,8 +49,8 @@ function growingSites(sums) {
 function leakFindings(growing, sums) {
 	const total = sums.total.keptBytes;
 	return growing.map(({ row, tenths }) => ["!", [siteLink(row.track),
-			` keeps growing: ${bytes(row.keptBytes)} in ${many(row.kept, "object")} that it allocated still live, ` +
-			`${percent(share(row.keptBytes, total))} of all that stays. ` +
+			` keeps growing: ${bytes(row.keptBytes)} in ${many(row.kept, "object")} that it allocated are still live, ` +
+			`${percent(share(row.keptBytes, total))} of all bytes that stay live. ` +
 			(row.frees ? `Of ${count(row.allocs)} allocations, ${count(row.frees)} ${row.frees === 1 ? "was" : "were"} freed` : "None was freed") +
 			` in ${duration(rangeTime(sums))}, and it grew in ${tenths} of 10 tenths of that time.`]]);
 }
@@ -60,7 +60,7 @@ function holderFinding(sums, growing) {
 	if (!row || share(row.live, sums.total.live) < 0.1 || growing.some(other => other.row === row))
 		return [];
 	return [["·", [siteLink(row.track), ` holds ${percent(share(row.live, sums.total.live))} of the live bytes, ${bytes(row.live)} in ${many(row.objects, "object")}` +
-		(row.unseen ? "; but most of its frees raise no event, so that is an upper limit." :
+		(row.unseen ? ". Most of its frees raise no event, so this is an upper limit." :
 			row.frees ? `; ${count(row.frees)} of ${count(row.allocs)} ${row.frees === 1 ? "was" : "were"} freed.` : `, none freed in ${duration(rangeTime(sums))}.`)]]];
 }
 
@@ -68,7 +68,7 @@ function peakFinding(sums) {
 	if (!sums.whole || !data.peak_bytes)
 		return [];
 	const makers = greatest(data.by.site.filter(track => !track.folded), track => track.at_peak, 3);
-	const parts = [`The peak of ${bytes(data.peak_bytes)} came at ${moment(data.peak_at)}. Then `];
+	const parts = [`The peak of ${bytes(data.peak_bytes)} came at ${moment(data.peak_at)}. At that time, `];
 	makers.forEach((track, i) => parts.push(i ? i === makers.length - 1 ? " and " : ", " : "", siteLink(track),
 		` had ${percent(share(track.at_peak, data.peak_bytes))}`));
 	return [["·", [...parts, "."]]];
@@ -78,8 +78,8 @@ function wasteFinding(sums) {
 	const row = greatest(sums.site, r => r.waste, 1)[0];
 	if (!row || !(row.waste > 0))
 		return [];
-	return [["·", [`${percent(share(sums.total.waste, sums.total.bytes))} of all bytes allocated were not asked for. Most of that is from `, siteLink(row.track),
-		`: ${bytes(row.waste)}, ${percent(share(row.waste, row.bytes))} of what it got.`]]];
+	return [["·", [`${percent(share(sums.total.waste, sums.total.bytes))} of all bytes allocated were not requested. The site that wastes most is `, siteLink(row.track),
+		`: ${bytes(row.waste)}, ${percent(share(row.waste, row.bytes))} of what it allocated.`]]];
 }
 
 function temporaryFinding(sums) {
@@ -94,7 +94,7 @@ function crossFinding(sums) {
 	const row = greatest(sums.site, r => r.cross, 1)[0];
 	if (!row || share(sums.total.cross, sums.total.frees) < 0.01)
 		return [];
-	return [["·", [`${percent(share(sums.total.cross, sums.total.frees))} of the frees were on another CPU than the allocation, most often of objects of `, siteLink(row.track), "."]]];
+	return [["·", [`${percent(share(sums.total.cross, sums.total.frees))} of the frees were on a CPU other than that of the allocation, most often for objects of `, siteLink(row.track), "."]]];
 }
 
 function unseenFinding(sums) {
@@ -102,16 +102,16 @@ function unseenFinding(sums) {
 	if (!rows.length)
 		return [];
 	const live = rows.reduce((sum, row) => sum + row.live, 0);
-	return [["?", [`${count(rows.length)} ${rows.length === 1 ? "site frees" : "sites free"} most objects without an event (in bulk, or behind RCU). Their ${bytes(live)} of live bytes are an upper limit; they are kept out of the leaks.`]]];
+	return [["?", [`${count(rows.length)} ${rows.length === 1 ? "site frees" : "sites free"} most objects without an event (in bulk, or by RCU). Their ${bytes(live)} of live bytes are an upper limit, and are left out of the leaks.`]]];
 }
 
-// A second free is more often an allocation that raised no event: that is one line, with a question mark.
+// A second free is usually caused by an allocation that raised no event, so it is one line with a question mark.
 function misuseFindings() {
 	const sure = data.findings.filter(f => f.what === "cache_free_of_kmalloc" || f.what === "short_allocs").slice(0, 5).map(f => ["!", [
 		`${count(f.count)} × ${data.quality.find(q => q.name === f.what).text}: allocated in `, h("span", { class: "mono" }, f.alloc_site || "unknown"),
 		", freed in ", h("span", { class: "mono" }, f.free_site || "unknown"), ` (first at ${moment(f.first)}).`]]);
 	const twice = quality("second_frees");
-	return twice ? [...sure, ["?", [`${count(twice)} times an address was freed that had been freed last: double frees, or allocations that raised no event. `,
+	return twice ? [...sure, ["?", [`${count(twice)} times an address was freed twice in a row: double frees, or allocations that raised no event. `,
 		h("a", { href: "#quality" }, "Capture quality"), " lists both sites."]]] : sure;
 }
 
@@ -119,7 +119,7 @@ const findingList = list => h("ul", { class: "findings" }, list.map(([mark, cont
 
 // --- The view --------------------------------------------------------------------------------
 
-// What a number is called, and its place: the returned function fills it.
+// A card with the name of a number; show() fills in the number.
 function numberCard(name) {
 	const big = h("div", { class: "big", "data-number": name }), below = h("div", { class: "soft" });
 	const element = h("div", { class: "card" }, h("div", { class: "name" }, name), big, below);
@@ -153,7 +153,7 @@ function captureFacts() {
 	const events = Object.entries(data.events).filter(([, n]) => n).map(([name, n]) => `${count(n)} ${name}`).join(", ");
 	return h("p", { class: "note" }, `${data.name}: ${data.format}, ${duration(data.span)}, ${many(data.events_total, "event")} (${events}), ` +
 		`${many(data.by.site.length, "call site")}, ${many(data.by.cache.length, "cache")}. ` +
-		(data.level === "pages" ? "This report is of the page allocator." : "This report is of the slab allocator."));
+		(data.level === "pages" ? "This report covers the page allocator." : "This report covers the slab allocator."));
 }
 
 const NUMBERS = [

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: LGPL-2.1-only
 // Tables that stay in the page and follow the range.
 
-const FIRST_ROWS = 100; // until somebody asks for all
+const FIRST_ROWS = 100; // until the reader asks for all rows
 const ROWS_AT_ONCE = 24; // about what fits the window
 
-// A label with the place that it is from.
+// A label with its source file or module.
 function labelCell(track) {
 	const where = [track.path, track.module && "[" + track.module + "]"].filter(Boolean).join(" ");
-	const [name, ...offset] = track.label.split(/(?=\+0x)/); // a narrow column breaks there first
+	const [name, ...offset] = track.label.split(/(?=\+0x)/); // a narrow column breaks before the offset first
 	return [h("span", { class: "mono" }, name, offset.map(part => [h("wbr"), part])), where && !track.label.endsWith(where) ?
 		h("span", { class: "where" }, where) : null];
 }
 
-// Rows that are equal keep their order.
+// Equal rows keep their order.
 function inOrder(rows, column, descending, limit) {
 	const sign = descending ? -1 : 1;
 	if (column.kind !== "text" && rows.length > limit)
@@ -22,7 +22,7 @@ function inOrder(rows, column, descending, limit) {
 	return keyed.map(([, row]) => row);
 }
 
-// Where a table is no wider than its place, nothing has to scroll in it, and so its head can stay in sight.
+// If a table is not wider than its container, the container need not scroll, and the table's head can stay in sight.
 const fitting = new ResizeObserver(entries => {
 	for (const { target } of entries)
 		target.parentElement?.classList.toggle("fits", target.offsetWidth <= target.parentElement.clientWidth);
@@ -47,7 +47,7 @@ class Table {
 		this.element = h("div", { class: "scroll" }, table, this.more, this.empty);
 		fitting.observe(table);
 		this.shape = null;
-		this.held = null; // while a range is dragged: the first row in sight, and the row behind the last
+		this.held = null; // while a range is dragged: the first row in sight, and the row after the last one in sight
 		this.drawRest = () => this.drawPart();
 		this.body.table = this;
 	}
@@ -74,7 +74,7 @@ class Table {
 		}
 		if (this.held && pace === "now")
 			this.release();
-		if (this.range !== currentSums) // all of another range would be too much at once
+		if (this.range !== currentSums) // all rows of another range would be too much at once
 			this.all = false;
 		this.range = currentSums;
 		this.options = options;
@@ -102,8 +102,8 @@ class Table {
 		this.all = true;
 		atOnce(() => this.show(this.options));
 	}
-	// Before a drag: what is in sight, and how wide the columns are. Returns what then leaves out the rest, since
-	// to look and to change in turns would be a layout each time.
+	// Before a drag: measures which rows are in sight and how wide the columns are. Returns a function that removes the
+	// other rows. Measuring and changing are separate, since alternating between them would cost a layout each time.
 	hold() {
 		const rows = [...this.body.children], boxes = rows.map(row => row.getBoundingClientRect());
 		const widths = [...this.head.children].map(cell => cell.getBoundingClientRect().width);
@@ -125,7 +125,7 @@ class Table {
 			row.hidden = false;
 		Object.assign(this.element.style, { paddingTop: "", paddingBottom: "" });
 	}
-	// After a drag: what is in sight at once, the rest soon.
+	// After a drag: fills the rows in sight at once, and the others soon.
 	drawSettled() {
 		const part = this.held ? Math.floor(this.held[0] / ROWS_AT_ONCE) : 0;
 		if (this.held)
@@ -183,7 +183,7 @@ class Table {
 	}
 }
 
-// Why there is nothing to see, as far as the reader can change it.
+// Why a view is empty, as far as the reader can change it.
 function nothingText() {
 	return (state.q ? `Nothing here matches “${state.q}”` : "Nothing here") + (isWhole() ? "." : " in this range.");
 }
@@ -206,13 +206,13 @@ function fillCell(cell, column, row) {
 		setText(cell, content);
 	else
 		replace(cell, content);
-	if (pace === "drag" && !column.fixed) // nobody can point at a cell then
+	if (pace === "drag" && !column.fixed) // tooltips are not needed during a drag
 		return;
 	setAttribute(cell, "data-value", isNumber ? String(value) : null);
 	setAttribute(cell, "title", isNumber && column.exact ? count(value) + " " + column.exact : null);
 }
 
-// A table that is made again whenever what is around it is.
+// A table that is made again together with its surroundings.
 function makeTable(options) {
 	return new Table(Boolean(options.onsort)).show(options).element;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only
-// Flame graph and rings: sites by directory, file and function, and what they weigh.
+// Flame graph and rings: sites by directory, file and function, and their sizes.
 
 const METRICS = {
 	bytes: ["bytes allocated", row => row.bytes, bytes],
@@ -14,7 +14,7 @@ const METRICS = {
 	cross: ["frees on another CPU", row => row.cross, count],
 };
 
-// What was live at the peak of the whole is known for the whole only.
+// What was live at the peak of the capture is known only for the whole capture, not for a range.
 const metricOf = sums => state.metric === "at_peak" && !sums.whole ? "peak" : METRICS[state.metric] ? state.metric : "at_peak";
 
 function metricChoice(sums) {
@@ -35,7 +35,7 @@ function placeOf(track) {
 	return names;
 }
 
-// Outermost first; the site, which says more than its function, takes the place of the innermost frame.
+// Outermost first. The site replaces the innermost frame, since it says more than its function.
 function stackOf(track) {
 	if (track.folded)
 		return [track.label];
@@ -83,13 +83,13 @@ class Branch {
 		}
 		return this.listed;
 	}
-	// The children that are worth drawing, the largest first: thousands may not be, and need no order.
+	// The children that are large enough to draw, the largest first. Thousands may be too small; they are not sorted.
 	largest(least) {
 		return this.list.filter(child => child.value >= least).sort((a, b) => b.value - a.value || (a.name < b.name ? -1 : 1));
 	}
 }
 
-const shapes = new Map(); // by kind of tree: its root, and the leaf of every track
+const shapes = new Map(); // for each kind of tree: its root, and the leaf of every track
 
 function shapeOf(invert, byStack) {
 	const key = `${invert} ${byStack}`;
@@ -132,8 +132,8 @@ function findNode(root, path) {
 
 const zoomPath = () => state.zoom ? state.zoom.split("\n") : [];
 
-// By place, the top directories share the palette in the order of their names, so that a range keeps the
-// colours. By stack nearly all have one root: there a function's name is its colour.
+// By place, the top directories get their colours in the order of their names, so that the colours do not change with
+// the range. By stack, nearly all have the same root, so the colour depends on the function's name.
 function colorsOf(root, byStack) {
 	if (byStack)
 		return path => [...path[path.length - 1].split("+")[0]].reduce((sum, letter) => sum * 31 + letter.charCodeAt(0) & 0xffff, 7) % 7;
@@ -201,7 +201,7 @@ function searchSaid(root, format) {
 	return h("span", { class: "soft" }, `“${state.q}”: ${count(hits)} found, ${format(weight)}, ${percent(share(weight, root.value))}`);
 }
 
-// The children as parts of the node's extent; what is too small to be seen becomes one part at the end.
+// The children as parts of the node's extent. Those too small to be seen are combined into one part at the end.
 function partsOf(node, from, to, smallest) {
 	const parts = [], drawn = node.largest(smallest / (to - from) * node.value);
 	let at = from;
@@ -254,7 +254,7 @@ class Shapes {
 	}
 }
 
-const emptyTree = () => h("div", { class: "empty" }, "Nothing of that here.");
+const emptyTree = () => h("div", { class: "empty" }, "There is nothing to show.");
 
 // --- Flame -----------------------------------------------------------------------------------
 
@@ -292,8 +292,8 @@ function flameTools(sums, root, byStack, format) {
 		h("button", { type: "button", "data-key": "invert", "aria-pressed": String(state.invert), onclick: () => go({ invert: !state.invert, zoom: "" }),
 			title: "Sites first, then their callers, or their files and directories (i)" }, "Invert"),
 		h("button", { type: "button", "data-key": "out", onclick: () => go({ zoom: "" }), title: "Esc" }, "Zoom out"), searchSaid(root, format),
-		h("span", { class: "soft" }, byStack ? "Callers above, call sites below. Click to zoom, or on a site for its detail." :
-			"By directory, file, function and call site. Click to zoom, or on a site for its detail." + (noPlaces ? PLACE_HINT : ""))];
+		h("span", { class: "soft" }, byStack ? "Callers above, call sites below. Click a frame to zoom, or a site to see its details." :
+			"By directory, file, function and call site. Click a frame to zoom, or a site to see its details." + (noPlaces ? PLACE_HINT : ""))];
 }
 
 function flameView(view) {
@@ -339,10 +339,10 @@ function arcPath(from, to, inner, outer) {
 		`L${point(to, inner)}A${inner} ${inner} 0 ${large} 0 ${point(from, inner)}Z`;
 }
 
-// A site is named by its place in the function that is the ring before.
+// A site is named by its offset, since the ring before it has the function.
 const arcName = ({ name, parent }) => name.startsWith(parent.name + "+") ? name.slice(parent.name.length) : name;
 
-// The text of a label and where it is; null where there is no room.
+// The text of a label and its position; null if there is no room for it.
 function arcLabel(name, { from, to, inner, outer }) {
 	const middle = (from + to) / 2, radius = (inner + outer) / 2;
 	const letters = length => Math.floor((length - 6) / 6.1);
@@ -358,7 +358,7 @@ function arcLabel(name, { from, to, inner, outer }) {
 	return { text, transform: `rotate(${degrees.toFixed(2)}) translate(${radius} 0) rotate(${turn})` };
 }
 
-// From the inside to the outside; the width of a ring is known once it is known how many there are.
+// From the inside to the outside. The width of a ring depends on the number of rings.
 function ringShapes(zoomed) {
 	const shapes = [];
 	const place = (node, start, stop, ring) => {
@@ -407,7 +407,7 @@ function ringsView(view) {
 		colors = colorsOf(root, false);
 		if (pace === "now" || metric !== shownMetric) {
 			replace(tools, metricChoice(sums), searchSaid(root, format),
-				h("span", { class: "soft" }, "Click a ring to make it the whole, the middle to go up." + (noPlaces ? PLACE_HINT : "")));
+				h("span", { class: "soft" }, "Click a ring to zoom in, or the middle to zoom out." + (noPlaces ? PLACE_HINT : "")));
 			replace(trail, crumbs(zoomed));
 		}
 		shownMetric = metric;
@@ -418,6 +418,6 @@ function ringsView(view) {
 		setText(value, format(zoomed.value));
 		picture.hidden = !root.value;
 		none.hidden = Boolean(root.value);
-		soon(showTable); // after this step, never before: it is of the same tree
+		soon(showTable); // after this step, never before: the table shows the same tree
 	}];
 }

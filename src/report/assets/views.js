@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only
-// The other views: each is built once into its place, and returns the steps that bring it up to date.
+// The other views. Each view is built once, and returns the steps that update it.
 
 const openSite = row => go({ site: row.track.number, object: null, code: null });
 const isChosen = row => row.track.number === state.site && row.track.by === "site";
@@ -17,19 +17,19 @@ const seenColumn = partColumn("seen", "seen", "Share of the ended objects whose 
 const lifeColumn = { key: "life", label: "lifetime", title: "Mean time from allocation to free", value: row => row.meanLife, show: row => duration(row.meanLife) };
 
 const GROUP_COLUMNS = [
-	byteColumn("live", "live", "Bytes that live at the end of the range"),
-	byteColumn("grown", "change", "Live bytes at the end of the range less those at its start"),
-	byteColumn("peak", "peak", "The most that lived at once"),
+	byteColumn("live", "live", "Bytes that are live at the end of the range"),
+	byteColumn("grown", "change", "Live bytes at the end of the range minus those at its start"),
+	byteColumn("peak", "peak", "The most bytes that were live at once"),
 	byteColumn("bytes", "total", "Bytes allocated"),
-	byteColumn("liveWaste", "waste", "Live bytes that nobody asked for"),
-	countColumn("objects", "objects", "Objects that live at the end of the range"),
+	byteColumn("liveWaste", "waste", "Live bytes that were not requested"),
+	countColumn("objects", "objects", "Objects that are live at the end of the range"),
 	countColumn("allocs", "allocs", "Allocations"),
-	countColumn("frees", "frees", "Frees that an event showed"),
-	countColumn("implied", "implied", "Ends seen only because the address was allocated again"),
+	countColumn("frees", "frees", "Frees that have an event"),
+	countColumn("implied", "implied", "Objects that ended because their address was allocated again"),
 	seenColumn, lifeColumn,
 ];
 
-// Options of a table that remembers its order in the state.
+// Options of a table whose order is kept in the state.
 function sorted(id, first, options) {
 	return { ...options, sort: state.sort[id] || { key: first, descending: true },
 		onsort: sort => go({ sort: { ...state.sort, [id]: sort } }) };
@@ -37,7 +37,7 @@ function sorted(id, first, options) {
 
 const card = (...children) => h("div", { class: "card" }, children);
 
-const sparks = new Map(); // by track: it does not depend on the range
+const sparks = new Map(); // by track, since they do not depend on the range
 const sparkColumn = { key: "spark", label: "live over time", kind: "text", fixed: true, show: row => {
 	if (!sparks.has(row.track))
 		sparks.set(row.track, sparkline(liveSeries(row.track)));
@@ -55,7 +55,7 @@ function sitesView(view) {
 	return [sums => {
 		const by = groupingOf(), rows = found(sums[by]);
 		setText(said, (state.q ? `${count(rows.length)} of ${count(sums[by].length)}` : many(rows.length, "row")) +
-			(by === "site" && rows.length ? ". Click a row for its detail." : "."));
+			(by === "site" && rows.length ? ". Click a row to see its details." : "."));
 		if (pace === "now")
 			replace(tools, groupChoice(by), said);
 		table.show(sorted("sites", "live", { columns: [labelColumn(GROUPING_NAMES[by]), sparkColumn, ...GROUP_COLUMNS], rows,
@@ -67,7 +67,7 @@ function sitesView(view) {
 
 const LAYERS = 7;
 
-// The tracks with the highest peaks and, of all others, the sum.
+// The tracks with the highest peaks, and the sum of all others.
 function topLayers(by, valuesOf, weight) {
 	const tracks = data.by[by].filter(track => !track.folded).map(track => [weight(track), track])
 		.sort((a, b) => b[0] - a[0] || a[1].number - b[1].number).slice(0, LAYERS);
@@ -112,7 +112,7 @@ function timelineView(view) {
 			draw(by);
 			drawn = by;
 			replace(tools, groupChoice(by),
-				h("span", { class: "soft" }, `Drag to choose a range, click to drop it. ${many(data.buckets, "bucket")} of ${duration(data.width)}.`));
+				h("span", { class: "soft" }, `Drag to select a range, click to clear it. ${many(data.buckets, "bucket")} of ${duration(data.width)}.`));
 		}
 		setText(title, rangeText());
 		table.show(sorted("range", "bytes", { columns: [labelColumn(GROUPING_NAMES[by]), ...GROUP_COLUMNS], rows: found(sums[by]), limit: 15,
@@ -123,7 +123,7 @@ function timelineView(view) {
 // --- Leaks -----------------------------------------------------------------------------------
 
 const bornSparks = new Map();
-const bornColumn = { key: "born", label: "born when", kind: "text", title: "When the objects that still live were allocated", fixed: true, show: row => {
+const bornColumn = { key: "born", label: "allocated when", kind: "text", title: "When the objects that are still live were allocated", fixed: true, show: row => {
 	if (!bornSparks.has(row.track))
 		bornSparks.set(row.track, sparkline(series(row.track, "keptBytes"), true));
 	return bornSparks.get(row.track).cloneNode(true);
@@ -134,21 +134,21 @@ function leakColumns(sums) {
 		{ key: "oldest", label: "oldest", value: row => row.track.oldest, show: row => duration(row.track.oldest ?? null) },
 		{ key: "mean", label: "mean age", value: row => row.track.age_sum / row.kept, show: row => duration(row.track.age_sum / row.kept) }];
 	return [labelColumn("call site"), bornColumn,
-		byteColumn("keptBytes", "bytes", "Bytes that were allocated in the range and live at the end of the capture"),
-		countColumn("kept", "objects", "Objects that were allocated in the range and live at the end of the capture"),
-		...(sums.whole ? ages : []), // which are known for the whole only
+		byteColumn("keptBytes", "bytes", "Bytes that were allocated in the range and are live at the end of the capture"),
+		countColumn("kept", "objects", "Objects that were allocated in the range and are live at the end of the capture"),
+		...(sums.whole ? ages : []), // known only for the whole capture
 		{ key: "tenths", label: "grew in", title: "Tenths of the range in which such objects were allocated",
 			value: row => tenthsKept(row.track, sums.from, sums.to), show: row => tenthsKept(row.track, sums.from, sums.to) + " of 10" },
-		countColumn("allocs", "allocs", "Allocations"), countColumn("frees", "frees", "Frees that an event showed"), seenColumn];
+		countColumn("allocs", "allocs", "Allocations"), countColumn("frees", "frees", "Frees that have an event"), seenColumn];
 }
 
 function leaksView(view) {
 	const judged = new Table(), unseen = new Table();
-	const second = card(h("h2", {}, "Not to be judged"),
-		h("p", { class: "note" }, "Most objects of these sites end without an event, so nobody can say what lives."), unseen.element);
+	const second = card(h("h2", {}, "Not judged"),
+		h("p", { class: "note" }, "Most objects of these sites end without an event, so it is not known which of them are live."), unseen.element);
 	view.append(card(h("h2", {}, "Allocated in the range, still live at the end of the capture"),
-		h("p", { class: "note" }, "To live at the end is no proof of a leak: caches live too. What leaks is born all through the capture, and hardly ever freed. " +
-			"Drag a range that leaves out the end, to leave out what is young."), judged.element), second);
+		h("p", { class: "note" }, "A live object is not proof of a leak: caches are live too. A leak is allocated throughout the capture, and hardly ever freed. " +
+			"To leave out young objects, select a range that leaves out the end."), judged.element), second);
 	const kept = sums => found(sums.site.filter(row => row.kept));
 	const show = (table, id, rows, sums) => table.show(sorted(id, "keptBytes", { columns: leakColumns(sums), rows, onrow: openSite, chosen: isChosen }));
 	return [
@@ -172,23 +172,23 @@ function wasteBars(rows) {
 
 const wasteColumns = [
 	byteColumn("bytes", "allocated", "Bytes allocated"),
-	byteColumn("asked", "asked for", "Bytes that the callers asked for", row => row.bytes - row.waste),
-	byteColumn("waste", "wasted", "The difference: bytes lost inside the objects"),
-	partColumn("part", "of allocated", "Wasted, of the bytes allocated", row => share(row.waste, row.bytes)),
-	byteColumn("liveWaste", "wasted, live", "Of the objects that live at the end of the range"),
+	byteColumn("asked", "requested", "Bytes that the callers requested", row => row.bytes - row.waste),
+	byteColumn("waste", "wasted", "The difference: unused bytes inside the objects"),
+	partColumn("part", "of allocated", "Share of the allocated bytes that is wasted", row => share(row.waste, row.bytes)),
+	byteColumn("liveWaste", "wasted, live", "Wasted bytes of the objects that are live at the end of the range"),
 ];
 
 const sizeColumn = { ...labelColumn("size, bytes"), class: "", value: row => Number(row.track.label) || 0, kind: "num", show: row => row.track.label };
 
 const slotColumns = [
-	byteColumn("live", "live", "Bytes that live at the end"),
+	byteColumn("live", "live", "Bytes that are live at the end"),
 	{ key: "frames", label: "pages", title: "Pages of 4 KiB that hold these objects", value: row => row.track.pages_held || 0 },
-	partColumn("slots", "pages filled", "How full these pages are of objects that this capture saw allocated: a lower limit",
+	partColumn("slots", "pages filled", "How full these pages are, counting objects allocated during the capture: a lower limit",
 		row => row.track.pages_held ? Math.min(1, row.live / (row.track.pages_held * PAGE)) : null)];
 
 function fragmentationView(view) {
 	const sizes = new Table(), sites = new Table();
-	const note = h("p", { class: "note" }, "Pages are counted where objects that the capture saw allocated live at its end. A slab with few of them cannot be given back.");
+	const note = h("p", { class: "note" }, "These are the pages with objects that were allocated during the capture and are live at its end. A slab with even a few live objects cannot be freed.");
 	view.append(card(h("h2", {}, "By size of the object"), sizes.element, note), card(h("h2", {}, "By call site"), sites.element));
 	return [
 		sums => {
@@ -216,11 +216,11 @@ function lifetimesView(view) {
 	const map = new HeatMap("Objects by size and lifetime", "size ≤, lifetime <", sizes.map(sizeName), lives.columns.map(lifeName),
 		(r, c, n) => `size up to ${sizeName(sizes[r])}, lifetime below ${lifeName(lives.columns[c])}\n${unit() === "bytes" ? bytes(n) : many(n, "object")}`);
 	view.append(card(h("h2", {}, "Size and lifetime of the objects freed in the range"), tools,
-		sizes.length ? map.element : h("div", { class: "empty" }, "No object was seen freed in this capture.")),
+		sizes.length ? map.element : h("div", { class: "empty" }, "This capture has no free of an object that it saw allocated.")),
 	card(h("h2", {}, "Temporary objects by call site ", title), table.element));
 	const columns = [labelColumn("call site"), countColumn("temporary", "temporary", "Objects freed soon after their allocation"),
-		byteColumn("temporaryBytes", "bytes", "Bytes of these"), partColumn("part", "of frees", "Temporary, of the frees seen", row => share(row.temporary, row.frees)),
-		countColumn("frees", "frees", "Frees that an event showed"), lifeColumn];
+		byteColumn("temporaryBytes", "bytes", "Bytes of these objects"), partColumn("part", "of frees", "Share of the frees seen that is temporary", row => share(row.temporary, row.frees)),
+		countColumn("frees", "frees", "Frees that have an event"), lifeColumn];
 	return [
 		sums => {
 			if (pace === "now")
@@ -234,24 +234,24 @@ function lifetimesView(view) {
 
 // --- CPU -------------------------------------------------------------------------------------
 
-const crossColumns = [countColumn("frees", "frees", "Frees that an event showed"), countColumn("cross", "on another CPU", "Frees on another CPU than the allocation"),
-	partColumn("part", "of frees", "On another CPU, of the frees seen", row => share(row.cross, row.frees))];
+const crossColumns = [countColumn("frees", "frees", "Frees that have an event"), countColumn("cross", "on another CPU", "Frees on a CPU other than that of the allocation"),
+	partColumn("part", "of frees", "Share of the frees seen that is on another CPU", row => share(row.cross, row.frees))];
 
 function cpuView(view) {
 	const names = crossings.rows.map(n => "CPU " + n), width = names.length, cpus = new Table(), sites = new Table();
 	const map = new HeatMap("Frees by CPU of allocation and of free", "allocated \\ freed", names, names,
 		(r, c, n) => `allocated on ${names[r]}, freed on ${names[c]}\n${many(n, "object")}`);
 	view.append(h("div", { class: "two" }, card(h("h2", {}, "Where objects are allocated and freed"),
-		width ? map.element : h("div", { class: "empty" }, "No object was seen freed, or the capture does not tell the CPU.")),
+		width ? map.element : h("div", { class: "empty" }, "There is no free of a known object, or the capture does not have the CPU.")),
 	card(h("h2", {}, "By CPU of the allocation"), cpus.element)),
-	card(h("h2", {}, "Call sites whose objects are freed elsewhere"), sites.element));
+	card(h("h2", {}, "Call sites whose objects are freed on another CPU"), sites.element));
 	return [
 		sums => {
 			const values = crossings.sum(sums.from, sums.to, 3);
 			map.show((r, c) => values[r * width + c]);
 		},
 		sums => cpus.show(sorted("cpus", "bytes", { rows: sums.cpu, columns: [
-			{ ...labelColumn("CPU"), class: "" }, byteColumn("bytes", "total", "Bytes allocated"), byteColumn("live", "live", "Bytes that live at the end of the range"),
+			{ ...labelColumn("CPU"), class: "" }, byteColumn("bytes", "total", "Bytes allocated"), byteColumn("live", "live", "Bytes that are live at the end of the range"),
 			countColumn("allocs", "allocs"), ...crossColumns] })),
 		sums => sites.show(sorted("cross", "cross", { rows: found(sums.site).filter(row => row.cross), onrow: openSite, chosen: isChosen, limit: 50,
 			columns: [labelColumn("call site"), ...crossColumns, countColumn("allocs", "allocs"), lifeColumn] })),
@@ -265,14 +265,14 @@ function qualityView(view) {
 	replace(view,
 		h("div", { class: "card" }, h("h2", { class: level }, level === "bad" ? "In this capture, " : "The capture is ", text), captureFacts(), findingList(qualityFindings())),
 		h("div", { class: "card" }, h("h2", {}, "Counters"),
-			h("p", { class: "note" }, "Of the whole capture, whatever the range. kmemscope-quality(7) explains each of them."),
+			h("p", { class: "note" }, "These counters cover the whole capture, not the range. kmemscope-quality(7) explains each of them."),
 			makeTable({ rows: data.quality, columns: [
 				{ key: "value", label: "count", value: q => q.value, show: q => q.value ? count(q.value) : h("span", { class: "zero" }, "0") },
 				{ key: "text", label: "what", kind: "text", value: q => q.text },
 				{ key: "name", label: "name", kind: "text", value: q => q.name, show: q => h("code", {}, q.name) },
 				{ key: "loss", label: "", kind: "text", value: q => q.loss ? "loss" : "", show: q => q.loss && q.value ? h("b", { class: "bad" }, "loss") : "" },
 			] })),
-		data.findings.length ? h("div", { class: "card" }, h("h2", {}, "Uses of the allocator to look at"), makeTable({ rows: data.findings, columns: [
+		data.findings.length ? h("div", { class: "card" }, h("h2", {}, "Suspicious uses of the allocator"), makeTable({ rows: data.findings, columns: [
 			{ key: "count", label: "cases", value: f => f.count },
 			{ key: "what", label: "what", kind: "text", value: f => data.quality.find(q => q.name === f.what)?.text || f.what },
 			{ key: "alloc", label: "allocated in", kind: "text", class: "label mono", value: f => f.alloc_site || "unknown" },
