@@ -7,9 +7,9 @@
 
 #include "base/io.h"
 #include "base/outfile.h"
-#include "cli/kmap-trace.h"
 #include "cli/kmap.h"
 #include "kmap/convert.h"
+#include "kmap/source.h"
 
 /* === Data ================================================================================= */
 
@@ -120,7 +120,7 @@ static void say_what_was_lost(const struct ks_kmap_args *args, const struct ks_k
 }
 
 static void say_what_was_not_traced(const struct ks_kmap_args *args,
-				    const struct ks_kmap_traced *traced,
+				    const struct ks_kmap_source_quality *traced,
 				    const struct ks_kmap_quality *quality)
 {
 	const struct loss losses[] = {
@@ -164,13 +164,13 @@ static int show_import(void *ctx, u64 done, u64 total)
 }
 
 /* A DB takes a resolver, for its sites, and an engine, for its summary. */
-static int write_db(struct ks_kmap_args *args, struct ks_kmap_file *file)
+static int write_db(struct ks_kmap_args *args, struct ks_kmap_reader *reader)
 {
-	struct output output = { .reading.input = file->input };
+	struct output output = { .reading.reader = reader };
 	struct ks_analysis_opts opts = { .by = KS_BY_SITE,
 					 .progress = show_import,
 					 .progress_ctx = &output };
-	struct ks_kmap_traced traced;
+	struct ks_kmap_source_quality traced;
 	struct ks_model *model = NULL;
 	struct ks_diag diag = { 0 };
 	struct ks_source *trace = NULL;
@@ -179,14 +179,14 @@ static int write_db(struct ks_kmap_args *args, struct ks_kmap_file *file)
 	if (code)
 		return code;
 	ks_cli_progress_start(&output.reading.progress, "converting");
-	err = ks_kmap_trace_new(file->reader, opts.resolver, NULL, ks_kmap_show_progress,
-				&output.reading, &traced, &trace, &diag);
+	err = ks_kmap_source_new(reader, opts.resolver, NULL, ks_kmap_show_progress,
+				 &output.reading, &traced, &trace, &diag);
 	opts.trace = trace;
 	if (!err)
 		err = ks_import(NULL, args->output, &opts, &model, &diag);
 	ks_cli_progress_end(&output.reading.progress);
 	if (!err)
-		say_what_was_not_traced(args, &traced, ks_kmap_reader_quality(file->reader));
+		say_what_was_not_traced(args, &traced, ks_kmap_reader_quality(reader));
 	ks_model_free(model);
 	if (trace)
 		ks_source_close(trace);
@@ -196,16 +196,16 @@ static int write_db(struct ks_kmap_args *args, struct ks_kmap_file *file)
 
 static int convert_to_db(struct ks_kmap_args *args, bool to_file)
 {
-	struct ks_kmap_file file;
+	struct ks_kmap_reader *reader;
 	int code;
 
 	if (!to_file)
 		return ks_cli_error(&args->cli, KS_EXIT_USAGE, "name the DB file to make with -o");
-	code = ks_kmap_file_open(args, args->operands[0], &file);
+	code = ks_kmap_open(args, args->operands[0], &reader);
 	if (code)
 		return code;
-	code = write_db(args, &file);
-	ks_kmap_file_close(&file);
+	code = write_db(args, reader);
+	ks_kmap_reader_free(reader);
 	return code;
 }
 
@@ -217,7 +217,7 @@ int ks_kmap_convert_command(struct ks_kmap_args *args)
 	struct ks_kmap_sink sink = { write_part, &output };
 	struct ks_kmap_converted done;
 	enum ks_kmap_target target;
-	struct ks_kmap_file file;
+	struct ks_kmap_reader *reader;
 	struct ks_diag diag = { 0 };
 	bool to_file = args->output && strcmp(args->output, "-");
 	int err = 0, code;
@@ -233,20 +233,20 @@ int ks_kmap_convert_command(struct ks_kmap_args *args)
 	if (target == KS_KMAP_TO_CSV && !to_file)
 		return ks_cli_error(&args->cli, KS_EXIT_USAGE,
 				    "CSV is two files: give the beginning of their names with -o");
-	code = ks_kmap_file_open(args, args->operands[0], &file);
+	code = ks_kmap_open(args, args->operands[0], &reader);
 	if (code)
 		return code;
-	output.reading.input = file.input;
+	output.reading.reader = reader;
 	ks_cli_progress_start(&output.reading.progress, "converting");
 	if (to_file)
 		err = open_files(args->output, target == KS_KMAP_TO_CSV, &output, &diag);
 	if (!err)
-		err = ks_kmap_convert(file.reader, target, &sink, ks_kmap_show_progress,
-				      &output.reading, &done, &diag);
+		err = ks_kmap_convert(reader, target, &sink, ks_kmap_show_progress, &output.reading,
+				      &done, &diag);
 	err = close_files(&output, err, &diag);
 	ks_cli_progress_end(&output.reading.progress);
 	if (!err)
-		say_what_was_lost(args, &done, ks_kmap_reader_quality(file.reader));
-	ks_kmap_file_close(&file);
+		say_what_was_lost(args, &done, ks_kmap_reader_quality(reader));
+	ks_kmap_reader_free(reader);
 	return err ? ks_cli_fail(&args->cli, err, &diag) : 0;
 }

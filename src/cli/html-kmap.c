@@ -4,25 +4,23 @@
 
 #include <string.h>
 
-#include "cli/kmap-trace.h"
-#include "input/input.h"
+#include "kmap/source.h"
 
 /* === Internals ============================================================================ */
 
 /* One pass for the census and the events: a map may come from a pipe. */
-static int read_alone(struct ks_kmap_args *args, struct ks_kmap_file *file,
+static int read_alone(struct ks_kmap_args *args, struct ks_kmap_reader *reader,
 		      struct ks_resolver *resolver, struct ks_cli_html_kmap *kmap)
 {
-	struct ks_kmap_reading reading = { .input = file->input };
-	struct ks_kmap_traced traced;
+	struct ks_kmap_reading reading = { .reader = reader };
+	struct ks_kmap_source_quality traced;
 	struct ks_diag diag = { 0 };
 	int err = ks_kmap_census_new(&kmap->map.census, &diag);
 
 	ks_cli_progress_start(&reading.progress, "reading");
 	if (!err)
-		err = ks_kmap_trace_new(file->reader, resolver, kmap->map.census,
-					ks_kmap_show_progress, &reading, &traced, &kmap->trace,
-					&diag);
+		err = ks_kmap_source_new(reader, resolver, kmap->map.census, ks_kmap_show_progress,
+					 &reading, &traced, &kmap->trace, &diag);
 	ks_cli_progress_end(&reading.progress);
 	if (err)
 		return ks_cli_fail(&args->cli, err, &diag);
@@ -32,15 +30,16 @@ static int read_alone(struct ks_kmap_args *args, struct ks_kmap_file *file,
 static int open_alone(struct ks_kmap_args *args, const char *path, struct ks_cli_html_kmap *kmap)
 {
 	struct ks_resolver *resolver = NULL;
-	struct ks_kmap_file file;
+	struct ks_kmap_reader *reader;
 	int code = ks_cli_resolver(&args->cli, &resolver);
 
 	if (code)
 		return code;
-	code = ks_kmap_file_open(args, path, &file);
-	if (!code)
-		code = read_alone(args, &file, resolver, kmap);
-	ks_kmap_file_close(&file);
+	code = ks_kmap_open(args, path, &reader);
+	if (!code) {
+		code = read_alone(args, reader, resolver, kmap);
+		ks_kmap_reader_free(reader);
+	}
 	ks_resolver_free(resolver);
 	return code;
 }

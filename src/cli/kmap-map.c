@@ -3,30 +3,24 @@
 #include <stdio.h>
 
 #include "cli/kmap.h"
-#include "input/input.h"
 
 /* === Internals ============================================================================ */
-
-static int read_input(void *ctx, void *buf, size_t len, size_t *ret_got, struct ks_diag *diag)
-{
-	return ks_input_read(ctx, buf, len, ret_got, diag);
-}
 
 static int read_census(struct ks_kmap_args *args, const char *path,
 		       struct ks_kmap_census **ret_census)
 {
 	struct ks_kmap_reading reading;
-	struct ks_kmap_file file;
+	struct ks_kmap_reader *reader;
 	struct ks_diag diag = { 0 };
-	int err, code = ks_kmap_file_open(args, path, &file);
+	int err, code = ks_kmap_open(args, path, &reader);
 
 	if (code)
 		return code;
-	reading.input = file.input;
+	reading.reader = reader;
 	ks_cli_progress_start(&reading.progress, "reading");
-	err = ks_kmap_census_read(file.reader, ks_kmap_show_progress, &reading, ret_census, &diag);
+	err = ks_kmap_census_read(reader, ks_kmap_show_progress, &reading, ret_census, &diag);
 	ks_cli_progress_end(&reading.progress);
-	ks_kmap_file_close(&file);
+	ks_kmap_reader_free(reader);
 	return err ? ks_cli_fail(&args->cli, err, &diag) : 0;
 }
 
@@ -44,38 +38,13 @@ static void set_anchor(const struct ks_kmap_args *args, struct ks_resolver *reso
 
 /* === Public =============================================================================== */
 
-int ks_kmap_file_open(struct ks_kmap_args *args, const char *path, struct ks_kmap_file *ret_file)
+int ks_kmap_open(struct ks_kmap_args *args, const char *path, struct ks_kmap_reader **ret_reader)
 {
 	struct ks_diag diag = { 0 };
-	int err;
+	int err = ks_kmap_reader_open(path, args->accesses, (unsigned int)args->fields, ret_reader,
+				      &diag);
 
-	*ret_file = (struct ks_kmap_file){ 0 };
-	err = ks_input_open(path, &ret_file->input, &diag);
-	if (!err && args->accesses)
-		err = ks_input_open(args->accesses, &ret_file->accesses, &diag);
-	if (!err) {
-		ret_file->source = (struct ks_kmap_source){ read_input, ret_file->input,
-							    ks_input_name(ret_file->input) };
-		ret_file->second =
-			(struct ks_kmap_source){ read_input, ret_file->accesses, args->accesses };
-		err = ks_kmap_reader_new(&ret_file->source,
-					 args->accesses ? &ret_file->second : NULL,
-					 (unsigned int)args->fields, &ret_file->reader, &diag);
-	}
-	if (!err)
-		return 0;
-	ks_kmap_file_close(ret_file);
-	return ks_cli_fail(&args->cli, err, &diag);
-}
-
-void ks_kmap_file_close(struct ks_kmap_file *file)
-{
-	ks_kmap_reader_free(file->reader);
-	if (file->accesses)
-		ks_input_close(file->accesses);
-	if (file->input)
-		ks_input_close(file->input);
-	*file = (struct ks_kmap_file){ 0 };
+	return err ? ks_cli_fail(&args->cli, err, &diag) : 0;
 }
 
 int ks_kmap_show_progress(void *ctx)
@@ -83,7 +52,7 @@ int ks_kmap_show_progress(void *ctx)
 	struct ks_kmap_reading *reading = ctx;
 	u64 done, total;
 
-	ks_input_progress(reading->input, &done, &total);
+	ks_kmap_reader_progress(reading->reader, &done, &total);
 	return ks_cli_progress(&reading->progress, done, total);
 }
 

@@ -6,8 +6,6 @@
 #include "cli/cli.h"
 #include "kmap/views.h"
 
-struct ks_input;
-
 /* What the options said. */
 struct ks_kmap_args {
 	struct ks_cli cli;
@@ -28,16 +26,8 @@ struct ks_kmap_args {
 	int nr_operands;
 };
 
-/* An open map: files, reader. */
-struct ks_kmap_file {
-	struct ks_input *input, *accesses;
-	struct ks_kmap_source source, second;
-	struct ks_kmap_reader *reader;
-};
-
-/* 0 or an exit code; close accepts what open left. */
-int ks_kmap_file_open(struct ks_kmap_args *args, const char *path, struct ks_kmap_file *ret_file);
-void ks_kmap_file_close(struct ks_kmap_file *file);
+/* Opens the map at @path, with the options. 0 or an exit code. */
+int ks_kmap_open(struct ks_kmap_args *args, const char *path, struct ks_kmap_reader **ret_reader);
 
 /* A map that was added up, and the names of its code. */
 struct ks_kmap_map {
@@ -56,7 +46,7 @@ int ks_kmap_name_places(struct ks_kmap_args *args, const struct ks_kmap_census *
 /* Progress of reading a map, for a person. */
 struct ks_kmap_reading {
 	struct ks_progress progress;
-	struct ks_input *input;
+	const struct ks_kmap_reader *reader;
 };
 
 int ks_kmap_show_progress(void *reading);

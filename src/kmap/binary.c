@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "input/input.h"
 #include "kmap/framing.h"
 
 /* === Data ================================================================================= */
@@ -269,7 +270,7 @@ void ks_kmap_binary_deinit(struct ks_kmap_binary *binary)
 int ks_kmap_binary_start(struct ks_kmap_binary *binary, struct ks_window *window,
 			 struct ks_kmap_info *info, struct ks_diag *diag)
 {
-	const char *name = window->source->name;
+	const char *name = ks_input_name(window->input);
 	size_t left = window->len - window->pos;
 	u64 offset = window->offset + window->pos;
 	struct ks_kmap_header header;

@@ -4,6 +4,7 @@
 #define KS_KMAP_BINARY_H
 
 #include "base/vec.h"
+#include "kmap/reader.h"
 #include "kmap/window.h"
 
 struct ks_kmap_binary {

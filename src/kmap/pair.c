@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/map64.h"
+#include "input/input.h"
 #include "kmap/line.h"
 #include "kmap/window.h"
 
@@ -68,7 +69,7 @@ static int read_rows(struct ks_kmap_pair *pair, struct ks_window *window,
 	if (!line || len < sizeof(head) - 1 || strncmp(line, head, sizeof(head) - 1))
 		return ks_diag_set(diag, KS_EBADINPUT,
 				   "%s: is no accesses file: it must begin with %s...",
-				   window->source->name, head);
+				   ks_input_name(window->input), head);
 	has_pid = !strncmp(line + sizeof(head) - 1, pid, sizeof(pid) - 1);
 	for (;;) {
 		err = ks_window_line(window, &line, &len, diag);
@@ -106,14 +107,14 @@ static int make_ranges(struct ks_kmap_pair *pair)
 
 /* === Public =============================================================================== */
 
-int ks_kmap_pair_new(const struct ks_kmap_source *source, struct ks_kmap_quality *quality,
+int ks_kmap_pair_new(struct ks_input *input, struct ks_kmap_quality *quality,
 		     struct ks_kmap_pair **ret_pair, struct ks_diag *diag)
 {
 	struct ks_kmap_pair *pair = calloc(1, sizeof(*pair));
 	struct ks_window window = { 0 };
 	int err = 0;
 
-	if (!pair || ks_map64_init(&pair->indices) || ks_window_init(&window, source))
+	if (!pair || ks_map64_init(&pair->indices) || ks_window_init(&window, input))
 		err = ks_diag_nomem(diag, "reading accesses");
 	if (!err)
 		err = ks_window_fill(&window, diag);

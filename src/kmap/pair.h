@@ -10,7 +10,8 @@
 
 struct ks_kmap_pair;
 
-int ks_kmap_pair_new(const struct ks_kmap_source *source, struct ks_kmap_quality *quality,
+/* Reads all of @input, which stays the caller's. */
+int ks_kmap_pair_new(struct ks_input *input, struct ks_kmap_quality *quality,
 		     struct ks_kmap_pair **ret_pair, struct ks_diag *diag);
 void ks_kmap_pair_free(struct ks_kmap_pair *pair);
 

@@ -9,6 +9,7 @@
 
 #include "base/strbuf.h"
 #include "base/vec.h"
+#include "input/input.h"
 #include "kmap/binary.h"
 #include "kmap/framing.h"
 #include "kmap/line.h"
@@ -18,6 +19,7 @@
 /* === Data ================================================================================= */
 
 struct ks_kmap_reader {
+	struct ks_input *input, *accesses_input; /* the second: NULL = no second file */
 	struct ks_window window;
 	struct ks_kmap_dialect dialect;
 	struct ks_kmap_info info;
@@ -37,7 +39,7 @@ struct ks_kmap_reader {
 static int refuse(const struct ks_kmap_reader *reader, struct ks_diag *diag)
 {
 	const struct ks_window *window = &reader->window;
-	const char *name = window->source->name;
+	const char *name = ks_input_name(window->input);
 	size_t i, n = ks_min(window->len, (size_t)64);
 
 	if (!window->len)
@@ -58,8 +60,7 @@ static int refuse(const struct ks_kmap_reader *reader, struct ks_diag *diag)
 			   name, window->len, (int)n, window->buf);
 }
 
-static int start(struct ks_kmap_reader *reader, const struct ks_kmap_source *accesses,
-		 unsigned int fields, struct ks_diag *diag)
+static int start(struct ks_kmap_reader *reader, unsigned int fields, struct ks_diag *diag)
 {
 	struct ks_window *window = &reader->window;
 	int err = ks_window_fill(window, diag);
@@ -78,10 +79,10 @@ static int start(struct ks_kmap_reader *reader, const struct ks_kmap_source *acc
 	if (fields)
 		reader->dialect.fields = fields;
 	reader->info.fields = reader->dialect.fields;
-	if (!accesses)
+	if (!reader->accesses_input)
 		return 0;
 	reader->info.form = KS_KMAP_CSV_PAIR;
-	return ks_kmap_pair_new(accesses, &reader->quality, &reader->pair, diag);
+	return ks_kmap_pair_new(reader->accesses_input, &reader->quality, &reader->pair, diag);
 }
 
 static void rebase(struct ks_slice *slice, const char *from, const char *to)
@@ -228,23 +229,44 @@ static __attribute__((noinline)) int next_text(struct ks_kmap_reader *reader,
 
 /* === Public =============================================================================== */
 
-int ks_kmap_reader_new(const struct ks_kmap_source *source, const struct ks_kmap_source *accesses,
-		       unsigned int fields, struct ks_kmap_reader **ret_reader,
-		       struct ks_diag *diag)
+int ks_kmap_reader_new(struct ks_input *input, struct ks_input *accesses, unsigned int fields,
+		       struct ks_kmap_reader **ret_reader, struct ks_diag *diag)
 {
 	struct ks_kmap_reader *reader = calloc(1, sizeof(*reader));
 	int err;
 
-	if (!reader)
+	if (!reader) {
+		ks_input_close(input);
+		ks_input_close(accesses);
 		return ks_diag_nomem(diag, "reading an access map");
-	err = ks_window_init(&reader->window, source) ? ks_diag_nomem(diag, "reading an access map")
-						      : start(reader, accesses, fields, diag);
+	}
+	reader->input = input;
+	reader->accesses_input = accesses;
+	err = ks_window_init(&reader->window, input) ? ks_diag_nomem(diag, "reading an access map")
+						     : start(reader, fields, diag);
 	if (err) {
 		ks_kmap_reader_free(reader);
 		return err;
 	}
 	*ret_reader = reader;
 	return 0;
+}
+
+int ks_kmap_reader_open(const char *path, const char *accesses, unsigned int fields,
+			struct ks_kmap_reader **ret_reader, struct ks_diag *diag)
+{
+	struct ks_input *input, *second = NULL;
+	int err = ks_input_open(path, &input, diag);
+
+	if (err)
+		return err;
+	if (accesses)
+		err = ks_input_open(accesses, &second, diag);
+	if (err) {
+		ks_input_close(input);
+		return err;
+	}
+	return ks_kmap_reader_new(input, second, fields, ret_reader, diag);
 }
 
 void ks_kmap_reader_free(struct ks_kmap_reader *reader)
@@ -257,7 +279,14 @@ void ks_kmap_reader_free(struct ks_kmap_reader *reader)
 	ks_vec_free(&reader->accesses);
 	ks_strbuf_deinit(&reader->names);
 	ks_strbuf_deinit(&reader->ahead_names);
+	ks_input_close(reader->accesses_input);
+	ks_input_close(reader->input);
 	free(reader);
+}
+
+void ks_kmap_reader_progress(const struct ks_kmap_reader *reader, u64 *ret_done, u64 *ret_total)
+{
+	ks_input_progress(reader->input, ret_done, ret_total);
 }
 
 int ks_kmap_next(struct ks_kmap_reader *reader, enum ks_kmap_item *ret_item,

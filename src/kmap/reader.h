@@ -9,13 +9,6 @@
 #include "base/diag.h"
 #include "kmap/object.h"
 
-/* Where bytes come from. @read gives less than was asked only at the end. */
-struct ks_kmap_source {
-	int (*read)(void *ctx, void *buf, size_t len, size_t *ret_got, struct ks_diag *diag);
-	void *ctx;
-	const char *name; /* for messages */
-};
-
 /* What was skipped or is unsound; nothing is lost without a count. */
 struct ks_kmap_quality {
 	u64 bad_lines;	     /* not understood, or cut off at the end of a binary stream */
@@ -38,16 +31,23 @@ struct ks_kmap_info {
 	u64 bytes;		   /* read so far */
 };
 
+struct ks_input;
 struct ks_kmap_reader;
 
 /*
- * @fields is the dialect of text, 8 to 11, or 0 to find out. @accesses is the second file of a CSV
- * pair, or NULL. The sources must outlive the reader.
+ * Reads the map in @input. @fields is the dialect of text, 8 to 11, or 0 to find out. @accesses is the
+ * second file of a CSV pair, or NULL. Both inputs belong to the reader from now on, even on error.
  */
-int ks_kmap_reader_new(const struct ks_kmap_source *source, const struct ks_kmap_source *accesses,
-		       unsigned int fields, struct ks_kmap_reader **ret_reader,
-		       struct ks_diag *diag);
+int ks_kmap_reader_new(struct ks_input *input, struct ks_input *accesses, unsigned int fields,
+		       struct ks_kmap_reader **ret_reader, struct ks_diag *diag);
+
+/* Opens the files for ks_kmap_reader_new(): "-" is standard input, @accesses may be NULL. */
+int ks_kmap_reader_open(const char *path, const char *accesses, unsigned int fields,
+			struct ks_kmap_reader **ret_reader, struct ks_diag *diag);
 void ks_kmap_reader_free(struct ks_kmap_reader *reader);
+
+/* How far the file of the map was read, of how much (0 = not known). */
+void ks_kmap_reader_progress(const struct ks_kmap_reader *reader, u64 *ret_done, u64 *ret_total);
 
 enum ks_kmap_item { KS_KMAP_END, KS_KMAP_OBJECT, KS_KMAP_CALL };
 

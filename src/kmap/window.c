@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-only
-/* A window that moves over a source. */
+/* A window that moves over an input. */
 #include "kmap/window.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "input/input.h"
 
 /* === Internals ============================================================================ */
 
@@ -29,9 +31,9 @@ static int skip_long_line(struct ks_window *window, struct ks_diag *diag)
 
 /* === Public =============================================================================== */
 
-int ks_window_init(struct ks_window *window, const struct ks_kmap_source *source)
+int ks_window_init(struct ks_window *window, struct ks_input *input)
 {
-	*window = (struct ks_window){ .source = source };
+	*window = (struct ks_window){ .input = input };
 	window->buf = malloc(KS_WINDOW_SIZE + 1);
 	return window->buf ? 0 : -ENOMEM;
 }
@@ -52,8 +54,8 @@ int ks_window_fill(struct ks_window *window, struct ks_diag *diag)
 	window->pos = 0;
 	window->len = left;
 	if (!window->at_end && left < KS_WINDOW_SIZE) {
-		err = window->source->read(window->source->ctx, window->buf + left,
-					   KS_WINDOW_SIZE - left, &got, diag);
+		err = ks_input_read(window->input, window->buf + left, KS_WINDOW_SIZE - left, &got,
+				    diag);
 		if (err)
 			return err;
 		window->at_end = got < KS_WINDOW_SIZE - left;

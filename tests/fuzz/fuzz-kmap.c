@@ -5,25 +5,6 @@
 #include "kmap/census.h"
 #include "kmap/framing.h"
 
-struct memory {
-	const uint8_t *data;
-	size_t len;
-};
-
-static int read_memory(void *ctx, void *buf, size_t len, size_t *ret_got, struct ks_diag *diag)
-{
-	struct memory *memory = ctx;
-
-	if (len > memory->len)
-		len = memory->len;
-	if (len)
-		memcpy(buf, memory->data, len);
-	memory->data += len;
-	memory->len -= len;
-	*ret_got = len;
-	return 0;
-}
-
 static void check(const struct ks_kmap_census *census)
 {
 	uint64_t objects = 0;
@@ -75,18 +56,25 @@ static void check_counter(const uint8_t *data, size_t size, bool text)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	const uint8_t *split = memmem(data, size, "\n--\n", 4);
-	struct memory first = { data, split ? (size_t)(split - data) : size };
-	struct memory second = { split ? split + 4 : data, split ? size - first.len - 4 : 0 };
-	struct ks_kmap_source source = { read_memory, &first, "fuzz" };
-	struct ks_kmap_source accesses = { read_memory, &second, "fuzz" };
+	size_t len = split ? (size_t)(split - data) : size;
 	struct ks_kmap_census *census;
 	struct ks_kmap_reader *reader;
 	struct ks_diag diag = { 0 };
 
+	char path[64], second_path[64];
+	int fd, second_fd = -1, err;
+
 	check_framing(data, size);
 	check_counter(data, size, true);
 	check_counter(data, size, false);
-	if (ks_kmap_reader_new(&source, split ? &accesses : NULL, 0, &reader, &diag)) {
+	fd = fuzz_file(data, len, path);
+	if (split)
+		second_fd = fuzz_file(split + 4, size - len - 4, second_path);
+	err = ks_kmap_reader_open(path, split ? second_path : NULL, 0, &reader, &diag);
+	close(fd);
+	if (second_fd >= 0)
+		close(second_fd);
+	if (err) {
 		FUZZ_ASSERT(diag.err);
 		return 0;
 	}

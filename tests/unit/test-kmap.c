@@ -5,7 +5,11 @@
  */
 #include "ks-test.h"
 
+#include <sys/mman.h>
+
+#include "base/io.h"
 #include "base/pack.h"
+#include "input/input.h"
 #include "kmap/convert.h"
 #include "kmap/framing.h"
 #include "kmap/views.h"
@@ -13,34 +17,28 @@
 
 /* === Data ================================================================================= */
 
-struct memory {
-	const char *data;
-	size_t len, pos;
-};
-
-static int read_memory(void *ctx, void *buf, size_t len, size_t *ret_got, struct ks_diag *diag)
+/* A file in memory with these bytes, as an input. */
+static struct ks_input *input_of(const void *data, size_t len)
 {
-	struct memory *memory = ctx;
+	int fd = memfd_create("map", MFD_CLOEXEC);
+	struct ks_input *input;
+	struct ks_diag diag = { 0 };
 
-	if (len > memory->len - memory->pos)
-		len = memory->len - memory->pos;
-	memcpy(buf, memory->data + memory->pos, len);
-	memory->pos += len;
-	*ret_got = len;
-	return 0;
+	assert_true(fd >= 0);
+	assert_int_equal(ks_pwrite_all(fd, data, len, 0), 0);
+	if (ks_input_open_fd(fd, "map", &input, &diag))
+		fail_msg("%s", diag.text);
+	return input;
 }
 
 static struct ks_kmap_census *census_of(const void *data, size_t len, const char *accesses)
 {
-	struct memory memory = { .data = data, .len = len };
-	struct memory second = { .data = accesses, .len = accesses ? strlen(accesses) : 0 };
-	struct ks_kmap_source source = { read_memory, &memory, "map" };
-	struct ks_kmap_source other = { read_memory, &second, "accesses" };
+	struct ks_input *second = accesses ? input_of(accesses, strlen(accesses)) : NULL;
 	struct ks_kmap_census *census = NULL;
 	struct ks_kmap_reader *reader;
 	struct ks_diag diag = { 0 };
 
-	if (ks_kmap_reader_new(&source, accesses ? &other : NULL, 0, &reader, &diag))
+	if (ks_kmap_reader_new(input_of(data, len), second, 0, &reader, &diag))
 		fail_msg("%s", diag.text);
 	if (ks_kmap_census_read(reader, NULL, NULL, &census, &diag))
 		fail_msg("%s", diag.text);
@@ -480,13 +478,11 @@ static void test_refusals(void **state)
 	size_t i;
 
 	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		struct memory memory = { .data = cases[i].data, .len = cases[i].len };
-		struct ks_kmap_source source = { read_memory, &memory, "map" };
+		struct ks_input *input = input_of(cases[i].data, cases[i].len);
 		struct ks_kmap_reader *reader;
 		struct ks_diag diag = { 0 };
 
-		assert_int_equal(ks_kmap_reader_new(&source, NULL, 0, &reader, &diag),
-				 KS_EBADINPUT);
+		assert_int_equal(ks_kmap_reader_new(input, NULL, 0, &reader, &diag), KS_EBADINPUT);
 		if (!strstr(diag.text, cases[i].says))
 			fail_msg("case %zu: %s", i, diag.text);
 	}
@@ -650,8 +646,6 @@ static int collect(void *ctx, bool second, const void *data, size_t len, struct 
 static struct ks_kmap_census *round_trip(const char *text, enum ks_kmap_target target,
 					 struct ks_kmap_converted *ret_converted)
 {
-	struct memory memory = { .data = text, .len = strlen(text) };
-	struct ks_kmap_source source = { read_memory, &memory, "map" };
 	struct ks_strbuf parts[2];
 	struct ks_kmap_sink sink = { collect, parts };
 	struct ks_kmap_census *census;
@@ -659,7 +653,8 @@ static struct ks_kmap_census *round_trip(const char *text, enum ks_kmap_target t
 
 	ks_strbuf_init(&parts[0]);
 	ks_strbuf_init(&parts[1]);
-	assert_int_equal(ks_kmap_reader_new(&source, NULL, 0, &reader, NULL), 0);
+	assert_int_equal(ks_kmap_reader_new(input_of(text, strlen(text)), NULL, 0, &reader, NULL),
+			 0);
 	assert_int_equal(ks_kmap_convert(reader, target, &sink, NULL, NULL, ret_converted, NULL),
 			 0);
 	ks_kmap_reader_free(reader);

@@ -1,6 +1,6 @@
-// SPDX-License-Identifier: GPL-2.0-only
-/* The objects of an access map as a trace. */
-#include "cli/kmap-trace.h"
+// SPDX-License-Identifier: LGPL-2.1-only
+/* The objects of an access map as a source of events. */
+#include "kmap/source.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -28,9 +28,9 @@ struct item {
 	bool guessed; /* the map does not say */
 };
 
-struct kmap_trace {
+struct kmap_source {
 	struct ks_source base;
-	struct ks_kmap_traced traced;
+	struct ks_kmap_source_quality quality;
 	struct ks_map64 ips;
 	struct ks_map64 gfps;
 	KS_VEC(u32) gfp_ids;	   /* by number in gfps */
@@ -64,14 +64,14 @@ static enum ks_kind kind_of(const struct ks_kmap_object *object)
 	return type->len ? KS_KINDS : KS_KMALLOC;
 }
 
-static u64 end_of(struct ks_kmap_traced *traced, const struct ks_kmap_object *object)
+static u64 end_of(struct ks_kmap_source_quality *quality, const struct ks_kmap_object *object)
 {
 	if (ks_kmap_is_live(object))
 		return UINT64_MAX;
-	traced->unseen += ks_kmap_is_implied(object);
+	quality->unseen += ks_kmap_is_implied(object);
 	if (object->free_time && object->free_time >= object->alloc_time)
 		return object->free_time;
-	traced->timeless++;
+	quality->timeless++;
 	return object->alloc_time;
 }
 
@@ -84,48 +84,48 @@ static u32 name_of(struct ks_intern *names, struct ks_slice name, u32 *missing)
 }
 
 /* Flags as a number, as a capture without the kernel's names has them. */
-static u32 gfp_of(struct kmap_trace *trace, u32 mask, u32 *missing)
+static u32 gfp_of(struct kmap_source *map, u32 mask, u32 *missing)
 {
-	u32 number = ks_map64_add(&trace->gfps, mask);
+	u32 number = ks_map64_add(&map->gfps, mask);
 	u32 *id;
 	char text[16];
 
-	if (number < trace->gfp_ids.len)
-		return trace->gfp_ids.items[number];
-	id = number == KS_NONE ? NULL : ks_vec_push(&trace->gfp_ids);
+	if (number < map->gfp_ids.len)
+		return map->gfp_ids.items[number];
+	id = number == KS_NONE ? NULL : ks_vec_push(&map->gfp_ids);
 	*missing |= !id;
 	if (!id)
 		return KS_NONE;
 	snprintf(text, sizeof(text), "0x%x", mask);
-	*id = name_of(&trace->base.names.gfps, (struct ks_slice){ text, strlen(text) }, missing);
+	*id = name_of(&map->base.names.gfps, (struct ks_slice){ text, strlen(text) }, missing);
 	return *id;
 }
 
-static u32 ip_of(struct kmap_trace *trace, u64 ip, u32 *missing)
+static u32 ip_of(struct kmap_source *map, u64 ip, u32 *missing)
 {
-	u32 number = ks_kmap_is_code(ip) ? ks_map64_add(&trace->ips, ip) : KS_NONE;
+	u32 number = ks_kmap_is_code(ip) ? ks_map64_add(&map->ips, ip) : KS_NONE;
 
 	*missing |= number == KS_NONE && ks_kmap_is_code(ip);
 	return number;
 }
 
-static int add_object(struct kmap_trace *trace, const struct ks_kmap_object *object)
+static int add_object(struct kmap_source *map, const struct ks_kmap_object *object)
 {
 	static const struct ks_slice no_slab = { "no-slab", 7 };
-	struct ks_names *names = &trace->base.names;
+	struct ks_names *names = &map->base.names;
 	enum ks_kind kind = kind_of(object);
 	bool binary = !object->fields;
 	struct item *item;
 	u32 missing = 0;
 
-	trace->traced.accesses += object->nr_accesses;
+	map->quality.accesses += object->nr_accesses;
 	if (kind == KS_KINDS) {
-		trace->traced.not_allocated++;
-		trace->traced.not_allocated_bytes =
-			ks_add_sat(trace->traced.not_allocated_bytes, object->size);
+		map->quality.not_allocated++;
+		map->quality.not_allocated_bytes =
+			ks_add_sat(map->quality.not_allocated_bytes, object->size);
 		return 0;
 	}
-	item = trace->items.len < KS_NONE ? ks_vec_push(&trace->items) : NULL;
+	item = map->items.len < KS_NONE ? ks_vec_push(&map->items) : NULL;
 	if (!item)
 		return -ENOMEM;
 	*item = (struct item){
@@ -133,26 +133,26 @@ static int add_object(struct kmap_trace *trace, const struct ks_kmap_object *obj
 		.size = object->size,
 		.requested = object->requested ? object->requested : object->size,
 		.begin = object->alloc_time,
-		.end = end_of(&trace->traced, object),
-		.order = trace->traced.objects++,
-		.site = ip_of(trace, object->alloc_ip, &missing),
-		.free_site = ip_of(trace, object->free_ip, &missing),
+		.end = end_of(&map->quality, object),
+		.order = map->quality.objects++,
+		.site = ip_of(map, object->alloc_ip, &missing),
+		.free_site = ip_of(map, object->free_ip, &missing),
 		.cache = KS_NONE,
 		.comm = name_of(&names->comms, object->comm, &missing),
-		.gfp = binary ? gfp_of(trace, object->gfp, &missing) : KS_NONE,
+		.gfp = binary ? gfp_of(map, object->gfp, &missing) : KS_NONE,
 		.pid = object->pid < 0 ? KS_PID_UNKNOWN : (u32)object->pid,
 		.cpu = binary ? object->cpu : KS_CPU_UNKNOWN,
 		.kind = (u8)kind,
 		.guessed = !object->type_name.len,
 	};
-	trace->traced.guessed += item->guessed;
+	map->quality.guessed += item->guessed;
 	if (object->cache.len &&
 	    (object->cache.len != no_slab.len || memcmp(object->cache.s, no_slab.s, no_slab.len)))
 		item->cache = name_of(&names->caches, object->cache, &missing);
 	return missing ? -ENOMEM : 0;
 }
 
-static int read_objects(struct kmap_trace *trace, struct ks_kmap_reader *reader,
+static int read_objects(struct kmap_source *map, struct ks_kmap_reader *reader,
 			struct ks_kmap_census *census, int (*progress)(void *ctx), void *ctx,
 			struct ks_diag *diag)
 {
@@ -164,11 +164,11 @@ static int read_objects(struct kmap_trace *trace, struct ks_kmap_reader *reader,
 
 	while (!err && item != KS_KMAP_END) {
 		err = ks_kmap_next(reader, &item, &object, &call, diag);
-		if (!err && item == KS_KMAP_OBJECT && add_object(trace, &object))
+		if (!err && item == KS_KMAP_OBJECT && add_object(map, &object))
 			err = ks_diag_nomem(diag, "converting an access map");
 		if (!err && census)
 			err = ks_kmap_census_take(census, item, &object, &call, diag);
-		trace->traced.calls += !err && item == KS_KMAP_CALL;
+		map->quality.calls += !err && item == KS_KMAP_CALL;
 		if (!err && !(++items & 0xffff) && progress(ctx))
 			err = ks_diag_set(diag, -EINTR, "interrupted");
 	}
@@ -182,18 +182,18 @@ static int read_objects(struct kmap_trace *trace, struct ks_kmap_reader *reader,
  * what is in them. Whole pages are pages; but where some of them have no site, as pages do unless the
  * kernel was asked for their callers, those that do have one are of a slab.
  */
-static void guess_pages(struct kmap_trace *trace)
+static void guess_pages(struct kmap_source *map)
 {
 	bool siteless = false;
 	size_t i;
 
-	for (i = 0; i < trace->items.len; i++) {
-		const struct item *item = &trace->items.items[i];
+	for (i = 0; i < map->items.len; i++) {
+		const struct item *item = &map->items.items[i];
 
 		siteless |= item->guessed && item->site == KS_NONE && is_whole_pages(item);
 	}
-	for (i = 0; i < trace->items.len; i++) {
-		struct item *item = &trace->items.items[i];
+	for (i = 0; i < map->items.len; i++) {
+		struct item *item = &map->items.items[i];
 
 		if (item->guessed && is_whole_pages(item) && (!siteless || item->site == KS_NONE))
 			item->kind = KS_PAGE_ALLOC;
@@ -225,23 +225,23 @@ static int add_site(struct ks_sites *sites, struct ks_resolver *resolver, u64 ip
 }
 
 /* Where the kernel was may be said anywhere in the map, so sites get their names at its end. */
-static int name_sites(struct kmap_trace *trace, struct ks_resolver *resolver,
+static int name_sites(struct kmap_source *map, struct ks_resolver *resolver,
 		      const struct ks_kmap_info *info, struct ks_diag *diag)
 {
-	size_t i, len = trace->ips.keys.len;
+	size_t i, len = map->ips.keys.len;
 	u32 *sites = calloc(len + 1, sizeof(*sites));
 	int err = 0;
 
 	if (!sites)
 		return ks_diag_nomem(diag, "naming the sites of a map");
 	if (resolver && info->anchor_name[0])
-		trace->traced.other_kernel =
+		map->quality.other_kernel =
 			ks_resolver_set_anchor(resolver, info->anchor_name, info->anchor) != 0;
 	for (i = 0; i < len && !err; i++)
-		err = add_site(&trace->base.names.sites, resolver, trace->ips.keys.items[i],
-			       &sites[i], diag);
-	for (i = 0; i < trace->items.len && !err; i++) {
-		struct item *item = &trace->items.items[i];
+		err = add_site(&map->base.names.sites, resolver, map->ips.keys.items[i], &sites[i],
+			       diag);
+	for (i = 0; i < map->items.len && !err; i++) {
+		struct item *item = &map->items.items[i];
 
 		if (item->site != KS_NONE)
 			item->site = sites[item->site];
@@ -279,26 +279,26 @@ static int compare_frees(const void *a, const void *b, void *ctx)
 	return x < y ? -1 : x > y;
 }
 
-static int sort(struct kmap_trace *trace)
+static int sort(struct kmap_source *map)
 {
 	size_t i;
 
-	if (!trace->items.len)
+	if (!map->items.len)
 		return 0;
-	qsort(trace->items.items, trace->items.len, sizeof(*trace->items.items), compare_items);
-	for (i = 0; i < trace->items.len; i++) {
+	qsort(map->items.items, map->items.len, sizeof(*map->items.items), compare_items);
+	for (i = 0; i < map->items.len; i++) {
 		u32 *number;
 
-		if (trace->items.items[i].end == UINT64_MAX)
+		if (map->items.items[i].end == UINT64_MAX)
 			continue;
-		number = ks_vec_push(&trace->frees);
+		number = ks_vec_push(&map->frees);
 		if (!number)
 			return -ENOMEM;
 		*number = (u32)i;
 	}
-	if (trace->frees.len)
-		qsort_r(trace->frees.items, trace->frees.len, sizeof(*trace->frees.items),
-			compare_frees, trace->items.items);
+	if (map->frees.len)
+		qsort_r(map->frees.items, map->frees.len, sizeof(*map->frees.items), compare_frees,
+			map->items.items);
 	return 0;
 }
 
@@ -332,93 +332,92 @@ static void fill_event(const struct item *item, bool is_free, struct ks_event *e
 }
 
 /* Whether the next free is due before the next allocation. */
-static bool free_is_next(const struct kmap_trace *trace)
+static bool free_is_next(const struct kmap_source *map)
 {
-	const struct item *items = trace->items.items;
-	size_t alloc = trace->allocs_done;
+	const struct item *items = map->items.items;
+	size_t alloc = map->allocs_done;
 	u32 freed;
 
-	if (trace->frees_done == trace->frees.len)
+	if (map->frees_done == map->frees.len)
 		return false;
-	if (alloc == trace->items.len)
+	if (alloc == map->items.len)
 		return true;
-	freed = trace->frees.items[trace->frees_done];
+	freed = map->frees.items[map->frees_done];
 	if (items[freed].end != items[alloc].begin)
 		return items[freed].end < items[alloc].begin;
 	return freed < alloc;
 }
 
-static int trace_next(struct ks_source *base, struct ks_batch *ret_batch, struct ks_diag *diag)
+static int source_next(struct ks_source *base, struct ks_batch *ret_batch, struct ks_diag *diag)
 {
-	struct kmap_trace *trace = ks_container_of(base, struct kmap_trace, base);
+	struct kmap_source *map = ks_container_of(base, struct kmap_source, base);
 	size_t count = 0;
 
 	while (count < BATCH &&
-	       (trace->allocs_done < trace->items.len || trace->frees_done < trace->frees.len)) {
-		bool is_free = free_is_next(trace);
-		size_t number = is_free ? trace->frees.items[trace->frees_done++]
-					: trace->allocs_done++;
+	       (map->allocs_done < map->items.len || map->frees_done < map->frees.len)) {
+		bool is_free = free_is_next(map);
+		size_t number = is_free ? map->frees.items[map->frees_done++] : map->allocs_done++;
 
-		fill_event(&trace->items.items[number], is_free, &trace->batch[count++]);
+		fill_event(&map->items.items[number], is_free, &map->batch[count++]);
 	}
-	*ret_batch = (struct ks_batch){ trace->batch, count };
+	*ret_batch = (struct ks_batch){ map->batch, count };
 	return 0;
 }
 
-static void trace_progress(struct ks_source *base, u64 *ret_done, u64 *ret_total)
+static void source_progress(struct ks_source *base, u64 *ret_done, u64 *ret_total)
 {
-	const struct kmap_trace *trace = ks_container_of(base, struct kmap_trace, base);
+	const struct kmap_source *map = ks_container_of(base, struct kmap_source, base);
 
-	*ret_done = trace->allocs_done + trace->frees_done;
-	*ret_total = trace->items.len + trace->frees.len;
+	*ret_done = map->allocs_done + map->frees_done;
+	*ret_total = map->items.len + map->frees.len;
 }
 
-static void trace_close(struct ks_source *base)
+static void source_close(struct ks_source *base)
 {
-	struct kmap_trace *trace = ks_container_of(base, struct kmap_trace, base);
+	struct kmap_source *map = ks_container_of(base, struct kmap_source, base);
 
-	ks_map64_deinit(&trace->ips);
-	ks_map64_deinit(&trace->gfps);
-	ks_vec_free(&trace->gfp_ids);
-	ks_vec_free(&trace->items);
-	ks_vec_free(&trace->frees);
+	ks_map64_deinit(&map->ips);
+	ks_map64_deinit(&map->gfps);
+	ks_vec_free(&map->gfp_ids);
+	ks_vec_free(&map->items);
+	ks_vec_free(&map->frees);
 	ks_source_free(base);
 }
 
 /* === Public =============================================================================== */
 
-int ks_kmap_trace_new(struct ks_kmap_reader *reader, struct ks_resolver *resolver,
-		      struct ks_kmap_census *census, int (*progress)(void *ctx), void *ctx,
-		      struct ks_kmap_traced *ret_traced, struct ks_source **ret_source,
-		      struct ks_diag *diag)
+int ks_kmap_source_new(struct ks_kmap_reader *reader, struct ks_resolver *resolver,
+		       struct ks_kmap_census *census, int (*progress)(void *ctx), void *ctx,
+		       struct ks_kmap_source_quality *ret_quality, struct ks_source **ret_source,
+		       struct ks_diag *diag)
 {
-	static const struct ks_source_ops ops = { .next = trace_next,
-						  .progress = trace_progress,
-						  .close = trace_close };
+	static const struct ks_source_ops ops = { .next = source_next,
+						  .progress = source_progress,
+						  .close = source_close };
 	const struct ks_kmap_info *info = ks_kmap_reader_info(reader);
-	struct kmap_trace *trace = ks_source_new(sizeof(*trace), &ops, "access map", NULL);
+	struct kmap_source *map = ks_source_new(sizeof(*map), &ops, "access map", NULL);
 	int err = 0;
 
-	if (!trace)
+	if (!map)
 		return ks_diag_nomem(diag, "converting an access map");
-	ks_source_set_clock(&trace->base,
+	ks_source_set_clock(&map->base,
 			    !strcmp(info->time, "ns") ? KS_CLOCK_SECONDS : KS_CLOCK_TICKS);
-	if (ks_map64_init(&trace->ips) || ks_map64_init(&trace->gfps))
+	if (ks_map64_init(&map->ips) || ks_map64_init(&map->gfps))
 		err = ks_diag_nomem(diag, "converting an access map");
 	if (!err)
-		err = read_objects(trace, reader, census, progress, ctx, diag);
+		err = read_objects(map, reader, census, progress, ctx, diag);
 	if (!err)
-		guess_pages(trace);
+		guess_pages(map);
 	if (!err)
-		err = name_sites(trace, resolver, info, diag);
-	if (!err && sort(trace))
+		err = name_sites(map, resolver, info, diag);
+	if (!err && sort(map))
 		err = ks_diag_nomem(diag, "converting an access map");
 	if (err) {
-		trace_close(&trace->base);
+		source_close(&map->base);
 		return err;
 	}
-	trace->base.info.binary.bad_records = ks_kmap_reader_quality(reader)->bad_lines;
-	*ret_traced = trace->traced;
-	*ret_source = &trace->base;
+	map->base.info.binary.bad_records = ks_kmap_reader_quality(reader)->bad_lines;
+	*ret_quality = map->quality;
+	*ret_source = &map->base;
 	return 0;
 }
