@@ -2,6 +2,7 @@
 /* Event format files: fields, and the flag table of __print_flags(). */
 #include "trace/evformat.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -165,14 +166,14 @@ static bool next_brace(struct expr *e)
 }
 
 /* "{expression, "name"}, ..." of the table that decodes gfp_flags. */
-static bool parse_flags(struct ks_evformat *fmt, const char *text, const char *end)
+static int parse_flags(struct ks_evformat *fmt, const char *text, const char *end)
 {
 	static const char start[] = "__print_flags(REC->gfp_flags";
 	const char *table = memmem(text, (size_t)(end - text), start, sizeof(start) - 1);
 	struct expr e = { .p = table, .end = end };
 
 	if (!table)
-		return true;
+		return 0;
 	while (next_brace(&e) && fmt->flags.len < MAX_FLAGS) {
 		struct ks_flag *flag;
 		const char *name, *quote;
@@ -192,11 +193,11 @@ static bool parse_flags(struct ks_evformat *fmt, const char *text, const char *e
 			continue;
 		flag = ks_vec_push(&fmt->flags);
 		if (!flag)
-			return false;
+			return -ENOMEM;
 		flag->mask = mask;
 		memcpy(flag->name, name, (size_t)(quote - name));
 	}
-	return true;
+	return 0;
 }
 
 /* === Internals: fields ==================================================================== */
@@ -216,7 +217,7 @@ static bool number_after(const char *p, const char *end, const char *key, u32 *r
 }
 
 /* "	field:unsigned long call_site;	offset:8;	size:8;	signed:0;" */
-static bool parse_field(struct ks_evformat *fmt, const char *p, const char *end)
+static int parse_field(struct ks_evformat *fmt, const char *p, const char *end)
 {
 	const char *semicolon = memchr(p, ';', (size_t)(end - p)), *name, *name_end;
 	struct ks_field f = { 0 }, *slot;
@@ -224,7 +225,7 @@ static bool parse_field(struct ks_evformat *fmt, const char *p, const char *end)
 
 	if (!semicolon || !number_after(semicolon, end, "offset:", &f.offset) ||
 	    !number_after(semicolon, end, "size:", &f.size))
-		return true; /* not a field after all */
+		return 0; /* not a field after all */
 	number_after(semicolon, end, "signed:", &is_signed);
 	f.is_signed = is_signed;
 	f.data_loc = memmem(p, (size_t)(semicolon - p), "__data_loc", 10);
@@ -238,18 +239,18 @@ static bool parse_field(struct ks_evformat *fmt, const char *p, const char *end)
 	for (name = name_end; name > p && is_word(name[-1]); name--)
 		;
 	if ((size_t)(name_end - name) >= sizeof(f.name))
-		return true; /* longer than any that we ask for */
+		return 0; /* longer than any that we ask for */
 	memcpy(f.name, name, (size_t)(name_end - name));
 	if (f.offset > MAX_RECORD || f.size > MAX_RECORD || fmt->fields.len >= MAX_FIELDS)
-		return false;
+		return KS_EBADINPUT;
 	slot = ks_vec_push(&fmt->fields);
 	if (!slot)
-		return false;
+		return -ENOMEM;
 	*slot = f;
-	return true;
+	return 0;
 }
 
-static bool parse_line(struct ks_evformat *fmt, const char *p, const char *end)
+static int parse_line(struct ks_evformat *fmt, const char *p, const char *end)
 {
 	while (p < end && (*p == ' ' || *p == '\t'))
 		p++;
@@ -257,7 +258,7 @@ static bool parse_line(struct ks_evformat *fmt, const char *p, const char *end)
 		size_t len = (size_t)(end - p) - 6;
 
 		if (len >= sizeof(fmt->name))
-			return false;
+			return KS_EBADINPUT;
 		memcpy(fmt->name, p + 6, len);
 	} else if (end - p > 4 && !memcmp(p, "ID: ", 4)) {
 		number_after(p, end, "ID: ", &fmt->id);
@@ -266,37 +267,39 @@ static bool parse_line(struct ks_evformat *fmt, const char *p, const char *end)
 	} else if (end - p > 10 && !memcmp(p, "print fmt:", 10)) {
 		return parse_flags(fmt, p, end);
 	}
-	return true;
+	return 0;
 }
 
 /* === Public =============================================================================== */
 
-bool ks_evformat_parse_header(struct ks_evformat *fmt, const char *text, size_t len)
+int ks_evformat_parse_header(struct ks_evformat *fmt, const char *text, size_t len)
 {
 	const char *p = text, *end = text + len;
+	int err = 0;
 
 	*fmt = (struct ks_evformat){ .id = UINT32_MAX };
-	while (p < end) {
+	while (!err && p < end) {
 		const char *newline = memchr(p, '\n', (size_t)(end - p));
 		const char *stop = newline ? newline : end;
 
-		if (!parse_line(fmt, p, stop)) {
-			ks_evformat_deinit(fmt);
-			return false;
-		}
+		err = parse_line(fmt, p, stop);
 		p = stop + 1;
 	}
-	return true;
+	if (err)
+		ks_evformat_deinit(fmt);
+	return err;
 }
 
-bool ks_evformat_parse(struct ks_evformat *fmt, const char *text, size_t len)
+int ks_evformat_parse(struct ks_evformat *fmt, const char *text, size_t len)
 {
-	if (!ks_evformat_parse_header(fmt, text, len))
-		return false;
+	int err = ks_evformat_parse_header(fmt, text, len);
+
+	if (err)
+		return err;
 	if (fmt->name[0] && fmt->id <= UINT16_MAX)
-		return true;
+		return 0;
 	ks_evformat_deinit(fmt);
-	return false;
+	return KS_EBADINPUT;
 }
 
 void ks_evformat_deinit(struct ks_evformat *fmt)

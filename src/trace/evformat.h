@@ -7,6 +7,7 @@
 #ifndef KS_TRACE_EVFORMAT_H
 #define KS_TRACE_EVFORMAT_H
 
+#include "base/diag.h"
 #include "base/strbuf.h"
 #include "base/vec.h"
 
@@ -29,12 +30,15 @@ struct ks_evformat {
 	KS_VEC(struct ks_flag) flags; /* in the order of the kernel's table */
 };
 
-/* Reads one format file. False where it is none, or a field lies outside of any sane record. */
-bool ks_evformat_parse(struct ks_evformat *fmt, const char *text, size_t len);
+/*
+ * Reads one format file. KS_EBADINPUT where it is none, or a field lies outside of any sane record; or
+ * -ENOMEM.
+ */
+int ks_evformat_parse(struct ks_evformat *fmt, const char *text, size_t len);
 void ks_evformat_deinit(struct ks_evformat *fmt);
 
-/* The same for "header_page", which has fields but neither name nor id. */
-bool ks_evformat_parse_header(struct ks_evformat *fmt, const char *text, size_t len);
+/* Reads "header_page", which has fields but neither name nor id. Errors as ks_evformat_parse(). */
+int ks_evformat_parse_header(struct ks_evformat *fmt, const char *text, size_t len);
 
 const struct ks_field *ks_evformat_field(const struct ks_evformat *fmt, const char *name);
 

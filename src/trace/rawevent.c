@@ -405,12 +405,14 @@ int ks_rawdec_add_format(struct ks_rawdec *dec, const char *text, size_t len)
 	u8 kind = KS_KINDS;
 	bool stack;
 	size_t i;
+	int err;
 
 	if (!fmt)
 		return -ENOMEM;
-	if (!ks_evformat_parse(fmt, text, len)) {
+	err = ks_evformat_parse(fmt, text, len);
+	if (err) {
 		free(fmt);
-		return 0;
+		return err == KS_EBADINPUT ? 0 : err;
 	}
 	for (i = 0; i < ARRAY_SIZE(ks_event_names); i++)
 		if (!strcmp(ks_event_names[i].name, fmt->name))

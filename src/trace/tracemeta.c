@@ -65,12 +65,16 @@ void ks_meta_header_info(struct ks_cursor *cur, struct ks_page_header *ret)
 	struct ks_evformat fmt;
 	char *text;
 	u64 size;
+	int err;
 
 	expect(cur, "header_page", 12);
 	size = ks_cursor_uint(cur, 8);
 	text = ks_cursor_blob(cur, size);
 	*ret = (struct ks_page_header){ 8, 16 };
-	if (text && ks_evformat_parse_header(&fmt, text, size)) {
+	err = text ? ks_evformat_parse_header(&fmt, text, size) : KS_EBADINPUT;
+	if (err == -ENOMEM)
+		nomem(cur);
+	if (!err) {
 		commit = ks_evformat_field(&fmt, "commit");
 		data = ks_evformat_field(&fmt, "data");
 		if (commit && (commit->size == 4 || commit->size == 8)) {

@@ -9,7 +9,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct ks_evformat fmt;
 	struct ks_strbuf sb;
 
-	if (!ks_evformat_parse(&fmt, (const char *)data, size))
+	if (ks_evformat_parse(&fmt, (const char *)data, size))
 		return 0;
 	ks_strbuf_init(&sb);
 	ks_evformat_print_flags(&fmt, 0xdeadbeefcafe, &sb);
