@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* kmemscope check: is a capture whole, in order, and without loss? */
-#include "cli/check.h"
 #include "cli/cli.h"
+#include "report/check.h"
 #include "trace/tracedat-writer.h"
 
 /* === Data ================================================================================= */
@@ -14,41 +14,6 @@ static const char usage[] =
 	"Exits with 0 when all is well, with 3 when a capture is damaged.\n";
 
 /* === Internals ============================================================================ */
-
-static void put_json(const struct ks_check *check, struct ks_json *json)
-{
-	size_t i;
-
-	ks_json_object(json, NULL);
-	ks_json_string(json, "file", check->path);
-	ks_json_string(json, "format", check->format ? check->format : "");
-	ks_json_string(json, "verdict", check->damaged ? "damaged" : check->gaps ? "loss" : "ok");
-	ks_json_string(json, "error", check->error);
-	ks_json_bool(json, "unfinished", check->unfinished);
-	ks_json_bool(json, "repaired", check->repaired);
-	ks_json_u64(json, "events", check->events);
-	ks_json_u64(json, "lost", check->lost);
-	ks_json_u64(json, "gaps", check->gaps);
-	ks_json_u64(json, "not_understood", check->damaged_elsewhere);
-	ks_json_array(json, "cpus");
-	for (i = 0; i < check->cpus.len; i++) {
-		const struct ks_check_cpu *cpu = &check->cpus.items[i];
-
-		ks_json_object(json, NULL);
-		ks_json_u64(json, "cpu", cpu->cpu);
-		ks_json_u64(json, "events", cpu->events);
-		ks_json_u64(json, "lost", cpu->lost);
-		ks_json_u64(json, "gaps", cpu->gaps);
-		ks_json_u64(json, "damaged", cpu->damaged);
-		ks_json_u64(json, "out_of_order", cpu->backwards);
-		ks_json_u64(json, "impossible", cpu->impossible);
-		ks_json_u64(json, "first_ts", cpu->first_ts);
-		ks_json_u64(json, "last_ts", cpu->last_ts);
-		ks_json_end_object(json);
-	}
-	ks_json_end_array(json);
-	ks_json_end_object(json);
-}
 
 struct checking {
 	const struct ks_cli *cli;
@@ -63,22 +28,20 @@ static int check_one(struct checking *all, const char *path)
 	struct ks_check check;
 	struct ks_diag diag = { 0 };
 	bool repaired = false;
-	int code, err = all->repair ? ks_td_repair(path, &repaired, &diag) : 0;
+	int err = all->repair ? ks_td_repair(path, &repaired, &diag) : 0;
 
-	if (err && err != KS_EBADINPUT)
+	if (!err || err == KS_EBADINPUT)
+		err = ks_check_file(path, &check, &diag);
+	if (err)
 		return ks_cli_fail(all->cli, err, &diag);
-	code = ks_check_file(&check, path);
-	check.repaired = repaired;
-	all->damaged |= check.damaged;
+	all->damaged |= check.verdict == KS_CHECK_DAMAGED;
 	all->lost |= check.gaps > 0;
-	if (code)
-		ks_cli_error(all->cli, code, "%s", check.error);
-	else if (all->cli->json)
-		put_json(&check, &all->json);
+	if (all->cli->json)
+		ks_render_check_json(path, &check, repaired, &all->json);
 	else
-		ks_check_print(&check, &all->text);
+		ks_render_check(path, &check, repaired, &all->text);
 	ks_check_deinit(&check);
-	return code;
+	return 0;
 }
 
 static int check_all(struct checking *all, int argc, char **argv)

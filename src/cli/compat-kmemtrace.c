@@ -12,8 +12,8 @@
 
 #include "capture/recorder.h"
 #include "capture/relay-capture.h"
-#include "cli/check.h"
 #include "cli/signals.h"
+#include "report/check.h"
 
 /* === Data ================================================================================= */
 
@@ -146,17 +146,17 @@ int ks_kmemtrace_check(int argc, char **argv)
 		return ks_cli_error(&cli, KS_EXIT_USAGE,
 				    "name the file to check, such as cpu0.out");
 	for (; optind < argc; optind++) {
+		struct ks_diag diag = { 0 };
 		struct ks_check check;
 		struct ks_strbuf text;
+		int err = ks_check_file(argv[optind], &check, &diag);
 
-		code = ks_check_file(&check, argv[optind]);
+		if (err)
+			return ks_cli_fail(&cli, err, &diag);
 		ks_strbuf_init(&text);
-		ks_check_print(&check, &text);
-		if (code)
-			ks_cli_error(&cli, code, "%s", check.error);
-		else
-			fputs(ks_strbuf_str(&text), stdout);
-		damaged |= check.damaged;
+		ks_render_check(argv[optind], &check, false, &text);
+		code = ks_cli_print(&cli, &text);
+		damaged |= check.verdict == KS_CHECK_DAMAGED;
 		ks_strbuf_deinit(&text);
 		ks_check_deinit(&check);
 		if (code)

@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
+#include "analysis/check.h"
 #include "source/open.h"
 #include "sym/tree.h"
 
@@ -35,18 +36,25 @@ void *reallocarray(void *p, size_t n, size_t size)
 
 /* === Captures ============================================================================= */
 
+static void corpus_path(char *path, size_t size, const char *name)
+{
+	const char *corpus = getenv("CORPUS");
+
+	assert_non_null(corpus);
+	snprintf(path, size, "%s/%s", corpus, name);
+}
+
 /* The recorder of this file wrote the node of each of its CPUs. */
 static void test_nodes(void **state)
 {
-	const char *corpus = getenv("CORPUS");
 	char path[512];
 	struct ks_diag diag = { 0 };
 	struct ks_source *trace;
 	size_t nodes;
 	int err;
 
-	assert_non_null(corpus);
-	snprintf(path, sizeof(path), "%s/tracedat/v7-recorder", corpus);
+	fail_at = 0;
+	corpus_path(path, sizeof(path), "tracedat/v7-recorder");
 	assert_int_equal(ks_source_open(path, NULL, &trace, &diag), 0);
 	nodes = trace->info.cpu_nodes.len;
 	assert_true(nodes > 0);
@@ -59,6 +67,35 @@ static void test_nodes(void **state)
 		}
 		assert_int_equal(trace->info.cpu_nodes.len, nodes);
 		ks_source_close(trace);
+	}
+}
+
+/* A verdict is on all events, or there is none. */
+static void test_check(void **state)
+{
+	struct ks_diag diag = { 0 };
+	struct ks_check check;
+	char path[512];
+	u64 events;
+	size_t cpus;
+	int err;
+
+	fail_at = 0;
+	corpus_path(path, sizeof(path), "tracedat/v7-recorder");
+	assert_int_equal(ks_check_file(path, &check, &diag), 0);
+	events = check.events;
+	cpus = check.cpus.len;
+	assert_true(events > 0 && cpus > 1);
+	ks_check_deinit(&check);
+	while (next_failure()) {
+		err = ks_check_file(path, &check, &diag);
+		if (err) {
+			assert_int_equal(err, -ENOMEM);
+			continue;
+		}
+		assert_int_equal(check.events, events);
+		assert_int_equal(check.cpus.len, cpus);
+		ks_check_deinit(&check);
 	}
 }
 
@@ -117,6 +154,7 @@ static void test_tree(void **state)
 
 static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(test_nodes),
+	cmocka_unit_test(test_check),
 	cmocka_unit_test(test_tree),
 };
 
