@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Builds into a directory with Meson: build.sh DIR [meson options]. Prints only what went wrong.
+# Builds into a directory with Meson: build.sh DIR [meson options]. Prints only errors and warnings.
 set -eu
 cd "$(dirname "$0")/.."
 dir=$1

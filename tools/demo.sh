@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
-# "make demo": records this machine's kernel for a few seconds and shows what kmemscope makes of it.
-# Usage: demo.sh BUILD_DIR. Where tracing is not permitted, the sample capture takes its place.
+# "make demo": records this machine's kernel for a few seconds and shows the reports of kmemscope.
+# Usage: demo.sh BUILD_DIR. If tracing is not permitted, the sample capture is used instead.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 kmemscope=${1:?usage: demo.sh BUILD_DIR}/kmemscope
@@ -32,7 +32,7 @@ mount_tracefs()
 	! mount -t tracefs nodev $dir 2>/dev/null || mounted=$dir
 }
 
-# Processes come and go, files are looked up and read.
+# Starts processes, and looks up and reads files.
 workload()
 {
 	local end=$((SECONDS + seconds))
@@ -88,11 +88,11 @@ echo "\$ kmemscope info $out/kmem.ksdb"
 "$kmemscope" rings -o $out/rings.png $out/kmem.ksdb >/dev/null || exit
 
 echo
-echo "demo: made in $PWD/$out:"
+echo "demo: files in $PWD/$out:"
 (cd $out && du -h ${capture##*/} kmem.ksdb account.txt report.html rings.png | sed 's/^/    /')
 cat <<END
 demo: open $out/report.html in a browser: the whole report in one file
-demo: try next
+demo: commands to try next:
     $kmemscope report --by cache $out/kmem.ksdb
     $kmemscope leaks --min-age 1 --top 10 $capture
     $kmemscope report --frag --top 10 $capture

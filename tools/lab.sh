@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
-# "make lab": makes the kernel that counts accesses, runs "ls -l /" in it, and shows what kmemscope makes
-# of its map. Usage: lab.sh BUILD_DIR
+# "make lab": builds the kernel that counts accesses, runs "ls -l /" in it, and shows reports of its access
+# map. Usage: lab.sh BUILD_DIR
 set -eu
 cd "$(dirname "$0")/.."
 kmemscope=${1:?usage: lab.sh BUILD_DIR}/kmemscope
@@ -21,11 +21,11 @@ echo "\$ kmemscope kmap report -k $kernel/vmlinux --order-by accesses --top 10 $
 
 cat <<END
 
-lab: made in $PWD/$out:
-    ls.kmap     the map: a line for each object, and one for each instruction that touched it
-    ls.svg      who touches whose objects, as a heat map
-    matrix.txt  the same as a table
-lab: try next
+lab: files in $PWD/$out:
+    ls.kmap     the map: a line for each object, and a line for each instruction that touched it
+    ls.svg      which code touches whose objects, as a heat map
+    matrix.txt  the heat map as a table
+lab: commands to try next:
     $kmemscope kmap accesses -k "$kernel/vmlinux" __d_alloc $map
     $kmemscope kmap touches -k "$kernel/vmlinux" strncpy $map
     $kmemscope lab run --boot --access -o $out/boot.kmap

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs the Debian packages of tools/packages.txt that are missing; quiet when there are none.
+# Installs the missing Debian packages of tools/packages.txt. Prints nothing if none is missing.
 set -eu
 cd "$(dirname "$0")/.."
 

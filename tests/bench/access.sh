@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
-# What counting loads and stores costs a workload that does little but allocate:
+# The cost of counting loads and stores for a workload that does little but allocate:
 #   access.sh um|x86_64
-# On the kernel without, and on the instrumented kernel doing nothing, tracking objects, and counting
-# accesses. On User Mode Linux it is the host's CPU time, of interleaved runs, the least of which
-# counts. Under QEMU the guest's clock counts instructions, one a nanosecond; how one processor
-# compares to two is then measured by the host's clock, with a thread of the host for each of them.
+# Compares the kernel without instrumentation with the instrumented kernel doing nothing, tracking objects, and
+# counting accesses. On User Mode Linux, the result is the smallest host CPU time of interleaved runs. Under
+# QEMU, the guest's clock counts instructions, one per nanosecond. The comparison of one processor with two is
+# measured with the host's clock, with one host thread per processor.
 . "$(dirname "$0")/../kernel/lib.sh"
 case ${1:-} in
 x86_64) arch=x86_64 rounds=300 runs=1 scale_runs=${RUNS:-5} ;;
@@ -36,7 +36,7 @@ echo "memory $(stat_of memory_kb)"
 echo "dropped $(stat_of accesses_dropped_full) $(stat_of dropped_full)"
 TEST
 
-# The CPU time that User Mode Linux takes for the rounds, in nanoseconds a round.
+# The CPU time of User Mode Linux, in nanoseconds per round.
 time_uml() { # MODE
 	local times=() n TIMEFORMAT='%U %S'
 	for n in 1 "$((rounds + 1))"; do
@@ -45,7 +45,7 @@ time_uml() { # MODE
 	awk -v n="$rounds" '{ printf "%d\n", ($3 + $4 - $1 - $2) * 1e9 / n }' <<<"${times[*]}"
 }
 
-run() { # MODE; nanoseconds a round. What else there is to know is left in $work/raw.MODE.
+run() { # MODE; prints nanoseconds per round. The other results are in $work/raw.MODE.
 	if [ "$arch" = um ]; then
 		time_uml "$1"
 	else
@@ -56,7 +56,7 @@ run() { # MODE; nanoseconds a round. What else there is to know is left in $work
 	[ "$arch" = um ] || value "$1" one
 }
 
-# A line for each run: nanoseconds a round on one processor, and on two.
+# A line for each run: nanoseconds per round on one processor, and on two.
 run_scale() { # MODE
 	qemu_accel=tcg,thread=multi qemu_options=
 	boot_qemu "$kernel/bzImage" bench_mode="$1" bench_rounds=200 bench_repeats=3
@@ -90,12 +90,12 @@ for mode in plain idle objects counting; do
 	awk -v m="$mode" -v n="$(least $mode)" -v b="$base" 'BEGIN { printf "%-28s %9d  %5.2f x\n", m, n, n / b }'
 done
 awk -v a="$(value counting accesses)" -v c="$(least counting)" -v o="$(least objects)" \
-	'BEGIN { printf "%-28s %9d\n%-28s %9.1f\n", "accesses a round", a, "for each of them", (c - o) / a }'
+	'BEGIN { printf "%-28s %9d\n%-28s %9.1f\n", "accesses per round", a, "cost per access", (c - o) / a }'
 awk -v o="$(value counting objects)" -v r="$(value counting records)" -v m="$(value counting memory)" \
 	-v plain="$(value objects memory)" -v po="$(value objects objects)" 'BEGIN {
-	printf "%-28s %9.1f\n", "bytes an object", plain * 1024 / po
-	printf "%-28s %9.1f\n", "records an object", r / o
-	printf "%-28s %9.1f\n", "bytes a record", (m * 1024 - o * plain * 1024 / po) / r }'
+	printf "%-28s %9.1f\n", "bytes per object", plain * 1024 / po
+	printf "%-28s %9.1f\n", "records per object", r / o
+	printf "%-28s %9.1f\n", "bytes per record", (m * 1024 - o * plain * 1024 / po) / r }'
 echo "dropped: $(value counting dropped)"
 
 for ((i = 0; i < scale_runs; i++)); do

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
-# DB files of 20 million events: the ready answer, filtered questions, size.
+# DB files of 20 million events: the stored account, filtered reports, size.
 . "$(dirname "$0")/lib.sh"
 
 "$kmemgen" --events 20000000 --era 3 --live 50000 | "$kmemscope" import -o "$work/db" - >/dev/null
@@ -11,15 +11,15 @@ for i in $(seq "$runs"); do
 	cpu "$kmemscope" report --by pid "$work/db" >>"$work/pid"
 	cpu "$kmemscope" account --since +2 --until +3 "$work/db" >>"$work/window"
 done
-echo "DB of $events made-up events, medians of $runs"
+echo "DB of $events generated events, medians of $runs"
 row "account without a filter, s" "$(median <"$work/ready")" "under 0.1"
-row "account --malloc, million made-up events a second and core" "$(div "$(div "$events" "$(median <"$work/malloc")")" 1000000 %.0f)" "at least 50"
+row "account --malloc, million generated events a second and core" "$(div "$(div "$events" "$(median <"$work/malloc")")" 1000000 %.0f)" "at least 50"
 row "report --by pid, million events a second and core" "$(div "$(div "$events" "$(median <"$work/pid")")" 1000000 %.0f)"
 row "account of a window of a second, s" "$(median <"$work/window")"
 row "bytes an event, made-up log" "$(div "$(stat -c %s "$work/db")" "$events")"
 row "memory of a filtered question, MB" "$(div "$(rss "$kmemscope" account --malloc "$work/db")" 1024 %.0f)"
 
-# A real one, where this kernel may be traced.
+# The DB of a real capture, if this kernel may be traced.
 instance=/sys/kernel/tracing/instances/kmemscope-bench-$$
 if mkdir "$instance" 2>/dev/null; then
 	trap 'echo 0 >"$instance/events/enable"; rmdir "$instance"; rm -rf "$work"' EXIT

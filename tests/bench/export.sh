@@ -17,7 +17,7 @@ for i in $(seq "$runs"); do
 	cpu "$kmemscope" timeline "$work/db" >>"$work/timeline"
 	wall "$kmemscope" diff "$work/db" "$work/db" >>"$work/diff"
 done
-echo "DB of $events made-up events, medians of $runs"
+echo "DB of $events generated events, medians of $runs"
 for format in $formats; do
 	case $format in
 	*:objects | chrome)

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""What a frame of the HTML report takes while a range is dragged: frames.py KMEMSCOPE KMEMGEN [PAGE].
+"""The time of a frame of the HTML report while a range is dragged: frames.py KMEMSCOPE KMEMGEN [PAGE].
 
-Makes a report with 5,000 call sites (or opens the page that is named), drags over the overview in every
-view, one bucket or more a frame, and asks the browser after each for the CPU time of its main thread: scripts, style,
-layout and painting. Time of the clock would have other work on the machine in it. Some tenths of a millisecond are of the asking.
+Makes a report with 5,000 call sites (or opens PAGE), drags over the overview in every view, at least one bucket per
+frame, and after each frame asks the browser for the CPU time of its main thread: scripts, style, layout and
+painting. Wall time would include other work on the machine. The question itself costs some tenths of a millisecond.
 """
 import pathlib
 import subprocess
@@ -37,7 +37,7 @@ def send(browser, kind, bucket):
 
 
 def drag(browser):
-    """Milliseconds of CPU for each frame, all of it and that of scripts."""
+    """Milliseconds of CPU time for each frame: all of it, and the part of scripts."""
     names = ("TaskDuration", "ScriptDuration")
     buckets = int(browser.run("document.querySelector('#strip .chart').getAttribute('aria-valuemax')"))
     frames, before = [], cpu(browser, names)

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
-# The HTML report of DBs of 10 million events, and its frames in a browser while a range is dragged.
+# The HTML report of DBs of 10 million events, and the time of its frames in a browser while a range is dragged.
 . "$(dirname "$0")/lib.sh"
 
 make_db() { # NAME OPTION...

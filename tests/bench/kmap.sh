@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
-# Access maps: into the census by site, against a plain count by awk on the same file.
+# Access maps: the census by site, compared with a plain count by awk on the same file.
 . "$(dirname "$0")/lib.sh"
 
 # 400 sites, each touched by up to nine of its twelve instructions.

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# What benchmarks share. They print ratios to a peer in the same run and assert nothing: machines are noisy,
-# so runs are interleaved and medians compared.
+# Functions for all benchmarks. Benchmarks print ratios to another program in the same run and assert nothing.
+# Machines are noisy, so runs are interleaved and medians are compared.
 set -eu
 build=${1:?usage: $0 BUILD_DIR}
 kmemscope=$(cd "$build" && pwd)/kmemscope
@@ -10,7 +10,7 @@ runs=${RUNS:-7}
 work=$(mktemp -d "${BENCH_DIR:-${TMPDIR:-/tmp}}/ks-bench-XXXXXX")
 trap 'rm -rf "$work"' EXIT
 
-# wall COMMAND...: seconds of wall time. Output goes to a file: grep would stop early on /dev/null.
+# wall COMMAND...: seconds of wall time. Output goes to a file, because grep would stop early on /dev/null.
 wall() {
 	local start=$EPOCHREALTIME
 	"$@" >"$work/output"
@@ -23,7 +23,7 @@ cpu() {
 	{ time "$@" >/dev/null 2>&1; } 2>&1 | awk '{ printf "%.4f\n", $1 + $2 }'
 }
 
-# rss COMMAND...: the most memory that it held, in kB.
+# rss COMMAND...: the peak memory use of the command, in kB.
 rss() {
 	/usr/bin/time -f %M "$@" 2>&1 >/dev/null | tail -1
 }
@@ -32,7 +32,7 @@ median() {
 	sort -n | awk '{ v[NR] = $1 } END { print NR % 2 ? v[(NR + 1) / 2] : (v[NR / 2] + v[NR / 2 + 1]) / 2 }'
 }
 
-# A figure with its aim: row NAME VALUE AIM
+# Prints a figure with its aim: row NAME VALUE AIM
 row() {
 	printf '%-58s %14s   %s\n' "$1" "$2" "${3:+(aim: $3)}"
 }

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
-# What the memorizer costs a workload that does little but allocate, on Debian's own kernel under
-# QEMU: memorizer.sh [6.1|6.12]. The guest's clock counts instructions, one a nanosecond, so the
-# numbers do not depend on the machine nor on what else it does. With --tap it is a test: mode 1 must
-# not cost more than ftrace does with the same events.
+# The cost of the memorizer for a workload that does little but allocate, on Debian's own kernel under
+# QEMU: memorizer.sh [6.1|6.12]. The guest's clock counts instructions, one per nanosecond, so the
+# numbers depend neither on the machine nor on its load. With --tap this is a test: mode 1 must not cost
+# more than ftrace with the same events.
 . "$(dirname "$0")/../kernel/lib.sh"
 tap=
 [ "${1:-}" != --tap ] || { tap=yes; shift; }
@@ -41,7 +41,7 @@ bare=$(least bare)
 [ -n "$bare" ] || bail "the guest gave no numbers" "$work/raw"
 row() { awk -v n="$2" -v b="$bare" -v t="$1" 'BEGIN { printf "%-34s %8d  %+6.1f %%\n", t, n, (n - b) * 100 / b }'; }
 table=$(
-	echo "Debian kernel ${headers##*linux-headers-}, instructions a round:"
+	echo "Debian kernel ${headers##*linux-headers-}, instructions per round:"
 	row "module not loaded" "$bare"
 	row "loaded, off" "$(least loaded)"
 	row "mode 1" "$(least mode1)"
@@ -56,7 +56,7 @@ fi
 sed 's/^/# /' <<<"$table"
 echo "1..1"
 if [ "$(least mode1)" -le "$(least ftrace)" ]; then
-	echo "ok 1 - mode 1 costs no more than ftrace does"
+	echo "ok 1 - mode 1 costs no more than ftrace"
 else
-	echo "not ok 1 - mode 1 costs no more than ftrace does"
+	echo "not ok 1 - mode 1 costs no more than ftrace"
 fi

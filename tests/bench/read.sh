@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
-# Reading binary captures into the account, beside perf kmem on the same events. Needs root and tracefs.
+# Reading binary captures into the account, compared with perf kmem on the same events. Needs root and tracefs.
 . "$(dirname "$0")/lib.sh"
 load=$(cd "$build" && pwd)/tests/bench-load
 if ! "$kmemscope" doctor >/dev/null 2>&1; then
@@ -13,7 +13,7 @@ events_of() {
 	"$kmemscope" info --json "$1" | sed -n 's/.*"events_total": \([0-9]*\).*/\1/p'
 }
 
-# speed NAME FILE AIM: on one CPU, in millions of events a CPU second.
+# speed NAME FILE AIM: on one CPU, in millions of events per CPU second.
 speed() {
 	local count i
 	count=$(events_of "$2")

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
-# Recording: what it costs the traced workload, beside a bare splice reader and perf record, interleaved;
-# bytes an event; losses at full speed. Needs root and tracefs.
+# Recording: its cost for the traced workload, compared in interleaved runs with a bare splice reader and perf
+# record; bytes per event; losses at full speed. Needs root and tracefs.
 . "$(dirname "$0")/lib.sh"
 load=$(cd "$build" && pwd)/tests/bench-load
 splice=$(cd "$build" && pwd)/tests/bench-splice

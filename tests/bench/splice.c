@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The least that a recorder can do, to compare with: splice INSTANCE FILE moves whole pages of every
- * CPU of a tracing instance into FILE.N, one pinned process a CPU, until SIGINT.
+ * The minimum that a recorder can do, for comparison: splice INSTANCE FILE moves whole pages of every
+ * CPU of a tracing instance into FILE.N, with one pinned process per CPU, until SIGINT.
  */
 #include <fcntl.h>
 #include <poll.h>

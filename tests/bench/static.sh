@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
-# The static footprint beside cat of the same files and "readelf --syms" once for each, as trace_analyze.py
-# did it; on a real tree and on five copies of it as one. And ring charts from a DB of 10 million events.
+# The static footprint, compared with cat of the same files and with one "readelf --syms" per file, as in
+# trace_analyze.py; on a real tree and on five copies of it in one tree. And ring charts from a DB of 10 million
+# events.
 . "$(dirname "$0")/lib.sh"
 
 if ! tree=$("$(dirname "$0")/../lib/kernel-tree.sh" 2>"$work/why"); then
@@ -33,7 +34,7 @@ for row in json.load(sys.stdin)["rows"]: print(row["file"].rsplit(".", 1)[0] + "
 measure "$tree" "Linux 6.12, small"
 mkdir "$work/five"
 (cd "$tree" && find . -name '*.o' -o -name '*.a') >"$work/files"
-for i in 1 2 3 4 5; do # without the configuration: a directory that has one is another build
+for i in 1 2 3 4 5; do # without the configuration: a directory with a configuration would be a separate build
 	mkdir "$work/five/d$i"
 	tar -C "$tree" -T "$work/files" -cf - | tar -C "$work/five/d$i" -xf -
 done

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
-# Text logs: parse and account, against grep on the same file in the page cache.
+# Text logs: parse and account, compared with grep on the same file in the page cache.
 . "$(dirname "$0")/lib.sh"
 
 "$kmemgen" --events 6000000 --era 3 --live 20000 >"$work/log"
@@ -20,7 +20,7 @@ row "wall time as a multiple of grep's" "$(div "$ours" "$grep")" "at most 1.5"
 row "million lines a second" "$(div "$lines" "$ours" %.0f | awk '{ print $1 / 1e6 }')"
 row "multiple of trace_analyze.py's best, 70 thousand lines/s" "$(div "$(div "$lines" "$ours")" 70000 %.0f)" "at least 50"
 
-# No order of frees is slow: ten million objects of one site, freed newest first, oldest first, at random.
+# No order of frees must be slow: ten million objects of one site, freed newest first, oldest first, and at random.
 for order in newest oldest random; do
 	"$kmemgen" --events 20000000 --allocs-first 10000000 --sites 1 --order $order >"$work/log"
 	row "10 M objects at one site, freed $order first: s" "$(wall "$kmemscope" account "$work/log")"

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""Asks DuckDB through its C interface: duckdb.py LIBRARY SQL prints a line a row, fields parted by "|"."""
+"""Queries DuckDB through its C interface: duckdb.py LIBRARY SQL prints one line per row, fields separated by "|"."""
 import ctypes
 import sys
 
 
 class Result(ctypes.Structure):
-    """duckdb_result, whose fields are DuckDB's own business."""
+    """duckdb_result, whose fields are private to DuckDB."""
     _fields_ = [("fields", ctypes.c_uint64 * 16)]
 
 

@@ -1,10 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""Programs that tests read exports with: fetch.py PACKAGE prints the directory that it is in.
+"""Fetches programs that tests use to read exports: fetch.py PACKAGE prints the package's directory.
 
-The versions and checksums are those of package-lock.json. npm fetches them, by name; what it brought
-is kept in the cache directory, under its checksum. Exits with 1 and a reason where the package cannot
-be had.
+The versions and checksums are those of package-lock.json. npm fetches the packages by name. They are kept in
+the cache directory, under their checksum. Exits with 1 and a reason if the package is not available.
 """
 import base64
 import fcntl
