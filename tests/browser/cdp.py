@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""A headless Chromium over its DevTools pipe: just what the tests of the HTML report need."""
+"""A headless Chromium, controlled over its DevTools pipe, as far as the tests of the HTML report need it."""
 import base64
 import fcntl
 import json
@@ -18,11 +18,11 @@ def find_chromium():
 
 
 class Browser:
-    """One browser with one page. Everything that the page says or asks for is kept in events."""
+    """One browser with one page. All messages and requests of the page are kept in events."""
 
     def __init__(self, width=1400, height=900):
         self.profile = tempfile.mkdtemp(prefix="kmemscope-browser-")
-        # Chromium reads its pipe at 3 and writes at 4: ours must be out of their way.
+        # Chromium reads from descriptor 3 and writes to 4, so our own descriptors must be other numbers.
         ends = os.pipe() + os.pipe()
         to_read, self.to, self.back, from_write = (
             fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, 20) for fd in ends)
@@ -100,7 +100,7 @@ class Browser:
             self.events.append(self._message())
 
     def open(self, url):
-        """Loads the page; True once its script ran to the end."""
+        """Loads the page; True if its script ran to the end."""
         self.events = [e for e in self.events if e.get("method") != "Page.loadEventFired"]
         self.call("Page.navigate", url="about:blank")
         self.wait_for("Page.loadEventFired")
@@ -110,7 +110,7 @@ class Browser:
         return self.run("document.documentElement.dataset.ready === 'yes'")
 
     def run(self, expression):
-        """The value of a JavaScript expression, after the page has drawn all that it has to."""
+        """The value of a JavaScript expression, after the page has finished drawing."""
         wrapped = ("(async () => { const frame = () => new Promise(requestAnimationFrame);"
                    " do { await frame(); await frame(); } while (document.documentElement.dataset.busy);"
                    f" return ({expression}); }})()")
@@ -155,6 +155,6 @@ class Browser:
         return found
 
     def requests(self):
-        """Addresses that the page asked for."""
+        """Addresses that the page requested."""
         return [event["params"]["request"]["url"] for event in self.events
                 if event.get("method") == "Network.requestWillBeSent"]

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""A leak of a real kernel, found from the summary alone: leak.py KMEMSCOPE. Speaks TAP.
+"""A leak of a real kernel, found from the summary alone: leak.py KMEMSCOPE. Prints TAP.
 
 Records the same load twice with stacks. The first time it closes every pipe that it opens; the second time
 it keeps the pipes open, in a process that outlives the recording. The summary of the second must name the
@@ -14,8 +14,8 @@ import sys
 
 from page import PageTests, main
 
-# Opens pipes all through the run, among files that come and go. Pipes that are kept are kept by a child,
-# which waits until it is told to end or, if nobody does, ends on its own.
+# Opens pipes throughout the run, among files that are opened and closed. A child keeps the pipes open. It waits
+# for the request to end, and otherwise ends on its own.
 LOAD = """
 import os, resource, sys, time
 keep = sys.argv[1] == "keep"
@@ -48,7 +48,7 @@ os._exit(0)
 """
 
 def end_child(pid_file):
-    """The one that keeps the pipes: it lives for a minute, so its number is still its own."""
+    """Ends the child that keeps the pipes. It lives for a minute, so its pid has not been reused."""
     if pid_file.exists():
         os.kill(int(pid_file.read_text(encoding="ascii")), signal.SIGKILL)
 
@@ -61,7 +61,7 @@ class LeakTests(PageTests):
     title = "a leak of this kernel"
 
     def record(self, what):
-        """A DB of the load; None and why where nothing can be recorded here."""
+        """A DB of the load; None and the reason if nothing can be recorded here."""
         load, capture, db = self.write("load.py", LOAD), self.scratch / f"{what}.dat", self.scratch / f"{what}.ksdb"
         pid_file = self.scratch / "pid"
         done = subprocess.run([self.kmemscope, "record", "-q", "--slab", "--stack", "--buffer-size", "32768", "-o", capture,

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""The Objects tab of the HTML report in a real browser: objects.py KMEMSCOPE KMEMGEN. Speaks TAP.
+"""The Objects tab of the HTML report in a real browser: objects.py KMEMSCOPE KMEMGEN. Prints TAP.
 
 Numbers are read from the page and compared with those that "kmemscope kmap" prints as JSON.
 """
@@ -26,7 +26,7 @@ SITES, MATRIX = "main > .card:nth-of-type(3)", "main details"
 
 
 def address(function, offset):
-    """Every fifth function is of a module."""
+    """Every fifth function is in a module."""
     base = MODULE_BASE if function % 5 == 0 else TEXT_BASE
     return base + function * 256 + offset
 
@@ -62,7 +62,7 @@ class ObjectTests(PageTests):
         columns = {key: member for key, member in SITE_COLUMNS.items() if any(key in row for row in got)}
         shown = self.text()
         problems = self.compare_rows(got, wanted["groups"], "group", columns)
-        # A column may be missing where it is zero all over, and only there.
+        # A column may be missing only if it is zero in all rows.
         problems += [f"{key} is missing" for key, member in SITE_COLUMNS.items()
                      if key not in columns and any(row[member] for row in wanted["groups"])]
         if "NaN" in shown or "undefined" in shown:
@@ -122,7 +122,7 @@ class ObjectTests(PageTests):
                    problems + self.trouble())
 
     def test_alone(self, page):
-        """The objects of a map alone are a capture: the other tabs are of them."""
+        """Without a capture, the other tabs show the objects of the map."""
         self.open(page, "#sites")
         got = self.rows()
         db = self.scratch / "alone.ksdb"

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""The HTML report in a real browser: views.py KMEMSCOPE KMEMGEN. Speaks TAP.
+"""The HTML report in a real browser: views.py KMEMSCOPE KMEMGEN. Prints TAP.
 
 Numbers are read from the tables of the page and compared with those that the other commands print as
 JSON.
@@ -19,7 +19,7 @@ TABS = ["summary", "sites", "flame", "rings", "timeline", "leaks", "fragmentatio
 COLUMNS = {"live": "live_bytes", "peak": "peak_bytes", "bytes": "total_bytes", "liveWaste": "waste",
            "objects": "live_objects", "allocs": "allocs", "frees": "frees", "implied": "implied_frees"}
 
-# All that is to be seen in the view, whatever it was before.
+# Everything that is visible in the view.
 DRAWN = """[...document.querySelectorAll("main *")].filter(e => e.checkVisibility()).map(e => [e.tagName, e.getAttribute("class"), e.dataset.value,
     e.title, e.getAttribute("d"), e.getAttribute("fill"), e.style.left, e.style.width, e.style.top, e.style.background,
     [...e.childNodes].filter(n => n.nodeType === 3).map(n => n.data).join("")].map(x => x ?? "").join("|"))"""
@@ -104,7 +104,7 @@ class ViewTests(PageTests):
         self.check(f"{capture.name}: fragmentation and CPUs are those of report --frag --json", problems)
 
     def drag(self, first, last, release=True):
-        """From one part of the overview to another, from the middle of a bucket to the middle of one."""
+        """Drags over the overview from one fraction of its width to another, between the middles of two buckets."""
         left, width, y, buckets = self.browser.run("""(chart => { const box = chart.getBoundingClientRect();
             return [box.left, box.width, box.top + box.height / 2, Number(chart.getAttribute("aria-valuemax"))];
             })(document.querySelector("#strip .chart"))""")
@@ -115,7 +115,7 @@ class ViewTests(PageTests):
         return x2, y
 
     def await_range(self, left, width):
-        """The pointer's moves reach the page in their own time."""
+        """Waits until the page has handled the moves of the pointer, which are asynchronous."""
         for _ in range(100):
             got = self.browser.run("(s => [parseFloat(s.left), parseFloat(s.width)])(document.querySelector('#strip .range').style)")
             if abs(got[0] - left) < 0.01 and abs(got[1] - width) < 0.01:
@@ -123,7 +123,7 @@ class ViewTests(PageTests):
         raise RuntimeError(f"the range is {got}, not {left} and {width}")
 
     def test_dragging(self, page):
-        """What is drawn in steps while a range is dragged is in the end what the same address draws at once."""
+        """The view that is drawn in steps during a drag must be the same as the view drawn at once from the address."""
         for tab in TABS:
             problems = []
             self.open(page, "#" + tab)
@@ -145,7 +145,7 @@ class ViewTests(PageTests):
             self.check(f"{tab}: a range that is dragged is drawn as one from the address", problems + self.trouble())
 
     def test_range(self, capture, page):
-        """Drags over the overview; the CLI is asked for the same window."""
+        """Drags over the overview, and compares with the commands for the same window."""
         self.open(page, "#sites")
         self.drag(0.3, 0.6)
         chosen = re.search(r"from=(\d+)&to=(\d+)", self.browser.run("location.hash"))
@@ -159,7 +159,7 @@ class ViewTests(PageTests):
         got = [row for row in self.rows() if row["allocs"]]
         wanted = self.json("report", "--by", "site", "--since", since, "--until", until, capture)
         problems = self.compare_rows(got, wanted["rows"], "site", {"bytes": "total_bytes", "allocs": "allocs"})
-        # What lives at an edge is what lives when the capture ends there.
+        # The objects that are live at an edge are those that are live when the capture ends there.
         ended = self.json("report", "--by", "site", "--until", until, capture)
         live = {row["site"]: row["live_bytes"] for row in ended["rows"]}
         problems += [f"{row['label']}: live {row['live']}, not {live.get(row['label'])}" for row in got
@@ -245,7 +245,7 @@ class ViewTests(PageTests):
         self.check("search leaves what matches", problems or ([] if labels else ["nothing left"]))
 
     def test_diff(self, first, second):
-        """The Diff view against kmemscope diff, by every key, measure and scale."""
+        """Compares the Diff view with kmemscope diff, by every key, measure and scale."""
         page = self.make_page("compared.html", second, "--diff", first)
         self.test_narrow(page)
         self.test_keyboard(page)
@@ -281,7 +281,7 @@ class ViewTests(PageTests):
                    ([] if self.browser.run("location.hash") == "#diff" else ["d does not lead to it"]))
 
     def test_detail(self, capture, page):
-        """The detail of a site against filters of the report: processes, pids, CPUs, sizes."""
+        """Compares the details of a site with filters of the report: processes, pids, CPUs, sizes."""
         self.open(page, "#sites?site=0")
         site = self.browser.run("document.querySelector('#panel h2').textContent")
         shown = self.browser.run("""Object.fromEntries([...document.querySelectorAll("#panel h3")].map(h3 => [h3.textContent,
@@ -300,7 +300,7 @@ class ViewTests(PageTests):
         self.check(f"{capture.name}: the detail of a site has the numbers of report --json", problems + self.trouble())
 
     def test_narrow(self, page):
-        """On small windows too, nothing sticks out, and the chosen tab is in sight."""
+        """In small windows too, nothing is cut off, and the selected tab is visible."""
         for width in (1400, 700, 390):
             problems = []
             self.browser.resize(width, 844)
@@ -331,7 +331,7 @@ class ViewTests(PageTests):
                    [str(got) for got, want in ((drawn, [True, False, True, False, True]), (title, '"Rings"'), (paper, "rgb(255, 255, 255)")) if got != want])
 
     def test_keyboard(self, page):
-        """Whoever has no mouse does not lose the place."""
+        """Users of the keyboard keep their place."""
         run = self.browser.run
         focus = "document.activeElement.dataset.key || document.activeElement.dataset.label || document.activeElement.textContent"
         problems = []
@@ -384,7 +384,7 @@ class ViewTests(PageTests):
         self.check("the flame graph zooms and inverts", problems + self.trouble())
 
     def test_leak_is_found(self):
-        """Among much that comes and goes, a site that only takes."""
+        """One site that never frees, among many that do."""
         lines = []
         for i in range(4000):
             at = f"{100 + i // 1000}.{i % 1000:03}"
@@ -400,7 +400,7 @@ class ViewTests(PageTests):
                    [] if len(said) == 1 and said[0].startswith(wanted) else said or ["nothing"])
 
     def test_stacks(self):
-        """A recording of this machine: what all stacks allocated is what was allocated in all."""
+        """In a recording of this machine, the allocations of all stacks add up to the total."""
         name = "with stacks, the flame graph is of call stacks, and no allocation is missing from it"
         capture = self.scratch / "stacks.dat"
         done = subprocess.run([self.kmemscope, "record", "-q", "--slab", "--stack", "-o", str(capture), "--",

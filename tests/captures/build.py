@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Builds captures byte by byte, of any byte order and word size, from one list of events.
 
-Nothing here knows of kmemscope: the layouts follow the manual pages of the formats, so that what is
-read back can be compared with what was put in.
+This file does not depend on kmemscope: the layouts follow the manual pages of the formats, so that what is
+read can be compared with what was written.
 """
 import struct
 import subprocess
@@ -12,7 +12,7 @@ import zlib
 def zstd(data):
     return subprocess.run(['zstd', '-q', '-c', '--check'], input=data, capture_output=True, check=True).stdout
 
-# The way a kernel's preprocessor leaves them: casts, shifts and many parentheses.
+# As the kernel's preprocessor prints them, with casts, shifts and many parentheses.
 FLAGS = ('{( unsigned long)((( gfp_t)(((((1UL))) << (10))|((((1UL))) << (11)))) | '
          '(( gfp_t)((((1UL))) << (6))) | (( gfp_t)((((1UL))) << (7)))), "GFP_KERNEL"}, '
          '{( unsigned long)(( gfp_t)0x100u), "__GFP_ZERO"}, { 0, ((void *)0) }')
@@ -23,7 +23,7 @@ KALLSYMS = ("{0:x} T _text\n{1:x} t first_function\n{2:x} T second_function\n"
 
 
 class Machine:
-    """Byte order and word size, and how this machine's kernel would lay out its events."""
+    """A machine: its byte order and word size, and the layout of its kernel's events."""
 
     def __init__(self, big=False, word=8, old=False):
         self.big, self.word = big, word
@@ -47,7 +47,7 @@ class Machine:
         self._event('mm_page_alloc', 104, [('unsigned long', 'pfn', long_), ('unsigned int', 'order', 4),
                                            ('unsigned long', 'gfp_flags', long_), ('int', 'migratetype', 4)])
         self._event('mm_page_free', 105, [('unsigned long', 'pfn', long_), ('unsigned int', 'order', 4)])
-        if old:  # as before 4.2 and 6.1: pages by address, events of their own for a node, no names
+        if old:  # as before 4.2 and 6.1: pages by address, separate events for allocations on a node, no names
             self._event('kmalloc_node', 106, [('unsigned long', 'call_site', long_), ('const void *', 'ptr', long_),
                                               ('size_t', 'bytes_req', long_), ('size_t', 'bytes_alloc', long_),
                                               ('gfp_t', 'gfp_flags', 4), ('int', 'node', 4)])
@@ -82,7 +82,7 @@ class Machine:
         self.names[name] = (layout, (offset + 3) // 4 * 4)
 
     def payload(self, event):
-        """The record of one event, a dict; strings go behind the fixed part."""
+        """The record of one event, a dict; strings follow the fixed part."""
         layout, size = self.names[event['kind']]
         data, tail = bytearray(size), b''
         data[0:2] = self.pack('H', self.ids[event['kind']])
@@ -103,7 +103,7 @@ class Machine:
         return bytes(data) + tail + b'\0' * (-len(tail) % 4)
 
     def stack_format(self):
-        at = 8 + self.word  # behind "size", aligned
+        at = 8 + self.word  # after "size", aligned
         return ('name: kernel_stack\nID: 4\nformat:\n'
                 '\tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;\n'
                 '\tfield:int common_pid;\toffset:4;\tsize:4;\tsigned:1;\n\n'
@@ -149,7 +149,7 @@ class Ring:
         self.data, self.lost = b'', None
 
     def gap(self, count):
-        """Events were lost in front of the next page; 0: the kernel cannot say how many."""
+        """Events were lost before the next page; 0: the kernel does not know how many."""
         self.flush()
         self.lost = count
 
@@ -247,12 +247,12 @@ def trace_dat_v6(m, buffers, comms, clock='local', page=4096, stats=()):
 
 
 def skip_chunk(m, length):
-    """A chunk of no content: a skippable frame over bytes that are somebody else's."""
+    """A chunk without content: a skippable frame over bytes that belong to others."""
     return m.pack('II', 8 + length, 0) + struct.pack('<II', 0x184d2a50, length) + b'\xaa' * length
 
 
 def trace_dat_v7(m, buffers, comms, clock='local', page=4096, codec='none', chunk=3, extra=b'', gap=None):
-    """gap: between two chunks of a CPU there are so many bytes that are not of it."""
+    """gap: the number of foreign bytes between two chunks of a CPU."""
     pack = {'none': None, 'zlib': zlib.compress, 'zstd': zstd}[codec]
     out = start(m, '7', page) + codec.encode() + b'\0' + b'1.0\0'
     pointer = len(out)
@@ -281,7 +281,7 @@ def trace_dat_v7(m, buffers, comms, clock='local', page=4096, codec='none', chun
             entry += m.pack('IQQ', cpu, len(out), len(data))
             out += data
         options += option(m, 3, entry)
-    # Two sections of options, to be followed from one to the other.
+    # Two sections of options; the first has the offset of the second.
     split = len(out)
     first = option(m, 9, b'test\0')
     first += option(m, 0, m.pack('Q', split + 16 + len(first) + 14))
@@ -292,7 +292,7 @@ def trace_dat_v7(m, buffers, comms, clock='local', page=4096, codec='none', chun
 
 
 def journal(m, rings, comms, clock='local', page=4096, chunk=2, linked=False):
-    """What a killed recorder leaves: the blocks of all CPUs, not even in order. Also their places.
+    """The file of a killed recorder: the blocks of all CPUs, not in order. Also returns their offsets.
 
     linked: with room to finish it in place, which may hold anything.
     """
@@ -345,7 +345,7 @@ PERF_KERNEL, PERF_USER = 2 ** 64 - 128, 2 ** 64 - 512  # marks in a call chain
 
 
 def perf_sample(m, event, callchain):
-    """callchain: addresses and marks; True stands for two that are nobody's."""
+    """callchain: addresses and marks; True stands for two addresses of no function."""
     body = m.pack('Q', 7) + m.pack('IIQIIQ', event['pid'], event['pid'], event['ts'], event['cpu'], 0, 1)
     if callchain:
         chain = [m.text, m.text + 5] if callchain is True else callchain

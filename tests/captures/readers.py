@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""The binary readers against captures that build.py makes: every format, byte order and word size.
+"""The binary readers on captures that build.py makes: every format, byte order and word size.
 
-Speaks TAP. What must come out is computed here from the list of events that went in.
+Prints TAP. The expected output is computed here from the list of events in the capture.
 """
 import os
 import pathlib
@@ -27,7 +27,7 @@ def dump(path, *more):
 
 
 def make_events(m, count=600, cpus=2):
-    """Every kind, in order of time, with everything that a field can hold."""
+    """Events of every kind, in order of time, with all kinds of values."""
     rng, events, ts = random.Random(5), [], 1_000_000_000
     site = [m.text + 0x123, m.text + 0x345, m.text + 0x1020, m.text + 0x1000]
     mask = 2 ** (8 * m.word) - 1
@@ -90,7 +90,7 @@ def lost(ts, cpu, count, before):
 
 
 def rings(m, events, cpus=2, gaps=(), page=4096):
-    """Pages by CPU, and the lines that must come out, with the gaps' in their places."""
+    """Pages by CPU, and the expected lines, including those of gaps."""
     hows = ['plain', 'plain', 'extend', 'long', 'stamp', 'discard']
     ring, lines, last = {c: b.Ring(m, page) for c in range(cpus)}, [], {}
     for i, ev in enumerate(events):
@@ -185,7 +185,7 @@ def test_old_kernels(tmp):
             ('mm_page_alloc', {'ptr': 0, 'order': 0, 'req': 4096, 'alloc': 4096, 'gfp': 0, 'node': -1})]):
         ev = dict({'kind': kind, 'ts': 100 + i, 'cpu': 0, 'pid': 99}, **more)
         ring.add(ev['ts'], m.payload(ev))
-        # The events of their own are allocations like all others; no page is no frame.
+        # The separate events for a node are allocations like all others. A page event without a page has no frame.
         want.append(line(m, dict(ev, kind='kmalloc' if 'node' in kind else kind,
                                  ptr=ev['ptr'] or 2 ** 64 - 1)))
     path = tmp / 'old.dat'
@@ -235,7 +235,7 @@ def test_journal(tmp):
 
 
 def test_in_place(tmp):
-    """Files that were finished without a copy: foreign bytes between the chunks, and what got no room."""
+    """Files that were finished in place: foreign bytes between the chunks, and pages for which there was no room."""
     for big in (False, True):
         m = b.Machine(big)
         label = 'finished in place, %s-endian: ' % ('big' if big else 'little')
@@ -253,12 +253,12 @@ def test_in_place(tmp):
 
 
 def test_self(tmp):
-    """What the recorder's threads allocate is left out, with the frees of just these objects."""
+    """The allocations of the recorder's threads are left out, as are the frees of exactly these objects."""
     m = b.Machine()
     base = {'site': m.text + 0x123, 'cpu': 0, 'node': -1, 'req': 8, 'alloc': 8, 'gfp': 0}
-    steps = [('kmalloc', 99, 0x1000, False), ('kfree', 1234, 0x1000, False),   # ours, freed by another
-             ('kmalloc', 1234, 0x1000, True), ('kfree', 99, 0x1000, True),     # another's, freed by us
-             ('kmalloc', 99, 0x2000, False), ('kmalloc', 1234, 0x2000, True),  # ours, ended unseen
+    steps = [('kmalloc', 99, 0x1000, False), ('kfree', 1234, 0x1000, False),   # the recorder's, freed by another task
+             ('kmalloc', 1234, 0x1000, True), ('kfree', 99, 0x1000, True),     # another task's, freed by the recorder
+             ('kmalloc', 99, 0x2000, False), ('kmalloc', 1234, 0x2000, True),  # the recorder's, end not seen
              ('kfree', 1234, 0x2000, True), ('kfree', 1234, 0x3000, True)]
     ring, want = b.Ring(m), []
     for i, (kind, pid, ptr, stays) in enumerate(steps):
@@ -300,7 +300,7 @@ def test_perf(tmp):
                 want.append(text)
             path = tmp / 'perf.data'
             path.write_bytes(b.perf_data(m, records, comm, word == 4))
-            if not big:  # equal times: as they come in the file
+            if not big:  # equal times: in the order of the file
                 twins = [dict(events[0], cpu=cpu, ptr=cpu + 0x1000) for cpu in (1, 0, 2)]
                 path.write_bytes(b.perf_data(m, [b.perf_sample(m, e, False) for e in
                                                  [twins[0], dict(events[1], ts=events[0]['ts'] + 9)] + twins[1:]],
@@ -360,7 +360,7 @@ def test_compressed(tmp):
 
 
 def test_damage(tmp):
-    """Cut short or overwritten at random, a reader ends with a result or a message, never a crash."""
+    """With a truncated or randomly overwritten file, a reader ends with a result or a message, never a crash."""
     m, rng, path = b.Machine(), random.Random(1), tmp / 'damaged'
     events = make_events(m, 200)
     pages, _ = rings(m, events)

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""Fragmentation, leaks and filters against sums that are done here over the same list of events.
+"""Fragmentation, leaks and filters, compared with sums over the same list of events that are computed here.
 
-Speaks TAP. Also asks a DB made from the capture, which must say the same.
+Prints TAP. A DB made from the capture must give the same results.
 """
 import collections
 import json
@@ -26,7 +26,7 @@ def ask(*args):
 
 
 def make_events(m):
-    """Objects of a few sites that are freed here and there, and some that are not."""
+    """Objects of a few sites. Most are freed on any CPU, and some are not."""
     rng, events, live, ts = random.Random(9), [], [], 5_000_000_000
     sites = [m.text + 0x123, m.text + 0x124, m.text + 0x345, m.text + 0x1020]
     for i in range(4000):
@@ -55,7 +55,7 @@ def label(m, site):
 
 
 def sums(events, key, passes=lambda ev: True, since=0, until=2 ** 63):
-    """By key: what a report says of the allocations that pass."""
+    """By key: the expected report of the allocations that pass the filter."""
     rows = collections.defaultdict(lambda: collections.Counter())
     for ev in events:
         alloc = ev.get('of', ev)
@@ -72,7 +72,7 @@ def sums(events, key, passes=lambda ev: True, since=0, until=2 ** 63):
                 row['requested'] += ev['req']
                 row['allocated'] += ev['alloc']
                 row['node_requests'] += ev['node'] >= 0
-                row['cross_node_requests'] += ev['node'] >= 0 and ev['node'] != ev['cpu']  # a node each
+                row['cross_node_requests'] += ev['node'] >= 0 and ev['node'] != ev['cpu']  # each CPU has its own node
     return rows
 
 
@@ -135,7 +135,7 @@ def test_filters(m, events, path, what):
 
 
 def stack_events(m):
-    """Events with the frames that led to them, in groups: all but the first are interrupts'."""
+    """Events with their stack frames, in groups: all events of a group except the first are in interrupts."""
     rng = random.Random(3)
     for i in range(1500):
         events = []
@@ -154,7 +154,7 @@ HEAD = ' first-10 [000] .... %d.%09d: '
 
 
 def stack_captures(m, tmp):
-    """The same as trace.dat, perf.data and text, each with its DB."""
+    """The same capture as trace.dat, perf.data and text, each with its DB."""
     ring, records, lines = b.Ring(m), [], []
     for events in stack_events(m):
         for ev, _ in events:
@@ -182,7 +182,7 @@ def stack_captures(m, tmp):
 
 
 def test_others(tmp):
-    """Stacks that are not of our events: one of another event, and one whose event is missing."""
+    """Stacks that belong to no kmem event: one of another event, and one whose event is missing."""
     m = b.Machine()
     ring, frames = b.Ring(m), [m.text + 0x345, m.text + 0x123]
     ev = dict(kind='kmalloc', pid=10, ptr=0x80000000, site=m.text + 0x123, req=10, alloc=16, gfp=0, node=-1, cpu=0)
@@ -198,13 +198,13 @@ def test_others(tmp):
 
 
 def site(m, addr):
-    """As the kernel prints it: label() and the size of the function."""
+    """A call site as the kernel prints it: label() and the size of the function."""
     name, _, module = label(m, addr).partition(' ')
     return name + '/0x700' + (' ' + module if module else '')
 
 
 def test_stacks(tmp):
-    """Leaks by stack; an interrupt's event and stack come between an event and its own."""
+    """Leaks by stack; the event and stack of an interrupt come between an event and its stack."""
     for big, word in ((False, 8), (True, 4)):
         m = b.Machine(big, word)
         want = collections.Counter()

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Runs a fuzz target without a fuzzer: once over each file of its corpus, then over a fixed number of
- * mutations of them, the same in every run. With libFuzzer this file is left out.
+ * Runs a fuzz target without a fuzzer: once on each file of its corpus, then on a fixed number of
+ * mutations of these files, the same in every run. With libFuzzer this file is not used.
  */
 #include <dirent.h>
 #include <stdint.h>

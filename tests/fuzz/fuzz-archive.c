@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Any bytes as an archive: names of members lie inside of it. */
+/* Any bytes as an archive: names of members are inside the archive. */
 #include "fuzz.h"
 
 #include "sym/archive.h"

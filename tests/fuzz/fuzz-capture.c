@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Any bytes as a capture: whatever format they are taken for, an error or sums that agree. */
+/* Any bytes as a capture of any format: the result is an error, or sums that agree. */
 #include "fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Any bytes as the content of a DB: names, summary and columns are taken from the input and packed
- * with right checksums, so that the fuzzer gets past these and at what lies behind.
+ * with correct checksums, so that the fuzzer gets past the checksums.
  *
- * Input: for each of the twelve parts a u16 length, then the parts. Missing bytes make parts short. An
- * empty summary is replaced by a good one, so that the blocks are reached; an empty host, empty
+ * Input: for each of the twelve parts a u16 length, then the parts. Missing bytes make parts short.
+ * An empty summary is replaced by a good one, so that the blocks are reached; an empty host, empty
  * stacks and empty nodes are left out.
  */
 #include "fuzz.h"

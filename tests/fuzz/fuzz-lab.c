@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What a guest says, to the lab's session. */
+/* Any bytes as the frames that a guest sends to the lab's session. */
 #include "fuzz.h"
 
 #include <fcntl.h>

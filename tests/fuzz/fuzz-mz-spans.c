@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The kernel side's ranges of addresses: added, removed and looked up by an address inside, against
- * an array that is searched from its start.
+ * The kernel module's ranges of addresses: added, removed, looked up by an address inside, and
+ * compared with an array that is searched from its start.
  */
 #include "steps.h"
 
@@ -23,7 +23,7 @@ static void model_drop(struct model *model, u32 at)
 	model->spans[at] = model->spans[--model->nr];
 }
 
-/* What was there before is over: it must have ended unseen. */
+/* A new range ends the ranges that it overlaps: their end was not seen. */
 static bool model_add(struct model *model, unsigned long start, unsigned long end)
 {
 	u32 i = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Any bytes as System.map, kallsyms or ELF file: the table that comes out must answer for itself. */
+/* Any bytes as System.map, kallsyms or ELF file: the resulting table must be consistent. */
 #include "fuzz.h"
 
 #include "sym/symtab.h"

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Any bytes as the lines of a text log; and as a whole log, which says the same wherever it is cut. */
+/*
+ * Any bytes as the lines of a text log, and as a whole log, which gives the same result wherever it
+ * is cut.
+ */
 #include "fuzz.h"
 
 #include "base/strbuf.h"

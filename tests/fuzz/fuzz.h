@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What fuzz targets share that read captures and other files. */
+/* Functions for fuzz targets that read captures and other files. */
 #ifndef KS_FUZZ_H
 #define KS_FUZZ_H
 
@@ -25,7 +25,7 @@ static inline int fuzz_file(const void *data, size_t size, char path[64])
 	return fd;
 }
 
-/* Sums must agree with one another, whatever the input said. */
+/* Sums must agree with each other, whatever the input is. */
 static inline void fuzz_check_model(const struct ks_model *model)
 {
 	const struct ks_stat *total = ks_model_total(model);

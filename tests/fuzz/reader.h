@@ -6,7 +6,10 @@
 #include "fuzz.h"
 #include "source/open.h"
 
-/* Anything goes but a crash, a leak, an event that points nowhere, or an error without a message. */
+/*
+ * Everything is permitted except a crash, a leak, an event with an invalid index, or an error
+ * without a message.
+ */
 static inline void fuzz_reader(const uint8_t *data, size_t size)
 {
 	struct ks_diag diag = { 0 };

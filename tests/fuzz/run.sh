@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
-# Fuzzes every target with libFuzzer: run.sh [SECONDS a target] [TARGET...]. What it finds is kept in
-# build-fuzz/; a new input worth keeping goes into tests/fuzz/corpus/TARGET by hand.
+# Fuzzes every target with libFuzzer: run.sh [SECONDS per target] [TARGET...]. Findings are kept in
+# build-fuzz/. Copy a new input that is worth keeping to tests/fuzz/corpus/TARGET by hand.
 set -eu
 cd "$(dirname "$0")/../.."
 seconds=${1:-60}

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* For targets whose input is a list of steps: numbers from the front of the bytes, 0 behind them. */
+/*
+ * For targets whose input is a list of steps: reads numbers from the start of the bytes, and 0
+ * after their end.
+ */
 #ifndef KS_FUZZ_STEPS_H
 #define KS_FUZZ_STEPS_H
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""lab-terminal.py KMEMSCOPE: "kmemscope lab shell" on a terminal. Exits with 0 if all is well."""
+"""lab-terminal.py KMEMSCOPE: "kmemscope lab shell" on a terminal. Exits with 0 on success."""
 import fcntl
 import os
 import pty
@@ -27,7 +27,7 @@ class Terminal:
         os.write(self.fd, keys)
 
     def expect(self, what):
-        """Reads until it has been said; the rest stays for later."""
+        """Reads until the text has appeared; the rest stays for later."""
         end = time.monotonic() + 60
         while what not in self.said:
             ready, _, _ = select.select([self.fd], [], [], max(0, end - time.monotonic()))
@@ -41,7 +41,7 @@ class Terminal:
         self.said = self.said.split(what, 1)[1]
 
     def status(self):
-        """Reads to the end, so that nothing waits for us."""
+        """Reads to the end, so that no writer blocks."""
         try:
             while os.read(self.fd, 4096):
                 pass

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
 # kmemscope lab: exit status, words, files, signals, terminals, users, failures; and the command lines
-# of the Memorizer's documents, in the guest. Speaks TAP.
+# of the Memorizer's documents, in the guest. Prints TAP.
 . "$(dirname "$0")/../cli/lib.sh"
 export SHELL=/bin/bash TMPDIR=$scratch
 
-# Never waits for ever: a guest that hangs fails its test.
+# A guest that hangs is stopped, and its test fails.
 lab() { timeout --foreground 300 "$KMEMSCOPE" lab "$@"; }
 run() { lab run -q "$@"; }
 guests() { pgrep -f -- "$scratch/marker" || true; }
@@ -18,7 +18,7 @@ none_left() {
 	ps -fp "$(guests | tr '\n' ,)0"
 	return 1
 }
-# A run in the background, up when its command has said so.
+# A run in the background. It is ready when its command has printed a line.
 start() { # COMMAND...; sets $runner
 	: >said
 	"$KMEMSCOPE" lab run --append "$scratch/marker" "$@" >said 2>errors </dev/null &
@@ -177,7 +177,7 @@ check "a disk that is full" fails_saying 125 'No space left' run -o /dev/full ls
 
 check "a shell on a terminal" python3 "$here/lab-terminal.py" "$KMEMSCOPE"
 
-# Everything where anybody may read it.
+# Copies everything to a place that every user may read.
 mkdir -m 755 "$scratch/lab-helpers" "$scratch/cache" "$scratch/cache/lab-6.12-um"
 mkdir -m 777 "$scratch/home"
 cp "$(cat built)"/{linux,vmlinux} cache/lab-6.12-um

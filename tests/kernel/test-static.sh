@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
-# What the kernel's own checkers say about the kernel side: checkpatch and sparse. Speaks TAP.
+# Runs the kernel's own checkers, checkpatch and sparse, on the kernel module. Prints TAP.
 . "$(dirname "$0")/lib.sh"
 
 need_kernel um
@@ -35,7 +35,7 @@ else
 	echo "not ok 3 - only compat.h tests for versions: $others"
 fi
 
-# As they are mailed: from standard input, since what git knows is taken for a source file.
+# The patches are checked from standard input, as if mailed: a file that git tracks would be checked as source.
 : >"$work/patches"
 for patch in "$tree"/kernel/patches/*/*.patch; do
 	perl "$source/scripts/checkpatch.pl" --no-tree --terse --no-summary --no-signoff - <"$patch" \
@@ -48,7 +48,7 @@ else
 	echo "not ok 4 - checkpatch has nothing to say about the patches"
 fi
 
-# In the build directory itself, so nobody else may be building there.
+# This runs in the build directory itself, so nothing else may build there.
 need_access_kernel 6.12 um
 if flock "$cache/lab-6.12.lock" make -C "$kernel/build" ARCH=um C=2 CHECK=sparse mm/memorizer/kernel/ \
 	>"$work/log" 2>&1 &&

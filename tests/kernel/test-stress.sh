@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
 # KUnit and stress on two processors, on a preemptible kernel with KASAN, lockdep and
-# DEBUG_ATOMIC_SLEEP under QEMU. Speaks TAP.
+# DEBUG_ATOMIC_SLEEP under QEMU. Prints TAP.
 . "$(dirname "$0")/lib.sh"
 
 need_kernel x86_64

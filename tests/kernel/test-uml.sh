@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
-# KUnit and functional tests on User Mode Linux, with KASAN and lockdep. Speaks TAP.
+# KUnit and functional tests on User Mode Linux, with KASAN and lockdep. Prints TAP.
 . "$(dirname "$0")/lib.sh"
 
 need_kernel um

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
-# What the kernel counts against what QEMU sees it do: no function of the kernel has counted more
-# loads or stores than its instructions have made meanwhile. Speaks TAP.
+# Compares the kernel's counts with what QEMU sees: no function of the kernel may have counted more loads or
+# stores than its instructions made in that time. Prints TAP.
 . "$(dirname "$0")/lib.sh"
 
 need_access_kernel 6.12 x86_64
@@ -17,7 +17,7 @@ put 0 $M/memorizer_enabled
 check "nothing was dropped" is "$(stat_of accesses_dropped_full)" 0
 awk -F, '/^  / { w[$1] += $3; r[$1] += $4 } END { for (i in w) print "counted" i, r[i], w[i] }' $M/kmap
 TEST
-# What runs when counting begins, and when it has ended.
+# The functions that run when counting begins and when it has ended.
 address_of() { awk -v name="$1" '$3 == name { print $1 }' "$kernel/System.map"; }
 qemu_options="-plugin $work/witness.so,out=$work/witness"
 qemu_options+=",begin=$(address_of mz_index_refill),end=$(address_of mz_index_shrink)"
@@ -26,12 +26,12 @@ report >"$work/report"
 sed '$d' "$work/report"
 nr=$(grep -cE '^(ok|not ok) ' "$work/report")
 
-# Functions that hand a range on to others, who then do the loads and stores.
+# Functions that pass a range on to other functions, which then do the loads and stores.
 objdump -d --no-show-raw-insn "$kernel/vmlinux" | gawk '
 	/^[0-9a-f]+ <.*>:$/ { name = substr($2, 2, length($2) - 3) }
 	/call.*<(__memorizer_mem|copy_user|rep_movs|rep_stos|__copy_user|memcpy|__memcpy)/ { print "hands-on", name }' |
 	sort -u >"$work/hands-on"
-# All by address, so that what follows a symbol is in its function.
+# Everything sorted by address, so that the lines after a symbol belong to its function.
 {
 	awk '$2 ~ /[tTwW]/ { print $1, "0", $3 }' "$kernel/System.map"
 	awk '{ print $1, "1 witness", $2, $3 }' "$work/witness"

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A plugin for QEMU that counts the loads and stores of each instruction of the kernel, as a witness
- * who knows nothing of ours, from when the instruction at one address is executed to when that at
- * another one is. At its end it writes them to a file:
+ * A plugin for QEMU that counts the loads and stores of each instruction of the kernel,
+ * independently of the memorizer. It counts from the execution of the instruction at one address to
+ * that of the instruction at another address. At the end it writes the counts to a file:
  *   address loads stores
  *
- * Debian has no package with QEMU's header; what is used of version 1 of its interface is declared
- * here.
+ * Debian has no package with QEMU's header, so the part of version 1 of its interface that is used
+ * is declared here.
  */
 #include <inttypes.h>
 #include <pthread.h>
@@ -53,7 +53,7 @@ EXPORT int qemu_plugin_version = 1;
 
 /* === Data ================================================================================= */
 
-/* The kernel's image. Modules and user space are none of our business. */
+/* The kernel's image. Modules and user space are not counted. */
 #define TEXT_START 0xffffffff80000000ULL
 
 #define BUCKETS	   65536
@@ -102,7 +102,10 @@ static void on_access(unsigned int cpu, qemu_plugin_meminfo_t info, uint64_t add
 			   __ATOMIC_RELAXED);
 }
 
-/* A call stores where it returns to, which the compiler does not instrument: not in our sense. */
+/*
+ * A call stores its return address. The compiler does not instrument that store, so it is not
+ * counted.
+ */
 static bool is_call(const struct qemu_plugin_insn *insn)
 {
 	const uint8_t *bytes = qemu_plugin_insn_data(insn);

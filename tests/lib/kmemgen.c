@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Writes a text log of made-up kmem events whose answers are known, because it knows the objects:
- * what was allocated where, what was freed, and what ended without an event. It shares no code with
- * the analyser.
+ * Writes a text log of generated kmem events and the expected results, which it knows because it
+ * makes the objects: what was allocated where, what was freed, and what ended without an event. It
+ * shares no code with the analyser.
  */
 #include <errno.h>
 #include <getopt.h>
@@ -38,7 +38,7 @@ static struct {
 
 static struct object *live;
 static size_t live_len, live_cap, live_first;
-static uint64_t *holes; /* addresses free to be used again */
+static uint64_t *holes; /* free addresses */
 static size_t holes_len, holes_cap;
 static uint64_t next_addr = 0xffff888100000000ull;
 static struct site *sites;
@@ -80,7 +80,7 @@ static void *grow(void *p, size_t *cap, size_t need, size_t size)
 	return p;
 }
 
-/* Who and when, as kernels of the time print it. */
+/* The task and the time, in the format of the kernel version. */
 static void header(const char *event)
 {
 	static const char *const comms[] = { "bash", "kworker/0:1", "ls", "a b-c (d)", "<idle>" };
@@ -198,7 +198,10 @@ static void free_one(void)
 	forget(&obj);
 }
 
-/* Ends without an event, and shows when the very next allocation gets the same address. */
+/*
+ * Ends an object without an event. It becomes visible when the next allocation gets the same
+ * address.
+ */
 static void end_unseen(void)
 {
 	struct object obj = take_live();
@@ -218,7 +221,7 @@ static void end_unseen(void)
 	sum.live_req += obj.req;
 }
 
-/* What a real log has beside the plain cases. */
+/* The unusual cases of a real log. */
 static bool something_unusual(void)
 {
 	static uint64_t before_addr = 0xffff888000001000ull;
@@ -296,7 +299,7 @@ static void write_answers(void)
 		exit(1);
 }
 
-/* label total waste net allocs frees, by label: what the account's rows must say. */
+/* label total waste net allocs frees, sorted by label: the expected rows of the account. */
 static void write_sites(void)
 {
 	FILE *f = fopen(opt.sites_file, "w");

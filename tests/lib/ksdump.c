@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Prints every event of a capture as the readers give it, one a line, for tests to compare; then a
- * last line with the reader's own counters. Several files are the CPUs of one kmemtrace capture.
+ * Prints every event of a capture as the readers return it, one per line, for tests to compare;
+ * then a last line with the reader's own counters. Several files are the CPUs of one kmemtrace
+ * capture.
  */
 #include <stdio.h>
 #include <string.h>

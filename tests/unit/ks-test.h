@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* cmocka with what it wants included first, and TAP as its only tongue. */
+/* cmocka with the headers that it needs, and TAP as its only output format. */
 #ifndef KS_TEST_H
 #define KS_TEST_H
 
@@ -20,7 +20,7 @@
 		return cmocka_run_group_tests(tests, NULL, NULL); \
 	}
 
-/* The path of a fresh file name in the test's scratch directory; freed by the caller. */
+/* The path of a new file in the test's scratch directory; freed by the caller. */
 static inline char *scratch_path(const char *name)
 {
 	const char *dir = getenv("TMPDIR");

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# Makes a tiny "kernel" with the real compiler and linker, the way Kbuild lays one out:
+# Makes a tiny "kernel" with the real compiler and linker, in the layout of Kbuild:
 # make-tree.sh DIR. DIR/src is the source, built in place with -g; DIR/out is an O= build without
 # debug information; DIR/inlined is an address, DIR/oracle has one line "address path" for each function called "helper", found
 # by size with nm alone.
@@ -11,7 +11,7 @@ cc="gcc -fdebug-prefix-map=$dir=/build -O1 -fno-pie -fno-stack-protector -fcf-pr
 mkdir -p "$dir/src" && cd "$dir/src"
 mkdir -p init fs/ext4 mm drivers/base drivers/net lib scripts include/config arch/x86/lib boot
 
-# source FILE NOPS STATEMENT...: a file with a static "helper" of a size of its own.
+# source FILE NOPS STATEMENT...: a file with a static "helper" whose size is unique.
 source_file() {
 	file=$1 nops=$2 name=$3
 	cat >"$file" <<EOF
@@ -63,7 +63,7 @@ echo 'int main(void) { return 0; }' >scripts/tool.c
 echo 'int boot;' >boot/setup.c
 echo 6.0.0-tiny >include/config/kernel.release
 
-# build FLAGS SOURCE_DIR: everything into the current directory.
+# build FLAGS SOURCE_DIR: builds everything into the current directory.
 build() {
 	flags=$1 src=$2
 	for f in init/main.c fs/ext4/inode.c fs/inode.c mm/slub.c drivers/base/core.c lib/never.c \
@@ -89,7 +89,7 @@ ln -sfn ../src source
 cp ../src/include/config/kernel.release include/config/
 build -g0 ../src
 
-# Where base_outer goes on after the call that was inlined into it from base_inner.
+# The return address in base_outer of the call that was inlined into it from base_inner.
 objdump -d --disassemble=base_outer vmlinux | awk 'call { print $1; exit } $0 ~ /call.*<helper>/ { call = 1 }' | tr -d : >"$dir/inlined"
 
 # The helper of each object, by its size.

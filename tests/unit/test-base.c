@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* src/base: the small parts that everything stands on. */
+/* Tests of src/base. */
 #include "ks-test.h"
 
 #include <errno.h>
@@ -119,7 +119,10 @@ static void test_varint(void **state)
 	assert_true(b.overrun);
 }
 
-/* Four at a time is the same as one by one, whatever their lengths and wherever the data ends. */
+/*
+ * Reading four numbers at a time gives the same as one by one, for all lengths and all ends of the
+ * data.
+ */
 static void test_varints(void **state)
 {
 	enum { N = 400 };
@@ -203,7 +206,7 @@ static void test_escape(void **state)
 	check_escape(ks_escape_tty, "a\033[31mb\r\n", 9, "a\\x1b[31mb\\x0d\\x0a");
 	check_escape(ks_escape_tty, "gr\xc3\xbc\xc3\x9f", 6, "gr\xc3\xbc\xc3\x9f");
 	check_escape(ks_escape_tty, "\xc2\x9b", 2,
-		     "\\xc2\\x9b"); /* C1: an escape to some terminals */
+		     "\\xc2\\x9b"); /* C1: an escape character in some terminals */
 	check_escape(ks_escape_tty, "\xe2\x80\xae", 3,
 		     "\\xe2\\x80\\xae"); /* right-to-left override */
 	check_escape(ks_escape_tty, "\xc0\xaf\xff", 3, "\\xc0\\xaf\\xff");
@@ -225,7 +228,7 @@ static void test_outfile(void **state)
 	(void)state;
 	assert_int_equal(ks_outfile_open(&out, path, &diag), 0);
 	assert_int_equal(ks_outfile_write(&out, "x", 1, &diag), 0);
-	assert_int_equal(stat(path, &st), -1); /* not there before it is whole */
+	assert_int_equal(stat(path, &st), -1); /* it does not exist before it is complete */
 	ks_outfile_abort(&out);
 	assert_int_equal(stat(path, &st), -1);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The engine: what each kind of event does, and a comparison with a slow and obvious model on random
- * streams, for every grouping.
+ * The engine: the effect of each kind of event, and a comparison with a slow and obvious model on
+ * random streams, for every grouping.
  */
 #include "ks-test.h"
 
@@ -107,7 +107,10 @@ static void test_alloc_and_free(void **state)
 	ks_model_free(model);
 }
 
-/* The old object ends when its address is given out again; it is no leak, and no free of its site. */
+/*
+ * The old object ends when its address is allocated again. It is neither a leak nor a free of its
+ * site.
+ */
 static void test_implied_free(void **state)
 {
 	struct ks_event ev[] = {
@@ -129,7 +132,10 @@ static void test_implied_free(void **state)
 	ks_model_free(model);
 }
 
-/* Four things that are not the same: NULL, failure, from before, and lost. */
+/*
+ * Four different things: frees of NULL, failed allocations, frees of older objects, and lost
+ * events.
+ */
 static void test_not_errors(void **state)
 {
 	struct ks_event ev[] = {
@@ -138,7 +144,7 @@ static void test_not_errors(void **state)
 		event(KS_KMALLOC, 0, 0, 100, 128, 3),
 		event(KS_KFREE, B, 3, 0, 0, 4),
 		event(KS_LOST, 0, KS_NONE, 55, 0, 0),
-		event(KS_LOST, 0, KS_NONE, 0, 0, 0), /* some, nobody knows how many */
+		event(KS_LOST, 0, KS_NONE, 0, 0, 0), /* an unknown number */
 	};
 	struct ks_analysis_opts opts = { 0 };
 	struct ks_model *model = run(ev, ARRAY_SIZE(ev), &opts);
@@ -196,7 +202,7 @@ static void test_misuse(void **state)
 	ks_model_free(model);
 }
 
-/* After a loss, a second free proves nothing: the allocation between may be among the lost. */
+/* After a loss, a second free proves nothing: the allocation in between may have been lost. */
 static void test_second_free_across_loss(void **state)
 {
 	struct ks_event ev[] = {
@@ -276,16 +282,16 @@ static void test_filters(void **state)
 	assert_int_equal(ks_model_total(model)->allocs, 2);
 	assert_int_equal(ks_model_total(model)->frees, 1);
 	assert_int_equal(ks_model_total(model)->live_bytes, 16);
-	assert_int_equal(model->events_total, 5); /* quality is of the whole capture */
+	assert_int_equal(model->events_total, 5); /* quality covers the whole capture */
 	ks_model_free(model);
 
 	opts.filter = (struct ks_filter){ .cache_only = true };
 	model = run(ev, ARRAY_SIZE(ev), &opts);
 	assert_int_equal(ks_model_total(model)->allocs, 1);
-	assert_int_equal(ks_model_total(model)->frees, 1); /* by kfree, but of a cache's object */
+	assert_int_equal(ks_model_total(model)->frees, 1); /* by kfree, of an object from a cache */
 	ks_model_free(model);
 
-	/* A window is as if the capture began and ended there. */
+	/* With a window, the result is as if the capture began and ended there. */
 	opts.filter =
 		(struct ks_filter){ .since = { true, false, 15 }, .until = { true, false, 45 } };
 	model = run(ev, ARRAY_SIZE(ev), &opts);
@@ -468,7 +474,9 @@ static struct ks_event random_event(u64 ts)
 	return ev;
 }
 
-/* The slow groups, compared as a set of rows: each of the model's must be among them, once. */
+/*
+ * Compares the slow groups as a set of rows: each row of the model must be among them exactly once.
+ */
 static void compare(const struct ks_model *model, const struct slow *slow)
 {
 	size_t i, k, rows = 0;
@@ -527,7 +535,7 @@ static void test_random_streams(void **state)
 
 /* === The live table ======================================================================= */
 
-/* Grows through several rebuilds, then shrinks, against a plain array of what is there. */
+/* Grows through several rebuilds, then shrinks, and is compared with a plain array. */
 static void test_live_table(void **state)
 {
 	enum { N = 200000 };

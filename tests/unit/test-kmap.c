@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Access maps: every dialect, hand-made; the sums of each file are in the comment above it, added up
+ * Access maps: hand-made files of every dialect. The comment above each file has its sums, added up
  * by hand.
  */
 #include "ks-test.h"
@@ -100,9 +100,9 @@ static const char *comm_of_hottest(const struct ks_kmap_census *census)
 /* === Dialects ============================================================================= */
 
 /*
- * Seed 001's own: the pid is second in access lines. Object 1 lives 100..150 and has 3 writes, 1
- * read by its own task and 2 reads by task 7. Object 2 lives on and was never touched. Object 3 was
- * overwritten (0xdeadbeef) and is only written.
+ * The first dialect: the pid is second in access lines. Object 1 lives 100..150 and has 3 writes, 1
+ * read by its own task and 2 reads by task 7. Object 2 stays live and was never touched. Object 3
+ * was replaced (0xdeadbeef) and is only written.
  */
 static const char eight[] =
 	"ffffffff81000010,42,ffff888000000000,64,100,150,ffffffff81000900,ls\n"
@@ -167,7 +167,7 @@ static void test_nine_fields(void **state)
 	ks_kmap_census_free(census);
 }
 
-/* With calls and comments between, as uSCOPE's .cmap files have them. */
+/* With calls and comments in between, as in uSCOPE's .cmap files. */
 static void test_ten_fields(void **state)
 {
 	struct ks_kmap_census *census = census_of_text(
@@ -193,7 +193,7 @@ static void test_ten_fields(void **state)
 	ks_kmap_census_free(census);
 }
 
-/* pid last in access lines; an empty last field; a type of the future; a name with junk in it. */
+/* pid last in access lines; an empty last field; an unknown type; a name with junk in it. */
 static void test_eleven_fields(void **state)
 {
 	struct ks_kmap_census *census = census_of_text(
@@ -278,7 +278,7 @@ static void put_header(struct ks_strbuf *sb, bool big)
 	put(sb, MEMORIZER_MAGIC, 4, big);
 	put(sb, 1, 2, big);
 	put(sb, 80, 2, big);
-	put(sb, 136, 4, big); /* 8 bytes more than we know, as in each of the three */
+	put(sb, 136, 4, big); /* 8 bytes more than in this version, as in each of the three */
 	put(sb, 4000000, 4, big);
 	put(sb, 0, 8, big);
 	put(sb, 0, 8, big);
@@ -376,7 +376,9 @@ static void check_binary(bool big)
 	/* 2 and 5 reads of 8 bytes; 1, 9 and 1 writes of 4. */
 	assert_int_equal(total.bytes_read, 56);
 	assert_int_equal(total.bytes_written, 44);
-	/* Of 64 bytes, 56 may have been read and 40 written; all of 96 are cold; of 32, 4 written. */
+	/*
+	 * Of 64 bytes, 56 may have been read and 40 written; all of 96 are cold; of 32, 4 written.
+	 */
 	assert_int_equal(total.cold_objects, 1);
 	assert_int_equal(total.cold_bytes, 96 + 28);
 	assert_int_equal(total.unread_bytes, 8 + 96 + 32);
@@ -386,7 +388,7 @@ static void check_binary(bool big)
 	ks_strbuf_deinit(&sb);
 }
 
-/* The object that a reader gives for the bytes, and how its names stand after all accesses. */
+/* The object that a reader returns for the bytes, and its names after all accesses were read. */
 static void check_cut_off(const struct ks_strbuf *sb, size_t len, u64 objects, u64 accesses,
 			  u64 bad)
 {
@@ -403,7 +405,7 @@ static void check_cut_off(const struct ks_strbuf *sb, size_t len, u64 objects, u
 	ks_kmap_census_free(census);
 }
 
-/* A stream that ends at any byte, and one that goes on with the next header, keep what was whole. */
+/* A stream that ends at any byte, or continues with another header, keeps what was complete. */
 static void test_torn_accesses(void **state)
 {
 	struct ks_strbuf sb;
@@ -555,7 +557,7 @@ static const char worked[] = "ffffffff8100000a,1,1000,100,0,100,ffffffff81000001
 			     "ffffffff81000002 ffffffff8100000f 2\n"
 			     "ffffffff81000002 ffffffff8100000e 1\n";
 
-/* Puts everything into its directory: x or y. */
+/* Assigns everything to its directory: x or y. */
 static void place_by_hand(const struct ks_kmap_census *census, struct ks_kmap_places *places)
 {
 	static const u64 in_y[] = { 0xffffffff8100000c, 0xffffffff81000002, 0xffffffff8100000f };
@@ -625,7 +627,10 @@ static void test_privilege(void **state)
 	check_privilege(view, "dir", "call", 3, 4, 4, 4.0 / 6);
 	/* No file is known: one cluster, where nothing is mediated. */
 	check_privilege(view, "file", "all", 330, 800, 800, 0);
-	/* Without symbols every address is its own function: all is mediated, none is to spare. */
+	/*
+	 * Without symbols every address is its own function: all accesses are mediated, and PS is
+	 * the minimum.
+	 */
 	check_privilege(view, "function", "all", 330, 330, 800, 1);
 	ks_view_free(view);
 	ks_kmap_places_free(places);
@@ -720,7 +725,7 @@ static void test_framing(void **state)
 	assert_int_equal(ks_kmap_framing_whole(&framing, "a,b\nc,", 6, false), 4);
 	assert_int_equal(ks_kmap_framing_whole(&framing, "no end", 6, false), 0);
 	assert_int_equal(ks_kmap_framing_whole(&framing, "a\nb\n  1\n  2\n", 12, false), 12);
-	/* Where more may follow, the last object is not known to be whole. */
+	/* If more may follow, the last object may be incomplete. */
 	assert_int_equal(ks_kmap_framing_whole(&framing, "a\nb\n  1\n  2\n", 12, true), 2);
 	assert_int_equal(ks_kmap_framing_whole(&framing, "b\n  1\n  2\n", 10, true), 0);
 	ks_strbuf_init(&sb);
@@ -739,7 +744,9 @@ static void test_framing(void **state)
 	assert_int_equal(ks_kmap_framing_whole(&framing, sb.s, sb.len, false), sb.len);
 	/* Behind the header, records alone. */
 	assert_int_equal(ks_kmap_framing_whole(&framing, sb.s + 80, first + 4, false), first);
-	/* What is too large for any buffer goes in pieces, and the next object is found behind it. */
+	/*
+	 * What is too large for any buffer goes in pieces, and the next object is found behind it.
+	 */
 	ks_kmap_framing_pass(&framing, sb.s + 80, 140);
 	assert_int_equal(ks_kmap_framing_whole(&framing, sb.s + 220, 50, true), 50);
 	assert_int_equal(ks_kmap_framing_whole(&framing, sb.s + 270, first - 190 + 79, true),

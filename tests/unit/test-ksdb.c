@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The DB file: what goes in comes out, and what was damaged is refused. */
+/* The DB file: what was written is read back, and damage is refused. */
 #include "ks-test.h"
 
 #include <fcntl.h>
@@ -168,7 +168,7 @@ static void test_mode(void **state)
 	assert_int_equal(st.st_mode & 0777, 0600);
 }
 
-/* Reads all of it into a hash; -1 = refused, with a message that names the file. */
+/* Reads the whole file into a hash; -1 = refused, with a message that names the file. */
 static int read_all(const char *file, u64 *ret_events, u64 *ret_hash)
 {
 	struct ks_db_block block = { 0 };
@@ -233,8 +233,8 @@ static void store(const char *file, const char *data, size_t len)
 }
 
 /*
- * A bit flipped anywhere is found: every byte of head and tail, and many between. A few bits of a
- * zstd frame mean nothing; then what is read must be the same as ever.
+ * A flipped bit is found anywhere: in every byte of head and tail, and in many bytes between. A few
+ * bits of a zstd frame have no meaning; if one of them is flipped, the same content must be read.
  */
 static void test_damage(void **state)
 {
@@ -298,7 +298,7 @@ static void test_newer_version(void **state)
 	free(data);
 }
 
-/* An unfinished one leaves nothing behind, and never touches the file of that name. */
+/* An unfinished DB leaves nothing behind, and never changes an older file of its name. */
 static void test_unfinished(void **state)
 {
 	char *other = scratch_path("unfinished");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The lab's session against guests that misbehave, and its RAM disk against cpio. */
+/* The lab's session with guests that misbehave, and its RAM disk as read by cpio. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -33,7 +33,7 @@ static void say_hello(struct ks_strbuf *words)
 	say(words, LAB_HELLO, &version, sizeof(version));
 }
 
-/* A session with a guest that says @words and is gone. */
+/* A session with a guest that sends @words and exits. */
 static int listen_to(struct ks_strbuf *words, struct ks_lab_session *session, struct ks_diag *diag)
 {
 	struct ks_lab_guest guest = { .console = -1 };

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The kernel side's records of accesses, compiled in user space: made, counted in by threads, added up. */
+/*
+ * The kernel module's access records, compiled in user space: made, incremented by threads, added
+ * up.
+ */
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -112,7 +115,7 @@ static void test_sums(void **state)
 	assert_int_equal(sum.pid, 8);
 	assert_null(at);
 
-	/* In text interrupts are one. */
+	/* The text form does not distinguish kinds of interrupts. */
 	at = mz_accesses_next(mz_object_accesses(obj), TEXT, false, &sum);
 	at = mz_accesses_next(at, TEXT, false, &sum);
 	assert_int_equal(sum.writes, 13);
@@ -124,7 +127,7 @@ static void test_sums(void **state)
 	teardown(&idx);
 }
 
-/* A record is found again, unless it is full; many records go back with their object. */
+/* A record is found again, unless it is full; many records are freed with their object. */
 static void test_find_and_release(void **state)
 {
 	struct mz_access *first, *second;
@@ -144,7 +147,7 @@ static void test_find_and_release(void **state)
 	assert_ptr_not_equal(first, second);
 	assert_ptr_equal(second, mz_index_access(&idx, obj, 1, 2, false));
 	second->count = 5;
-	/* So far back that they are not found again: each time a further record. */
+	/* So many records later that they are not found again: each time a new record is made. */
 	for (i = 0; i < 3000; i++)
 		assert_true(count(&idx, obj, 100 + i % 50, 2, 1, 1));
 
@@ -180,7 +183,7 @@ static void test_refill(void **state)
 	teardown(&idx);
 }
 
-/* Without a page there is no record, and it is said; what there was stays. */
+/* Without a page there is no record, and this is counted. Existing records stay. */
 static void test_exhausted(void **state)
 {
 	struct mz_index idx;
@@ -197,13 +200,13 @@ static void test_exhausted(void **state)
 	mz_index_refill(&idx, 1000, 0);
 	assert_false(idx.hungry);
 	assert_true(count(&idx, obj, 5000, 2, 1, 1));
-	/* No more than the budget, however much is wanted. */
+	/* No more than the budget, however much is requested. */
 	for (i = 0; i < 10000; i++) {
 		mz_index_refill(&idx, 1000, 0);
 		count(&idx, obj, 6000 + i, 2, 1, 1);
 	}
 	assert_true(atomic_long_read(&idx.nr_pages) <= 20);
-	/* Nor does anyone ask for more, before there is some. */
+	/* And no more is requested until some is available. */
 	assert_false(idx.hungry);
 	idx.max_pages++;
 	assert_false(count(&idx, obj, 5, 3, 1, 1));
@@ -212,7 +215,7 @@ static void test_exhausted(void **state)
 	teardown(&idx);
 }
 
-/* The smallest reserve is missed as well. */
+/* The smallest possible reserve works too. */
 static void test_reserve_of_one(void **state)
 {
 	struct mz_index idx;
@@ -365,7 +368,7 @@ static void test_spans(void **state)
 	mz_spans_deinit(&spans);
 }
 
-/* Whose end nobody saw: what is there now has the addresses, and the room. */
+/* Spans whose end was not seen: the new span takes over their addresses and their memory. */
 static void test_spans_stale(void **state)
 {
 	struct mz_spans spans;
@@ -376,7 +379,7 @@ static void test_spans_stale(void **state)
 	assert_true(mz_spans_add(&spans, 0x4000, 0x5000));
 	assert_true(mz_spans_add(&spans, 0x6000, 0x8000));
 	assert_false(mz_spans_add(&spans, 0x3000, 0x4000));
-	/* Over the end of the first, all of the second and the start of the third. */
+	/* Overlaps the end of the first, all of the second and the start of the third. */
 	assert_true(mz_spans_add(&spans, 0x2000, 0x7000));
 	assert_true(mz_spans_find(&spans, 0x4800, &span));
 	assert_int_equal(span.start, 0x2000);
@@ -412,7 +415,7 @@ static void *move_spans(void *data)
 	return NULL;
 }
 
-/* What is there all the time is found all the time, while others come and go in front of it. */
+/* A span that is always present is always found, while others are added and removed before it. */
 static void test_spans_change(void **state)
 {
 	struct mz_spans spans;

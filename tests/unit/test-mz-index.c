@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The kernel side's object index, compiled in user space: checked against a plain model. */
+/* The kernel module's object index, compiled in user space: compared with a plain model. */
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -146,7 +146,7 @@ static void test_exhaustion(void **state)
 	assert_true(atomic_long_read(&idx.nr_pages) <= 30);
 	nr_full = held;
 
-	/* What is there is still followed to its end. */
+	/* Existing objects are still followed to their end. */
 	for (i = 0; i < 5000; i++)
 		held -= end(&idx, 0x10000 + i * 64, 6000 + i);
 	assert_int_equal(held, 0);
@@ -160,7 +160,7 @@ static void test_exhaustion(void **state)
 	mz_index_shrink(&idx);
 	assert_int_equal(atomic_long_read(&idx.nr_pages), 0);
 
-	/* And there is room again. The same holds if the system has no page for us. */
+	/* Then there is room again. The same holds if the system has no free page. */
 	assert_int_equal(add(&idx, 0x10000, 12000), 0);
 	user_pages_exhausted = true;
 	for (i = 1; add(&idx, 0x10000 + i * 64, 12000 + i) == 0; i++)
@@ -173,7 +173,9 @@ static void test_exhaustion(void **state)
 	mz_index_deinit(&idx);
 }
 
-/* The bound of the issue: no more than 64 bytes an object, all included, once there are many. */
+/*
+ * The promised bound: no more than 64 bytes per object, everything included, once there are many.
+ */
 static void test_memory_for_each_object(void **state)
 {
 	struct mz_index idx = make_index(1000000);
@@ -223,7 +225,7 @@ static void test_collects_in_order_of_frees(void **state)
 	mz_index_deinit(&idx);
 }
 
-/* Clocks of two processors may disagree: a life time is never negative, a chain never unsorted. */
+/* Clocks of two processors may disagree: a lifetime is never negative, a chain never unsorted. */
 static void test_clock_steps_back(void **state)
 {
 	struct mz_index idx;
@@ -313,7 +315,7 @@ static void test_release_twice_is_noticed(void **state)
 	mz_index_deinit(&idx);
 }
 
-/* Random operations, against an array that says what must be there. */
+/* Random operations, compared with an array of the expected objects. */
 static void test_against_model(void **state)
 {
 	enum { KEYS = 4096, STEPS = 400000 };
@@ -394,7 +396,10 @@ static void test_threads_share_an_index(void **state)
 		workers[i] = (struct worker){ .idx = &idx, .base = i * 0x100000 };
 		assert_int_equal(pthread_create(&threads[i], NULL, churn, &workers[i]), 0);
 	}
-	/* Pages that were taken for an insertion go away under it: none may be dropped for that. */
+	/*
+	 * Pages that were taken for an insertion are released during it: no object may be dropped
+	 * because of that.
+	 */
 	while (released < 300000) {
 		mz_index_collect(&idx, &chain);
 		released += release_all(&idx, &chain);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The kernel side's tables and record formats, compiled in user space. */
+/* The kernel module's tables and record formats, compiled in user space. */
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -12,7 +12,7 @@ bool user_pages_exhausted;
 
 /* === Layout =============================================================================== */
 
-/* Offsets are the ABI: they may not move. kmemtrace's are those of its ABI document. */
+/* Offsets are the ABI: they must not change. Those of kmemtrace are from its ABI document. */
 static void test_layouts(void **state)
 {
 	assert_int_equal(sizeof(struct memorizer_header), 72);
@@ -58,7 +58,7 @@ static void test_table(void **state)
 		assert_int_equal(id, again);
 		assert_memory_equal(mz_table_entry(&table, id), &key, 8);
 	}
-	/* Three quarters are in use: full. What is in it is still found. */
+	/* Three quarters are in use: the table is full. Its entries are still found. */
 	assert_false(mz_table_add(&table, &key, &id));
 	assert_int_equal(id, MZ_ID_NONE);
 	key = 100;
@@ -198,7 +198,7 @@ static void test_record_of_an_object(void **state)
 	mz_names_deinit(&names);
 }
 
-/* A process may call itself anything; the line keeps its eight fields. */
+/* A process may have any name; the line keeps its eight fields. */
 static void test_hostile_comm(void **state)
 {
 	struct memorizer_record record = { .pid = 1 };

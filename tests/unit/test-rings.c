@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Ring charts: sums, and the promise that no text overlaps another or leaves its place. */
+/* Ring charts: sums, and the promise that no label overlaps another one or leaves its slice. */
 #include "ks-test.h"
 
 #include <math.h>
@@ -61,7 +61,7 @@ static struct quad text_quad(const struct ks_chart_text *t)
 	return q;
 }
 
-/* Two convex shapes are apart if an edge of one has all of the other on its outer side. */
+/* Two convex shapes are disjoint if one shape is completely outside an edge of the other. */
 static bool edge_parts(const struct quad *a, const struct quad *b)
 {
 	int i, j;
@@ -100,7 +100,7 @@ static void check_texts(const struct ks_chart *chart)
 	}
 }
 
-/* Samples of the label's rectangle, each turned back into radius and angle. */
+/* Samples of the label's rectangle, each converted to radius and angle. */
 static void check_label(const struct ks_chart *chart, const struct ks_chart_text *t)
 {
 	const struct ks_chart_slice *s = &chart->slices.items[t->slice];
@@ -216,7 +216,7 @@ static void test_dirtree(void **state)
 	assert_int_equal(ks_dirtree_node(&t, ks_dirtree_find(&t, "./fs/inode.c"))->bytes, 33);
 	assert_int_equal(ks_dirtree_find(&t, "mm"), KS_NONE);
 	assert_int_equal(ks_dirtree_find(&t, "fs/ext"), KS_NONE);
-	/* Largest first, what is unresolved last, however large. */
+	/* Largest first; "unresolved" last, however large it is. */
 	node = ks_dirtree_node(&t, 0)->child;
 	assert_string_equal(ks_dirtree_node(&t, node)->name, "fs");
 	node = ks_dirtree_node(&t, node)->sibling;
@@ -283,7 +283,7 @@ static void test_nothing(void **state)
 	unmake(&m);
 }
 
-/* Thin slices are one, and all of them are in it. */
+/* Thin slices are combined into one slice, and none is missing from it. */
 static void test_other(void **state)
 {
 	struct made m;
@@ -340,7 +340,7 @@ static void test_hostile_names(void **state)
 	unmake(&m);
 }
 
-/* Two pixels a point, and the same bytes each time. */
+/* Two pixels per point, and the same bytes each time. */
 static void test_png(void **state)
 {
 	struct ks_strbuf out[2];
@@ -372,7 +372,7 @@ static void test_colors(void **state)
 	char name[16];
 	size_t i, j;
 
-	/* The large top directories: always the same, and all different. */
+	/* The large top directories: the colours are fixed, and all different. */
 	for (i = 0; i < ARRAY_SIZE(tops); i++) {
 		ks_hues_init(&hues);
 		seen[i] = ks_hues_next(&hues, tops[i]);
@@ -382,7 +382,7 @@ static void test_colors(void **state)
 	ks_hues_init(&hues);
 	for (i = ARRAY_SIZE(tops); i-- > 0;)
 		assert_int_equal(ks_hues_next(&hues, tops[i]), seen[i]);
-	/* Others: never the neighbour's. */
+	/* Other directories: never the colour of a neighbour. */
 	for (i = 0; i < 500; i++) {
 		u8 hue;
 

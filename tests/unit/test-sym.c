@@ -109,7 +109,7 @@ static void check_tree(const char *tree)
 	int i, n = read_oracle(addrs, paths, 8);
 
 	assert_int_equal(n, 4);
-	/* The same name in four files: the address tells, with and without the name. */
+	/* The same name in four files: the address decides, with and without the name. */
 	for (i = 0; i < n; i++) {
 		assert_path(look_up(r, "helper", "", 0, addrs[i] + 3), paths[i]);
 		place = look_up(r, "", "", 0, addrs[i] + 3);
@@ -121,7 +121,7 @@ static void check_tree(const char *tree)
 	assert_null(place.path);
 	assert_int_equal(place.status, KS_PLACE_NAMESAKES);
 
-	/* One name is the beginning of the other. */
+	/* One name is a prefix of the other. */
 	assert_path(look_up(r, "slub_alloc", "", 0, 0), "mm/slub.c");
 	assert_path(look_up(r, "slub_alloc_more", "", 0, 0), "mm/slub.c");
 	assert_int_equal(look_up(r, "slub_al", "", 0, 0).status, KS_PLACE_NOT_FOUND);
@@ -177,7 +177,9 @@ static void test_without_dwarf(void **state)
 	check_tree("out/");
 }
 
-/* The size that the kernel prints tells namesakes apart where there is no address. */
+/*
+ * The size that the kernel prints distinguishes functions of the same name if there is no address.
+ */
 static void test_extent(void **state)
 {
 	struct ks_resolver *r = open_resolver("out");
@@ -262,7 +264,10 @@ static void write_kallsyms(u64 slide)
 	assert_int_equal(fclose(out), 0);
 }
 
-/* A boot that KASLR moved: its kallsyms names the address, vmlinux at another one has the file. */
+/*
+ * A boot that KASLR moved: its kallsyms names the address, and vmlinux, linked at another address,
+ * has the file.
+ */
 static void test_kaslr(void **state)
 {
 	struct ks_resolver *r;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The grammar of text logs: lines of every era and producer with what they mean, read off by eye.
- * The modern ones were printed by a 6.18 kernel, by trace-cmd 3.1 and by perf 6.1; the older ones
- * follow the print formats of their kernels.
+ * The grammar of text logs: lines of every kernel and program, with their meaning as read by a
+ * human. The modern ones were printed by a 6.18 kernel, by trace-cmd 3.1 and by perf 6.1; the older
+ * ones follow the print formats of their kernels.
  */
 #include "ks-test.h"
 
@@ -573,7 +573,10 @@ static void check_event(struct ks_line_parser *parser, const struct line_case *c
 	assert_int_equal(ev->flags, c->flags);
 }
 
-/* Twice with one parser: the second time what it remembers of the first must not change anything. */
+/*
+ * Parses each line twice with one parser: what the parser remembers of the first time must not
+ * change the result.
+ */
 static void test_lines(void **state)
 {
 	struct ks_line_parser *parser;
@@ -597,7 +600,10 @@ static void test_lines(void **state)
 	ks_line_parser_free(parser);
 }
 
-/* Every line cut off at every place: never an event with other values than the whole line's. */
+/*
+ * Every line cut off at every place: the result is never an event with values that differ from the
+ * whole line's.
+ */
 static void test_truncated(void **state)
 {
 	struct ks_line_parser *parser;
@@ -609,7 +615,7 @@ static void test_truncated(void **state)
 	for (i = 0; i < ARRAY_SIZE(cases); i++) {
 		const struct line_case *c = &cases[i];
 
-		/* Eight digits of sixteen cannot be told from a 32-bit address at a line's end. */
+		/* At the end of a line, eight digits of sixteen look like a 32-bit address. */
 		if (c->class != KS_LINE_EVENT || !ks_kind_is_alloc(c->kind) ||
 		    strstr(c->line, "future="))
 			continue;
@@ -622,7 +628,10 @@ static void test_truncated(void **state)
 			assert_int_equal(parse(parser, line, &class, &ev), 0);
 			if (class != KS_LINE_EVENT)
 				continue;
-			/* Only the last fields can be missing unnoticed, or the last number cut short. */
+			/*
+			 * Only the last fields can be missing unnoticed, or digits of the last
+			 * number.
+			 */
 			assert_true(ev.ptr == c->ptr || ks_kind_is_page(c->kind));
 			if (!ks_kind_is_page(c->kind))
 				assert_true(ev.bytes_req == c->req);
@@ -631,7 +640,7 @@ static void test_truncated(void **state)
 	ks_line_parser_free(parser);
 }
 
-/* The same site with other sizes: the remembered tail must not be taken for them. */
+/* The same site with other sizes: the remembered tail of the line must not be used. */
 static void test_memo(void **state)
 {
 	struct ks_line_parser *parser;
@@ -663,7 +672,7 @@ static void test_memo(void **state)
 	ks_line_parser_free(parser);
 }
 
-/* The size of the function tells namesakes apart. */
+/* The size of the function distinguishes functions of the same name. */
 static void test_extent(void **state)
 {
 	struct ks_sites sites = { 0 };

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Stack traces of text logs find their events wherever the log is cut, and whoever reads the pieces.
- * The logs are made here, by CPUs that are interrupted between an event and its stack, so it is known
- * which stack is whose; they are cut at pieces of so many sizes that each line is at an edge.
+ * Stack traces of text logs find their events wherever the log is cut, and whichever thread reads
+ * the pieces. The logs are made here, by CPUs that are interrupted between an event and its stack,
+ * so it is known which stack belongs to which event. The logs are cut into pieces of many sizes, so
+ * that each line is once at an edge.
  */
 #include "ks-test.h"
 
@@ -18,10 +19,10 @@ enum {
 	DEEP = 140,    /* frames: more than are kept */
 };
 
-/* What a log says, as it was made. */
+/* The content of a log, as it was made. */
 struct made {
 	struct ks_strbuf log;
-	struct ks_strbuf stacks[EVENTS]; /* by event: its frames, each with a blank behind */
+	struct ks_strbuf stacks[EVENTS]; /* by event: its frames, each followed by a blank */
 	u32 len;
 	u64 alone;
 	u32 rng;
@@ -30,7 +31,7 @@ struct made {
 /* One level of interrupts on a CPU. */
 struct context {
 	bool pending; /* an event was written, its stack not yet */
-	int event;    /* -1 = not one of ours */
+	int event;    /* -1 = not a kmem event */
 };
 
 struct cpu {
@@ -60,7 +61,10 @@ static void put_event(struct made *made)
 	made->len++;
 }
 
-/* A stack that no other event has; of an event or, -1, of nobody that counts. */
+/*
+ * A stack that no other event has. It belongs to @event or, if that is -1, to something that does
+ * not count.
+ */
 static void put_frames(struct made *made, const char *before, const char *after, int event)
 {
 	u32 len = roll(made, 50) ? 1 + roll(made, 6) : DEEP, i;
@@ -152,7 +156,7 @@ static void make_ftrace(struct made *made)
 	}
 }
 
-/* As perf prints them: the frames follow, with those of the program behind. */
+/* In the form of perf: the kernel's frames follow, then those of the program. */
 static void make_perf(struct made *made)
 {
 	int i;

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The timeline against a slow and obvious recount of the same events, over ranges of buckets. */
+/*
+ * The timeline, compared with a slow and obvious recount of the same events, over ranges of
+ * buckets.
+ */
 #include "ks-test.h"
 
 #include <stdio.h>
@@ -13,7 +16,10 @@
 
 enum { EVENTS = 4000, ADDRESSES = 60, SITES = 7, CPUS = 3, STEP_US = 37 };
 
-/* What an event did; an allocation over a living object is an implied free and an allocation. */
+/*
+ * The effect of an event. An allocation at the address of a live object is an implied free and an
+ * allocation.
+ */
 struct happening {
 	u64 ts;
 	int site; /* of the allocation */

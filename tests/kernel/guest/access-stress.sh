@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# Accesses counted on all processors while everything else goes on: objects come and go, are cleared
-# and read, and the mode changes.
+# Counts accesses on all processors while objects are allocated, freed, cleared and read, and the mode
+# changes.
 . /load.sh
 
 modes() { for m in 1 0 2 3 1; do put $m $M/memorizer_enabled; done; }

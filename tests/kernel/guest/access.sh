@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# Every load and store of a module that knows how many it makes.
+# Counts every load and store of a module that makes known numbers of them.
 A=$D/mzaccess
 
-fresh() { # begins anew with nothing recorded
+fresh() { # starts again with nothing recorded
 	reset
 	echo clear >$A/run
 	echo 1 >$M/memorizer_log_access
@@ -27,7 +27,7 @@ put storm $A/run
 put 0 $M/memorizer_enabled
 check "kmap_stream has them as well" mzcount text $M/kmap_stream
 
-# 16000 objects at few addresses, told apart by their size.
+# 16000 objects at few addresses, distinguished by their size.
 fresh
 put 1 $M/memorizer_enabled
 put cross $A/run
@@ -45,7 +45,7 @@ check "an error code taken for a pointer is no endless loop" put error $A/run
 put 0 $M/memorizer_enabled
 check "... and is counted" test "$(stat_of accesses_other)" -ge $((before + 4))
 
-# Contexts that are not wanted.
+# Contexts that the mode excludes.
 for pattern in task irq softirq; do
 	fresh
 	sh -c "echo 3 >$M/memorizer_enabled; echo $pattern >$A/run"
@@ -58,7 +58,7 @@ for pattern in task irq softirq; do
 	cat $M/kmap >/tmp/kmap
 	check "mode 2, $pattern: interrupts, too" mzcount text /tmp/kmap
 done
-# A task that was not wanted is, after a change of the mode alone.
+# A task that the mode excluded counts after a change of the mode alone.
 fresh
 mkfifo /tmp/hold
 sh -c "echo 3 >$M/memorizer_enabled; read line </tmp/hold" &
@@ -87,7 +87,7 @@ for class in objects stack global untracked_slab; do
 	check "show_stats: accesses_$class" test "$(stat_of accesses_$class)" -gt 0
 done
 
-# The same program once more: the same sites, but for what depends on the moment.
+# The same program again must give the same sites, except those that depend on timing.
 sites() { # FILE: reads, writes of each pair of an allocating and an accessing instruction
 	fresh
 	sh -c "echo 3 >$M/memorizer_enabled; /bin/ls -l / >/dev/null"

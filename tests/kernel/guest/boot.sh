@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# A kernel that was told to record from its start: memorizer_enabled_boot=yes mem_log_boot=yes.
+# A kernel that records from its start: memorizer_enabled_boot=yes mem_log_boot=yes.
 check "the mode is on" is "$(mode)" 1
 check "accesses are counted" is "$(stat_of accesses)" counted
 check "... and those from before there was a table" test "$(stat_of accesses_before_tables)" -gt 0

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# The interface in debugfs, as its documents and its ancestor's tests describe it.
+# The interface in debugfs, as described by the Memorizer's documentation and tests.
 
 # --- Files and modes -------------------------------------------------------------------------
 check "memorizer_enabled is there" test -f $M/memorizer_enabled
@@ -109,7 +109,7 @@ check "... and no other process" is "$(awk -F, -v b=$b '$2 == b' $M/kmap)" ""
 put 1 $M/clear_live_objects; put 1 $M/clear_dead_objects
 tell 3 "cat /proc/version >/dev/null" 4
 check "mode 0 records nothing" is "$(comms $a)" ""
-# Another process sets mode 3 for itself: the mark from before is still there.
+# Another process sets mode 3 for itself: the earlier mark still exists.
 sh -c "echo 3 >$M/memorizer_enabled"
 tell 3 "cat /proc/version >/dev/null" 4
 tell 5 "cat /proc/uptime >/dev/null" 6
@@ -119,7 +119,7 @@ check "A5: and nobody gets one by that" is "$(comms $b)" ""
 exec 3>&- 4<&- 5>&- 6<&-
 wait $a $b
 
-# --- Frees by whom it may be ---------------------------------------------------------------------
+# --- Frees by any task ---------------------------------------------------------------------------
 for pattern in task work softirq rcu; do
 	reset
 	sh -c "echo 3 >$M/memorizer_enabled; echo $pattern >$T/run; echo 0 >$M/memorizer_enabled"
@@ -135,7 +135,7 @@ check "... and in kmap_bin" mzcheck bin /tmp/kmap
 put 0 $M/print_live_obj
 cat $M/kmap_bin >/tmp/kmap
 check "... if print_live_obj says so" fails mzcheck bin /tmp/kmap
-# A snapshot is taken when the file is opened. Their numbers have eight bits, and 0 is none of them.
+# A snapshot is taken when the file is opened. Snapshot numbers have eight bits, and are never 0.
 i=1; while [ $i -lt 254 ]; do : <$M/kmap; i=$((i + 1)); done
 put 1 $M/print_live_obj
 cat $M/kmap >/tmp/kmap

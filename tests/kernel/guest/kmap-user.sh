@@ -2,8 +2,8 @@
 # kmemscope kmap record on the real files: what it records, and what it leaves behind.
 cd /tmp || exit
 record() { kmemscope kmap record "$@" 2>/tmp/record.err; }
-# Who is in a map. Busybox may execute its applets as /proc/self/exe, and then have that name first.
-# The line without a size tells where the kernel is.
+# The command names in a map. Busybox may execute its applets as /proc/self/exe, and then has that name first.
+# The line without a size has the address of the kernel.
 comms_in() {
 	kmemscope kmap convert --to seed "$1" 2>/dev/null |
 		awk -F, 'NF == 8 && $4 && $8 != "exe" { print $8 }' | sort -u | tr '\n' ' '
@@ -74,7 +74,7 @@ check "... with the mode put back" is "$(mode)" 0
 check "... and what fits is kept" is "$(stat -c %s small/full.kmap)" 16384
 umount small
 
-# --- What was there before -----------------------------------------------------------------------
+# --- The state before the recording --------------------------------------------------------------
 reset
 put 1 $M/memorizer_enabled
 record -o before.kmap -- true
@@ -93,7 +93,7 @@ check "... and there is no map" test ! -e none.kmap
 record -o none.kmap -p 4000000
 check "a process that is not there" is $? 1
 check "... the mode is as it was" is "$(mode)" $sleeper
-# It does not end at once: not before it runs.
+# The recorder must not end before it has started to record.
 record -o before.kmap -- sh -c "kill $sleeper
 	while grep ^State: /proc/$sleeper/status 2>/dev/null | grep -qv Z; do :; done"
 check "of a process that has ended, its children stay followed" is "$(mode)" 3

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# The user side of kmemtrace on a real log, as its quick usage guide has it.
+# The user-space programs of kmemtrace on a real log, as in its quick usage guide.
 mkdir /tmp/log
 cd /tmp/log || exit
 kmemtraced >/tmp/kmemtraced.out 2>&1 &

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# Runs in the lab: the command lines that the Memorizer's documents print, as they print them. What they
-# leave open, such as the names of programs and machines, is filled in first. Says what it found.
+# Runs in the lab: the command lines of the Memorizer's documentation, exactly as printed there. The names of
+# programs and machines, which the documentation leaves open, are defined first. Prints the results.
 #
-# For "kmemscope lab shell", whose reader it reads no stream away from; with busybox as nc. Exits with
-# the number of what does not hold.
+# For "kmemscope lab shell", which does not read the stream itself; with busybox as nc. Exits with the number
+# of failed checks.
 mount -t tmpfs none /tmp
 cd /tmp || exit
 bad=0
@@ -13,12 +13,12 @@ holds() { # NAME COMMAND...
 	if "$@" >/dev/null; then echo "holds: $name"; else echo "fails: $name"; bad=$((bad + 1)); fi
 }
 
-# The programs and machines of the documents.
+# The programs and machines of the documentation.
 mkdir -p /tmp/bin /somedir
 cp -r /etc/ssl /etc/terminfo /somedir 2>/dev/null
 printf '#!/bin/sh\nexec ls -l "$0"\n' >/tmp/bin/test-program
 printf '#!/bin/sh\n[ "$*" = "--foo bar" ] && exec ls /\n' >/tmp/bin/whatever-command-we-are-testing
-# "server" is this machine. What ssh is given as words, the other side's shell reads as one line.
+# "server" is this machine. ssh joins its arguments to one line for the shell on the other side.
 printf '#!/bin/sh\nshift\n[ $# = 0 ] || exec sh -c "$*"\n' >/tmp/bin/ssh
 printf '#!/bin/sh\nexec busybox nc "$@"\n' >/tmp/bin/nc
 chmod +x /tmp/bin/*
@@ -26,7 +26,7 @@ PATH=/tmp/bin:$PATH
 echo "127.0.0.1 server" >>/etc/hosts
 is_kmap() { grep -qE '^[0-9a-f]{16},[0-9]+,[0-9a-f]{16},[0-9]+,[0-9]+,[0-9]+,[0-9a-f]+,' "$1"; }
 has_comm() { grep -q ",$2\$" "$1"; }
-eventually() { # COMMAND...: what a reader in the background does takes a moment
+eventually() { # COMMAND...: waits for it to succeed, since a reader in the background takes a moment
 	local try
 	for try in $(seq 200); do "$@" && break; sleep 0.05; done
 }
@@ -48,7 +48,7 @@ holds "the kmap went to the server" is_kmap /tmp/kmap
 holds "it has objects of the command" has_comm /tmp/kmap ls
 holds "and none of the copying" [ "$(grep -c ',cat$' /tmp/kmap)" = 0 ]
 
-# --- A streaming experiment: the readers run for ever, so they are put aside ---
+# --- A streaming experiment: the readers never end, so they run in the background ---
 echo 1 > /sys/kernel/debug/memorizer/clear_object_list
 cat /sys/kernel/debug/memorizer/kmap_stream > /tmp/kmap_data.txt &
 reader=$!

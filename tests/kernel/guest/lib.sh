@@ -12,7 +12,7 @@ is() { [ "$1" = "$2" ] || { echo "# have: $1; want: $2"; false; }; }
 stat_of() { sed -n "s/^$1: //p" $M/show_stats; }
 mode() { cut -d' ' -f1 $M/memorizer_enabled; }
 
-# Nothing recorded, nothing on, as after loading.
+# Nothing is recorded and nothing is switched on, as after loading.
 reset() {
 	echo 0 >$M/memorizer_enabled
 	echo 0 >$D/kmemtrace/enabled

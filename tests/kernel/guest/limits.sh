@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# Bounds: what is dropped is counted, and the rest goes on. Loaded with bulk=0 max_mb=1 subbufs=2.
+# Limits: drops are counted, and everything else continues. Loaded with bulk=0 max_mb=1 subbufs=2.
 
 reset
 put 1 $M/memorizer_enabled
@@ -35,7 +35,7 @@ put task $T/run
 while [ "$(cat $D/kmemtrace/total_overruns)" = 0 ]; do
 	ls -lR /proc/self /sys/kernel >/dev/null 2>&1
 done
-# What comes after the drop shows the gap: make room, and log a little more.
+# The records after the drop show the gap: make room, and log a little more.
 for f in $D/kmemtrace/cpu*; do cat $f >/tmp/$(basename $f).out; done
 put task $T/run
 ls -lR /proc/self >/dev/null 2>&1

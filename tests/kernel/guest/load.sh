@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # Load in the background.
 
-# In the background until /tmp/stop is there; each says how often it went round.
+# Runs in the background until /tmp/stop exists, and prints the number of rounds.
 forever() { # NAME COMMAND...
 	local name=$1 nr=0
 	shift

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* For the programs that run in a guest: giving up, and the functions of a test module. */
+/* For the programs that run in a guest: fatal errors, and the functions of a test module. */
 #ifndef MODULE_SYMBOLS_H
 #define MODULE_SYMBOLS_H
 
@@ -68,7 +68,7 @@ static const char *symbol_of(uint64_t ip)
 
 	for (i = 0; i < nr_symbols && symbols[i].addr < ip; i++)
 		name = symbols[i].name;
-	/* Beyond the last function there is no end mark: a page is more than it can be long. */
+	/* The last function has no end mark, and is shorter than a page. */
 	return name && ip - symbols[i - 1].addr < 4096 ? name : NULL;
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The part of the tests in the guest that a shell can't do. Each command prints why it fails.
+ * The checks in the guest that a shell cannot do. Each command prints why it fails.
  *   mzcheck kmap FILE      FILE holds exactly the objects of mztest/expect, among those of mztest
  *   mzcheck bin FILE       the same, FILE being from kmap_bin or kmap_stream_bin
  *   mzcheck relay FILE...  the same for the cpuN files of kmemtrace; gaps equal total_overruns
@@ -74,7 +74,7 @@ static void meet(uint64_t addr, uint64_t size, uint64_t alloc_ip, uint64_t free_
 			return;
 		}
 	}
-	/* The pages that the slab allocator grew by for one of our objects are objects, too. */
+	/* The pages that the slab allocator allocated for one of our objects are objects too. */
 	if (addr % 4096 == 0 && size % 4096 == 0 && strcmp(alloc, "mztest_alloc_pages"))
 		return;
 	fail("unexpected object %llx size %llu from %s freed by %s comm %s",
@@ -114,7 +114,7 @@ static void check_kmap(const char *path)
 			fail("no time of allocation: %s", line);
 		if (free_time && free_time < alloc_time)
 			fail("freed before it was allocated: %s", line);
-		/* mztest asks for 20000 bytes, which are whole pages, and nobody else does. */
+		/* Only mztest asks for 20000 bytes, which are whole pages. */
 		if (size == 20000 && free_ip == MEMORIZER_IP_IMPLIED)
 			fail("one allocation became two objects: %s", line);
 		meet(addr, size, alloc_ip, free_ip, comm);
@@ -122,7 +122,7 @@ static void check_kmap(const char *path)
 	fclose(f);
 }
 
-/* The next record; false at the end. A header is passed over: files may be put end to end. */
+/* The next record; false at the end. Headers are skipped: files may be concatenated. */
 static bool next_record(FILE *f, struct memorizer_record *r)
 {
 	union {
@@ -150,7 +150,7 @@ static bool next_record(FILE *f, struct memorizer_record *r)
 	return false;
 }
 
-/* Those that ended are in the order of their frees, those that live in that of their allocations. */
+/* Ended objects are in the order of their frees, live objects in the order of their allocations. */
 static void check_times(const struct memorizer_record *r)
 {
 	static uint64_t last_free, last_alloc;
@@ -257,7 +257,7 @@ static void check_relay(void)
 	if (!f || fscanf(f, "%lu", &overruns) != 1)
 		fail("total_overruns: %m");
 	fclose(f);
-	/* What was dropped after the last record leaves no gap behind it. */
+	/* Drops after the last record are not visible as a gap. */
 	if (missing > overruns || (!missing && overruns > 0))
 		fail("%lu numbers missing, %lu overruns", missing, overruns);
 	if (getenv("EXPECT_OVERRUNS") && !missing)
@@ -317,7 +317,7 @@ static void run_pattern(const char *name)
 	write_file(DEBUGFS "mztest/run", name);
 }
 
-/* Runs a pattern and stops recording: reading by splice() allocates, and would never catch up. */
+/* Runs a pattern and stops recording: reading with splice() allocates, so it would never finish. */
 static void run_only(const char *name)
 {
 	run_pattern(name);
@@ -344,7 +344,7 @@ static void stream_nonblock(const char *name)
 	close(fd);
 }
 
-/* Blocks while there is nothing, and a signal gets it out. */
+/* A reader blocks while there is nothing to read, and a signal interrupts it. */
 static void stream_signal(const char *name)
 {
 	static char buf[1 << 22];
@@ -356,7 +356,7 @@ static void stream_signal(const char *name)
 	fcntl(fd, F_SETFL, 0);
 	sigaction(SIGALRM, &action, NULL);
 	ualarm(200000, 200000);
-	/* Something of our own may still come to its end. */
+	/* Objects of this process may still end. */
 	do {
 		n = read(fd, buf, sizeof(buf));
 	} while (n > 0);
@@ -365,7 +365,7 @@ static void stream_signal(const char *name)
 	close(fd);
 }
 
-/* A sleeping reader is woken by the free of an object, and so is one in poll(). */
+/* The free of an object wakes a sleeping reader, and a reader in poll(). */
 static void stream_wake(const char *name)
 {
 	static char buf[1 << 22];
@@ -396,7 +396,7 @@ static void stream_wake(const char *name)
 	close(fd);
 }
 
-/* Byte by byte nothing is lost: the same objects, whole. */
+/* Reading byte by byte loses nothing: the objects are the same and complete. */
 static void stream_bytes(const char *name)
 {
 	static char buf[1 << 20];
@@ -417,7 +417,7 @@ static void stream_bytes(const char *name)
 	close(out);
 }
 
-/* A reader that leaves in the middle of an object leaves it to the next one. */
+/* If a reader closes the file in the middle of an object, the next reader gets that object. */
 static void stream_leave(const char *name)
 {
 	static char buf[1 << 20];

@@ -18,7 +18,9 @@
 #include "../../../include/uapi/memorizer.h"
 #include "module-symbols.h"
 
-/* The function that counts, or NULL: the others of the module use objects as anyone does. */
+/*
+ * The function whose accesses count, or NULL: other functions of the module may use objects freely.
+ */
 static const char *function_of(uint64_t ip)
 {
 	const char *name = symbol_of(ip);
@@ -117,7 +119,7 @@ static void compare(bool bytes)
 
 /* === Files ================================================================================ */
 
-/* A stream, too: it ends where nothing is there yet. */
+/* Reads a stream too, up to the place where there is nothing to read yet. */
 static FILE *open_file(const char *path)
 {
 	int fd = open(path, O_RDONLY | O_NONBLOCK);

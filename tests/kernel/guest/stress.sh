@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# Everything at once on all processors, for a kernel that watches itself (KASAN, lockdep, sleeping in
+# Everything at once on all processors, for a kernel with debug checks (KASAN, lockdep, sleeping in
 # atomic context): storms of allocations, readers, mode changes, clears, CPU hotplug, unloading.
 SECONDS_EACH=${SECONDS_EACH:-8}
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The benchmark's workload: system calls that allocate. Prints nanoseconds a round.
+ * The benchmark's workload: system calls that allocate. Prints nanoseconds per round.
  *   workload [ROUNDS [REPEATS [PROCESSES]]]
- * With several processes, all make these rounds at once, and it is the time until the last of them
- * has ended that is divided by the rounds of all.
+ * Several processes make these rounds at the same time. The result is the time until the last
+ * process ends, divided by the rounds of all.
  *
- * It does not ask for CPU time: in a guest whose time stamp counter is not stable, as with two
- * processors under QEMU, that is right to a tick at best.
+ * CPU time is not used: in a guest whose time stamp counter is not stable, as with two processors
+ * under QEMU, its resolution is a tick at best.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -70,7 +70,7 @@ int main(int argc, char **argv)
 	unsigned long long best = ~0ULL;
 	unsigned int j;
 
-	/* The least of several runs is the one that was disturbed least. */
+	/* The fastest of several runs is the one that was disturbed least. */
 	for (j = 0; j < repeats; j++) {
 		unsigned long long ns = time_rounds(rounds, processes);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The debugfs files of a test module: a pattern is run by writing its name to "run"; "expect" then
- * tells what a tracer must have seen.
+ * The debugfs files of a test module: writing the name of a pattern to "run" runs it; "expect" then
+ * lists what a tracer must have seen.
  */
 #ifndef MZTEST_FILES_H
 #define MZTEST_FILES_H

@@ -3,8 +3,8 @@
  * Known numbers of loads and stores: of given widths, by given functions, to given objects, in
  * task, workqueue, softirq and hard interrupt context, on all processors.
  *
- * Writing a name to debugfs mzaccess/run runs the pattern of that name; mzaccess/expect then tells,
- * a line for each object, function and context, what must have been counted:
+ * Writing a name to debugfs mzaccess/run runs the pattern of that name; mzaccess/expect then lists
+ * what must have been counted, one line for each object, function and context:
  *   address function task|irq writes reads bytes-written bytes-read
  */
 #include <linux/atomic.h>
@@ -49,7 +49,7 @@ static struct completion done;
 
 /* === Functions that access =============================================================== */
 
-/* Each is what it is written as: not inlined, not cloned, not merged with one that is the same. */
+/* The compiler must not inline, clone or merge these functions. */
 #define counted __attribute__((__noipa__))
 
 static counted void mzaccess_store8(u8 *p, unsigned int n)
@@ -115,7 +115,7 @@ static counted void mzaccess_atomic(atomic_t *p, unsigned int n)
 	barrier();
 }
 
-/* These are plain loads and stores that the kernel and the compiler both know of. */
+/* Plain loads and stores that both the kernel and the compiler instrument. */
 static counted void mzaccess_atomic_set(atomic_t *p, unsigned int n)
 {
 	while (n--)
@@ -142,7 +142,7 @@ static counted void mzaccess_memcpy(void *to, const void *from, size_t len)
 	barrier();
 }
 
-/* In the place of a jump to memmove(): the caller must still be known. */
+/* Prevents a tail call to memmove(): the caller must still be known. */
 static counted void mzaccess_memmove(void *to, const void *from, size_t len)
 {
 	memmove(to, from, len);
@@ -195,7 +195,7 @@ static void use_width(void *p, unsigned int bits, unsigned int writes, unsigned 
 	}
 }
 
-/* A different number for each width and direction, from the context that calls it. */
+/* A different number for each width and direction, in the context of the caller. */
 static void use_all_widths(void *obj, const char *context)
 {
 	static const struct {
@@ -296,7 +296,7 @@ static void run_irq(void)
 	kfree(shared);
 }
 
-/* Pages that are one object: an operation on all of them is one. */
+/* Several pages that are one object: an operation on all of them is one access. */
 static void run_pages(void)
 {
 	void *pages = (void *)__get_free_pages(GFP_KERNEL, 2), *area = vmalloc(3 * PAGE_SIZE);
@@ -330,7 +330,7 @@ static void run_large(void)
 	kfree(obj);
 }
 
-/* The start of a run of objects side by side, or NULL. */
+/* The start of a sequence of adjacent objects, or NULL. */
 static void *find_neighbours(void **objects, unsigned int nr)
 {
 	unsigned int i, j, k;
@@ -384,7 +384,7 @@ static int storm(void *unused)
 	return 0;
 }
 
-/* Two threads on each processor, all on one object. */
+/* Two threads on each processor, all accessing one object. */
 static void run_storm(void)
 {
 	unsigned int cpu, i, started = 0;
@@ -416,7 +416,7 @@ static void run_storm(void)
 	kfree(shared);
 }
 
-/* Freed on another processor than it was used on, over and over. */
+/* Objects that are freed on a processor other than the one that used them, again and again. */
 static void free_in_work(struct work_struct *unused)
 {
 	kfree(shared);
@@ -440,8 +440,8 @@ static void run_pass(void)
 }
 
 /*
- * One instruction, objects of two pages that follow each other at one address, and each time the
- * other page. No expectations: each of the objects is stored to once.
+ * One instruction stores to objects of two pages that are allocated one after the other at one
+ * address, each time to the other page. No expectations: there is one store to each object.
  */
 static void run_cross(void)
 {
@@ -463,7 +463,7 @@ static void run_cross(void)
 		kfree(held[i]);
 }
 
-/* What the kernel says of an access before it happens, of pointers that are errors. */
+/* Accesses that the kernel announces before they happen, to pointers that are error values. */
 static void run_error(void)
 {
 	kasan_check_read(ERR_PTR(-EINVAL), 8);
@@ -520,7 +520,7 @@ static int __init mzaccess_init(void)
 static void __exit mzaccess_exit(void)
 {
 	test_files_remove(&files);
-	/* A timer callback may have completed without having returned. */
+	/* A timer callback may have signalled completion without having returned. */
 	synchronize_rcu();
 	kmem_cache_destroy(cache);
 }

@@ -3,8 +3,8 @@
  * A known pattern of allocations: objects of given sizes from given functions, freed by given
  * functions in task, softirq, RCU, workqueue and hard interrupt context.
  *
- * Writing a name to debugfs mztest/run runs the pattern of that name; mztest/expect then tells, a
- * line for each object, what a tracer must have seen:
+ * Writing a name to debugfs mztest/run runs the pattern of that name; mztest/expect then lists what
+ * a tracer must have seen, one line for each object:
  *   address size allocating-function freeing-function ("-": still live) comm ("-": the writer's)
  */
 #include <linux/completion.h>
@@ -62,7 +62,7 @@ static void expect_batch(size_t size, const char *alloc, const char *free, const
 
 /* === Allocating and freeing functions ===================================================== */
 
-/* barrier() keeps a call from being the last thing a function does, which would hide the caller. */
+/* barrier() prevents tail calls, which would hide the caller. */
 
 static noinline void mztest_alloc_small(void)
 {
@@ -266,7 +266,10 @@ static void run_bulk(void)
 	mztest_free_bulk();
 }
 
-/* Freed in bulk, and at once allocated again: without a way to see bulk frees, an implied free. */
+/*
+ * Objects that are freed in bulk and allocated again at once: implied frees, if bulk frees are not
+ * seen.
+ */
 static void run_reuse(void)
 {
 	mztest_alloc_cache();
@@ -339,7 +342,7 @@ static int __init mztest_init(void)
 static void __exit mztest_exit(void)
 {
 	test_files_remove(&files);
-	/* A timer callback may have completed without having returned. */
+	/* A timer callback may have signalled completion without having returned. */
 	synchronize_rcu();
 	kmem_cache_destroy(cache);
 }
