@@ -6,17 +6,27 @@
 
 /* === Internals ============================================================================ */
 
-static int write_callers(const struct ks_cli *cli, const char *path, const struct ks_model *model,
-			 const struct ks_rows *rows)
+static int write_callers(const struct ks_cli *cli, const char *path, const struct ks_doc *doc)
 {
 	struct ks_strbuf text;
 	int code;
 
 	ks_strbuf_init(&text);
-	ks_render_callers(model, rows, &text);
+	ks_render_callers(doc->main, &text);
 	code = ks_cli_write(cli, path, &text);
 	ks_strbuf_deinit(&text);
 	return code;
+}
+
+static void render(const struct ks_cli *cli, const struct ks_model *model, const struct ks_doc *doc,
+		   struct ks_strbuf *text)
+{
+	if (cli->json)
+		ks_render_doc_json(doc, text);
+	else if (cli->csv)
+		ks_render_doc_csv(doc, text);
+	else
+		ks_render_account(model, doc->main, text);
 }
 
 /*
@@ -24,7 +34,7 @@ static int write_callers(const struct ks_cli *cli, const char *path, const struc
  * quality, and CSV is for programs that want rows alone.
  */
 static int write_account(const struct ks_cli *cli, const char *path, const struct ks_model *model,
-			 const struct ks_rows *rows)
+			 const struct ks_doc *doc)
 {
 	bool to_stdout = path && !strcmp(path, "-"), for_programs = cli->json || cli->csv;
 	struct ks_strbuf text, last;
@@ -32,12 +42,7 @@ static int write_account(const struct ks_cli *cli, const char *path, const struc
 
 	ks_strbuf_init(&text);
 	ks_strbuf_init(&last);
-	if (cli->json)
-		ks_render_json(model, rows, cli->order, "kmemscope-account-1", &text);
-	else if (cli->csv)
-		ks_render_csv(model, rows, &text);
-	else
-		ks_render_account(model, rows, &text);
+	render(cli, model, doc, &text);
 	if (path && !to_stdout)
 		code = ks_cli_write(cli, path, &text);
 	else if (path)
@@ -52,6 +57,21 @@ static int write_account(const struct ks_cli *cli, const char *path, const struc
 	ks_strbuf_deinit(&text);
 	ks_strbuf_deinit(&last);
 	return code;
+}
+
+static struct ks_doc *make_doc(const struct ks_cli *cli, const struct ks_model *model)
+{
+	struct ks_doc *doc = NULL;
+	struct ks_rows rows;
+
+	if (!ks_rows_init(&rows, model, cli->order, cli->top))
+		doc = ks_doc_of_groups(model, &rows, cli->order, "kmemscope-account-1");
+	ks_rows_deinit(&rows);
+	if (doc && ks_doc_failed(doc)) {
+		ks_doc_free(doc);
+		return NULL;
+	}
+	return doc;
 }
 
 /* The DB holds the whole capture; a filter applies to what is asked of it. */
@@ -74,7 +94,7 @@ static int get_model(struct ks_cli *cli, const char *save_db, struct ks_model **
 int ks_cli_account(struct ks_cli *cli, const struct ks_account_outputs *outputs)
 {
 	struct ks_model *model = NULL;
-	struct ks_rows rows;
+	struct ks_doc *doc;
 	int code;
 
 	if (outputs->save_db && cli->skip_helpers)
@@ -85,16 +105,17 @@ int ks_cli_account(struct ks_cli *cli, const struct ks_account_outputs *outputs)
 	code = get_model(cli, outputs->save_db, &model);
 	if (code)
 		return code;
-	if (ks_rows_init(&rows, model, cli->order, cli->top)) {
+	doc = make_doc(cli, model);
+	if (!doc) {
 		ks_model_free(model);
 		return ks_cli_error(cli, KS_EXIT_FAILED, "out of memory");
 	}
-	code = outputs->callers ? write_callers(cli, outputs->callers, model, &rows) : 0;
+	code = outputs->callers ? write_callers(cli, outputs->callers, doc) : 0;
 	if (!code)
-		code = write_account(cli, outputs->account, model, &rows);
+		code = write_account(cli, outputs->account, model, doc);
 	if (!code)
 		code = ks_cli_verdict(cli, model);
-	ks_rows_deinit(&rows);
+	ks_doc_free(doc);
 	ks_model_free(model);
 	return code;
 }

@@ -109,6 +109,9 @@ int ks_cli_import(struct ks_cli *cli, const char *db_path, struct ks_model **ret
 /* Prints to standard output, through a pager where that is a terminal. 0 or an exit code. */
 int ks_cli_print(const struct ks_cli *cli, const struct ks_strbuf *text);
 
+/* Prints a document as the options ask: text, --json or --csv. Frees it. 0 or an exit code. */
+int ks_cli_print_doc(const struct ks_cli *cli, struct ks_doc *doc);
+
 /* Writes a file ("-" = standard output); mode 0600. 0 or an exit code. */
 int ks_cli_write(const struct ks_cli *cli, const char *path, const struct ks_strbuf *text);
 
@@ -119,11 +122,22 @@ int ks_cli_print_quality(const struct ks_cli *cli, const struct ks_model *model)
 int ks_cli_verdict(const struct ks_cli *cli, const struct ks_model *model);
 
 /*
- * How most commands end: writes the text ("-" = standard output), then the capture quality where
- * standard output is still free, and gives the verdict. Frees text and model. Returns the exit code.
+ * How commands end that write a file: writes the text, says so with ks_cli_print_written(), and gives the
+ * verdict. Frees text and model. Returns the exit code.
  */
-int ks_cli_conclude(const struct ks_cli *cli, const char *path, struct ks_strbuf *text,
+int ks_cli_conclude(const struct ks_cli *cli, struct ks_written *written, struct ks_strbuf *text,
 		    struct ks_model *model);
+
+/* How reports end: prints the document, gives the verdict, frees both. Returns the exit code. */
+int ks_cli_conclude_doc(const struct ks_cli *cli, struct ks_doc *doc, struct ks_model *model);
+
+/*
+ * How commands end that have written a file: prints what was written with --json, else the capture
+ * quality, unless the file is standard output, which then has no room for --json. 0 or an exit code.
+ */
+int ks_cli_check_written(const struct ks_cli *cli, const char *path);
+int ks_cli_print_written(const struct ks_cli *cli, const struct ks_model *model,
+			 const struct ks_written *written);
 
 /* Where the account goes: file names, "-" for standard output, NULL for nowhere. */
 struct ks_account_outputs {

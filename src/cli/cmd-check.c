@@ -50,7 +50,7 @@ static int check_all(struct checking *all, int argc, char **argv)
 	int i, code = 0;
 
 	ks_strbuf_init(&all->text);
-	ks_json_init(&all->json, &all->text);
+	ks_json_init(&all->json, &all->text, KS_JSON_INDENTED);
 	if (as_json) {
 		ks_json_object(&all->json, NULL);
 		ks_json_string(&all->json, "schema", "kmemscope-check-1");

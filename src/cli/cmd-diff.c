@@ -25,7 +25,6 @@ static int print_diff(const struct ks_cli *cli, const struct wish *wish, const s
 		      const struct ks_model *b)
 {
 	struct ks_diag diag = { 0 };
-	struct ks_strbuf text;
 	struct ks_diff diff;
 	int err, code;
 
@@ -36,15 +35,7 @@ static int print_diff(const struct ks_cli *cli, const struct wish *wish, const s
 	err = ks_diff_init(&diff, a, b, wish->by, &cli->filter, wish->measure, wish->normal, &diag);
 	if (err)
 		return ks_cli_fail(cli, err, &diag);
-	ks_strbuf_init(&text);
-	if (cli->json)
-		ks_render_diff_json(&diff, cli->top, &text);
-	else if (cli->csv)
-		ks_render_diff_csv(&diff, cli->top, &text);
-	else
-		ks_render_diff(&diff, cli->top, &text);
-	code = ks_cli_print(cli, &text);
-	ks_strbuf_deinit(&text);
+	code = ks_cli_print_doc(cli, ks_doc_of_diff(&diff, cli->top));
 	ks_diff_deinit(&diff);
 	return code;
 }

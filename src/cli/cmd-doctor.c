@@ -228,7 +228,7 @@ static void put_json(const struct doctor *d, bool ready, struct ks_strbuf *out)
 	struct ks_json json;
 	size_t i;
 
-	ks_json_init(&json, out);
+	ks_json_init(&json, out, KS_JSON_INDENTED);
 	ks_json_object(&json, NULL);
 	ks_json_string(&json, "schema", "kmemscope-doctor-1");
 	ks_json_bool(&json, "ready", ready);

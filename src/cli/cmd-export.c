@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include "base/outfile.h"
-#include "report/export-objects.h"
 #include "report/export.h"
 
 /* === Data ================================================================================= */
@@ -16,74 +15,27 @@ static const char usage[] = "usage: kmemscope export --format FORMAT [OPTION...]
 			    "\n"
 			    "Writes a capture in the format of another tool.\n";
 
-enum format { PPROF, SPEEDSCOPE, COLLAPSED, CHROME, CSV, JSON, PARQUET, FORMATS };
-
-static const struct {
-	const char *name;
-	bool is_binary;
-} formats[] = {
-	[PPROF] = { "pprof", true },
-	[SPEEDSCOPE] = { "speedscope", false },
-	[COLLAPSED] = { "collapsed", false },
-	[CHROME] = { "chrome", false },
-	[CSV] = { "csv", false },
-	[JSON] = { "json", false },
-	[PARQUET] = { "parquet", true },
-};
-_Static_assert(ARRAY_SIZE(formats) == FORMATS, "a name for every format");
-
 enum table { SITES, OBJECTS, TABLES };
 
 struct wish {
-	enum format format;
+	unsigned int format; /* of ks_exporters */
 	enum ks_measure measure;
 	enum ks_frames frames;
 	enum table table;
-	const char *output;
+	struct ks_written written;
 };
 
 /* === Internals ============================================================================ */
-
-static const char *format_name(unsigned int format)
-{
-	return formats[format].name;
-}
 
 static const char *table_name(unsigned int table)
 {
 	return table == SITES ? "sites" : "objects";
 }
 
-static void render(const struct wish *wish, const struct ks_model *model,
-		   const struct ks_rows *rows, struct ks_strbuf *out)
+static int export_timeline(struct ks_cli *cli, struct wish *wish,
+			   const struct ks_exporter *exporter)
 {
-	switch (wish->format) {
-	case PPROF:
-		ks_export_pprof(model, rows, out);
-		break;
-	case SPEEDSCOPE:
-		ks_export_speedscope(model, rows, out);
-		break;
-	case COLLAPSED:
-		ks_export_collapsed(rows, wish->measure, out);
-		break;
-	case CSV:
-		ks_render_csv(model, rows, out);
-		break;
-	case JSON:
-		ks_render_json(model, rows, KS_ORDER_CURRENT, "kmemscope-export-1", out);
-		break;
-	case PARQUET:
-		ks_export_parquet(rows, out);
-		break;
-	case CHROME: /* needs a timeline */
-	case FORMATS:
-		break;
-	}
-}
-
-static int export_chrome(struct ks_cli *cli, const struct wish *wish)
-{
+	struct ks_export export = { .measure = wish->measure };
 	struct ks_timeline *timeline;
 	struct ks_model *model;
 	struct ks_strbuf out;
@@ -91,24 +43,26 @@ static int export_chrome(struct ks_cli *cli, const struct wish *wish)
 
 	if (code)
 		return code;
-	if (model->clock != KS_CLOCK_SECONDS) {
+	if (!ks_model_in_seconds(model)) {
 		ks_timeline_free(timeline);
 		ks_model_free(model);
 		return ks_cli_error(cli, KS_EXIT_BAD_INPUT,
 				    "%s: has no time in seconds to put counters on", cli->input);
 	}
+	export.model = model;
+	export.timeline = timeline;
 	ks_strbuf_init(&out);
-	ks_export_chrome(model, timeline, &out);
+	exporter->write(&export, &out);
 	ks_timeline_free(timeline);
-	return ks_cli_conclude(cli, wish->output, &out, model);
+	return ks_cli_conclude(cli, &wish->written, &out, model);
 }
 
-/* pprof labels each sample with its cache, so it needs them apart; tables are of sites. */
-static enum ks_by grouping(const struct wish *wish)
+static enum ks_by grouping(const struct wish *wish, const struct ks_exporter *exporter)
 {
-	if (wish->format == PPROF)
+	if (exporter->needs == KS_NEEDS_SAMPLES)
 		return KS_BY_SAMPLE;
-	return wish->frames == KS_FRAMES_STACK && wish->format < CHROME ? KS_BY_STACK : KS_BY_SITE;
+	return exporter->needs == KS_NEEDS_STACKS && wish->frames == KS_FRAMES_STACK ? KS_BY_STACK
+										     : KS_BY_SITE;
 }
 
 static void forget_callers(struct ks_model *model)
@@ -119,12 +73,13 @@ static void forget_callers(struct ks_model *model)
 		model->accounts.items[0].groups.items[i].callers_len = 0;
 }
 
-static int export_sites(struct ks_cli *cli, const struct wish *wish)
+static int export_sites(struct ks_cli *cli, struct wish *wish, const struct ks_exporter *exporter)
 {
+	struct ks_export export = { .measure = wish->measure };
 	struct ks_model *model;
 	struct ks_strbuf out;
 	struct ks_rows rows;
-	int code = ks_cli_analyze(cli, grouping(wish), &model);
+	int code = ks_cli_analyze(cli, grouping(wish, exporter), &model);
 
 	if (code)
 		return code;
@@ -133,10 +88,13 @@ static int export_sites(struct ks_cli *cli, const struct wish *wish)
 	ks_strbuf_init(&out);
 	if (ks_rows_init(&rows, model, KS_ORDER_CURRENT, 0))
 		out.failed = true;
-	else
-		render(wish, model, &rows, &out);
+	export.model = model;
+	export.rows = &rows;
+	if (!out.failed)
+		exporter->write(&export, &out);
+	wish->written.rows = rows.len;
 	ks_rows_deinit(&rows);
-	return ks_cli_conclude(cli, wish->output, &out, model);
+	return ks_cli_conclude(cli, &wish->written, &out, model);
 }
 
 /* Objects are written as they come: there may be any number of them. */
@@ -144,6 +102,7 @@ struct stream {
 	struct ks_object_export *export;
 	struct ks_outfile file;
 	struct ks_strbuf text;
+	u64 bytes; /* written so far */
 };
 
 static int flush(struct stream *stream, struct ks_diag *diag)
@@ -153,6 +112,7 @@ static int flush(struct stream *stream, struct ks_diag *diag)
 			  : ks_outfile_write(&stream->file, ks_strbuf_str(&stream->text),
 					     stream->text.len, diag);
 
+	stream->bytes += stream->text.len;
 	stream->text.len = 0;
 	return err;
 }
@@ -187,45 +147,68 @@ static int run_stream(struct ks_cli *cli, struct stream *stream, struct ks_model
 	return err ? ks_cli_fail(cli, err, &diag) : 0;
 }
 
-static int export_objects(struct ks_cli *cli, const struct wish *wish)
+static int export_objects(struct ks_cli *cli, struct wish *wish, const struct ks_exporter *exporter)
 {
+	struct ks_written *written = &wish->written;
 	struct ks_model *model = NULL;
 	struct ks_diag diag = { 0 };
-	struct stream stream;
+	struct stream stream = { 0 };
 	int err, code;
 
 	ks_strbuf_init(&stream.text);
-	stream.export = ks_object_export_new(wish->format == CSV    ? KS_OBJECTS_CSV
-					     : wish->format == JSON ? KS_OBJECTS_JSON
-								    : KS_OBJECTS_PARQUET,
-					     &stream.text);
+	stream.export = ks_object_export_new(exporter->objects, &stream.text);
 	if (!stream.export)
 		return ks_cli_error(cli, KS_EXIT_FAILED, "out of memory");
-	err = strcmp(wish->output, "-") ? ks_outfile_open(&stream.file, wish->output, &diag)
-					: ks_outfile_open_stdout(&stream.file, &diag);
+	err = strcmp(written->path, "-") ? ks_outfile_open(&stream.file, written->path, &diag)
+					 : ks_outfile_open_stdout(&stream.file, &diag);
 	code = err ? ks_cli_fail(cli, err, &diag) : run_stream(cli, &stream, &model);
+	written->bytes = stream.bytes;
+	written->rows = ks_object_export_rows(stream.export);
 	ks_object_export_free(stream.export);
 	ks_strbuf_deinit(&stream.text);
-	if (!code && strcmp(wish->output, "-"))
-		code = ks_cli_print_quality(cli, model);
+	if (!code)
+		code = ks_cli_print_written(cli, model, written);
 	if (!code)
 		code = ks_cli_verdict(cli, model);
 	ks_model_free(model);
 	return code;
 }
 
+static int run_export(struct ks_cli *cli, struct wish *wish)
+{
+	const struct ks_exporter *exporter = &ks_exporters[wish->format];
+	bool to_stdout = !strcmp(wish->written.path, "-");
+
+	if (exporter->is_binary && to_stdout && isatty(STDOUT_FILENO))
+		return ks_cli_error(cli, KS_EXIT_USAGE,
+				    "%s is binary: name a file with --output, or use a pipe",
+				    exporter->name);
+	if (wish->table == OBJECTS && exporter->objects == KS_OBJECTS_NONE)
+		return ks_cli_error(cli, KS_EXIT_USAGE,
+				    "%s has no objects: csv, json and parquet do", exporter->name);
+	wish->written.format = exporter->name;
+	if (exporter->objects != KS_OBJECTS_NONE)
+		wish->written.table = table_name(wish->table);
+	if (wish->table == OBJECTS)
+		return export_objects(cli, wish, exporter);
+	return exporter->needs == KS_NEEDS_TIMELINE ? export_timeline(cli, wish, exporter)
+						    : export_sites(cli, wish, exporter);
+}
+
 /* === Public =============================================================================== */
 
 int ks_cmd_export(int argc, char **argv)
 {
-	struct ks_cli cli = { .command = argv[0], .usage = usage, .shared = KS_WITH_CAPTURE };
-	struct wish wish = { .format = FORMATS, .output = "-" };
+	struct ks_cli cli = { .command = argv[0],
+			      .usage = usage,
+			      .shared = KS_WITH_CAPTURE | KS_WITH_JSON };
+	struct wish wish = { .format = ks_nr_exporters, .written.path = "-" };
 	const struct ks_option own[] = {
 		{ 0, "format", "FORMAT",
 		  "pprof, speedscope, collapsed, csv, json, parquet or chrome",
-		  .choice = &wish.format, .choices = FORMATS, .name_of = format_name },
+		  .choice = &wish.format, .choices = ks_nr_exporters, .name_of = ks_exporter_name },
 		{ 'o', "output", "FILE", "write here; - is standard output, the default",
-		  .string = &wish.output },
+		  .string = &wish.written.path },
 		{ 0, "table", "WHAT", "of csv, json and parquet: sites (default) or objects",
 		  .choice = &wish.table, .choices = TABLES, .name_of = table_name },
 		{ 0, "measure", "WHAT",
@@ -236,23 +219,16 @@ int ks_cmd_export(int argc, char **argv)
 		  "of pprof, speedscope and collapsed stacks: stack, by call stack\n"
 		  "where there are any (default), or place, by directory and file",
 		  .choice = &wish.frames, .choices = KS_FRAMES, .name_of = ks_frames_name },
+		{ 0, "json", NULL, "with a file: say what was written, for programs",
+		  .flag = &cli.json },
 		{ 0 },
 	};
 	int code = ks_cli_parse_capture(&cli, own, argc, argv);
 
 	if (code >= 0)
 		return code;
-	if (wish.format == FORMATS)
+	if (wish.format == ks_nr_exporters)
 		return ks_cli_error(&cli, KS_EXIT_USAGE, "no format given; name it with --format");
-	if (formats[wish.format].is_binary && !strcmp(wish.output, "-") && isatty(STDOUT_FILENO))
-		return ks_cli_error(&cli, KS_EXIT_USAGE,
-				    "%s is binary: name a file with --output, or use a pipe",
-				    formats[wish.format].name);
-	if (wish.table == OBJECTS && wish.format < CSV)
-		return ks_cli_error(&cli, KS_EXIT_USAGE,
-				    "%s has no objects: csv, json and parquet do",
-				    formats[wish.format].name);
-	if (wish.table == OBJECTS)
-		return export_objects(&cli, &wish);
-	return wish.format == CHROME ? export_chrome(&cli, &wish) : export_sites(&cli, &wish);
+	code = ks_cli_check_written(&cli, wish.written.path);
+	return code ? code : run_export(&cli, &wish);
 }

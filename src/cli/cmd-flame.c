@@ -44,10 +44,12 @@ static void draw(const struct ks_model *model, enum ks_measure measure, struct k
 
 int ks_cmd_flame(int argc, char **argv)
 {
-	struct ks_cli cli = { .command = argv[0], .usage = usage, .shared = KS_WITH_CAPTURE };
+	struct ks_cli cli = { .command = argv[0],
+			      .usage = usage,
+			      .shared = KS_WITH_CAPTURE | KS_WITH_JSON };
 	enum ks_measure measure = KS_MEASURE_LIVE;
 	enum ks_frames frames = KS_FRAMES_STACK;
-	const char *output = "-";
+	struct ks_written written = { .path = "-", .format = "svg" };
 	const struct ks_option own[] = {
 		{ 0, "measure", "WHAT", "live (default), waste, objects, peak, total, allocs",
 		  .choice = &measure, .choices = KS_MEASURES, .name_of = ks_measure_name },
@@ -56,7 +58,9 @@ int ks_cmd_flame(int argc, char **argv)
 		  "by directory and file in any case",
 		  .choice = &frames, .choices = KS_FRAMES, .name_of = ks_frames_name },
 		{ 'o', "output", "FILE", "write here; - is standard output, the default",
-		  .string = &output },
+		  .string = &written.path },
+		{ 0, "json", NULL, "with a file: say what was written, for programs",
+		  .flag = &cli.json },
 		{ 0 },
 	};
 	struct ks_model *model;
@@ -65,10 +69,13 @@ int ks_cmd_flame(int argc, char **argv)
 
 	if (code >= 0)
 		return code;
+	code = ks_cli_check_written(&cli, written.path);
+	if (code)
+		return code;
 	code = ks_cli_analyze(&cli, frames == KS_FRAMES_STACK ? KS_BY_STACK : KS_BY_SITE, &model);
 	if (code)
 		return code;
 	ks_strbuf_init(&out);
 	draw(model, measure, &out);
-	return ks_cli_conclude(&cli, output, &out, model);
+	return ks_cli_conclude(&cli, &written, &out, model);
 }

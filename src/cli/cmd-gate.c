@@ -16,22 +16,12 @@ static int judge(const struct ks_cli *cli, const struct ks_budget *budget,
 		 const struct ks_model *model)
 {
 	struct ks_diag diag = { 0 };
-	struct ks_strbuf text;
 	struct ks_gate gate;
 	int code, err = ks_gate_init(&gate, budget, model, &cli->filter, &diag);
 
 	if (err)
 		return ks_cli_fail(cli, err, &diag);
-	ks_strbuf_init(&text);
-	if (cli->json) {
-		ks_render_gate_json(model, &gate, &text);
-	} else {
-		ks_render_gate(&gate, &text);
-		ks_strbuf_puts(&text, "\n");
-		ks_render_quality(model, &text);
-	}
-	code = ks_cli_print(cli, &text);
-	ks_strbuf_deinit(&text);
+	code = ks_cli_print_doc(cli, ks_doc_of_gate(model, &gate));
 	if (!code && gate.exceeded)
 		code = ks_cli_error(cli, KS_EXIT_BUDGET, "%s: over budget in %llu of %zu checks",
 				    cli->input, (unsigned long long)gate.exceeded, gate.checks.len);

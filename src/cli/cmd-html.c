@@ -28,20 +28,30 @@ struct wish {
 static int write_page(struct ks_cli *cli, const struct wish *wish, const struct ks_html_kmap *kmap,
 		      const struct ks_html_diff *diff)
 {
-	const char *name = ks_cli_base_name(cli->input);
+	struct ks_written written = { .path = wish->output,
+				      .format = wish->data_only ? "json" : "html" };
+	struct ks_html_capture capture = { .name = ks_cli_base_name(cli->input) };
+	struct ks_html_part parts[3] = { { ks_html_capture, &capture } };
 	struct ks_timeline *timeline;
 	struct ks_model *model;
 	struct ks_strbuf page;
+	size_t nr_parts = 1;
 	int code = ks_cli_timeline(cli, &timeline, &model);
 
 	if (code)
 		return code;
+	capture.model = model;
+	capture.timeline = timeline;
+	if (kmap)
+		parts[nr_parts++] = (struct ks_html_part){ ks_html_kmap, kmap };
+	if (diff)
+		parts[nr_parts++] = (struct ks_html_part){ ks_html_diff, diff };
 	ks_strbuf_init(&page);
-	if (wish->data_only)
-		ks_render_html_data(model, timeline, kmap, diff, name, &page);
-	else
-		ks_render_html(model, timeline, kmap, diff, name, &page);
+	(wish->data_only ? ks_render_html_data : ks_render_html)(parts, nr_parts, &page);
 	code = ks_cli_write(cli, wish->output, &page);
+	written.bytes = page.len;
+	if (!code && cli->json)
+		code = ks_cli_print_written(cli, model, &written);
 	if (!code)
 		code = ks_cli_verdict(cli, model);
 	ks_strbuf_deinit(&page);
@@ -61,7 +71,8 @@ static int report(struct ks_cli *cli, const struct wish *wish)
 	if (!code && wish->first)
 		code = ks_cli_html_diff_open(cli, wish->first, &diff);
 	if (!code)
-		code = write_page(cli, wish, &kmap.page, wish->first ? &diff.page : NULL);
+		code = write_page(cli, wish, wish->kmap ? &kmap.page : NULL,
+				  wish->first ? &diff.page : NULL);
 	if (!code && wish->first)
 		code = ks_cli_verdict(cli, diff.before[0]);
 	ks_cli_html_diff_close(&diff);
@@ -73,7 +84,9 @@ static int report(struct ks_cli *cli, const struct wish *wish)
 
 int ks_cmd_html(int argc, char **argv)
 {
-	struct ks_cli cli = { .command = argv[0], .usage = usage, .shared = KS_WITH_CAPTURE };
+	struct ks_cli cli = { .command = argv[0],
+			      .usage = usage,
+			      .shared = KS_WITH_CAPTURE | KS_WITH_JSON };
 	struct wish wish = { 0 };
 	const struct ks_option own[] = {
 		{ 'o', "output", "FILE", "the report; - is standard output",
@@ -86,6 +99,7 @@ int ks_cmd_html(int argc, char **argv)
 		  "compare with this capture, which came before: what is new,\n"
 		  "gone, grown and shrunk",
 		  .string = &wish.first },
+		{ 0, "json", NULL, "say what was written, for programs", .flag = &cli.json },
 		{ 0 },
 	};
 	int code = ks_cli_parse(&cli, own, argc, argv);
@@ -100,5 +114,6 @@ int ks_cmd_html(int argc, char **argv)
 		return code;
 	if (!wish.output)
 		return ks_cli_error(&cli, KS_EXIT_USAGE, "name the report with -o FILE");
-	return report(&cli, &wish);
+	code = ks_cli_check_written(&cli, wish.output);
+	return code ? code : report(&cli, &wish);
 }

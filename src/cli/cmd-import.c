@@ -22,7 +22,6 @@ int ks_cmd_import(int argc, char **argv)
 		{ 0 },
 	};
 	struct ks_model *model;
-	struct ks_strbuf text;
 	int code = ks_cli_parse_capture(&cli, own, argc, argv);
 
 	if (code >= 0)
@@ -32,10 +31,11 @@ int ks_cmd_import(int argc, char **argv)
 	code = ks_cli_import(&cli, db_path, &model);
 	if (code)
 		return code;
-	ks_strbuf_init(&text);
 	if (cli.json)
-		ks_render_info_json(model, &text);
-	else
-		ks_render_quality(model, &text);
-	return ks_cli_conclude(&cli, "-", &text, model);
+		return ks_cli_conclude_doc(&cli, ks_doc_of_info(model), model);
+	code = ks_cli_print_quality(&cli, model);
+	if (!code)
+		code = ks_cli_verdict(&cli, model);
+	ks_model_free(model);
+	return code;
 }

@@ -16,7 +16,6 @@ int ks_cmd_info(int argc, char **argv)
 		.shared = KS_WITH_INPUT | KS_WITH_JSON | KS_WITH_COMMON,
 	};
 	struct ks_model *model;
-	struct ks_strbuf text;
 	int code = ks_cli_parse_capture(&cli, NULL, argc, argv);
 
 	if (code >= 0)
@@ -24,10 +23,5 @@ int ks_cmd_info(int argc, char **argv)
 	code = ks_cli_analyze(&cli, KS_BY_SITE, &model);
 	if (code)
 		return code;
-	ks_strbuf_init(&text);
-	if (cli.json)
-		ks_render_info_json(model, &text);
-	else
-		ks_render_info(model, &text);
-	return ks_cli_conclude(&cli, "-", &text, model);
+	return ks_cli_conclude_doc(&cli, ks_doc_of_info(model), model);
 }

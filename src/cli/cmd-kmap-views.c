@@ -7,7 +7,6 @@
 #include "cli/chart.h"
 #include "cli/kmap.h"
 #include "report/heatmap.h"
-#include "report/kmap.h"
 
 /* === Internals ============================================================================ */
 
@@ -32,25 +31,12 @@ static int verdict(struct ks_kmap_args *args, const struct ks_kmap_census *censu
 			    "parts of the map were not understood (--strict)");
 }
 
-/* Prints the view and frees it. */
-static int answer(struct ks_kmap_args *args, struct ks_view *view,
+/* Prints the document and frees it. */
+static int answer(struct ks_kmap_args *args, struct ks_doc *doc,
 		  const struct ks_kmap_census *census)
 {
-	struct ks_strbuf text;
-	int code;
+	int code = ks_cli_print_doc(&args->cli, doc);
 
-	if (!view)
-		return ks_cli_error(&args->cli, KS_EXIT_FAILED, "out of memory");
-	ks_strbuf_init(&text);
-	if (args->cli.json)
-		ks_render_view_json(view, &text);
-	else if (args->cli.csv)
-		ks_render_view_csv(view, &text);
-	else
-		ks_render_view(view, &text);
-	code = ks_cli_print(&args->cli, &text);
-	ks_strbuf_deinit(&text);
-	ks_view_free(view);
 	return code ? code : verdict(args, census);
 }
 
@@ -134,7 +120,7 @@ static int one_row(struct ks_kmap_args *args, bool is_site)
 {
 	enum ks_kmap_level level = is_site ? KS_KMAP_FUNCTION : KS_KMAP_SITE;
 	const char *name = args->operands[0];
-	struct ks_view *view;
+	struct ks_doc *doc;
 	bool found = true;
 	struct ks_kmap_map map;
 	int code = parse_level(args, &level);
@@ -143,12 +129,12 @@ static int one_row(struct ks_kmap_args *args, bool is_site)
 		code = ks_kmap_map_read(args, args->operands[1], &map);
 	if (code)
 		return code;
-	view = (is_site ? ks_kmap_view_accesses : ks_kmap_view_touches)(
+	doc = (is_site ? ks_kmap_view_accesses : ks_kmap_view_touches)(
 		map.census, map.places, name, level, args->cli.top, &found);
 	if (found) {
-		code = answer(args, view, map.census);
+		code = answer(args, doc, map.census);
 	} else {
-		ks_view_free(view);
+		ks_doc_free(doc);
 		code = ks_cli_error(&args->cli, KS_EXIT_FAILED,
 				    is_site ? "the map has no objects of '%s'"
 					    : "the map has no accesses by '%s'",

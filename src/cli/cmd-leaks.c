@@ -26,7 +26,7 @@ int ks_cmd_leaks(int argc, char **argv)
 	};
 	struct ks_leaks leaks;
 	struct ks_model *model;
-	struct ks_strbuf text;
+	struct ks_doc *doc;
 	int code = ks_cli_parse_capture(&cli, own, argc, argv);
 
 	if (code >= 0)
@@ -34,11 +34,7 @@ int ks_cmd_leaks(int argc, char **argv)
 	code = ks_cli_leaks(&cli, min_age, stacks, &leaks, &model);
 	if (code)
 		return code;
-	ks_strbuf_init(&text);
-	if (cli.json)
-		ks_render_leaks_json(model, &leaks, &text);
-	else
-		ks_render_leaks(model, &leaks, cli.top, &text);
+	doc = ks_doc_of_leaks(model, &leaks, cli.top);
 	ks_leaks_deinit(&leaks);
-	return ks_cli_conclude(&cli, "-", &text, model);
+	return ks_cli_conclude_doc(&cli, doc, model);
 }

@@ -14,27 +14,17 @@ static const char usage[] =
 
 static int report(struct ks_cli *cli, enum ks_by by)
 {
+	struct ks_doc *doc = NULL;
 	struct ks_model *model;
-	struct ks_strbuf text;
 	struct ks_rows rows;
 	int code = ks_cli_analyze(cli, by, &model);
 
 	if (code)
 		return code;
-	ks_strbuf_init(&text);
-	if (ks_rows_init(&rows, model, cli->order, cli->top)) {
-		text.failed = true;
-	} else if (cli->json) {
-		ks_render_json(model, &rows, cli->order, "kmemscope-report-1", &text);
-	} else if (cli->csv) {
-		ks_render_csv(model, &rows, &text);
-	} else {
-		ks_render_table(model, &rows, &text);
-		ks_strbuf_puts(&text, "\n");
-		ks_render_quality(model, &text);
-	}
+	if (!ks_rows_init(&rows, model, cli->order, cli->top))
+		doc = ks_doc_of_groups(model, &rows, cli->order, "kmemscope-report-1");
 	ks_rows_deinit(&rows);
-	return ks_cli_conclude(cli, "-", &text, model);
+	return ks_cli_conclude_doc(cli, doc, model);
 }
 
 /* "A,B", of which either may be empty. */
@@ -91,19 +81,15 @@ static int parse_cache(struct ks_cli *cli, const struct ks_option *option, const
 static int report_frag(struct ks_cli *cli)
 {
 	struct ks_model *model;
-	struct ks_strbuf text;
+	struct ks_doc *doc;
 	struct ks_frag frag;
 	int code = ks_cli_frag(cli, &frag, &model);
 
 	if (code)
 		return code;
-	ks_strbuf_init(&text);
-	if (cli->json)
-		ks_render_frag_json(model, &frag, cli->top, &text);
-	else
-		ks_render_frag(model, &frag, cli->top, &text);
+	doc = ks_doc_of_frag(model, &frag, cli->top);
 	ks_frag_deinit(&frag);
-	return ks_cli_conclude(cli, "-", &text, model);
+	return ks_cli_conclude_doc(cli, doc, model);
 }
 
 int ks_cmd_report(int argc, char **argv)

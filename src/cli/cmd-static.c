@@ -20,22 +20,13 @@ static int print_static(const struct ks_cli *cli, const struct static_args *args
 			const struct ks_static_model *model)
 {
 	struct ks_static_rows rows;
-	struct ks_strbuf text;
 	int code;
 
+	if (args->skipped && !cli->json)
+		return ks_cli_print_doc(cli, ks_doc_of_skipped(model));
 	if (ks_static_rows_init(&rows, model, args->by, (unsigned int)args->depth, cli->top))
 		return ks_cli_error(cli, KS_EXIT_FAILED, "out of memory");
-	ks_strbuf_init(&text);
-	if (cli->json)
-		ks_render_static_json(model, &rows, &text);
-	else if (args->skipped)
-		ks_render_static_skipped(model, &text);
-	else if (cli->csv)
-		ks_render_static_csv(&rows, &text);
-	else
-		ks_render_static(model, &rows, &text);
-	code = ks_cli_print(cli, &text);
-	ks_strbuf_deinit(&text);
+	code = ks_cli_print_doc(cli, ks_doc_of_static(model, &rows));
 	ks_static_rows_deinit(&rows);
 	return code;
 }

@@ -36,26 +36,6 @@ static int draw(const struct ks_cli *cli, const struct ks_moments *moments, cons
 	return code ? code : ks_cli_print_quality(cli, moments->model);
 }
 
-static int print(const struct ks_cli *cli, const struct ks_moments *moments)
-{
-	struct ks_strbuf text;
-	int code;
-
-	ks_strbuf_init(&text);
-	if (cli->json) {
-		ks_render_timeline_json(moments, &text);
-	} else if (cli->csv) {
-		ks_render_timeline_csv(moments, &text);
-	} else {
-		ks_render_timeline(moments, &text);
-		ks_strbuf_puts(&text, "\n");
-		ks_render_quality(moments->model, &text);
-	}
-	code = ks_cli_print(cli, &text);
-	ks_strbuf_deinit(&text);
-	return code;
-}
-
 static int show(struct ks_cli *cli, const struct wish *wish)
 {
 	struct ks_timeline *timeline;
@@ -70,7 +50,8 @@ static int show(struct ks_cli *cli, const struct wish *wish)
 	if (ks_moments_init(&moments, model, timeline, wish->dim, cli->top)) {
 		code = ks_cli_error(cli, KS_EXIT_FAILED, "out of memory");
 	} else {
-		code = wish->output ? draw(cli, &moments, wish->output) : print(cli, &moments);
+		code = wish->output ? draw(cli, &moments, wish->output)
+				    : ks_cli_print_doc(cli, ks_doc_of_timeline(&moments));
 		ks_moments_deinit(&moments);
 	}
 	if (!code)

@@ -169,7 +169,7 @@ int ks_kmemtrace_report(int argc, char **argv)
 {
 	struct ks_cli cli = { .command = "kmemtrace-report", .usage = report_usage };
 	struct ks_model *model;
-	struct ks_strbuf text;
+	struct ks_doc *doc;
 	struct ks_frag frag;
 	int code = ks_cli_parse(&cli, NULL, argc, argv);
 
@@ -182,8 +182,7 @@ int ks_kmemtrace_report(int argc, char **argv)
 	code = ks_cli_frag(&cli, &frag, &model);
 	if (code)
 		return code;
-	ks_strbuf_init(&text);
-	ks_render_frag(model, &frag, REPORT_ROWS, &text);
+	doc = ks_doc_of_frag(model, &frag, REPORT_ROWS);
 	ks_frag_deinit(&frag);
-	return ks_cli_conclude(&cli, "-", &text, model);
+	return ks_cli_conclude_doc(&cli, doc, model);
 }

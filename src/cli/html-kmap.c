@@ -63,22 +63,22 @@ int ks_cli_html_kmap_open(struct ks_cli *cli, const char *path, bool alone,
 	code = alone ? open_alone(&args, path, ret_kmap)
 		     : ks_kmap_map_read(&args, path, &ret_kmap->map);
 	if (!code) {
-		ret_kmap->view = ks_kmap_view_page(ret_kmap->map.census, ret_kmap->map.places);
-		if (!ret_kmap->view)
+		ret_kmap->doc = ks_kmap_view_page(ret_kmap->map.census, ret_kmap->map.places);
+		if (!ret_kmap->doc)
 			code = ks_cli_error(cli, KS_EXIT_FAILED, "out of memory");
 	}
 	if (code) {
 		ks_cli_html_kmap_close(ret_kmap);
 		return code;
 	}
-	ret_kmap->page = (struct ks_html_kmap){ ret_kmap->view, ks_cli_base_name(path) };
+	ret_kmap->page = (struct ks_html_kmap){ ret_kmap->doc, ks_cli_base_name(path) };
 	cli->trace = ret_kmap->trace;
 	return 0;
 }
 
 void ks_cli_html_kmap_close(struct ks_cli_html_kmap *kmap)
 {
-	ks_view_free(kmap->view);
+	ks_doc_free(kmap->doc);
 	ks_kmap_map_free(&kmap->map);
 	if (kmap->trace)
 		ks_source_close(kmap->trace);

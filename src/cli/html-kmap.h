@@ -9,7 +9,7 @@
 struct ks_cli_html_kmap {
 	struct ks_html_kmap page;
 	struct ks_kmap_map map;
-	struct ks_view *view;
+	struct ks_doc *doc;
 	struct ks_source
 		*trace; /* of a map alone: its objects, to be asked in place of a capture */
 };

@@ -82,6 +82,26 @@ int ks_cli_print(const struct ks_cli *cli, const struct ks_strbuf *text)
 	return 0;
 }
 
+int ks_cli_print_doc(const struct ks_cli *cli, struct ks_doc *doc)
+{
+	struct ks_strbuf text;
+	int code;
+
+	if (!doc)
+		return ks_cli_error(cli, KS_EXIT_FAILED, "out of memory");
+	ks_strbuf_init(&text);
+	if (cli->json)
+		ks_render_doc_json(doc, &text);
+	else if (cli->csv)
+		ks_render_doc_csv(doc, &text);
+	else
+		ks_render_doc(doc, &text);
+	code = ks_cli_print(cli, &text);
+	ks_strbuf_deinit(&text);
+	ks_doc_free(doc);
+	return code;
+}
+
 int ks_cli_write(const struct ks_cli *cli, const char *path, const struct ks_strbuf *text)
 {
 	struct ks_diag diag = { 0 };
@@ -101,6 +121,22 @@ int ks_cli_write(const struct ks_cli *cli, const char *path, const struct ks_str
 	else
 		err = ks_outfile_commit(&out, &diag);
 	return err ? ks_cli_fail(cli, err, &diag) : 0;
+}
+
+int ks_cli_check_written(const struct ks_cli *cli, const char *path)
+{
+	if (!cli->json || strcmp(path, "-"))
+		return 0;
+	return ks_cli_error(cli, KS_EXIT_USAGE,
+			    "--json says what was written: name a file with --output");
+}
+
+int ks_cli_print_written(const struct ks_cli *cli, const struct ks_model *model,
+			 const struct ks_written *written)
+{
+	if (!strcmp(written->path, "-"))
+		return 0;
+	return ks_cli_print_doc(cli, ks_doc_of_written(model, written));
 }
 
 int ks_cli_print_quality(const struct ks_cli *cli, const struct ks_model *model)

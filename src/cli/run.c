@@ -273,13 +273,24 @@ int ks_cli_verdict(const struct ks_cli *cli, const struct ks_model *model)
 	return ks_cli_error(cli, KS_EXIT_LOST, "the capture lost events (--strict)");
 }
 
-int ks_cli_conclude(const struct ks_cli *cli, const char *path, struct ks_strbuf *text,
+int ks_cli_conclude_doc(const struct ks_cli *cli, struct ks_doc *doc, struct ks_model *model)
+{
+	int code = ks_cli_print_doc(cli, doc);
+
+	if (!code)
+		code = ks_cli_verdict(cli, model);
+	ks_model_free(model);
+	return code;
+}
+
+int ks_cli_conclude(const struct ks_cli *cli, struct ks_written *written, struct ks_strbuf *text,
 		    struct ks_model *model)
 {
-	int code = ks_cli_write(cli, path, text);
+	int code = ks_cli_write(cli, written->path, text);
 
-	if (!code && strcmp(path, "-"))
-		code = ks_cli_print_quality(cli, model);
+	written->bytes = text->len;
+	if (!code)
+		code = ks_cli_print_written(cli, model, written);
 	if (!code)
 		code = ks_cli_verdict(cli, model);
 	ks_strbuf_deinit(text);

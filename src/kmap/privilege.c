@@ -40,15 +40,15 @@ struct measure {
 		mediated; /* used, mediated: counts of uses, in all and across */
 };
 
-static const struct ks_view_column columns[] = {
-	{ "cut", "cut", KS_CELL_TEXT, false },
-	{ "operation", "operation", KS_CELL_TEXT, false },
-	{ "ps_min", "PS_min", KS_CELL_U64, false },
-	{ "ps_cut", "PS", KS_CELL_U64, false },
-	{ "ps_mono", "PS_mono", KS_CELL_U64, false },
-	{ "psr", "PSR", KS_CELL_RATIO, false },
-	{ "psr_min", "PSR_min", KS_CELL_RATIO, false },
-	{ "mediated", "mediated", KS_CELL_RATIO, false },
+static const struct ks_column columns[KS_KMAP_PRIVILEGE_COLUMNS] = {
+	[KS_KMAP_PRIVILEGE_CUT] = { "cut", "cut", KS_CELL_TEXT },
+	[KS_KMAP_PRIVILEGE_OPERATION] = { "operation", "operation", KS_CELL_TEXT },
+	[KS_KMAP_PRIVILEGE_PS_MIN] = { "ps_min", "PS_min", KS_CELL_U64 },
+	[KS_KMAP_PRIVILEGE_PS_CUT] = { "ps_cut", "PS", KS_CELL_U64 },
+	[KS_KMAP_PRIVILEGE_PS_MONO] = { "ps_mono", "PS_mono", KS_CELL_U64 },
+	[KS_KMAP_PRIVILEGE_PSR] = { "psr", "PSR", KS_CELL_DOUBLE, KS_UNIT_RATIO },
+	[KS_KMAP_PRIVILEGE_PSR_MIN] = { "psr_min", "PSR_min", KS_CELL_DOUBLE, KS_UNIT_RATIO },
+	[KS_KMAP_PRIVILEGE_MEDIATED] = { "mediated", "mediated", KS_CELL_DOUBLE, KS_UNIT_RATIO },
 };
 
 /* === Internals ============================================================================ */
@@ -182,24 +182,22 @@ static double ratio(double part, double whole)
 	return whole > 0 ? part / whole : NAN;
 }
 
-static void put(struct ks_view *view, struct ks_view_table *table, enum ks_kmap_level level,
-		const char *op, const struct measure *m)
+static void put(struct ks_table *table, enum ks_kmap_level level, const char *op,
+		const struct measure *m)
 {
-	union ks_view_cell *row = ks_view_add_row(view, table);
+	struct ks_row row = ks_table_add(table);
 
-	if (!row)
-		return;
-	row[0].text = ks_kmap_level_name(level);
-	row[1].text = op;
-	row[2].u64 = (u64)(m->min + 0.5);
-	row[3].u64 = (u64)(m->cut + 0.5);
-	row[4].u64 = (u64)(m->mono + 0.5);
-	row[5].ratio = ratio(m->cut, m->mono);
-	row[6].ratio = ratio(m->min, m->mono);
-	row[7].ratio = ratio(m->mediated, m->used);
+	ks_row_text(row, KS_KMAP_PRIVILEGE_CUT, ks_kmap_level_name(level));
+	ks_row_text(row, KS_KMAP_PRIVILEGE_OPERATION, op);
+	ks_row_u64(row, KS_KMAP_PRIVILEGE_PS_MIN, (u64)(m->min + 0.5));
+	ks_row_u64(row, KS_KMAP_PRIVILEGE_PS_CUT, (u64)(m->cut + 0.5));
+	ks_row_u64(row, KS_KMAP_PRIVILEGE_PS_MONO, (u64)(m->mono + 0.5));
+	ks_row_double(row, KS_KMAP_PRIVILEGE_PSR, ratio(m->cut, m->mono));
+	ks_row_double(row, KS_KMAP_PRIVILEGE_PSR_MIN, ratio(m->min, m->mono));
+	ks_row_double(row, KS_KMAP_PRIVILEGE_MEDIATED, ratio(m->mediated, m->used));
 }
 
-static void put_cut(struct ks_view *view, struct ks_view_table *table, struct rights *rights,
+static void put_cut(struct ks_table *table, struct rights *rights,
 		    const struct ks_kmap_census *census, const struct ks_kmap_places *places,
 		    const double *sizes, enum ks_kmap_level level)
 {
@@ -213,7 +211,7 @@ static void put_cut(struct ks_view *view, struct ks_view_table *table, struct ri
 			continue;
 		weigh_clusters(&rights[op], census, places, sizes, op, level);
 		m = measure_cut(&rights[op], level);
-		put(view, table, level, op_names[op], &m);
+		put(table, level, op_names[op], &m);
 		/* Calls weigh functions, not bytes: they do not add to the rest. */
 		if (op == OP_CALL)
 			continue;
@@ -223,7 +221,7 @@ static void put_cut(struct ks_view *view, struct ks_view_table *table, struct ri
 		all.used += m.used;
 		all.mediated += m.mediated;
 	}
-	put(view, table, level, "all", &all);
+	put(table, level, "all", &all);
 }
 
 static int gather(struct rights *rights, const struct ks_kmap_census *census,
@@ -244,33 +242,34 @@ static int gather(struct rights *rights, const struct ks_kmap_census *census,
 
 /* === Public =============================================================================== */
 
-struct ks_view *ks_kmap_view_privilege(const struct ks_kmap_census *census,
-				       const struct ks_kmap_places *places)
+struct ks_doc *ks_kmap_view_privilege(const struct ks_kmap_census *census,
+				      const struct ks_kmap_places *places)
 {
-	struct ks_view *view = ks_view_new("kmemscope-kmap-privilege-1");
+	struct ks_doc *doc = ks_doc_new("kmemscope-kmap-privilege-1");
 	double *sizes = calloc(census->sites.len + 1, sizeof(*sizes));
 	struct rights rights[OPS] = { 0 };
-	struct ks_view_table *table;
+	struct ks_table *table;
 	size_t i;
 
-	if (!view || !sizes) {
-		ks_view_free(view);
+	if (!doc || !sizes) {
+		ks_doc_free(doc);
 		free(sizes);
 		return NULL;
 	}
 	for (i = 0; i < census->sites.len; i++)
 		sizes[i] = (double)ks_kmap_mean_bytes(census, &census->sites.items[i].stat);
-	table = ks_view_add_table(view, "privilege", "least privilege", columns,
-				  ARRAY_SIZE(columns));
+	table = ks_doc_table(doc, "privilege", columns, KS_KMAP_PRIVILEGE_COLUMNS);
+	if (table)
+		table->title = "least privilege";
 	if (gather(rights, census, places, sizes))
-		view->failed = true;
-	for (i = 0; !view->failed && i < ARRAY_SIZE(cuts); i++)
-		put_cut(view, table, rights, census, places, sizes, cuts[i]);
+		doc->failed = true;
+	for (i = 0; !doc->failed && i < ARRAY_SIZE(cuts); i++)
+		put_cut(table, rights, census, places, sizes, cuts[i]);
 	for (i = 0; i < OPS; i++) {
 		ks_vec_free(&rights[i].items);
 		free(rights[i].clusters);
 	}
 	free(sizes);
-	ks_kmap_view_quality(view, census, places);
-	return view;
+	ks_kmap_view_quality(doc, census, places);
+	return doc;
 }

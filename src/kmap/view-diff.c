@@ -24,27 +24,52 @@ struct pairs {
 	KS_VEC(struct pair) items;
 };
 
-static const struct ks_view_column site_columns[] = {
-	{ "change", "change", KS_CELL_TEXT, false },
-	{ "objects_old", "objects", KS_CELL_U64, false },
-	{ "objects_new", "new", KS_CELL_U64, false },
-	{ "bytes_old", "bytes", KS_CELL_U64, false },
-	{ "bytes_new", "new", KS_CELL_U64, false },
-	{ "reads_old", "reads", KS_CELL_U64, false },
-	{ "reads_new", "new", KS_CELL_U64, false },
-	{ "writes_old", "writes", KS_CELL_U64, false },
-	{ "writes_new", "new", KS_CELL_U64, false },
-	{ "site", "allocated by", KS_CELL_TEXT, false },
+enum {
+	SITE_CHANGE,
+	SITE_OBJECTS_OLD,
+	SITE_OBJECTS_NEW,
+	SITE_BYTES_OLD,
+	SITE_BYTES_NEW,
+	SITE_READS_OLD,
+	SITE_READS_NEW,
+	SITE_WRITES_OLD,
+	SITE_WRITES_NEW,
+	SITE_SITE,
+	SITE_COLUMNS
 };
 
-static const struct ks_view_column edge_columns[] = {
-	{ "change", "change", KS_CELL_TEXT, false },
-	{ "reads_old", "reads", KS_CELL_U64, false },
-	{ "reads_new", "new", KS_CELL_U64, false },
-	{ "writes_old", "writes", KS_CELL_U64, false },
-	{ "writes_new", "new", KS_CELL_U64, false },
-	{ "code", "code", KS_CELL_TEXT, false },
-	{ "site", "objects of", KS_CELL_TEXT, false },
+static const struct ks_column site_columns[SITE_COLUMNS] = {
+	[SITE_CHANGE] = { "change", "change", KS_CELL_TEXT },
+	[SITE_OBJECTS_OLD] = { "objects_old", "objects", KS_CELL_U64, KS_UNIT_OBJECTS },
+	[SITE_OBJECTS_NEW] = { "objects_new", "new", KS_CELL_U64, KS_UNIT_OBJECTS },
+	[SITE_BYTES_OLD] = { "bytes_old", "bytes", KS_CELL_U64, KS_UNIT_BYTES },
+	[SITE_BYTES_NEW] = { "bytes_new", "new", KS_CELL_U64, KS_UNIT_BYTES },
+	[SITE_READS_OLD] = { "reads_old", "reads", KS_CELL_U64, KS_UNIT_COUNT },
+	[SITE_READS_NEW] = { "reads_new", "new", KS_CELL_U64, KS_UNIT_COUNT },
+	[SITE_WRITES_OLD] = { "writes_old", "writes", KS_CELL_U64, KS_UNIT_COUNT },
+	[SITE_WRITES_NEW] = { "writes_new", "new", KS_CELL_U64, KS_UNIT_COUNT },
+	[SITE_SITE] = { "site", "allocated by", KS_CELL_TEXT },
+};
+
+enum {
+	EDGE_CHANGE,
+	EDGE_READS_OLD,
+	EDGE_READS_NEW,
+	EDGE_WRITES_OLD,
+	EDGE_WRITES_NEW,
+	EDGE_CODE,
+	EDGE_SITE,
+	EDGE_COLUMNS
+};
+
+static const struct ks_column edge_columns[EDGE_COLUMNS] = {
+	[EDGE_CHANGE] = { "change", "change", KS_CELL_TEXT },
+	[EDGE_READS_OLD] = { "reads_old", "reads", KS_CELL_U64, KS_UNIT_COUNT },
+	[EDGE_READS_NEW] = { "reads_new", "new", KS_CELL_U64, KS_UNIT_COUNT },
+	[EDGE_WRITES_OLD] = { "writes_old", "writes", KS_CELL_U64, KS_UNIT_COUNT },
+	[EDGE_WRITES_NEW] = { "writes_new", "new", KS_CELL_U64, KS_UNIT_COUNT },
+	[EDGE_CODE] = { "code", "code", KS_CELL_TEXT },
+	[EDGE_SITE] = { "site", "objects of", KS_CELL_TEXT },
 };
 
 /* === Internals ============================================================================ */
@@ -160,30 +185,34 @@ static int compare_pairs(const void *a, const void *b)
 	return order ? order : strcmp(x->code, y->code);
 }
 
-static void put_site(union ks_view_cell *row, const struct pair *pair)
+static void put_site(struct ks_row row, const struct pair *pair)
 {
-	int side;
-
-	for (side = OLD; side <= NEW; side++) {
-		row[1 + side].u64 = pair->objects[side];
-		row[3 + side].u64 = pair->bytes[side];
-		row[5 + side].u64 = pair->reads[side];
-		row[7 + side].u64 = pair->writes[side];
-	}
+	ks_row_u64(row, SITE_OBJECTS_OLD, pair->objects[OLD]);
+	ks_row_u64(row, SITE_OBJECTS_NEW, pair->objects[NEW]);
+	ks_row_u64(row, SITE_BYTES_OLD, pair->bytes[OLD]);
+	ks_row_u64(row, SITE_BYTES_NEW, pair->bytes[NEW]);
+	ks_row_u64(row, SITE_READS_OLD, pair->reads[OLD]);
+	ks_row_u64(row, SITE_READS_NEW, pair->reads[NEW]);
+	ks_row_u64(row, SITE_WRITES_OLD, pair->writes[OLD]);
+	ks_row_u64(row, SITE_WRITES_NEW, pair->writes[NEW]);
+	ks_row_text(row, SITE_SITE, pair->site);
+	ks_row_text(row, SITE_CHANGE, change_of(pair));
 }
 
-static void put_edge(union ks_view_cell *row, const struct pair *pair)
+static void put_edge(struct ks_row row, const struct pair *pair)
 {
-	int side;
-
-	for (side = OLD; side <= NEW; side++) {
-		row[1 + side].u64 = pair->reads[side];
-		row[3 + side].u64 = pair->writes[side];
-	}
+	ks_row_u64(row, EDGE_READS_OLD, pair->reads[OLD]);
+	ks_row_u64(row, EDGE_READS_NEW, pair->reads[NEW]);
+	ks_row_u64(row, EDGE_WRITES_OLD, pair->writes[OLD]);
+	ks_row_u64(row, EDGE_WRITES_NEW, pair->writes[NEW]);
+	ks_row_text(row, EDGE_CODE, pair->code);
+	ks_row_text(row, EDGE_SITE, pair->site);
+	ks_row_text(row, EDGE_CHANGE, change_of(pair));
 }
 
-static void put(struct ks_view *view, struct ks_view_table *table, struct pairs *pairs, bool edges,
-		u64 top)
+/* The pairs that changed, the largest change first. */
+static void put(struct ks_table *table, struct pairs *pairs,
+		void (*put_pair)(struct ks_row row, const struct pair *pair), u64 top)
 {
 	size_t i, rows = 0;
 
@@ -191,33 +220,25 @@ static void put(struct ks_view *view, struct ks_view_table *table, struct pairs 
 		qsort(pairs->items.items, pairs->items.len, sizeof(*pairs->items.items),
 		      compare_pairs);
 	for (i = 0; i < pairs->items.len && (!top || rows < top); i++) {
-		const struct pair *pair = &pairs->items.items[i];
-		const char *change = change_of(pair);
-		union ks_view_cell *row = change ? ks_view_add_row(view, table) : NULL;
-
-		if (!row)
+		if (!change_of(&pairs->items.items[i]))
 			continue;
 		rows++;
-		row[0].text = change;
-		(edges ? put_edge : put_site)(row, pair);
-		if (edges)
-			row[5].text = ks_view_string(view, pair->code);
-		row[edges ? 6 : 9].text = ks_view_string(view, pair->site);
+		put_pair(ks_table_add(table), &pairs->items.items[i]);
 	}
 }
 
 /* === Public =============================================================================== */
 
-struct ks_view *ks_kmap_view_diff(const struct ks_kmap_census *const *censuses,
-				  const struct ks_kmap_places *const *places,
-				  enum ks_kmap_level level, u64 top)
+struct ks_doc *ks_kmap_view_diff(const struct ks_kmap_census *const *censuses,
+				 const struct ks_kmap_places *const *places,
+				 enum ks_kmap_level level, u64 top)
 {
-	struct ks_view *view = ks_view_new("kmemscope-kmap-diff-1");
-	struct ks_view_table *table;
+	struct ks_doc *doc = ks_doc_new("kmemscope-kmap-diff-1");
+	struct ks_table *table;
 	struct pairs sites, edges;
 	int side, err;
 
-	if (!view)
+	if (!doc)
 		return NULL;
 	err = pairs_init(&sites);
 	err = pairs_init(&edges) || err;
@@ -226,17 +247,19 @@ struct ks_view *ks_kmap_view_diff(const struct ks_kmap_census *const *censuses,
 		err = err || add_edges(&edges, censuses[side], places[side], level, side);
 	}
 	if (err) {
-		view->failed = true;
+		doc->failed = true;
 	} else {
-		table = ks_view_add_table(view, "sites", "allocating code", site_columns,
-					  ARRAY_SIZE(site_columns));
-		put(view, table, &sites, false, top);
-		table = ks_view_add_table(view, "accessors", "accessors", edge_columns,
-					  ARRAY_SIZE(edge_columns));
-		put(view, table, &edges, true, top);
+		table = ks_doc_table(doc, "sites", site_columns, SITE_COLUMNS);
+		if (table)
+			table->title = "allocating code";
+		put(table, &sites, put_site, top);
+		table = ks_doc_table(doc, "accessors", edge_columns, EDGE_COLUMNS);
+		if (table)
+			table->title = "accessors";
+		put(table, &edges, put_edge, top);
 	}
 	pairs_deinit(&sites);
 	pairs_deinit(&edges);
-	ks_kmap_view_quality(view, censuses[NEW], places[NEW]);
-	return view;
+	ks_kmap_view_quality(doc, censuses[NEW], places[NEW]);
+	return doc;
 }

@@ -14,46 +14,74 @@ struct toucher {
 	u64 reads, writes, bytes_read, bytes_written, foreign, irq, frees, objects;
 };
 
-/* The name of what is at the other side of the edges stands behind these. */
-static const struct ks_view_column toucher_columns[] = {
-	{ "reads", "reads", KS_CELL_U64, false },
-	{ "writes", "writes", KS_CELL_U64, false },
-	{ "bytes_read", "B read", KS_CELL_U64, true },
-	{ "bytes_written", "B written", KS_CELL_U64, true },
-	{ "foreign_accesses", "foreign", KS_CELL_U64, true },
-	{ "irq_accesses", "irq", KS_CELL_U64, true },
-	{ "objects", NULL, KS_CELL_U64, false },
-	{ "frees", "frees", KS_CELL_U64, true },
+enum {
+	TOUCHER_READS,
+	TOUCHER_WRITES,
+	TOUCHER_BYTES_READ,
+	TOUCHER_BYTES_WRITTEN,
+	TOUCHER_FOREIGN_ACCESSES,
+	TOUCHER_IRQ_ACCESSES,
+	TOUCHER_OBJECTS,
+	TOUCHER_FREES,
+	TOUCHER_OTHER, /* the name of what is at the other side of the edges */
+	TOUCHER_COLUMNS
+};
+
+static const struct ks_column toucher_columns[TOUCHER_COLUMNS] = {
+	[TOUCHER_READS] = { "reads", "reads", KS_CELL_U64, KS_UNIT_COUNT },
+	[TOUCHER_WRITES] = { "writes", "writes", KS_CELL_U64, KS_UNIT_COUNT },
+	[TOUCHER_BYTES_READ] = { "bytes_read", "B read", KS_CELL_U64, KS_UNIT_BYTES,
+				 .if_any = true },
+	[TOUCHER_BYTES_WRITTEN] = { "bytes_written", "B written", KS_CELL_U64, KS_UNIT_BYTES,
+				    .if_any = true },
+	[TOUCHER_FOREIGN_ACCESSES] = { "foreign_accesses", "foreign", KS_CELL_U64, KS_UNIT_COUNT,
+				       .if_any = true },
+	[TOUCHER_IRQ_ACCESSES] = { "irq_accesses", "irq", KS_CELL_U64, KS_UNIT_COUNT,
+				   .if_any = true },
+	[TOUCHER_OBJECTS] = { "objects", NULL, KS_CELL_U64, KS_UNIT_OBJECTS },
+	[TOUCHER_FREES] = { "frees", "frees", KS_CELL_U64, KS_UNIT_COUNT, .if_any = true },
 };
 
 /* A question about edges: the two sides of them are the site of an object and the code. */
 struct row {
 	const char *schema, *name;
-	struct ks_view_column other; /* the side that was not named */
+	struct ks_column other; /* the side that was not named */
 	bool site_is_named;
 };
 
 static const struct row accesses_row = {
 	.schema = "kmemscope-kmap-accesses-1",
 	.name = "accesses",
-	.other = { "code", "accessed by", KS_CELL_TEXT, false },
+	.other = { "code", "accessed by", KS_CELL_TEXT },
 	.site_is_named = true,
 };
 
 static const struct row touches_row = {
 	.schema = "kmemscope-kmap-touches-1",
 	.name = "touches",
-	.other = { "site", "objects of", KS_CELL_TEXT, false },
+	.other = { "site", "objects of", KS_CELL_TEXT },
 };
 
-static const struct ks_view_column matrix_columns[] = {
-	{ "reads", "reads", KS_CELL_U64, false },
-	{ "writes", "writes", KS_CELL_U64, false },
-	{ "bytes_read", "B read", KS_CELL_U64, true },
-	{ "bytes_written", "B written", KS_CELL_U64, true },
-	{ "share", "share", KS_CELL_RATIO, false },
-	{ "code", "code", KS_CELL_TEXT, false },
-	{ "owner", "objects of", KS_CELL_TEXT, false },
+enum {
+	CELL_READS,
+	CELL_WRITES,
+	CELL_BYTES_READ,
+	CELL_BYTES_WRITTEN,
+	CELL_SHARE,
+	CELL_CODE,
+	CELL_OWNER,
+	CELL_COLUMNS
+};
+
+static const struct ks_column matrix_columns[CELL_COLUMNS] = {
+	[CELL_READS] = { "reads", "reads", KS_CELL_U64, KS_UNIT_COUNT },
+	[CELL_WRITES] = { "writes", "writes", KS_CELL_U64, KS_UNIT_COUNT },
+	[CELL_BYTES_READ] = { "bytes_read", "B read", KS_CELL_U64, KS_UNIT_BYTES, .if_any = true },
+	[CELL_BYTES_WRITTEN] = { "bytes_written", "B written", KS_CELL_U64, KS_UNIT_BYTES,
+				 .if_any = true },
+	[CELL_SHARE] = { "share", "share", KS_CELL_DOUBLE, KS_UNIT_RATIO },
+	[CELL_CODE] = { "code", "code", KS_CELL_TEXT },
+	[CELL_OWNER] = { "owner", "objects of", KS_CELL_TEXT },
 };
 
 /* === Internals: one row =================================================================== */
@@ -82,46 +110,45 @@ static void add_edge(struct toucher *toucher, const struct ks_kmap_edge *edge)
 	toucher->objects += edge->objects;
 }
 
-static void put_touchers(struct ks_view *view, const struct row *row,
+static void put_touchers(struct ks_doc *doc, const struct row *question,
 			 const struct toucher *touchers, size_t len, u64 top)
 {
-	enum { NUMBERS = ARRAY_SIZE(toucher_columns) };
-	struct ks_view_column columns[NUMBERS + 1];
-	struct ks_view_table *table;
+	struct ks_column columns[TOUCHER_COLUMNS];
+	struct ks_table *table;
 	size_t i;
 
-	memcpy(columns, toucher_columns, sizeof(toucher_columns));
-	columns[NUMBERS] = row->other;
-	table = ks_view_add_table(view, row->name, row->name, columns, ARRAY_SIZE(columns));
+	memcpy(columns, toucher_columns, sizeof(columns));
+	columns[TOUCHER_OTHER] = question->other;
+	table = ks_doc_table(doc, question->name, columns, TOUCHER_COLUMNS);
+	if (table)
+		table->title = question->name;
 	for (i = 0; i < len && (!top || i < top); i++) {
-		union ks_view_cell *cells = ks_view_add_row(view, table);
+		struct ks_row row = ks_table_add(table);
 
-		if (!cells)
-			return;
-		cells[0].u64 = touchers[i].reads;
-		cells[1].u64 = touchers[i].writes;
-		cells[2].u64 = touchers[i].bytes_read;
-		cells[3].u64 = touchers[i].bytes_written;
-		cells[4].u64 = touchers[i].foreign;
-		cells[5].u64 = touchers[i].irq;
-		cells[6].u64 = touchers[i].objects;
-		cells[7].u64 = touchers[i].frees;
-		cells[NUMBERS].text = ks_view_string(view, touchers[i].name);
+		ks_row_u64(row, TOUCHER_READS, touchers[i].reads);
+		ks_row_u64(row, TOUCHER_WRITES, touchers[i].writes);
+		ks_row_u64(row, TOUCHER_BYTES_READ, touchers[i].bytes_read);
+		ks_row_u64(row, TOUCHER_BYTES_WRITTEN, touchers[i].bytes_written);
+		ks_row_u64(row, TOUCHER_FOREIGN_ACCESSES, touchers[i].foreign);
+		ks_row_u64(row, TOUCHER_IRQ_ACCESSES, touchers[i].irq);
+		ks_row_u64(row, TOUCHER_OBJECTS, touchers[i].objects);
+		ks_row_u64(row, TOUCHER_FREES, touchers[i].frees);
+		ks_row_text(row, TOUCHER_OTHER, touchers[i].name);
 	}
 }
 
 /* Edges whose one side is called @name, added up by the label of the other side. */
-static struct ks_view *make_row(const struct ks_kmap_census *census,
-				const struct ks_kmap_places *places, const struct row *row,
-				const char *name, enum ks_kmap_level by, u64 top, bool *ret_found)
+static struct ks_doc *make_row(const struct ks_kmap_census *census,
+			       const struct ks_kmap_places *places, const struct row *row,
+			       const char *name, enum ks_kmap_level by, u64 top, bool *ret_found)
 {
-	struct ks_view *view = ks_view_new(row->schema);
+	struct ks_doc *doc = ks_doc_new(row->schema);
 	size_t i, len = places->labels.strs.len, used = 0;
 	struct toucher *touchers = calloc(len + 1, sizeof(*touchers));
 	bool found = false;
 
-	if (!view || !touchers) {
-		ks_view_free(view);
+	if (!doc || !touchers) {
+		ks_doc_free(doc);
 		free(touchers);
 		return NULL;
 	}
@@ -142,11 +169,11 @@ static struct ks_view *make_row(const struct ks_kmap_census *census,
 		if (touchers[i].name)
 			touchers[used++] = touchers[i];
 	qsort(touchers, used, sizeof(*touchers), compare_touchers);
-	put_touchers(view, row, touchers, used, top);
+	put_touchers(doc, row, touchers, used, top);
 	free(touchers);
-	ks_kmap_view_quality(view, census, places);
+	ks_kmap_view_quality(doc, census, places);
 	*ret_found = found;
-	return view;
+	return doc;
 }
 
 /* === Internals: the matrix ================================================================ */
@@ -173,16 +200,16 @@ static int compare_heat(const void *a, const void *b, void *ctx)
 
 /* === Public =============================================================================== */
 
-struct ks_view *ks_kmap_view_accesses(const struct ks_kmap_census *census,
-				      const struct ks_kmap_places *places, const char *site,
-				      enum ks_kmap_level by, u64 top, bool *ret_found)
+struct ks_doc *ks_kmap_view_accesses(const struct ks_kmap_census *census,
+				     const struct ks_kmap_places *places, const char *site,
+				     enum ks_kmap_level by, u64 top, bool *ret_found)
 {
 	return make_row(census, places, &accesses_row, site, by, top, ret_found);
 }
 
-struct ks_view *ks_kmap_view_touches(const struct ks_kmap_census *census,
-				     const struct ks_kmap_places *places, const char *code,
-				     enum ks_kmap_level by, u64 top, bool *ret_found)
+struct ks_doc *ks_kmap_view_touches(const struct ks_kmap_census *census,
+				    const struct ks_kmap_places *places, const char *code,
+				    enum ks_kmap_level by, u64 top, bool *ret_found)
 {
 	return make_row(census, places, &touches_row, code, by, top, ret_found);
 }
@@ -232,17 +259,17 @@ void ks_kmap_matrix_deinit(struct ks_kmap_matrix *matrix)
 	ks_vec_free(&matrix->cells);
 }
 
-struct ks_view *ks_kmap_view_matrix(const struct ks_kmap_census *census,
-				    const struct ks_kmap_matrix *matrix, u64 top)
+struct ks_doc *ks_kmap_view_matrix(const struct ks_kmap_census *census,
+				   const struct ks_kmap_matrix *matrix, u64 top)
 {
-	struct ks_view *view = ks_view_new("kmemscope-kmap-matrix-1");
+	struct ks_doc *doc = ks_doc_new("kmemscope-kmap-matrix-1");
 	size_t i, len = matrix->cells.len;
 	struct ks_kmap_cell *sorted = calloc(len + 1, sizeof(*sorted));
-	struct ks_view_table *table;
+	struct ks_table *table;
 	u64 total = 0;
 
-	if (!view || !sorted) {
-		ks_view_free(view);
+	if (!doc || !sorted) {
+		ks_doc_free(doc);
 		free(sorted);
 		return NULL;
 	}
@@ -251,23 +278,22 @@ struct ks_view *ks_kmap_view_matrix(const struct ks_kmap_census *census,
 		total = ks_add_sat(total, ks_add_sat(sorted[i].reads, sorted[i].writes));
 	}
 	qsort_r(sorted, len, sizeof(*sorted), compare_heat, (void *)matrix->places);
-	table = ks_view_add_table(view, "cells", "code and whose objects it touches",
-				  matrix_columns, ARRAY_SIZE(matrix_columns));
+	table = ks_doc_table(doc, "cells", matrix_columns, CELL_COLUMNS);
+	if (table)
+		table->title = "code and whose objects it touches";
 	for (i = 0; i < len && (!top || i < top); i++) {
-		union ks_view_cell *row = ks_view_add_row(view, table);
+		struct ks_row row = ks_table_add(table);
+		u64 both = ks_add_sat(sorted[i].reads, sorted[i].writes);
 
-		if (!row)
-			break;
-		row[0].u64 = sorted[i].reads;
-		row[1].u64 = sorted[i].writes;
-		row[2].u64 = sorted[i].bytes_read;
-		row[3].u64 = sorted[i].bytes_written;
-		row[4].ratio =
-			(double)ks_add_sat(sorted[i].reads, sorted[i].writes) / (double)total;
-		row[5].text = ks_view_string(view, ks_kmap_label(matrix->places, sorted[i].code));
-		row[6].text = ks_view_string(view, ks_kmap_label(matrix->places, sorted[i].owner));
+		ks_row_u64(row, CELL_READS, sorted[i].reads);
+		ks_row_u64(row, CELL_WRITES, sorted[i].writes);
+		ks_row_u64(row, CELL_BYTES_READ, sorted[i].bytes_read);
+		ks_row_u64(row, CELL_BYTES_WRITTEN, sorted[i].bytes_written);
+		ks_row_double(row, CELL_SHARE, (double)both / (double)total);
+		ks_row_text(row, CELL_CODE, ks_kmap_label(matrix->places, sorted[i].code));
+		ks_row_text(row, CELL_OWNER, ks_kmap_label(matrix->places, sorted[i].owner));
 	}
 	free(sorted);
-	ks_kmap_view_quality(view, census, matrix->places);
-	return view;
+	ks_kmap_view_quality(doc, census, matrix->places);
+	return doc;
 }

@@ -13,7 +13,7 @@
 
 /* === Data ================================================================================= */
 
-enum { MOST = 5000 }; /* sites, and functions, that are told by name */
+enum { MOST = 5000 }; /* sites, and functions, that have a name of their own */
 
 /* Sites of one name, or instructions of one function. */
 struct group {
@@ -38,50 +38,94 @@ struct link {
 	struct ks_kmap_edge sum;
 };
 
-static const struct ks_view_column site_columns[] = {
-	{ "label", NULL, KS_CELL_TEXT, false },
-	{ "func", NULL, KS_CELL_TEXT, false },
-	{ "path", NULL, KS_CELL_TEXT, false },
-	{ "module", NULL, KS_CELL_TEXT, false },
-	{ "cache", NULL, KS_CELL_TEXT, false },
-	{ "objects", NULL, KS_CELL_U64, false },
-	{ "bytes", NULL, KS_CELL_U64, false },
-	{ "live_objects", NULL, KS_CELL_U64, false },
-	{ "live_bytes", NULL, KS_CELL_U64, false },
-	{ "mean_bytes", NULL, KS_CELL_U64, false },
-	{ "ended", NULL, KS_CELL_U64, false },
-	{ "lifetime_mean", NULL, KS_CELL_U64, false },
-	{ "reads", NULL, KS_CELL_U64, false },
-	{ "writes", NULL, KS_CELL_U64, false },
-	{ "bytes_read", NULL, KS_CELL_U64, false },
-	{ "bytes_written", NULL, KS_CELL_U64, false },
-	{ "own_accesses", NULL, KS_CELL_U64, false },
-	{ "foreign_accesses", NULL, KS_CELL_U64, false },
-	{ "irq_accesses", NULL, KS_CELL_U64, false },
-	{ "cold_objects", NULL, KS_CELL_U64, false },
-	{ "cold_bytes", NULL, KS_CELL_U64, false },
-	{ "unread_bytes", NULL, KS_CELL_U64, false },
-	{ "unwritten_bytes", NULL, KS_CELL_U64, false },
-	{ "write_only_bytes", NULL, KS_CELL_U64, false },
-	{ "read_once_bytes", NULL, KS_CELL_U64, false },
+enum {
+	SITE_LABEL,
+	SITE_FUNC,
+	SITE_PATH,
+	SITE_MODULE,
+	SITE_CACHE,
+	SITE_OBJECTS,
+	SITE_BYTES,
+	SITE_LIVE_OBJECTS,
+	SITE_LIVE_BYTES,
+	SITE_MEAN_BYTES,
+	SITE_ENDED,
+	SITE_LIFETIME_MEAN,
+	SITE_READS,
+	SITE_WRITES,
+	SITE_BYTES_READ,
+	SITE_BYTES_WRITTEN,
+	SITE_OWN_ACCESSES,
+	SITE_FOREIGN_ACCESSES,
+	SITE_IRQ_ACCESSES,
+	SITE_COLD_OBJECTS,
+	SITE_COLD_BYTES,
+	SITE_UNREAD_BYTES,
+	SITE_UNWRITTEN_BYTES,
+	SITE_WRITE_ONLY_BYTES,
+	SITE_READ_ONCE_BYTES,
+	SITE_COLUMNS
 };
 
-static const struct ks_view_column code_columns[] = {
-	{ "label", NULL, KS_CELL_TEXT, false },
-	{ "path", NULL, KS_CELL_TEXT, false },
-	{ "module", NULL, KS_CELL_TEXT, false },
+static const struct ks_column site_columns[SITE_COLUMNS] = {
+	[SITE_LABEL] = { "label", NULL, KS_CELL_TEXT },
+	[SITE_FUNC] = { "func", NULL, KS_CELL_TEXT },
+	[SITE_PATH] = { "path", NULL, KS_CELL_TEXT },
+	[SITE_MODULE] = { "module", NULL, KS_CELL_TEXT },
+	[SITE_CACHE] = { "cache", NULL, KS_CELL_TEXT },
+	[SITE_OBJECTS] = { "objects", NULL, KS_CELL_U64, KS_UNIT_OBJECTS },
+	[SITE_BYTES] = { "bytes", NULL, KS_CELL_U64, KS_UNIT_BYTES },
+	[SITE_LIVE_OBJECTS] = { "live_objects", NULL, KS_CELL_U64, KS_UNIT_OBJECTS },
+	[SITE_LIVE_BYTES] = { "live_bytes", NULL, KS_CELL_U64, KS_UNIT_BYTES },
+	[SITE_MEAN_BYTES] = { "mean_bytes", NULL, KS_CELL_U64, KS_UNIT_BYTES },
+	[SITE_ENDED] = { "ended", NULL, KS_CELL_U64, KS_UNIT_OBJECTS },
+	[SITE_LIFETIME_MEAN] = { "lifetime_mean", NULL, KS_CELL_U64, KS_UNIT_TICKS },
+	[SITE_READS] = { "reads", NULL, KS_CELL_U64, KS_UNIT_COUNT },
+	[SITE_WRITES] = { "writes", NULL, KS_CELL_U64, KS_UNIT_COUNT },
+	[SITE_BYTES_READ] = { "bytes_read", NULL, KS_CELL_U64, KS_UNIT_BYTES },
+	[SITE_BYTES_WRITTEN] = { "bytes_written", NULL, KS_CELL_U64, KS_UNIT_BYTES },
+	[SITE_OWN_ACCESSES] = { "own_accesses", NULL, KS_CELL_U64, KS_UNIT_COUNT },
+	[SITE_FOREIGN_ACCESSES] = { "foreign_accesses", NULL, KS_CELL_U64, KS_UNIT_COUNT },
+	[SITE_IRQ_ACCESSES] = { "irq_accesses", NULL, KS_CELL_U64, KS_UNIT_COUNT },
+	[SITE_COLD_OBJECTS] = { "cold_objects", NULL, KS_CELL_U64, KS_UNIT_OBJECTS },
+	[SITE_COLD_BYTES] = { "cold_bytes", NULL, KS_CELL_U64, KS_UNIT_BYTES },
+	[SITE_UNREAD_BYTES] = { "unread_bytes", NULL, KS_CELL_U64, KS_UNIT_BYTES },
+	[SITE_UNWRITTEN_BYTES] = { "unwritten_bytes", NULL, KS_CELL_U64, KS_UNIT_BYTES },
+	[SITE_WRITE_ONLY_BYTES] = { "write_only_bytes", NULL, KS_CELL_U64, KS_UNIT_BYTES },
+	[SITE_READ_ONCE_BYTES] = { "read_once_bytes", NULL, KS_CELL_U64, KS_UNIT_BYTES },
 };
 
-static const struct ks_view_column link_columns[] = {
-	{ "site", NULL, KS_CELL_U64, false },
-	{ "code", NULL, KS_CELL_U64, false },
-	{ "reads", NULL, KS_CELL_U64, false },
-	{ "writes", NULL, KS_CELL_U64, false },
-	{ "bytes_read", NULL, KS_CELL_U64, false },
-	{ "bytes_written", NULL, KS_CELL_U64, false },
-	{ "foreign_accesses", NULL, KS_CELL_U64, false },
-	{ "irq_accesses", NULL, KS_CELL_U64, false },
-	{ "frees", NULL, KS_CELL_U64, false },
+enum { CODE_LABEL, CODE_PATH, CODE_MODULE, CODE_COLUMNS };
+
+static const struct ks_column code_columns[CODE_COLUMNS] = {
+	[CODE_LABEL] = { "label", NULL, KS_CELL_TEXT },
+	[CODE_PATH] = { "path", NULL, KS_CELL_TEXT },
+	[CODE_MODULE] = { "module", NULL, KS_CELL_TEXT },
+};
+
+enum {
+	LINK_SITE,
+	LINK_CODE,
+	LINK_READS,
+	LINK_WRITES,
+	LINK_BYTES_READ,
+	LINK_BYTES_WRITTEN,
+	LINK_FOREIGN_ACCESSES,
+	LINK_IRQ_ACCESSES,
+	LINK_FREES,
+	LINK_COLUMNS
+};
+
+static const struct ks_column link_columns[LINK_COLUMNS] = {
+	[LINK_SITE] = { "site", NULL, KS_CELL_U64 },
+	[LINK_CODE] = { "code", NULL, KS_CELL_U64 },
+	[LINK_READS] = { "reads", NULL, KS_CELL_U64, KS_UNIT_COUNT },
+	[LINK_WRITES] = { "writes", NULL, KS_CELL_U64, KS_UNIT_COUNT },
+	[LINK_BYTES_READ] = { "bytes_read", NULL, KS_CELL_U64, KS_UNIT_BYTES },
+	[LINK_BYTES_WRITTEN] = { "bytes_written", NULL, KS_CELL_U64, KS_UNIT_BYTES },
+	[LINK_FOREIGN_ACCESSES] = { "foreign_accesses", NULL, KS_CELL_U64, KS_UNIT_COUNT },
+	[LINK_IRQ_ACCESSES] = { "irq_accesses", NULL, KS_CELL_U64, KS_UNIT_COUNT },
+	[LINK_FREES] = { "frees", NULL, KS_CELL_U64, KS_UNIT_COUNT },
 };
 
 /* === Internals: groups ==================================================================== */
@@ -201,96 +245,90 @@ static int rank(struct groups *groups, const struct ks_kmap_places *places)
 
 /* === Internals: rows ====================================================================== */
 
-static const char *others(struct ks_view *view, const struct groups *groups)
+/* What the last group is called, which stands for the rest. */
+static void put_others(struct ks_row row, unsigned int column, const struct groups *groups)
 {
 	char text[40];
 
 	snprintf(text, sizeof(text), "%zu others", groups->items.len - MOST);
-	return ks_view_string(view, text);
+	ks_row_text(row, column, text);
 }
 
-/* The label at a level; of the group that stands for the rest, "". */
-static const char *label_of(struct ks_view *view, const struct ks_kmap_places *places,
-			    const struct group *group, enum ks_kmap_level level)
+/* The label at a level; "" of the group that stands for the rest. */
+static void put_label(struct ks_row row, unsigned int column, const struct ks_kmap_places *places,
+		      const struct group *group, enum ks_kmap_level level)
 {
-	if (group->number == MOST)
-		return "";
-	return ks_view_string(view, ks_kmap_label(places, group->labels[level]));
+	ks_row_text(row, column,
+		    group->number == MOST ? "" : ks_kmap_label(places, group->labels[level]));
 }
 
-static void put_site(struct ks_view *view, union ks_view_cell *row,
-		     const struct ks_kmap_census *census, const struct group *group)
+static void put_site(struct ks_row row, const struct ks_kmap_census *census,
+		     const struct group *group)
 {
 	const struct ks_kmap_stat *stat = &group->stat;
 	bool known = census->nr_accesses;
-	u64 numbers[] = {
-		stat->objects,
-		stat->bytes,
-		stat->live_objects,
-		stat->live_bytes,
-		ks_kmap_mean_bytes(census, stat),
-		stat->ended,
-		stat->ended ? (u64)(stat->lifetime_sum / stat->ended) : 0,
-		stat->reads,
-		stat->writes,
-		stat->bytes_read,
-		stat->bytes_written,
-		group->own,
-		stat->foreign,
-		stat->irq,
-		known ? stat->cold_objects : 0,
-		known ? stat->cold_bytes : 0,
-		known ? stat->unread_bytes : 0,
-		known ? stat->unwritten_bytes : 0,
-		stat->write_only_bytes,
-		stat->read_once_bytes,
-	};
-	size_t i;
 
-	row[4].text = ks_view_string(view, group->cache);
-	for (i = 0; i < ARRAY_SIZE(numbers); i++)
-		row[5 + i].u64 = numbers[i];
+	ks_row_text(row, SITE_CACHE, group->cache);
+	ks_row_u64(row, SITE_OBJECTS, stat->objects);
+	ks_row_u64(row, SITE_BYTES, stat->bytes);
+	ks_row_u64(row, SITE_LIVE_OBJECTS, stat->live_objects);
+	ks_row_u64(row, SITE_LIVE_BYTES, stat->live_bytes);
+	ks_row_u64(row, SITE_MEAN_BYTES, ks_kmap_mean_bytes(census, stat));
+	ks_row_u64(row, SITE_ENDED, stat->ended);
+	ks_row_u64(row, SITE_LIFETIME_MEAN,
+		   stat->ended ? (u64)(stat->lifetime_sum / stat->ended) : 0);
+	ks_row_u64(row, SITE_READS, stat->reads);
+	ks_row_u64(row, SITE_WRITES, stat->writes);
+	ks_row_u64(row, SITE_BYTES_READ, stat->bytes_read);
+	ks_row_u64(row, SITE_BYTES_WRITTEN, stat->bytes_written);
+	ks_row_u64(row, SITE_OWN_ACCESSES, group->own);
+	ks_row_u64(row, SITE_FOREIGN_ACCESSES, stat->foreign);
+	ks_row_u64(row, SITE_IRQ_ACCESSES, stat->irq);
+	ks_row_u64(row, SITE_COLD_OBJECTS, known ? stat->cold_objects : 0);
+	ks_row_u64(row, SITE_COLD_BYTES, known ? stat->cold_bytes : 0);
+	ks_row_u64(row, SITE_UNREAD_BYTES, known ? stat->unread_bytes : 0);
+	ks_row_u64(row, SITE_UNWRITTEN_BYTES, known ? stat->unwritten_bytes : 0);
+	ks_row_u64(row, SITE_WRITE_ONLY_BYTES, stat->write_only_bytes);
+	ks_row_u64(row, SITE_READ_ONCE_BYTES, stat->read_once_bytes);
 }
 
-static void put_sites(struct ks_view *view, const struct ks_kmap_census *census,
+static void put_sites(struct ks_doc *doc, const struct ks_kmap_census *census,
 		      const struct ks_kmap_places *places, const struct groups *sites)
 {
-	struct ks_view_table *table =
-		ks_view_add_table(view, "sites", "", site_columns, ARRAY_SIZE(site_columns));
+	struct ks_table *table = ks_doc_table(doc, "sites", site_columns, SITE_COLUMNS);
 	size_t i;
 
 	for (i = 0; i < sites->items.len && i <= MOST; i++) {
 		const struct group *group = sites->sorted[i];
-		union ks_view_cell *row = ks_view_add_row(view, table);
+		struct ks_row row = ks_table_add(table);
 
-		if (!row)
-			return;
-		row[0].text = i == MOST ? others(view, sites)
-					: label_of(view, places, group, KS_KMAP_SITE);
-		row[1].text = label_of(view, places, group, KS_KMAP_FUNCTION);
-		row[2].text = label_of(view, places, group, KS_KMAP_FILE);
-		row[3].text = label_of(view, places, group, KS_KMAP_MODULE);
-		put_site(view, row, census, group);
+		if (i == MOST)
+			put_others(row, SITE_LABEL, sites);
+		else
+			put_label(row, SITE_LABEL, places, group, KS_KMAP_SITE);
+		put_label(row, SITE_FUNC, places, group, KS_KMAP_FUNCTION);
+		put_label(row, SITE_PATH, places, group, KS_KMAP_FILE);
+		put_label(row, SITE_MODULE, places, group, KS_KMAP_MODULE);
+		put_site(row, census, group);
 	}
 }
 
-static void put_codes(struct ks_view *view, const struct ks_kmap_places *places,
+static void put_codes(struct ks_doc *doc, const struct ks_kmap_places *places,
 		      const struct groups *codes)
 {
-	struct ks_view_table *table =
-		ks_view_add_table(view, "codes", "", code_columns, ARRAY_SIZE(code_columns));
+	struct ks_table *table = ks_doc_table(doc, "codes", code_columns, CODE_COLUMNS);
 	size_t i;
 
 	for (i = 0; i < codes->items.len && i <= MOST; i++) {
 		const struct group *group = codes->sorted[i];
-		union ks_view_cell *row = ks_view_add_row(view, table);
+		struct ks_row row = ks_table_add(table);
 
-		if (!row)
-			return;
-		row[0].text = i == MOST ? others(view, codes)
-					: label_of(view, places, group, KS_KMAP_FUNCTION);
-		row[1].text = label_of(view, places, group, KS_KMAP_FILE);
-		row[2].text = label_of(view, places, group, KS_KMAP_MODULE);
+		if (i == MOST)
+			put_others(row, CODE_LABEL, codes);
+		else
+			put_label(row, CODE_LABEL, places, group, KS_KMAP_FUNCTION);
+		put_label(row, CODE_PATH, places, group, KS_KMAP_FILE);
+		put_label(row, CODE_MODULE, places, group, KS_KMAP_MODULE);
 	}
 }
 
@@ -303,35 +341,46 @@ static int compare_links(const void *a, const void *b)
 	return x->code < y->code ? -1 : x->code > y->code;
 }
 
-/* Edges of one pair of groups stand together once sorted. */
-static void put_links(struct ks_view *view, struct link *links, size_t len)
+static void add_edge(struct ks_kmap_edge *sum, const struct ks_kmap_edge *edge)
 {
-	struct ks_view_table *table =
-		ks_view_add_table(view, "links", "", link_columns, ARRAY_SIZE(link_columns));
-	union ks_view_cell *row = NULL;
-	size_t i;
+	sum->reads = ks_add_sat(sum->reads, edge->reads);
+	sum->writes = ks_add_sat(sum->writes, edge->writes);
+	sum->bytes_read = ks_add_sat(sum->bytes_read, edge->bytes_read);
+	sum->bytes_written = ks_add_sat(sum->bytes_written, edge->bytes_written);
+	sum->foreign = ks_add_sat(sum->foreign, edge->foreign);
+	sum->irq = ks_add_sat(sum->irq, edge->irq);
+	sum->frees = ks_add_sat(sum->frees, edge->frees);
+}
+
+static void put_link(struct ks_row row, const struct link *link)
+{
+	ks_row_u64(row, LINK_SITE, link->site);
+	ks_row_u64(row, LINK_CODE, link->code);
+	ks_row_u64(row, LINK_READS, link->sum.reads);
+	ks_row_u64(row, LINK_WRITES, link->sum.writes);
+	ks_row_u64(row, LINK_BYTES_READ, link->sum.bytes_read);
+	ks_row_u64(row, LINK_BYTES_WRITTEN, link->sum.bytes_written);
+	ks_row_u64(row, LINK_FOREIGN_ACCESSES, link->sum.foreign);
+	ks_row_u64(row, LINK_IRQ_ACCESSES, link->sum.irq);
+	ks_row_u64(row, LINK_FREES, link->sum.frees);
+}
+
+/* Edges of one pair of groups stand together once sorted, and make one row. */
+static void put_links(struct ks_doc *doc, struct link *links, size_t len)
+{
+	struct ks_table *table = ks_doc_table(doc, "links", link_columns, LINK_COLUMNS);
+	size_t i, next;
 
 	if (len)
 		qsort(links, len, sizeof(*links), compare_links);
-	for (i = 0; i < len; i++) {
-		const struct ks_kmap_edge *edge = &links[i].sum;
-		u64 numbers[] = { edge->reads,	       edge->writes,  edge->bytes_read,
-				  edge->bytes_written, edge->foreign, edge->irq,
-				  edge->frees };
-		size_t j;
-
-		if (!i || compare_links(&links[i - 1], &links[i]))
-			row = ks_view_add_row(view, table);
-		if (!row)
-			return;
-		row[0].u64 = links[i].site;
-		row[1].u64 = links[i].code;
-		for (j = 0; j < ARRAY_SIZE(numbers); j++)
-			row[2 + j].u64 = ks_add_sat(row[2 + j].u64, numbers[j]);
+	for (i = 0; i < len; i = next) {
+		for (next = i + 1; next < len && !compare_links(&links[i], &links[next]); next++)
+			add_edge(&links[i].sum, &links[next].sum);
+		put_link(ks_table_add(table), &links[i]);
 	}
 }
 
-static int put_all(struct ks_view *view, const struct ks_kmap_census *census,
+static int put_all(struct ks_doc *doc, const struct ks_kmap_census *census,
 		   const struct ks_kmap_places *places, struct groups *sites, struct groups *codes)
 {
 	struct link *links = calloc(census->edges.len + 1, sizeof(*links));
@@ -343,34 +392,34 @@ static int put_all(struct ks_view *view, const struct ks_kmap_census *census,
 		free(links);
 		return -ENOMEM;
 	}
-	put_sites(view, census, places, sites);
-	put_codes(view, places, codes);
+	put_sites(doc, census, places, sites);
+	put_codes(doc, places, codes);
 	for (i = 0; i < census->edges.len; i++) {
 		const struct ks_kmap_edge *edge = &census->edges.items[i];
 
 		links[i] = (struct link){ sites->items.items[sites->of[edge->site]].number,
 					  codes->items.items[codes->of[edge->code]].number, *edge };
 	}
-	put_links(view, links, census->edges.len);
+	put_links(doc, links, census->edges.len);
 	free(links);
 	return 0;
 }
 
 /* === Public =============================================================================== */
 
-struct ks_view *ks_kmap_view_page(const struct ks_kmap_census *census,
-				  const struct ks_kmap_places *places)
+struct ks_doc *ks_kmap_view_page(const struct ks_kmap_census *census,
+				 const struct ks_kmap_places *places)
 {
-	struct ks_view *view = ks_view_new("kmemscope-kmap-page-1");
+	struct ks_doc *doc = ks_doc_new("kmemscope-kmap-page-1");
 	struct groups sites = { 0 }, codes = { 0 };
 
-	if (!view)
+	if (!doc)
 		return NULL;
-	if (put_all(view, census, places, &sites, &codes))
-		view->failed = true;
+	if (put_all(doc, census, places, &sites, &codes))
+		doc->failed = true;
 	groups_deinit(&sites);
 	groups_deinit(&codes);
-	ks_kmap_view_quality(view, census, places);
-	ks_view_note(view, "in_ns", !strcmp(census->info.time, "ns"), "clocks of nanoseconds");
-	return view;
+	ks_kmap_view_quality(doc, census, places);
+	ks_doc_note(doc, "in_ns", !strcmp(census->info.time, "ns"), "clocks of nanoseconds", false);
+	return doc;
 }

@@ -28,65 +28,130 @@ static const char *const order_names[KS_KMAP_ORDERS] = {
 	"bytes", "objects", "live", "mean", "cold", "accesses", "foreign",
 };
 
-static const struct ks_view_column group_columns[] = {
-	{ "objects", "objects", KS_CELL_U64, false },
-	{ "bytes", "bytes", KS_CELL_U64, false },
-	{ "live_objects", NULL, KS_CELL_U64, false },
-	{ "live_bytes", "live", KS_CELL_U64, false },
-	{ "mean_bytes", "mean", KS_CELL_U64, false },
-	{ "lifetime_mean", "life", KS_CELL_U64, false },
-	{ "lifetime_min", NULL, KS_CELL_U64, false },
-	{ "lifetime_max", NULL, KS_CELL_U64, false },
-	{ "implied_frees", NULL, KS_CELL_U64, false },
-	{ "reads", "reads", KS_CELL_U64, true },
-	{ "writes", "writes", KS_CELL_U64, true },
-	{ "bytes_read", "B read", KS_CELL_U64, true },
-	{ "bytes_written", "B written", KS_CELL_U64, true },
-	{ "own_accesses", "own", KS_CELL_U64, true },
-	{ "foreign_accesses", "foreign", KS_CELL_U64, true },
-	{ "irq_accesses", "irq", KS_CELL_U64, true },
-	{ "cold_objects", NULL, KS_CELL_U64, false },
-	{ "cold_bytes", "cold", KS_CELL_U64, true },
-	{ "unread_bytes", "unread", KS_CELL_U64, true },
-	{ "unwritten_bytes", NULL, KS_CELL_U64, false },
-	{ "write_only_bytes", "wr-only", KS_CELL_U64, true },
-	{ "read_once_objects", NULL, KS_CELL_U64, false },
-	{ "read_once_bytes", NULL, KS_CELL_U64, false },
-	{ "group", "group", KS_CELL_TEXT, false },
+enum {
+	GROUP_OBJECTS,
+	GROUP_BYTES,
+	GROUP_LIVE_OBJECTS,
+	GROUP_LIVE_BYTES,
+	GROUP_MEAN_BYTES,
+	GROUP_LIFETIME_MEAN,
+	GROUP_LIFETIME_MIN,
+	GROUP_LIFETIME_MAX,
+	GROUP_IMPLIED_FREES,
+	GROUP_READS,
+	GROUP_WRITES,
+	GROUP_BYTES_READ,
+	GROUP_BYTES_WRITTEN,
+	GROUP_OWN_ACCESSES,
+	GROUP_FOREIGN_ACCESSES,
+	GROUP_IRQ_ACCESSES,
+	GROUP_COLD_OBJECTS,
+	GROUP_COLD_BYTES,
+	GROUP_UNREAD_BYTES,
+	GROUP_UNWRITTEN_BYTES,
+	GROUP_WRITE_ONLY_BYTES,
+	GROUP_READ_ONCE_OBJECTS,
+	GROUP_READ_ONCE_BYTES,
+	GROUP_GROUP,
+	GROUP_CAPTURE_ALLOCS,
+	GROUP_CAPTURE_BYTES,
+	GROUP_CAPTURE_WASTE,
+	GROUP_COLUMNS
+};
+
+static const struct ks_column group_columns[GROUP_COLUMNS] = {
+	[GROUP_OBJECTS] = { "objects", "objects", KS_CELL_U64, KS_UNIT_OBJECTS },
+	[GROUP_BYTES] = { "bytes", "bytes", KS_CELL_U64, KS_UNIT_BYTES },
+	[GROUP_LIVE_OBJECTS] = { "live_objects", NULL, KS_CELL_U64, KS_UNIT_OBJECTS },
+	[GROUP_LIVE_BYTES] = { "live_bytes", "live", KS_CELL_U64, KS_UNIT_BYTES },
+	[GROUP_MEAN_BYTES] = { "mean_bytes", "mean", KS_CELL_U64, KS_UNIT_BYTES },
+	[GROUP_LIFETIME_MEAN] = { "lifetime_mean", "life", KS_CELL_U64, KS_UNIT_TICKS },
+	[GROUP_LIFETIME_MIN] = { "lifetime_min", NULL, KS_CELL_U64, KS_UNIT_TICKS },
+	[GROUP_LIFETIME_MAX] = { "lifetime_max", NULL, KS_CELL_U64, KS_UNIT_TICKS },
+	[GROUP_IMPLIED_FREES] = { "implied_frees", NULL, KS_CELL_U64, KS_UNIT_COUNT },
+	[GROUP_READS] = { "reads", "reads", KS_CELL_U64, KS_UNIT_COUNT, .if_any = true },
+	[GROUP_WRITES] = { "writes", "writes", KS_CELL_U64, KS_UNIT_COUNT, .if_any = true },
+	[GROUP_BYTES_READ] = { "bytes_read", "B read", KS_CELL_U64, KS_UNIT_BYTES, .if_any = true },
+	[GROUP_BYTES_WRITTEN] = { "bytes_written", "B written", KS_CELL_U64, KS_UNIT_BYTES,
+				  .if_any = true },
+	[GROUP_OWN_ACCESSES] = { "own_accesses", "own", KS_CELL_U64, KS_UNIT_COUNT,
+				 .if_any = true },
+	[GROUP_FOREIGN_ACCESSES] = { "foreign_accesses", "foreign", KS_CELL_U64, KS_UNIT_COUNT,
+				     .if_any = true },
+	[GROUP_IRQ_ACCESSES] = { "irq_accesses", "irq", KS_CELL_U64, KS_UNIT_COUNT,
+				 .if_any = true },
+	[GROUP_COLD_OBJECTS] = { "cold_objects", NULL, KS_CELL_U64, KS_UNIT_OBJECTS },
+	[GROUP_COLD_BYTES] = { "cold_bytes", "cold", KS_CELL_U64, KS_UNIT_BYTES, .if_any = true },
+	[GROUP_UNREAD_BYTES] = { "unread_bytes", "unread", KS_CELL_U64, KS_UNIT_BYTES,
+				 .if_any = true },
+	[GROUP_UNWRITTEN_BYTES] = { "unwritten_bytes", NULL, KS_CELL_U64, KS_UNIT_BYTES },
+	[GROUP_WRITE_ONLY_BYTES] = { "write_only_bytes", "wr-only", KS_CELL_U64, KS_UNIT_BYTES,
+				     .if_any = true },
+	[GROUP_READ_ONCE_OBJECTS] = { "read_once_objects", NULL, KS_CELL_U64, KS_UNIT_OBJECTS },
+	[GROUP_READ_ONCE_BYTES] = { "read_once_bytes", NULL, KS_CELL_U64, KS_UNIT_BYTES },
+	[GROUP_GROUP] = { "group", "group", KS_CELL_TEXT },
 	/* from here on with an allocation capture only */
-	{ "capture_allocs", "allocs", KS_CELL_U64, false },
-	{ "capture_bytes", "alloc'd", KS_CELL_U64, false },
-	{ "capture_waste", "waste", KS_CELL_U64, false },
+	[GROUP_CAPTURE_ALLOCS] = { "capture_allocs", "allocs", KS_CELL_U64, KS_UNIT_COUNT },
+	[GROUP_CAPTURE_BYTES] = { "capture_bytes", "alloc'd", KS_CELL_U64, KS_UNIT_BYTES },
+	[GROUP_CAPTURE_WASTE] = { "capture_waste", "waste", KS_CELL_U64, KS_UNIT_BYTES },
 };
 
-static const struct ks_view_column hot_columns[] = {
-	{ "reads", "reads", KS_CELL_U64, false },
-	{ "writes", "writes", KS_CELL_U64, false },
-	{ "size", "size", KS_CELL_U64, false },
-	{ "address", "address", KS_CELL_HEX, false },
-	{ "alloc_time", NULL, KS_CELL_U64, false },
-	{ "pid", "pid", KS_CELL_S64, false },
-	{ "comm", "command", KS_CELL_TEXT, false },
-	{ "cache", "cache", KS_CELL_TEXT, false },
-	{ "site", "allocated by", KS_CELL_TEXT, false },
+enum {
+	HOT_READS,
+	HOT_WRITES,
+	HOT_SIZE,
+	HOT_ADDRESS,
+	HOT_ALLOC_TIME,
+	HOT_PID,
+	HOT_COMM,
+	HOT_CACHE,
+	HOT_SITE,
+	HOT_COLUMNS
 };
 
-static const struct ks_view_column code_columns[] = {
-	{ "reads", "reads", KS_CELL_U64, false },
-	{ "writes", "writes", KS_CELL_U64, false },
-	{ "bytes_read", "B read", KS_CELL_U64, true },
-	{ "bytes_written", "B written", KS_CELL_U64, true },
-	{ "irq_accesses", "irq", KS_CELL_U64, true },
-	{ "sites", "sites", KS_CELL_U64, false },
-	{ "ip", "ip", KS_CELL_HEX, false },
-	{ "instruction", "instruction", KS_CELL_TEXT, false },
+static const struct ks_column hot_columns[HOT_COLUMNS] = {
+	[HOT_READS] = { "reads", "reads", KS_CELL_U64, KS_UNIT_COUNT },
+	[HOT_WRITES] = { "writes", "writes", KS_CELL_U64, KS_UNIT_COUNT },
+	[HOT_SIZE] = { "size", "size", KS_CELL_U64, KS_UNIT_BYTES },
+	[HOT_ADDRESS] = { "address", "address", KS_CELL_HEX, KS_UNIT_ADDRESS, .digits = 16 },
+	[HOT_ALLOC_TIME] = { "alloc_time", NULL, KS_CELL_U64, KS_UNIT_TICKS },
+	[HOT_PID] = { "pid", "pid", KS_CELL_S64 },
+	[HOT_COMM] = { "comm", "command", KS_CELL_TEXT },
+	[HOT_CACHE] = { "cache", "cache", KS_CELL_TEXT },
+	[HOT_SITE] = { "site", "allocated by", KS_CELL_TEXT },
 };
 
-static const struct ks_view_column idle_columns[] = {
-	{ "objects", "objects", KS_CELL_U64, false },
-	{ "bytes", "bytes", KS_CELL_U64, false },
-	{ "accesses", "accesses", KS_CELL_U64, false },
-	{ "function", "allocating function", KS_CELL_TEXT, false },
+enum {
+	CODE_READS,
+	CODE_WRITES,
+	CODE_BYTES_READ,
+	CODE_BYTES_WRITTEN,
+	CODE_IRQ_ACCESSES,
+	CODE_SITES,
+	CODE_IP,
+	CODE_INSTRUCTION,
+	CODE_COLUMNS
+};
+
+static const struct ks_column code_columns[CODE_COLUMNS] = {
+	[CODE_READS] = { "reads", "reads", KS_CELL_U64, KS_UNIT_COUNT },
+	[CODE_WRITES] = { "writes", "writes", KS_CELL_U64, KS_UNIT_COUNT },
+	[CODE_BYTES_READ] = { "bytes_read", "B read", KS_CELL_U64, KS_UNIT_BYTES, .if_any = true },
+	[CODE_BYTES_WRITTEN] = { "bytes_written", "B written", KS_CELL_U64, KS_UNIT_BYTES,
+				 .if_any = true },
+	[CODE_IRQ_ACCESSES] = { "irq_accesses", "irq", KS_CELL_U64, KS_UNIT_COUNT, .if_any = true },
+	[CODE_SITES] = { "sites", "sites", KS_CELL_U64, KS_UNIT_COUNT },
+	[CODE_IP] = { "ip", "ip", KS_CELL_HEX, KS_UNIT_ADDRESS, .digits = 16 },
+	[CODE_INSTRUCTION] = { "instruction", "instruction", KS_CELL_TEXT },
+};
+
+enum { IDLE_OBJECTS, IDLE_BYTES, IDLE_ACCESSES, IDLE_FUNCTION, IDLE_COLUMNS };
+
+static const struct ks_column idle_columns[IDLE_COLUMNS] = {
+	[IDLE_OBJECTS] = { "objects", "objects", KS_CELL_U64, KS_UNIT_OBJECTS },
+	[IDLE_BYTES] = { "bytes", "bytes", KS_CELL_U64, KS_UNIT_BYTES },
+	[IDLE_ACCESSES] = { "accesses", "accesses", KS_CELL_U64, KS_UNIT_COUNT },
+	[IDLE_FUNCTION] = { "function", "allocating function", KS_CELL_TEXT },
 };
 
 /* === Internals: groups ==================================================================== */
@@ -232,90 +297,89 @@ static int groups_init(struct groups *groups, const struct ks_kmap_census *censu
 
 /* === Internals: tables ==================================================================== */
 
-static void put_group(struct ks_view *view, struct ks_view_table *table, const struct group *group)
+static void put_group(struct ks_row row, const struct group *group)
 {
 	const struct ks_kmap_stat *stat = &group->stat;
-	union ks_view_cell *row = ks_view_add_row(view, table);
-	const char *name = ks_view_string(view, group->name);
-	u64 life = stat->ended ? (u64)(stat->lifetime_sum / stat->ended) : 0;
-	u64 numbers[] = {
-		stat->objects,
-		stat->bytes,
-		stat->live_objects,
-		stat->live_bytes,
-		group->mean,
-		life,
-		stat->lifetime_min,
-		stat->lifetime_max,
-		stat->implied,
-		stat->reads,
-		stat->writes,
-		stat->bytes_read,
-		stat->bytes_written,
-		group->own,
-		stat->foreign,
-		stat->irq,
-		stat->cold_objects,
-		stat->cold_bytes,
-		stat->unread_bytes,
-		stat->unwritten_bytes,
-		stat->write_only_bytes,
-		stat->read_once_objects,
-		stat->read_once_bytes,
-	};
-	size_t i, label = ARRAY_SIZE(numbers);
 
-	if (!row)
-		return;
-	for (i = 0; i < ARRAY_SIZE(numbers); i++)
-		row[i].u64 = numbers[i];
-	row[label].text = name;
-	if (table->nr_columns > label + 1) {
-		row[label + 1].u64 = group->allocs;
-		row[label + 2].u64 = group->total_bytes;
-		row[label + 3].u64 = group->waste;
-	}
+	ks_row_u64(row, GROUP_OBJECTS, stat->objects);
+	ks_row_u64(row, GROUP_BYTES, stat->bytes);
+	ks_row_u64(row, GROUP_LIVE_OBJECTS, stat->live_objects);
+	ks_row_u64(row, GROUP_LIVE_BYTES, stat->live_bytes);
+	ks_row_u64(row, GROUP_MEAN_BYTES, group->mean);
+	ks_row_u64(row, GROUP_LIFETIME_MEAN,
+		   stat->ended ? (u64)(stat->lifetime_sum / stat->ended) : 0);
+	ks_row_u64(row, GROUP_LIFETIME_MIN, stat->lifetime_min);
+	ks_row_u64(row, GROUP_LIFETIME_MAX, stat->lifetime_max);
+	ks_row_u64(row, GROUP_IMPLIED_FREES, stat->implied);
+	ks_row_u64(row, GROUP_READS, stat->reads);
+	ks_row_u64(row, GROUP_WRITES, stat->writes);
+	ks_row_u64(row, GROUP_BYTES_READ, stat->bytes_read);
+	ks_row_u64(row, GROUP_BYTES_WRITTEN, stat->bytes_written);
+	ks_row_u64(row, GROUP_OWN_ACCESSES, group->own);
+	ks_row_u64(row, GROUP_FOREIGN_ACCESSES, stat->foreign);
+	ks_row_u64(row, GROUP_IRQ_ACCESSES, stat->irq);
+	ks_row_u64(row, GROUP_COLD_OBJECTS, stat->cold_objects);
+	ks_row_u64(row, GROUP_COLD_BYTES, stat->cold_bytes);
+	ks_row_u64(row, GROUP_UNREAD_BYTES, stat->unread_bytes);
+	ks_row_u64(row, GROUP_UNWRITTEN_BYTES, stat->unwritten_bytes);
+	ks_row_u64(row, GROUP_WRITE_ONLY_BYTES, stat->write_only_bytes);
+	ks_row_u64(row, GROUP_READ_ONCE_OBJECTS, stat->read_once_objects);
+	ks_row_u64(row, GROUP_READ_ONCE_BYTES, stat->read_once_bytes);
+	ks_row_text(row, GROUP_GROUP, group->name);
 }
 
-static void put_groups(struct ks_view *view, const struct groups *groups,
+static void put_waste(struct ks_row row, const struct group *group)
+{
+	ks_row_u64(row, GROUP_CAPTURE_ALLOCS, group->allocs);
+	ks_row_u64(row, GROUP_CAPTURE_BYTES, group->total_bytes);
+	ks_row_u64(row, GROUP_CAPTURE_WASTE, group->waste);
+}
+
+static void put_groups(struct ks_doc *doc, const struct groups *groups,
 		       const struct ks_kmap_report_opts *opts)
 {
 	size_t i, len = groups->items.len;
-	struct ks_view_table *table =
-		ks_view_add_table(view, "groups", "objects", group_columns,
-				  ARRAY_SIZE(group_columns) - (opts->waste ? 0 : 3));
+	struct ks_table *table =
+		ks_doc_table(doc, "groups", group_columns,
+			     opts->waste ? (size_t)GROUP_COLUMNS : (size_t)GROUP_CAPTURE_ALLOCS);
 
-	for (i = 0; i < len && (!opts->top || i < opts->top); i++)
-		put_group(view, table, groups->sorted[i]);
+	if (table)
+		table->title = "objects";
+	for (i = 0; i < len && (!opts->top || i < opts->top); i++) {
+		struct ks_row row = ks_table_add(table);
+
+		put_group(row, groups->sorted[i]);
+		if (opts->waste)
+			put_waste(row, groups->sorted[i]);
+	}
 }
 
-static void put_hot(struct ks_view *view, const struct ks_kmap_census *census,
+static void put_hot(struct ks_doc *doc, const struct ks_kmap_census *census,
 		    const struct ks_kmap_places *places, u64 top)
 {
-	struct ks_view_table *table;
+	struct ks_table *table;
 	size_t i;
 
 	if (!census->nr_hot)
 		return;
-	table = ks_view_add_table(view, "hottest_objects", "hottest objects", hot_columns,
-				  ARRAY_SIZE(hot_columns));
+	table = ks_doc_table(doc, "hottest_objects", hot_columns, HOT_COLUMNS);
+	if (table)
+		table->title = "hottest objects";
 	for (i = 0; i < census->nr_hot && (!top || i < top); i++) {
 		const struct ks_kmap_hot *hot = &census->hot[i];
 		u32 cache = census->sites.items[hot->site].cache;
-		union ks_view_cell *row = ks_view_add_row(view, table);
+		struct ks_row row = ks_table_add(table);
 
-		if (!row)
-			return;
-		row[0].u64 = hot->reads;
-		row[1].u64 = hot->writes;
-		row[2].u64 = hot->size;
-		row[3].u64 = hot->addr;
-		row[4].u64 = hot->alloc_time;
-		row[5].s64 = hot->pid;
-		row[6].text = ks_view_string(view, ks_intern_get(&census->comms, hot->comm).s);
-		row[7].text = ks_view_string(view, ks_intern_get(&census->caches, cache).s);
-		row[8].text = ks_view_string(
-			view, ks_kmap_label(places, places->sites[hot->site][KS_KMAP_SITE]));
+		ks_row_u64(row, HOT_READS, hot->reads);
+		ks_row_u64(row, HOT_WRITES, hot->writes);
+		ks_row_u64(row, HOT_SIZE, hot->size);
+		ks_row_u64(row, HOT_ADDRESS, hot->addr);
+		ks_row_u64(row, HOT_ALLOC_TIME, hot->alloc_time);
+		ks_row_s64(row, HOT_PID, hot->pid);
+		ks_row_text(row, HOT_COMM, ks_intern_get(&census->comms, hot->comm).s);
+		ks_row_text(row, HOT_CACHE, ks_intern_get(&census->caches, cache).s);
+		ks_row_text(row, HOT_SITE,
+			    ks_kmap_label(places, places->sites[hot->site][KS_KMAP_SITE]));
 	}
 }
 
@@ -334,15 +398,39 @@ static int compare_heat(const void *a, const void *b)
 	return x->ip < y->ip ? -1 : x->ip > y->ip;
 }
 
-static void put_codes(struct ks_view *view, const struct ks_kmap_census *census,
+static void put_heat(struct ks_doc *doc, const struct heat *heat, size_t len,
+		     const struct ks_kmap_places *places, u64 top)
+{
+	struct ks_table *table =
+		ks_doc_table(doc, "hottest_instructions", code_columns, CODE_COLUMNS);
+	size_t i;
+
+	if (table)
+		table->title = "hottest instructions";
+	top = top && top < KS_KMAP_HOTTEST ? top : KS_KMAP_HOTTEST;
+	for (i = 0; i < len && i < top && heat[i].sites; i++) {
+		struct ks_row row = ks_table_add(table);
+		u32 label = places->codes[heat[i].code][KS_KMAP_SITE];
+
+		ks_row_u64(row, CODE_READS, heat[i].reads);
+		ks_row_u64(row, CODE_WRITES, heat[i].writes);
+		ks_row_u64(row, CODE_BYTES_READ, heat[i].bytes_read);
+		ks_row_u64(row, CODE_BYTES_WRITTEN, heat[i].bytes_written);
+		ks_row_u64(row, CODE_IRQ_ACCESSES, heat[i].irq);
+		ks_row_u64(row, CODE_SITES, heat[i].sites);
+		ks_row_u64(row, CODE_IP, heat[i].ip);
+		ks_row_text(row, CODE_INSTRUCTION, ks_kmap_label(places, label));
+	}
+}
+
+static void put_codes(struct ks_doc *doc, const struct ks_kmap_census *census,
 		      const struct ks_kmap_places *places, u64 top)
 {
 	struct heat *heat = calloc(census->codes.keys.len + 1, sizeof(*heat));
-	struct ks_view_table *table;
 	size_t i;
 
 	if (!heat) {
-		view->failed = true;
+		doc->failed = true;
 		return;
 	}
 	for (i = 0; i < census->codes.keys.len; i++) {
@@ -361,62 +449,43 @@ static void put_codes(struct ks_view *view, const struct ks_kmap_census *census,
 		h->sites += edge->reads || edge->writes;
 	}
 	qsort(heat, census->codes.keys.len, sizeof(*heat), compare_heat);
-	if (heat[0].sites) {
-		table = ks_view_add_table(view, "hottest_instructions", "hottest instructions",
-					  code_columns, ARRAY_SIZE(code_columns));
-		top = top && top < KS_KMAP_HOTTEST ? top : KS_KMAP_HOTTEST;
-		for (i = 0; i < census->codes.keys.len && i < top && heat[i].sites; i++) {
-			union ks_view_cell *row = ks_view_add_row(view, table);
-			u32 label = places->codes[heat[i].code][KS_KMAP_SITE];
-
-			if (!row)
-				break;
-			row[0].u64 = heat[i].reads;
-			row[1].u64 = heat[i].writes;
-			row[2].u64 = heat[i].bytes_read;
-			row[3].u64 = heat[i].bytes_written;
-			row[4].u64 = heat[i].irq;
-			row[5].u64 = heat[i].sites;
-			row[6].u64 = heat[i].ip;
-			row[7].text = ks_view_string(view, ks_kmap_label(places, label));
-		}
-	}
+	if (heat[0].sites)
+		put_heat(doc, heat, census->codes.keys.len, places, top);
 	free(heat);
 }
 
 /* Functions that allocate what others use: wrappers, constructors, and candidates for a closer look. */
-static void put_idle(struct ks_view *view, const struct ks_kmap_census *census,
+static void put_idle(struct ks_doc *doc, const struct ks_kmap_census *census,
 		     const struct ks_kmap_places *places, u64 top)
 {
 	struct ks_kmap_report_opts by_function = { .by = KS_KMAP_BY_LEVEL,
 						   .level = KS_KMAP_FUNCTION };
-	struct ks_view_table *table = NULL;
+	struct ks_table *table = NULL;
 	struct groups groups;
 	size_t i, rows = 0;
 
 	if (groups_init(&groups, census, places, &by_function)) {
-		view->failed = true;
+		doc->failed = true;
 		groups_deinit(&groups);
 		return;
 	}
 	for (i = 0; i < groups.items.len && (!top || rows < top); i++) {
 		const struct group *group = groups.sorted[i];
 		u64 accesses = ks_add_sat(group->stat.reads, group->stat.writes);
-		union ks_view_cell *row;
+		struct ks_row row;
 
 		if (group->own || !accesses || group->name[0] == '[')
 			continue;
-		if (!rows++)
-			table = ks_view_add_table(view, "allocates_only",
-						  "functions that allocate and never touch",
-						  idle_columns, ARRAY_SIZE(idle_columns));
-		row = ks_view_add_row(view, table);
-		if (!row)
-			break;
-		row[0].u64 = group->stat.objects;
-		row[1].u64 = group->stat.bytes;
-		row[2].u64 = accesses;
-		row[3].text = ks_view_string(view, group->name);
+		if (!rows++) {
+			table = ks_doc_table(doc, "allocates_only", idle_columns, IDLE_COLUMNS);
+			if (table)
+				table->title = "functions that allocate and never touch";
+		}
+		row = ks_table_add(table);
+		ks_row_u64(row, IDLE_OBJECTS, group->stat.objects);
+		ks_row_u64(row, IDLE_BYTES, group->stat.bytes);
+		ks_row_u64(row, IDLE_ACCESSES, accesses);
+		ks_row_text(row, IDLE_FUNCTION, group->name);
 	}
 	groups_deinit(&groups);
 }
@@ -440,7 +509,7 @@ int ks_kmap_order_parse(const char *name, enum ks_kmap_order *ret_order)
 	return -EINVAL;
 }
 
-void ks_kmap_view_quality(struct ks_view *view, const struct ks_kmap_census *census,
+void ks_kmap_view_quality(struct ks_doc *doc, const struct ks_kmap_census *census,
 			  const struct ks_kmap_places *places)
 {
 	const struct ks_kmap_quality *q = &census->quality;
@@ -449,46 +518,50 @@ void ks_kmap_view_quality(struct ks_view *view, const struct ks_kmap_census *cen
 
 	for (i = 0; i < census->sites.len; i++)
 		ks_kmap_stat_add(&total, &census->sites.items[i].stat);
-	ks_view_note(view, "objects", total.objects, "objects");
-	ks_view_note(view, "bytes", total.bytes, "bytes in them");
-	ks_view_note(view, "live_objects", total.live_objects, "objects live at the end");
-	ks_view_note(view, "accesses", census->nr_accesses, "lines or records of accesses");
-	ks_view_note(view, "reads", total.reads, "reads");
-	ks_view_note(view, "writes", total.writes, "writes");
-	ks_view_note(view, "bytes_read", total.bytes_read, "bytes read");
-	ks_view_note(view, "bytes_written", total.bytes_written, "bytes written");
-	ks_view_note(view, "no_accesses", !census->nr_accesses,
-		     "map without any access: who touched its objects is not known");
-	ks_view_note(view, "implied_frees", total.implied,
-		     "objects ended unseen: their address was allocated again");
-	ks_view_note(view, "endless_objects", total.objects - total.live_objects - total.ended,
-		     "freed objects without a time of their end");
-	ks_view_note(view, "bad_lines", q->bad_lines, "lines or records not understood");
-	ks_view_note(view, "short_lines", q->short_lines, "object lines that lack a field");
-	ks_view_note(view, "orphan_accesses", q->orphan_accesses, "accesses of no object");
-	ks_view_note(view, "shared_indices", q->shared_indices,
-		     "objects whose index an earlier one had");
-	ks_view_note(view, "unnamed_code", places->unnamed,
-		     "addresses of code without a function's name");
+	doc->note_width = 0;
+	ks_doc_say(doc, "the map:\n");
+	ks_doc_open(doc, "map");
+	ks_doc_note(doc, "objects", total.objects, "objects", true);
+	ks_doc_note(doc, "bytes", total.bytes, "bytes in them", false);
+	ks_doc_note(doc, "live_objects", total.live_objects, "objects live at the end", false);
+	ks_doc_note(doc, "accesses", census->nr_accesses, "lines or records of accesses", false);
+	ks_doc_note(doc, "reads", total.reads, "reads", false);
+	ks_doc_note(doc, "writes", total.writes, "writes", false);
+	ks_doc_note(doc, "bytes_read", total.bytes_read, "bytes read", false);
+	ks_doc_note(doc, "bytes_written", total.bytes_written, "bytes written", false);
+	ks_doc_note(doc, "no_accesses", !census->nr_accesses,
+		    "map without any access: who touched its objects is not known", false);
+	ks_doc_note(doc, "implied_frees", total.implied,
+		    "objects ended unseen: their address was allocated again", false);
+	ks_doc_note(doc, "endless_objects", total.objects - total.live_objects - total.ended,
+		    "freed objects without a time of their end", false);
+	ks_doc_note(doc, "bad_lines", q->bad_lines, "lines or records not understood", false);
+	ks_doc_note(doc, "short_lines", q->short_lines, "object lines that lack a field", false);
+	ks_doc_note(doc, "orphan_accesses", q->orphan_accesses, "accesses of no object", false);
+	ks_doc_note(doc, "shared_indices", q->shared_indices,
+		    "objects whose index an earlier one had", false);
+	ks_doc_note(doc, "unnamed_code", places->unnamed,
+		    "addresses of code without a function's name", false);
+	ks_doc_close(doc);
 }
 
-struct ks_view *ks_kmap_view_report(const struct ks_kmap_census *census,
-				    const struct ks_kmap_places *places,
-				    const struct ks_kmap_report_opts *opts)
+struct ks_doc *ks_kmap_view_report(const struct ks_kmap_census *census,
+				   const struct ks_kmap_places *places,
+				   const struct ks_kmap_report_opts *opts)
 {
-	struct ks_view *view = ks_view_new("kmemscope-kmap-report-1");
+	struct ks_doc *doc = ks_doc_new("kmemscope-kmap-report-1");
 	struct groups groups;
 
-	if (!view)
+	if (!doc)
 		return NULL;
 	if (groups_init(&groups, census, places, opts))
-		view->failed = true;
+		doc->failed = true;
 	else
-		put_groups(view, &groups, opts);
+		put_groups(doc, &groups, opts);
 	groups_deinit(&groups);
-	put_hot(view, census, places, opts->top);
-	put_codes(view, census, places, opts->top);
-	put_idle(view, census, places, opts->top);
-	ks_kmap_view_quality(view, census, places);
-	return view;
+	put_hot(doc, census, places, opts->top);
+	put_codes(doc, census, places, opts->top);
+	put_idle(doc, census, places, opts->top);
+	ks_kmap_view_quality(doc, census, places);
+	return doc;
 }

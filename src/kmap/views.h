@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-only */
-/* The views of an access map: one function for each question. */
+/*
+ * The views of an access map: one function for each question. Each makes a document of tables, which ends
+ * with the counters of the map; NULL when there is no memory.
+ */
 #ifndef KS_KMAP_VIEWS_H
 #define KS_KMAP_VIEWS_H
 
 #include "kmap/places.h"
-#include "kmap/view.h"
+#include "table/doc.h"
 
 /* How objects are grouped: by where they were allocated, or by what they are. */
 enum ks_kmap_by {
@@ -42,19 +45,19 @@ struct ks_kmap_report_opts {
 	size_t nr_waste;
 };
 
-struct ks_view *ks_kmap_view_report(const struct ks_kmap_census *census,
-				    const struct ks_kmap_places *places,
-				    const struct ks_kmap_report_opts *opts);
+struct ks_doc *ks_kmap_view_report(const struct ks_kmap_census *census,
+				   const struct ks_kmap_places *places,
+				   const struct ks_kmap_report_opts *opts);
 
 /* Who touched the objects of the site called so; NULL with ret_found false if there is none. */
-struct ks_view *ks_kmap_view_accesses(const struct ks_kmap_census *census,
-				      const struct ks_kmap_places *places, const char *site,
-				      enum ks_kmap_level by, u64 top, bool *ret_found);
+struct ks_doc *ks_kmap_view_accesses(const struct ks_kmap_census *census,
+				     const struct ks_kmap_places *places, const char *site,
+				     enum ks_kmap_level by, u64 top, bool *ret_found);
 
 /* Whose objects the code called so touched. */
-struct ks_view *ks_kmap_view_touches(const struct ks_kmap_census *census,
-				     const struct ks_kmap_places *places, const char *code,
-				     enum ks_kmap_level by, u64 top, bool *ret_found);
+struct ks_doc *ks_kmap_view_touches(const struct ks_kmap_census *census,
+				    const struct ks_kmap_places *places, const char *code,
+				    enum ks_kmap_level by, u64 top, bool *ret_found);
 
 /* A cell of the matrix: what code did to objects, both by label. */
 struct ks_kmap_cell {
@@ -71,22 +74,35 @@ int ks_kmap_matrix_init(struct ks_kmap_matrix *matrix, const struct ks_kmap_cens
 			const struct ks_kmap_places *places, enum ks_kmap_level level);
 void ks_kmap_matrix_deinit(struct ks_kmap_matrix *matrix);
 
-struct ks_view *ks_kmap_view_matrix(const struct ks_kmap_census *census,
-				    const struct ks_kmap_matrix *matrix, u64 top);
+struct ks_doc *ks_kmap_view_matrix(const struct ks_kmap_census *census,
+				   const struct ks_kmap_matrix *matrix, u64 top);
 
-struct ks_view *ks_kmap_view_diff(const struct ks_kmap_census *const *censuses,
-				  const struct ks_kmap_places *const *places,
-				  enum ks_kmap_level level, u64 top);
+struct ks_doc *ks_kmap_view_diff(const struct ks_kmap_census *const *censuses,
+				 const struct ks_kmap_places *const *places,
+				 enum ks_kmap_level level, u64 top);
 
-struct ks_view *ks_kmap_view_privilege(const struct ks_kmap_census *census,
-				       const struct ks_kmap_places *places);
+/* The columns of its table. */
+enum ks_kmap_privilege_column {
+	KS_KMAP_PRIVILEGE_CUT,
+	KS_KMAP_PRIVILEGE_OPERATION,
+	KS_KMAP_PRIVILEGE_PS_MIN,
+	KS_KMAP_PRIVILEGE_PS_CUT,
+	KS_KMAP_PRIVILEGE_PS_MONO,
+	KS_KMAP_PRIVILEGE_PSR,
+	KS_KMAP_PRIVILEGE_PSR_MIN,
+	KS_KMAP_PRIVILEGE_MEDIATED,
+	KS_KMAP_PRIVILEGE_COLUMNS
+};
+
+struct ks_doc *ks_kmap_view_privilege(const struct ks_kmap_census *census,
+				      const struct ks_kmap_places *places);
 
 /* For a page that aggregates by itself: tables "sites", "codes" and "links" between them. */
-struct ks_view *ks_kmap_view_page(const struct ks_kmap_census *census,
-				  const struct ks_kmap_places *places);
+struct ks_doc *ks_kmap_view_page(const struct ks_kmap_census *census,
+				 const struct ks_kmap_places *places);
 
 /* Adds the counters that every view ends with. */
-void ks_kmap_view_quality(struct ks_view *view, const struct ks_kmap_census *census,
+void ks_kmap_view_quality(struct ks_doc *doc, const struct ks_kmap_census *census,
 			  const struct ks_kmap_places *places);
 
 #endif

@@ -1,54 +1,48 @@
 // SPDX-License-Identifier: LGPL-2.1-only
-/* trace_analyze's two files, line for line: the account and the callers. */
-#include "report/report.h"
-
+/* trace_analyze's two files, line for line: the account and the callers. Text renderers of their own. */
+#include <inttypes.h>
 #include <string.h>
 
 #include "base/escape.h"
+#include "report/groups.h"
 
 /* === Internals ============================================================================ */
 
-/* Decimal digits of the largest value, but at least @least: columns widen, they never overflow. */
-static int digits(u64 value, int least)
+static u64 number(const struct ks_table *table, size_t row, enum ks_group_column column)
 {
+	return ks_table_cell(table, row, column)->u64;
+}
+
+/* The digits of the largest number, but at least @least: columns widen, they never overflow. */
+static int width_of(const struct ks_table *table, enum ks_group_column column, int least)
+{
+	u64 most = 0;
+	size_t row;
 	int n = 1;
 
-	while (value /= 10)
+	for (row = 0; row < ks_table_len(table); row++)
+		most = ks_max(most, number(table, row, column));
+	while (most /= 10)
 		n++;
 	return ks_max(n, least);
 }
 
-struct widths {
-	int total, waste, net, allocs, frees;
-};
-
-static struct widths measure(const struct ks_rows *rows)
-{
-	u64 total = 0, waste = 0, net = 0, allocs = 0, frees = 0;
-	size_t i;
-
-	for (i = 0; i < rows->len; i++) {
-		const struct ks_stat *stat = &rows->items[i]->stat;
-
-		total = ks_max(total, stat->total_bytes);
-		waste = ks_max(waste, ks_stat_waste(stat));
-		net = ks_max(net, stat->live_bytes);
-		allocs = ks_max(allocs, stat->allocs);
-		frees = ks_max(frees, stat->frees);
-	}
-	return (struct widths){ digits(total, 8), digits(waste, 8), digits(net, 8),
-				digits(allocs, 5), digits(frees, 5) };
-}
-
 static void head_line(struct ks_strbuf *out, const char *name, u64 value)
 {
-	ks_strbuf_printf(out, "%s:%*llu\n", name, 34 - (int)strlen(name),
-			 (unsigned long long)value);
+	ks_strbuf_printf(out, "%s:%*" PRIu64 "\n", name, 34 - (int)strlen(name), value);
+}
+
+static void put_label(const struct ks_table *table, size_t row, struct ks_strbuf *out)
+{
+	const char *label = ks_table_cell(table, row, KS_GROUP_LABEL)->text;
+
+	ks_escape_tty(out, label, strlen(label));
 }
 
 /* The directory of a source path; what has none is marked. */
-static void put_directory(struct ks_strbuf *out, const char *path)
+static void put_directory(const struct ks_table *table, size_t row, struct ks_strbuf *out)
 {
+	const char *path = ks_table_cell(table, row, KS_GROUP_PATH)->text;
 	const char *slash = strrchr(path, '/');
 
 	if (!*path)
@@ -59,56 +53,55 @@ static void put_directory(struct ks_strbuf *out, const char *path)
 
 /* === Public =============================================================================== */
 
-void ks_render_account(const struct ks_model *model, const struct ks_rows *rows,
+void ks_render_account(const struct ks_model *model, const struct ks_table *table,
 		       struct ks_strbuf *out)
 {
-	const struct ks_stat *total = ks_model_total(model);
-	struct widths w = measure(rows);
-	size_t i;
+	int total = width_of(table, KS_GROUP_TOTAL_BYTES, 8);
+	int waste = width_of(table, KS_GROUP_WASTE, 8);
+	int net = width_of(table, KS_GROUP_LIVE_BYTES, 8);
+	int allocs = width_of(table, KS_GROUP_ALLOCS, 5);
+	int frees = width_of(table, KS_GROUP_FREES, 5);
+	size_t row;
 
-	head_line(out, "current bytes allocated", total->live_bytes);
-	head_line(out, "current bytes requested", total->live_req);
-	head_line(out, "current wasted bytes", ks_stat_waste(total));
-	head_line(out, "number of allocs", total->allocs);
-	head_line(out, "number of frees", total->frees);
+	head_line(out, "current bytes allocated", number(table, KS_TOTAL, KS_GROUP_LIVE_BYTES));
+	head_line(out, "current bytes requested", number(table, KS_TOTAL, KS_GROUP_LIVE_REQ));
+	head_line(out, "current wasted bytes", number(table, KS_TOTAL, KS_GROUP_WASTE));
+	head_line(out, "number of allocs", number(table, KS_TOTAL, KS_GROUP_ALLOCS));
+	head_line(out, "number of frees", number(table, KS_TOTAL, KS_GROUP_FREES));
 	head_line(out, "number of callers", ks_model_callers(model));
-	ks_strbuf_printf(out, "\n%*s %*s %*s %*s%-*s caller\n", w.total, "total", w.waste, "waste",
-			 w.net, "net", w.allocs + 1, "alloc/", w.frees, "free");
+	ks_strbuf_printf(out, "\n%*s %*s %*s %*s%-*s caller\n", total, "total", waste, "waste", net,
+			 "net", allocs + 1, "alloc/", frees, "free");
 	ks_strbuf_puts(out, "---------------------------------------------\n");
-	for (i = 0; i < rows->len; i++) {
-		const struct ks_group *row = rows->items[i];
-
-		ks_strbuf_printf(out, "%*llu %*llu %*llu %*llu/%-*llu ", w.total,
-				 (unsigned long long)row->stat.total_bytes, w.waste,
-				 (unsigned long long)ks_stat_waste(&row->stat), w.net,
-				 (unsigned long long)row->stat.live_bytes, w.allocs,
-				 (unsigned long long)row->stat.allocs, w.frees,
-				 (unsigned long long)row->stat.frees);
-		ks_escape_tty(out, row->label, strlen(row->label));
+	for (row = 0; row < ks_table_len(table); row++) {
+		ks_strbuf_printf(
+			out, "%*" PRIu64 " %*" PRIu64 " %*" PRIu64 " %*" PRIu64 "/%-*" PRIu64 " ",
+			total, number(table, row, KS_GROUP_TOTAL_BYTES), waste,
+			number(table, row, KS_GROUP_WASTE), net,
+			number(table, row, KS_GROUP_LIVE_BYTES), allocs,
+			number(table, row, KS_GROUP_ALLOCS), frees,
+			number(table, row, KS_GROUP_FREES));
+		put_label(table, row, out);
 		ks_strbuf_puts(out, "\n");
 	}
+	out->failed |= table->failed;
 }
 
-void ks_render_callers(const struct ks_model *model, const struct ks_rows *rows,
-		       struct ks_strbuf *out)
+void ks_render_callers(const struct ks_table *table, struct ks_strbuf *out)
 {
-	size_t i;
-	int width = 8;
+	int width = width_of(table, KS_GROUP_LIVE_BYTES, 8);
+	size_t row;
 
-	(void)model;
-	for (i = 0; i < rows->len; i++)
-		width = ks_max(width, digits(rows->items[i]->stat.live_bytes, 8));
-	for (i = 0; i < rows->len; i++) {
-		const struct ks_group *row = rows->items[i];
+	for (row = 0; row < ks_table_len(table); row++) {
 		size_t start = out->len;
 
-		ks_escape_tty(out, row->label, strlen(row->label));
+		put_label(table, row, out);
 		if (out->len - start < 40)
 			ks_strbuf_printf(out, "%*s", (int)(40 - (out->len - start)), "");
-		ks_strbuf_printf(out, " %*llu %*llu ", width,
-				 (unsigned long long)row->stat.live_bytes, width,
-				 (unsigned long long)ks_stat_waste(&row->stat));
-		put_directory(out, row->path);
+		ks_strbuf_printf(out, " %*" PRIu64 " %*" PRIu64 " ", width,
+				 number(table, row, KS_GROUP_LIVE_BYTES), width,
+				 number(table, row, KS_GROUP_WASTE));
+		put_directory(table, row, out);
 		ks_strbuf_puts(out, "\n");
 	}
+	out->failed |= table->failed;
 }

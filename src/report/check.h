@@ -4,7 +4,7 @@
 #define KS_REPORT_CHECK_H
 
 #include "analysis/check.h"
-#include "report/json.h"
+#include "table/json.h"
 
 /* @path names the capture; @repaired: it was finished just before it was read. */
 void ks_render_check(const char *path, const struct ks_check *check, bool repaired,

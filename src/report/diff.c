@@ -1,185 +1,206 @@
 // SPDX-License-Identifier: LGPL-2.1-only
-/* The comparison of two captures, as a table, JSON and CSV. */
+/* The comparison of two captures. */
+#include <inttypes.h>
+#include <stddef.h>
+
 #include "report/report.h"
 
-#include <string.h>
+/* === Data ================================================================================= */
 
-#include "base/escape.h"
+enum {
+	LABEL,
+	CHANGE,
+	BEFORE,
+	AFTER,
+	DELTA,
+	PERCENT,
+	A, /* the measures of the first capture, then those of the second */
+	B = A + KS_MEASURES,
+	COLUMNS = B + KS_MEASURES
+};
+
+static ks_show_fn show_change, show_percent;
+
+/* A measure in both captures: in objects "a" and "b" of JSON, which a row may lack. */
+#define MEASURE(measure, its_name, its_unit)                                  \
+	[A + (measure)] = { its_name, NULL,	     KS_CELL_U64,             \
+			    its_unit, .object = "a", .flat = "a_" its_name }, \
+	     [B + (measure)] = { its_name, NULL,	  KS_CELL_U64,        \
+				 its_unit, .object = "b", .flat = "b_" its_name }
+
+/* The label's name is that of the grouping. */
+static const struct ks_column columns[COLUMNS] = {
+	[LABEL] = { "site", "site", KS_CELL_TEXT, .gap = 1 },
+	[CHANGE] = { "change", "", KS_CELL_TEXT, .width = 7, .show = show_change },
+	[BEFORE] = { "before", "before", KS_CELL_U64, .width = 14, .gap = 1 },
+	[AFTER] = { "after", "after", KS_CELL_U64, .width = 14, .gap = 1 },
+	[DELTA] = { "delta", "change", KS_CELL_CHANGE, .width = 14 },
+	[PERCENT] = { NULL, "", KS_CELL_DOUBLE, KS_UNIT_RATIO, .width = 9, .gap = 1,
+		      .show = show_percent },
+	MEASURE(KS_MEASURE_LIVE, "live_bytes", KS_UNIT_BYTES),
+	MEASURE(KS_MEASURE_WASTE, "waste", KS_UNIT_BYTES),
+	MEASURE(KS_MEASURE_OBJECTS, "live_objects", KS_UNIT_OBJECTS),
+	MEASURE(KS_MEASURE_PEAK, "peak_bytes", KS_UNIT_BYTES),
+	MEASURE(KS_MEASURE_TOTAL, "total_bytes", KS_UNIT_BYTES),
+	MEASURE(KS_MEASURE_ALLOCS, "allocs", KS_UNIT_COUNT),
+};
 
 /* === Internals ============================================================================ */
 
-static size_t shown_rows(const struct ks_diff *diff, u64 top)
+/* The totals change too, but it would say nothing to call that new or gone. */
+static void show_change(const struct ks_table *table, size_t row, unsigned int column,
+			struct ks_strbuf *out)
 {
-	return top && top < diff->rows.len ? (size_t)top : diff->rows.len;
+	if (row != KS_TOTAL)
+		ks_strbuf_puts(out, ks_table_cell(table, row, column)->text);
 }
 
-/* After minus before, with its sign; JSON's and C's signed numbers are both too small for it. */
-static void put_delta(struct ks_strbuf *out, const struct ks_diff_row *row, int width)
+/* "+25.0%", or nothing where there was nothing before. */
+static void show_percent(const struct ks_table *table, size_t row, unsigned int column,
+			 struct ks_strbuf *out)
 {
-	char text[32];
-	size_t len = sizeof(text) - 1;
-	u64 v = row->after > row->before ? row->after - row->before : row->before - row->after;
-
-	text[len] = '\0';
-	do {
-		text[--len] = (char)('0' + v % 10);
-		v /= 10;
-	} while (v);
-	if (row->after != row->before)
-		text[--len] = row->after > row->before ? '+' : '-';
-	ks_strbuf_printf(out, "%*s", width, text + len);
-}
-
-/* "+25%", or nothing where there was nothing before. */
-static void put_percent(struct ks_strbuf *out, const struct ks_diff_row *row)
-{
+	u64 before = ks_table_cell(table, row, BEFORE)->u64;
+	u64 after = ks_table_cell(table, row, AFTER)->u64;
 	double percent;
 
-	if (!row->before || row->before == row->after) {
-		ks_strbuf_printf(out, " %9s", row->before ? "0%" : "-");
+	(void)column;
+	if (!before || before == after) {
+		ks_strbuf_puts(out, before ? "0%" : "-");
 		return;
 	}
-	percent = ((double)row->after - (double)row->before) * 100 / (double)row->before;
+	percent = ((double)after - (double)before) * 100 / (double)before;
 	if (percent > 99999)
-		ks_strbuf_printf(out, " %9s", ">99999%");
+		ks_strbuf_puts(out, ">99999%");
 	else
-		ks_strbuf_printf(out, " %+8.1f%%", percent);
+		ks_strbuf_printf(out, "%+.1f%%", percent);
 }
 
-static void put_row(struct ks_strbuf *out, const struct ks_diff_row *row, const char *change)
+static struct ks_table *new_table(struct ks_doc *doc, const char *label)
 {
-	put_delta(out, row, 14);
-	ks_strbuf_printf(out, " %14llu %14llu", (unsigned long long)row->before,
-			 (unsigned long long)row->after);
-	put_percent(out, row);
-	ks_strbuf_printf(out, "  %-7s ", change);
-	ks_escape_tty(out, row->label, strlen(row->label));
-	ks_strbuf_puts(out, "\n");
+	static const unsigned int in_text[] = { DELTA, BEFORE, AFTER, PERCENT, CHANGE, LABEL };
+	unsigned int in_json[COLUMNS], in_csv[COLUMNS] = { LABEL, CHANGE, BEFORE, AFTER, DELTA };
+	struct ks_column mine[COLUMNS];
+	size_t json = 0, csv = DELTA + 1, i;
+	struct ks_table *table;
+
+	for (i = 0; i < COLUMNS; i++) {
+		mine[i] = columns[i];
+		if (i < DELTA || i >= A) /* JSON has the two numbers and no need for a third */
+			in_json[json++] = (unsigned int)i;
+	}
+	/* A measure of the first capture stands beside that of the second. */
+	for (i = 0; i < KS_MEASURES; i++) {
+		in_csv[csv++] = (unsigned int)(A + i);
+		in_csv[csv++] = (unsigned int)(B + i);
+	}
+	mine[LABEL].name = mine[LABEL].head = label;
+	table = ks_doc_loose_table(doc, "rows", mine, COLUMNS);
+	ks_table_select(table, KS_FORM_TEXT, in_text, ARRAY_SIZE(in_text));
+	ks_table_select(table, KS_FORM_JSON, in_json, json);
+	ks_table_select(table, KS_FORM_CSV, in_csv, csv);
+	ks_table_select(table, KS_FORM_PARQUET, in_csv, csv);
+	return table;
 }
 
-static const struct {
-	const char *name;
-	enum ks_measure measure;
-} columns[] = {
-	{ "live_bytes", KS_MEASURE_LIVE },	{ "waste", KS_MEASURE_WASTE },
-	{ "live_objects", KS_MEASURE_OBJECTS }, { "peak_bytes", KS_MEASURE_PEAK },
-	{ "total_bytes", KS_MEASURE_TOTAL },	{ "allocs", KS_MEASURE_ALLOCS },
-};
-
-static void put_side_json(struct ks_json *json, const char *key, const struct ks_stat *stat)
+static void put_row(struct ks_row row, const struct ks_diff_row *from)
 {
-	size_t i;
+	int i;
 
-	ks_json_object(json, key);
-	for (i = 0; i < ARRAY_SIZE(columns); i++)
-		ks_json_u64(json, columns[i].name, ks_measure_of(stat, columns[i].measure));
-	ks_json_end_object(json);
+	ks_row_text(row, CHANGE, ks_change_name(from->change));
+	ks_row_u64(row, BEFORE, from->before);
+	ks_row_u64(row, AFTER, from->after);
+	ks_row_change(row, DELTA, from->before, from->after);
+	for (i = 0; i < KS_MEASURES; i++) {
+		if (from->in_a)
+			ks_row_u64(row, A + (unsigned int)i, ks_measure_of(&from->a, i));
+		if (from->in_b)
+			ks_row_u64(row, B + (unsigned int)i, ks_measure_of(&from->b, i));
+	}
 }
 
-static void put_row_json(struct ks_json *json, const struct ks_diff_row *row)
+static void add_capture(struct ks_doc *doc, const char *name, const struct ks_model *model,
+			u64 size)
 {
-	ks_json_string(json, "change", ks_change_name(row->change));
-	ks_json_u64(json, "before", row->before);
-	ks_json_u64(json, "after", row->after);
-	if (row->in_a)
-		put_side_json(json, "a", &row->a);
-	if (row->in_b)
-		put_side_json(json, "b", &row->b);
+	ks_doc_open(doc, name);
+	ks_doc_text(doc, "format", model->format);
+	ks_doc_u64(doc, "first_ts", model->first_ts);
+	ks_doc_u64(doc, "last_ts", model->last_ts);
+	ks_doc_u64(doc, "events_total", model->events_total);
+	ks_doc_u64(doc, "size", size);
+	ks_doc_quality(doc, model);
+	ks_doc_close(doc);
 }
 
-static void put_capture_json(struct ks_json *json, const char *key, const struct ks_model *model,
-			     u64 size)
+static void say_summary(struct ks_doc *doc, const struct ks_diff *diff)
 {
-	ks_json_object(json, key);
-	ks_json_string(json, "format", model->format);
-	ks_json_u64(json, "first_ts", model->first_ts);
-	ks_json_u64(json, "last_ts", model->last_ts);
-	ks_json_u64(json, "events_total", model->events_total);
-	ks_json_u64(json, "size", size);
-	ks_render_quality_json(model, json);
-	ks_json_end_object(json);
+	int change;
+
+	ks_doc_say(doc, "\n%s, ", ks_measure_name(diff->measure));
+	for (change = 0; change < KS_CHANGES; change++)
+		ks_doc_say(doc, "%" PRIu64 " %s%s", diff->changes[change], ks_change_name(change),
+			   change + 1 < KS_CHANGES ? ", " : "\n");
+	if (diff->normal != KS_NORMAL_NONE)
+		ks_doc_say(doc, "before is scaled by %.4f (%s of the second to the first)\n",
+			   (double)diff->size_b / (double)diff->size_a,
+			   ks_normal_name(diff->normal));
+}
+
+/* People read the quality of both captures last; programs find it with each capture. */
+static void say_qualities(struct ks_doc *doc, const struct ks_diff *diff)
+{
+	ks_doc_show_in(doc, KS_IN_TEXT);
+	ks_doc_say(doc, "\nthe first: ");
+	ks_doc_quality(doc, diff->a);
+	ks_doc_say(doc, "\nthe second: ");
+	ks_doc_quality(doc, diff->b);
+	ks_doc_show_in(doc, KS_IN_BOTH);
+}
+
+static void add_head(struct ks_doc *doc, const struct ks_diff *diff)
+{
+	int change;
+
+	ks_doc_text(doc, "level", ks_level_name(diff->a->level));
+	ks_doc_text(doc, "by", ks_by_name(diff->by));
+	ks_doc_text(doc, "measure", ks_measure_name(diff->measure));
+	ks_doc_text(doc, "normalize", ks_normal_name(diff->normal));
+	ks_doc_show_in(doc, KS_IN_JSON);
+	add_capture(doc, "first", diff->a, diff->size_a);
+	add_capture(doc, "second", diff->b, diff->size_b);
+	ks_doc_show_in(doc, KS_IN_BOTH);
+	ks_doc_open(doc, "changes");
+	for (change = 0; change < KS_CHANGES; change++)
+		ks_doc_u64(doc, ks_change_name(change), diff->changes[change]);
+	ks_doc_close(doc);
 }
 
 /* === Public =============================================================================== */
 
-void ks_render_diff(const struct ks_diff *diff, u64 top, struct ks_strbuf *out)
+struct ks_doc *ks_doc_of_diff(const struct ks_diff *diff, u64 top)
 {
-	size_t shown = shown_rows(diff, top), i;
-	int change;
+	struct ks_doc *doc = ks_doc_new("kmemscope-diff-1");
+	struct ks_table *table;
+	size_t i;
 
-	ks_strbuf_printf(out, "%14s %14s %14s %9s  %-7s %s\n", "change", "before", "after", "", "",
-			 ks_by_name(diff->by));
-	for (i = 0; i < shown; i++)
-		put_row(out, &diff->rows.items[i], ks_change_name(diff->rows.items[i].change));
-	put_row(out, &diff->total, "");
-	ks_strbuf_printf(out, "\n%s, ", ks_measure_name(diff->measure));
-	for (change = 0; change < KS_CHANGES; change++)
-		ks_strbuf_printf(out, "%llu %s%s", (unsigned long long)diff->changes[change],
-				 ks_change_name(change), change + 1 < KS_CHANGES ? ", " : "\n");
-	if (diff->normal != KS_NORMAL_NONE)
-		ks_strbuf_printf(out, "before is scaled by %.4f (%s of the second to the first)\n",
-				 (double)diff->size_b / (double)diff->size_a,
-				 ks_normal_name(diff->normal));
-	ks_strbuf_puts(out, "\nthe first: ");
-	ks_render_quality(diff->a, out);
-	ks_strbuf_puts(out, "\nthe second: ");
-	ks_render_quality(diff->b, out);
-}
+	if (!doc)
+		return NULL;
+	add_head(doc, diff);
+	table = new_table(doc, ks_by_name(diff->by));
+	for (i = 0; i < diff->rows.len && (!top || i < top); i++) {
+		struct ks_row row = ks_table_add(table);
 
-void ks_render_diff_json(const struct ks_diff *diff, u64 top, struct ks_strbuf *out)
-{
-	size_t shown = shown_rows(diff, top), i;
-	struct ks_json json;
-	int change;
-
-	ks_json_init(&json, out);
-	ks_json_object(&json, NULL);
-	ks_json_string(&json, "schema", "kmemscope-diff-1");
-	ks_json_string(&json, "level", ks_level_name(diff->a->level));
-	ks_json_string(&json, "by", ks_by_name(diff->by));
-	ks_json_string(&json, "measure", ks_measure_name(diff->measure));
-	ks_json_string(&json, "normalize", ks_normal_name(diff->normal));
-	put_capture_json(&json, "first", diff->a, diff->size_a);
-	put_capture_json(&json, "second", diff->b, diff->size_b);
-	ks_json_object(&json, "changes");
-	for (change = 0; change < KS_CHANGES; change++)
-		ks_json_u64(&json, ks_change_name(change), diff->changes[change]);
-	ks_json_end_object(&json);
-	ks_json_object(&json, "total");
-	put_row_json(&json, &diff->total);
-	ks_json_end_object(&json);
-	ks_json_array(&json, "rows");
-	for (i = 0; i < shown; i++) {
-		ks_json_object(&json, NULL);
-		ks_json_string(&json, ks_by_name(diff->by), diff->rows.items[i].label);
-		put_row_json(&json, &diff->rows.items[i]);
-		ks_json_end_object(&json);
+		ks_row_text(row, LABEL, diff->rows.items[i].label);
+		put_row(row, &diff->rows.items[i]);
 	}
-	ks_json_end_array(&json);
-	ks_json_end_object(&json);
-	ks_json_finish(&json);
-}
-
-void ks_render_diff_csv(const struct ks_diff *diff, u64 top, struct ks_strbuf *out)
-{
-	size_t shown = shown_rows(diff, top), i, k;
-
-	ks_strbuf_printf(out, "%s,change,before,after,delta", ks_by_name(diff->by));
-	for (k = 0; k < ARRAY_SIZE(columns); k++)
-		ks_strbuf_printf(out, ",a_%s,b_%s", columns[k].name, columns[k].name);
-	ks_strbuf_puts(out, "\n");
-	for (i = 0; i < shown; i++) {
-		const struct ks_diff_row *row = &diff->rows.items[i];
-
-		ks_escape_csv(out, row->label, strlen(row->label));
-		ks_strbuf_printf(out, ",%s,%llu,%llu,", ks_change_name(row->change),
-				 (unsigned long long)row->before, (unsigned long long)row->after);
-		put_delta(out, row, 0);
-		for (k = 0; k < ARRAY_SIZE(columns); k++)
-			ks_strbuf_printf(
-				out, ",%llu,%llu",
-				(unsigned long long)ks_measure_of(&row->a, columns[k].measure),
-				(unsigned long long)ks_measure_of(&row->b, columns[k].measure));
-		ks_strbuf_puts(out, "\n");
-	}
+	put_row(ks_table_total(table), &diff->total);
+	ks_table_label_total(table, diff->total.label);
+	ks_doc_open(doc, "total");
+	ks_doc_total(doc, table);
+	ks_doc_close(doc);
+	ks_doc_place(doc, table, KS_IN_BOTH);
+	if (table)
+		doc->main = table;
+	say_summary(doc, diff);
+	say_qualities(doc, diff);
+	return doc;
 }

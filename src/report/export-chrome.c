@@ -127,6 +127,19 @@ static void put_sites(struct ks_json *json, const struct ks_timeline *timeline)
 	free(ranked);
 }
 
+static void put_quality(struct ks_json *json, const struct ks_model *model)
+{
+	struct ks_doc *doc = ks_doc_new("");
+
+	if (!doc) {
+		json->out->failed = true;
+		return;
+	}
+	ks_doc_quality(doc, model);
+	ks_render_members_json(doc, json);
+	ks_doc_free(doc);
+}
+
 /* === Public =============================================================================== */
 
 void ks_export_chrome(const struct ks_model *model, const struct ks_timeline *timeline,
@@ -134,12 +147,12 @@ void ks_export_chrome(const struct ks_model *model, const struct ks_timeline *ti
 {
 	struct ks_json json;
 
-	ks_json_init(&json, out);
+	ks_json_init(&json, out, KS_JSON_INDENTED);
 	ks_json_object(&json, NULL);
 	ks_json_string(&json, "displayTimeUnit", "ns");
 	ks_json_object(&json, "otherData");
 	ks_json_string(&json, "writer", "kmemscope " KS_VERSION);
-	ks_render_quality_json(model, &json);
+	put_quality(&json, model);
 	ks_json_end_object(&json);
 	ks_json_array(&json, "traceEvents");
 	ks_json_object(&json, NULL);

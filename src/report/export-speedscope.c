@@ -104,7 +104,7 @@ void ks_export_speedscope(const struct ks_model *model, const struct ks_rows *ro
 		return;
 	}
 	number_frames(rows, &names, out);
-	ks_json_init(&json, out);
+	ks_json_init(&json, out, KS_JSON_INDENTED);
 	ks_json_object(&json, NULL);
 	ks_json_string(&json, "$schema", "https://www.speedscope.app/file-format-schema.json");
 	ks_json_string(&json, "exporter", "kmemscope " KS_VERSION);

@@ -1,10 +1,48 @@
 // SPDX-License-Identifier: LGPL-2.1-only
-/* The view of fragmentation: kmemtrace's report, and its JSON. */
+/* Fragmentation: kmemtrace's report. */
+#include <inttypes.h>
+
 #include "report/report.h"
 
-#include <string.h>
+/* === Data ================================================================================= */
 
-#include "base/escape.h"
+enum {
+	LABEL,
+	REQUESTED,
+	ALLOCATED,
+	WASTED,
+	SHARE,
+	ALLOCS,
+	FREES,
+	CROSS_CPU,
+	NODE_REQUESTS,
+	CROSS_NODE,
+	COLUMNS
+};
+
+static ks_show_fn show_tenths;
+
+/* The label's name is "site" or "size". */
+static const struct ks_column columns[COLUMNS] = {
+	[LABEL] = { "site", "site", KS_CELL_TEXT },
+	[REQUESTED] = { "requested", "requested", KS_CELL_U64, KS_UNIT_BYTES, .width = 14 },
+	[ALLOCATED] = { "allocated", "allocated", KS_CELL_U64, KS_UNIT_BYTES, .width = 14,
+			.gap = 1 },
+	[WASTED] = { "wasted", "wasted", KS_CELL_U64, KS_UNIT_BYTES, .width = 12, .gap = 1 },
+	[SHARE] = { "fragmentation", "frag", KS_CELL_SHARE, KS_UNIT_RATIO, .width = 8, .gap = 1,
+		    .show = show_tenths },
+	[ALLOCS] = { "allocs", "allocs", KS_CELL_U64, KS_UNIT_COUNT, .width = 10, .gap = 1 },
+	[FREES] = { "frees", NULL, KS_CELL_U64, KS_UNIT_COUNT },
+	[CROSS_CPU] = { "cross_cpu_frees", "cross-CPU", KS_CELL_U64, KS_UNIT_COUNT, .width = 10,
+			.gap = 1 },
+	[NODE_REQUESTS] = { "node_requests", NULL, KS_CELL_U64, KS_UNIT_COUNT },
+	[CROSS_NODE] = { "cross_node_requests", "cross-node", KS_CELL_U64, KS_UNIT_COUNT,
+			 .width = 10, .gap = 1 },
+};
+
+static const unsigned int in_text[] = {
+	REQUESTED, ALLOCATED, WASTED, SHARE, ALLOCS, CROSS_CPU, CROSS_NODE, LABEL,
+};
 
 /* === Internals ============================================================================ */
 
@@ -13,103 +51,104 @@ static u64 waste_of(const struct ks_frag_row *row)
 	return row->bytes_alloc - ks_min(row->bytes_req, row->bytes_alloc);
 }
 
-/* In tenths of a per cent, rounded down. */
-static void put_percent(struct ks_strbuf *out, u64 part, u64 whole)
+/* In tenths of a per cent, rounded down; nothing wastes nothing. */
+static void show_tenths(const struct ks_table *table, size_t row, unsigned int column,
+			struct ks_strbuf *out)
 {
-	u64 tenths = whole ? (u64)((unsigned __int128)part * 1000 / whole) : 0;
+	u64 tenths = ks_table_cell(table, row, column)->u64 / 10;
 
-	ks_strbuf_printf(out, " %5llu.%llu%%", (unsigned long long)(tenths / 10),
-			 (unsigned long long)(tenths % 10));
+	ks_strbuf_printf(out, "%" PRIu64 ".%" PRIu64 "%%", tenths / 10, tenths % 10);
 }
 
-static void put_row(struct ks_strbuf *out, const struct ks_frag_row *row)
+static void put_numbers(struct ks_row row, const struct ks_frag_row *from)
 {
-	ks_strbuf_printf(out, "%14llu %14llu %12llu", (unsigned long long)row->bytes_req,
-			 (unsigned long long)row->bytes_alloc, (unsigned long long)waste_of(row));
-	put_percent(out, waste_of(row), row->bytes_alloc);
-	ks_strbuf_printf(out, " %10llu %10llu %10llu  ", (unsigned long long)row->allocs,
-			 (unsigned long long)row->cross_cpu, (unsigned long long)row->cross_node);
-	ks_escape_tty(out, row->label, strlen(row->label));
-	ks_strbuf_puts(out, "\n");
+	ks_row_u64(row, REQUESTED, from->bytes_req);
+	ks_row_u64(row, ALLOCATED, from->bytes_alloc);
+	ks_row_u64(row, WASTED, waste_of(from));
+	ks_row_share(row, SHARE, waste_of(from), from->bytes_alloc);
+	ks_row_u64(row, ALLOCS, from->allocs);
+	ks_row_u64(row, FREES, from->frees);
+	ks_row_u64(row, CROSS_CPU, from->cross_cpu);
+	ks_row_u64(row, NODE_REQUESTS, from->node_requests);
+	ks_row_u64(row, CROSS_NODE, from->cross_node);
 }
 
-static void put_rows(struct ks_strbuf *out, const char *title, const struct ks_frag_row *rows,
-		     size_t len, u64 top)
+static struct ks_table *new_table(struct ks_doc *doc, const char *name, const char *label)
 {
-	size_t shown = top && top < len ? (size_t)top : len, i;
+	struct ks_column mine[COLUMNS];
+	struct ks_table *table;
 
-	ks_strbuf_printf(out, "%14s %14s %12s %7s %10s %10s %10s  %s\n", "requested", "allocated",
-			 "wasted", "frag", "allocs", "cross-CPU", "cross-node", title);
-	for (i = 0; i < shown; i++)
-		put_row(out, &rows[i]);
-	if (shown < len)
-		ks_strbuf_printf(out, "%14s and %zu more\n", "...", len - shown);
+	__builtin_memcpy(mine, columns, sizeof(mine));
+	mine[LABEL].name = mine[LABEL].head = label;
+	table = ks_doc_loose_table(doc, name, mine, COLUMNS);
+	ks_table_select(table, KS_FORM_TEXT, in_text, ARRAY_SIZE(in_text));
+	return table;
 }
 
-static void put_row_json(struct ks_json *json, const char *key, const struct ks_frag_row *row,
-			 const char *label)
+static void add_rows(struct ks_doc *doc, const char *name, const char *label,
+		     const struct ks_frag_row *rows, size_t len, u64 top)
 {
-	ks_json_object(json, key);
-	if (label)
-		ks_json_string(json, label, row->label);
-	ks_json_u64(json, "requested", row->bytes_req);
-	ks_json_u64(json, "allocated", row->bytes_alloc);
-	ks_json_u64(json, "wasted", waste_of(row));
-	ks_json_ratio(json, "fragmentation", waste_of(row), row->bytes_alloc);
-	ks_json_u64(json, "allocs", row->allocs);
-	ks_json_u64(json, "frees", row->frees);
-	ks_json_u64(json, "cross_cpu_frees", row->cross_cpu);
-	ks_json_u64(json, "node_requests", row->node_requests);
-	ks_json_u64(json, "cross_node_requests", row->cross_node);
-	ks_json_end_object(json);
+	struct ks_table *table = new_table(doc, name, label);
+	size_t i;
+
+	ks_doc_place(doc, table, KS_IN_BOTH);
+	for (i = 0; i < len && (!top || i < top); i++) {
+		struct ks_row row = ks_table_add(table);
+
+		ks_row_text(row, LABEL, rows[i].label);
+		put_numbers(row, &rows[i]);
+	}
+	if (!table)
+		return;
+	table->left_out = len - i;
+	table->more = "more";
+}
+
+static void say_total(struct ks_doc *doc, const struct ks_frag_row *total,
+		      const struct ks_table *table)
+{
+	struct ks_strbuf share;
+
+	ks_strbuf_init(&share);
+	if (table)
+		show_tenths(table, KS_TOTAL, SHARE, &share);
+	ks_doc_say(doc, "\ntotal\n");
+	ks_doc_say(doc, "%14" PRIu64 " bytes requested\n", total->bytes_req);
+	ks_doc_say(doc, "%14" PRIu64 " bytes allocated\n", total->bytes_alloc);
+	ks_doc_say(doc, "%14" PRIu64 " bytes wasted, %8s\n", waste_of(total),
+		   ks_strbuf_str(&share));
+	ks_doc_say(doc, "%14" PRIu64 " allocations, %" PRIu64 " frees seen\n", total->allocs,
+		   total->frees);
+	ks_doc_say(doc, "%14" PRIu64 " frees on another CPU than the allocation\n",
+		   total->cross_cpu);
+	ks_doc_say(doc,
+		   "%14" PRIu64 " allocations that asked for a node, %" PRIu64
+		   " for another one\n\n",
+		   total->node_requests, total->cross_node);
+	doc->failed |= share.failed;
+	ks_strbuf_deinit(&share);
 }
 
 /* === Public =============================================================================== */
 
-void ks_render_frag(const struct ks_model *model, const struct ks_frag *frag, u64 top,
-		    struct ks_strbuf *out)
+struct ks_doc *ks_doc_of_frag(const struct ks_model *model, const struct ks_frag *frag, u64 top)
 {
-	const struct ks_frag_row *total = &frag->total;
+	struct ks_doc *doc = ks_doc_new("kmemscope-frag-1");
+	struct ks_table *total;
 
-	put_rows(out, "site", frag->by_site.items, frag->by_site.len, top);
-	ks_strbuf_puts(out, "\n");
-	put_rows(out, "size", frag->by_size.items, frag->by_size.len, top);
-	ks_strbuf_puts(out, "\ntotal\n");
-	ks_strbuf_printf(out, "%14llu bytes requested\n", (unsigned long long)total->bytes_req);
-	ks_strbuf_printf(out, "%14llu bytes allocated\n", (unsigned long long)total->bytes_alloc);
-	ks_strbuf_printf(out, "%14llu bytes wasted,", (unsigned long long)waste_of(total));
-	put_percent(out, waste_of(total), total->bytes_alloc);
-	ks_strbuf_printf(out, "\n%14llu allocations, %llu frees seen\n",
-			 (unsigned long long)total->allocs, (unsigned long long)total->frees);
-	ks_strbuf_printf(out, "%14llu frees on another CPU than the allocation\n",
-			 (unsigned long long)total->cross_cpu);
-	ks_strbuf_printf(out, "%14llu allocations that asked for a node, %llu for another one\n\n",
-			 (unsigned long long)total->node_requests,
-			 (unsigned long long)total->cross_node);
-	ks_render_findings(model, out);
-	ks_render_quality(model, out);
-}
-
-void ks_render_frag_json(const struct ks_model *model, const struct ks_frag *frag, u64 top,
-			 struct ks_strbuf *out)
-{
-	struct ks_json json;
-	size_t i;
-
-	ks_json_init(&json, out);
-	ks_json_object(&json, NULL);
-	ks_json_string(&json, "schema", "kmemscope-frag-1");
-	ks_json_string(&json, "level", ks_level_name(model->level));
-	put_row_json(&json, "total", &frag->total, NULL);
-	ks_json_array(&json, "sites");
-	for (i = 0; i < frag->by_site.len && (!top || i < top); i++)
-		put_row_json(&json, NULL, &frag->by_site.items[i], "site");
-	ks_json_end_array(&json);
-	ks_json_array(&json, "sizes");
-	for (i = 0; i < frag->by_size.len && (!top || i < top); i++)
-		put_row_json(&json, NULL, &frag->by_size.items[i], "size");
-	ks_json_end_array(&json);
-	ks_render_quality_json(model, &json);
-	ks_json_end_object(&json);
-	ks_json_finish(&json);
+	if (!doc)
+		return NULL;
+	ks_doc_text(doc, "level", ks_level_name(model->level));
+	total = new_table(doc, "total", "site");
+	put_numbers(ks_table_total(total), &frag->total);
+	ks_doc_open(doc, "total");
+	ks_doc_total(doc, total);
+	ks_doc_close(doc);
+	add_rows(doc, "sites", "site", frag->by_site.items, frag->by_site.len, top);
+	ks_doc_say(doc, "\n");
+	add_rows(doc, "sizes", "size", frag->by_size.items, frag->by_size.len, top);
+	say_total(doc, &frag->total, total);
+	ks_doc_findings(doc, model);
+	ks_doc_quality(doc, model);
+	return doc;
 }

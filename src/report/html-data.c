@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: LGPL-2.1-only
 /*
- * The data of the HTML report. Cells are most of it, so they are written by column, a column that is
- * all zero as 0, and nothing is indented: that is why this does not use report/json.h.
+ * The capture in the data of the HTML report. The cells of its timeline are most of the data, so they
+ * are written by column, and a column that is all zero as 0.
  */
 #include "report/html.h"
 
 #include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/escape.h"
 #include "base/intern.h"
 
 /* === Data ================================================================================= */
@@ -26,40 +27,10 @@ struct selection {
 
 /* === Internals: JSON ====================================================================== */
 
-static void put_string(struct ks_strbuf *out, const char *s)
-{
-	ks_strbuf_puts(out, "\"");
-	ks_escape_json(out, s, strlen(s));
-	ks_strbuf_puts(out, "\"");
-}
-
-static void put_named_string(struct ks_strbuf *out, const char *name, const char *s)
-{
-	ks_strbuf_printf(out, ",\"%s\":", name);
-	put_string(out, s);
-}
-
-static void put_u64(struct ks_strbuf *out, u64 value)
-{
-	char digits[20], *at = digits + sizeof(digits);
-
-	do {
-		*--at = (char)('0' + value % 10);
-		value /= 10;
-	} while (value);
-	ks_strbuf_add(out, at, (size_t)(digits + sizeof(digits) - at));
-}
-
-static void put_named_u64(struct ks_strbuf *out, const char *name, u64 value)
-{
-	ks_strbuf_printf(out, ",\"%s\":%llu", name, (unsigned long long)value);
-}
-
 /* A time since the first event: times since boot may not fit the numbers of JavaScript. */
-static void put_named_time(struct ks_strbuf *out, const char *name, const struct ks_timeline *tl,
-			   u64 ts)
+static void put_time(struct ks_json *json, const char *name, const struct ks_timeline *tl, u64 ts)
 {
-	put_named_u64(out, name, ts > tl->first_ts ? ts - tl->first_ts : 0);
+	ks_json_u64(json, name, ts > tl->first_ts ? ts - tl->first_ts : 0);
 }
 
 /* === Internals: cells ===================================================================== */
@@ -126,7 +97,7 @@ static s64 column(const struct ks_cell *cell, enum column column)
 	return 0;
 }
 
-static void put_column(struct ks_strbuf *out, const struct ks_cell *cells, size_t len,
+static void put_column(struct ks_json *json, const struct ks_cell *cells, size_t len,
 		       enum column which)
 {
 	size_t i = 0;
@@ -134,33 +105,23 @@ static void put_column(struct ks_strbuf *out, const struct ks_cell *cells, size_
 	while (i < len && !column(&cells[i], which))
 		i++;
 	if (i == len && which != COL_BUCKET) {
-		ks_strbuf_puts(out, "0");
+		ks_json_u64(json, NULL, 0);
 		return;
 	}
-	ks_strbuf_puts(out, "[");
-	for (i = 0; i < len; i++) {
-		s64 value = column(&cells[i], which);
-
-		if (i)
-			ks_strbuf_puts(out, ",");
-		if (value < 0)
-			ks_strbuf_puts(out, "-");
-		put_u64(out, value < 0 ? -(u64)value : (u64)value);
-	}
-	ks_strbuf_puts(out, "]");
+	ks_json_array(json, NULL);
+	for (i = 0; i < len; i++)
+		ks_json_s64(json, NULL, column(&cells[i], which));
+	ks_json_end_array(json);
 }
 
-static void put_cells(struct ks_strbuf *out, const struct ks_cell *cells, size_t len)
+static void put_cells(struct ks_json *json, const struct ks_cell *cells, size_t len)
 {
 	int which;
 
-	ks_strbuf_puts(out, ",\"cells\":[");
-	for (which = 0; which < COLUMNS; which++) {
-		if (which)
-			ks_strbuf_puts(out, ",");
-		put_column(out, cells, len, (enum column)which);
-	}
-	ks_strbuf_puts(out, "]");
+	ks_json_array(json, "cells");
+	for (which = 0; which < COLUMNS; which++)
+		put_column(json, cells, len, (enum column)which);
+	ks_json_end_array(json);
 }
 
 /* === Internals: tracks ==================================================================== */
@@ -214,34 +175,36 @@ static int select_tracks(const struct ks_tracks *tracks, struct selection *ret)
 	return 0;
 }
 
-static void put_track(struct ks_strbuf *out, const struct ks_track *track)
+/* The object of a track, which stays open. */
+static void put_track(struct ks_json *json, const char *key, const struct ks_track *track)
 {
-	ks_strbuf_puts(out, "{\"label\":");
-	put_string(out, track->label);
+	ks_json_object(json, key);
+	ks_json_string(json, "label", track->label);
 	if (*track->func)
-		put_named_string(out, "func", track->func);
+		ks_json_string(json, "func", track->func);
 	if (*track->module)
-		put_named_string(out, "module", track->module);
+		ks_json_string(json, "module", track->module);
 	if (*track->path)
-		put_named_string(out, "path", track->path);
-	put_named_u64(out, "at_peak", track->at_peak_bytes);
-	put_named_u64(out, "oldest", track->oldest);
-	put_named_u64(out, "youngest", track->youngest);
-	put_named_u64(out, "age_sum", track->age_sum);
+		ks_json_string(json, "path", track->path);
+	ks_json_u64(json, "at_peak", track->at_peak_bytes);
+	ks_json_u64(json, "oldest", track->oldest);
+	ks_json_u64(json, "youngest", track->youngest);
+	ks_json_u64(json, "age_sum", track->age_sum);
 	if (track->pages_held)
-		put_named_u64(out, "pages_held", track->pages_held);
-	put_cells(out, track->cells.items, track->cells.len);
+		ks_json_u64(json, "pages_held", track->pages_held);
+	put_cells(json, track->cells.items, track->cells.len);
 }
 
 /* The tracks that are left, added up; their common peak is not known, so the sum stands for it. */
-static void put_folded(struct ks_strbuf *out, const struct selection *sel, u32 buckets)
+static void put_folded(struct ks_json *json, const struct selection *sel, u32 buckets)
 {
 	struct ks_cell *sum = calloc(buckets, sizeof(*sum));
 	u64 at_peak = 0;
+	char label[40];
 	size_t i, j;
 
 	if (!sum) {
-		out->failed = true;
+		json->out->failed = true;
 		return;
 	}
 	for (i = 0; i < buckets; i++)
@@ -255,9 +218,14 @@ static void put_folded(struct ks_strbuf *out, const struct selection *sel, u32 b
 		for (j = 0; j < track->cells.len; j++)
 			ks_cell_add(&sum[track->cells.items[j].bucket], &track->cells.items[j]);
 	}
-	ks_strbuf_printf(out, "{\"label\":\"%zu others\",\"folded\":%zu", sel->folded, sel->folded);
-	put_named_u64(out, "at_peak", at_peak);
-	put_cells(out, sum, buckets);
+	snprintf(label, sizeof(label), "%zu others", sel->folded);
+	ks_json_break(json);
+	ks_json_object(json, NULL);
+	ks_json_string(json, "label", label);
+	ks_json_u64(json, "folded", sel->folded);
+	ks_json_u64(json, "at_peak", at_peak);
+	put_cells(json, sum, buckets);
+	ks_json_end_object(json);
 	free(sum);
 }
 
@@ -275,65 +243,84 @@ static int compare_links(const void *pa, const void *pb)
 }
 
 /* "links": for each other grouping, the groups of the site with most bytes: number, allocs, bytes. */
-static void put_links(struct ks_strbuf *out, const struct ks_tl_link *links, size_t len,
+static void put_links(struct ks_json *json, const struct ks_tl_link *links, size_t len,
 		      const struct selection *sel)
 {
 	size_t i = 0;
 	int dim;
 
-	ks_strbuf_puts(out, ",\"links\":{");
+	ks_json_object(json, "links");
 	for (dim = KS_TL_SITE + 1; dim <= KS_TL_PID; dim++) {
-		size_t shown = 0, all = 0;
+		size_t all = 0;
 
 		if (dim == KS_TL_STACK)
 			continue;
-		ks_strbuf_printf(out, "%s\"%s\":[", dim > KS_TL_SITE + 1 ? "," : "",
-				 ks_tl_dim_name((enum ks_tl_dim)dim));
+		ks_json_array(json, ks_tl_dim_name((enum ks_tl_dim)dim));
 		for (; i < len && (int)links[i].dim == dim; i++) {
 			if (all++ >= LINKS_SHOWN)
 				continue;
-			ks_strbuf_printf(out, "%s[%u,%llu,%llu]", shown++ ? "," : "",
-					 dim == KS_TL_PID ? links[i].group
-							  : sel[dim].number[links[i].group],
-					 (unsigned long long)links[i].allocs,
-					 (unsigned long long)links[i].bytes);
+			ks_json_array(json, NULL);
+			ks_json_u64(json, NULL,
+				    dim == KS_TL_PID ? links[i].group
+						     : sel[dim].number[links[i].group]);
+			ks_json_u64(json, NULL, links[i].allocs);
+			ks_json_u64(json, NULL, links[i].bytes);
+			ks_json_end_array(json);
 		}
-		ks_strbuf_puts(out, "]");
+		ks_json_end_array(json);
 	}
-	ks_strbuf_puts(out, "}");
+	ks_json_end_object(json);
+}
+
+/* The links of one site; links are sorted by site. */
+static void put_site_links(struct ks_json *json, const struct ks_timeline *tl,
+			   const struct selection *sel, const struct ks_tl_link *links, u32 site)
+{
+	size_t from = 0, to = tl->links.len, end;
+
+	while (from < to) {
+		size_t middle = from + (to - from) / 2;
+
+		if (links[middle].site < site)
+			from = middle + 1;
+		else
+			to = middle;
+	}
+	for (end = from; end < tl->links.len && links[end].site == site; end++)
+		;
+	put_links(json, links + from, end - from, sel);
 }
 
 /* The site of a stack, and its frames as numbers into "frame_names". */
-static void put_frames(struct ks_strbuf *out, const struct ks_track *track,
+static void put_frames(struct ks_json *json, const struct ks_track *track,
 		       const struct selection *sel, struct ks_intern *frames)
 {
 	size_t i;
 
-	ks_strbuf_printf(out, ",\"site\":%u,\"frames\":[", sel[KS_TL_SITE].number[track->site]);
+	ks_json_u64(json, "site", sel[KS_TL_SITE].number[track->site]);
+	ks_json_array(json, "frames");
 	for (i = 0; i < track->frames_len; i++) {
 		u32 number = ks_intern_add(frames, track->frames[i], strlen(track->frames[i]));
 
-		out->failed |= number == KS_NONE;
-		ks_strbuf_puts(out, i ? "," : "");
-		put_u64(out, number);
+		json->out->failed |= number == KS_NONE;
+		ks_json_u64(json, NULL, number);
 	}
-	ks_strbuf_puts(out, "]");
+	ks_json_end_array(json);
 }
 
-static void put_frame_names(struct ks_strbuf *out, const struct ks_intern *frames)
+static void put_frame_names(struct ks_json *json, const struct ks_intern *frames)
 {
 	size_t i;
 
-	ks_strbuf_puts(out, ",\n\"frame_names\":[");
-	for (i = 0; i < frames->strs.len; i++) {
-		ks_strbuf_puts(out, i ? "," : "");
-		put_string(out, frames->strs.items[i].s);
-	}
-	ks_strbuf_puts(out, "]");
+	ks_json_break(json);
+	ks_json_array(json, "frame_names");
+	for (i = 0; i < frames->strs.len; i++)
+		ks_json_string(json, NULL, frames->strs.items[i].s);
+	ks_json_end_array(json);
 }
 
 /* In the order of their numbers in the page. */
-static void put_tracks(struct ks_strbuf *out, const struct ks_timeline *tl,
+static void put_tracks(struct ks_json *json, const struct ks_timeline *tl,
 		       const struct selection *sel, enum ks_tl_dim dim,
 		       const struct ks_tl_link *links, struct ks_intern *frames)
 {
@@ -342,65 +329,52 @@ static void put_tracks(struct ks_strbuf *out, const struct ks_timeline *tl,
 	u32 *order = calloc(len + 1, sizeof(*order));
 
 	if (!order) {
-		out->failed = true;
+		json->out->failed = true;
 		return;
 	}
 	for (i = 0; i < len; i++)
 		if (mine->number[i] < mine->kept)
 			order[mine->number[i]] = (u32)i;
 	for (i = 0; i < mine->kept; i++) {
-		u32 at = order[i];
-		size_t from = 0, to = tl->links.len, end;
+		const struct ks_track *track = &mine->tracks->items.items[order[i]];
 
-		ks_strbuf_puts(out, i ? ",\n" : "\n");
-		put_track(out, &mine->tracks->items.items[at]);
-		if (dim == KS_TL_SITE) {
-			while (from < to) {
-				size_t middle = from + (to - from) / 2;
-
-				if (links[middle].site < at)
-					from = middle + 1;
-				else
-					to = middle;
-			}
-			for (end = from; end < tl->links.len && links[end].site == at; end++)
-				;
-			put_links(out, links + from, end - from, sel);
-		}
+		ks_json_break(json);
+		put_track(json, NULL, track);
+		if (dim == KS_TL_SITE)
+			put_site_links(json, tl, sel, links, order[i]);
 		if (dim == KS_TL_STACK)
-			put_frames(out, &mine->tracks->items.items[at], sel, frames);
-		ks_strbuf_puts(out, "}");
+			put_frames(json, track, sel, frames);
+		ks_json_end_object(json);
 	}
-	if (mine->folded) {
-		ks_strbuf_puts(out, ",\n");
-		put_folded(out, mine, tl->buckets);
-		ks_strbuf_puts(out, "}");
-	}
+	if (mine->folded)
+		put_folded(json, mine, tl->buckets);
 	free(order);
 }
 
 /* "pids": the tasks that links are about, as numbers and first names. */
-static void put_pids(struct ks_strbuf *out, const struct ks_timeline *tl)
+static void put_pids(struct ks_json *json, const struct ks_timeline *tl)
 {
 	size_t i;
 
-	ks_strbuf_puts(out, ",\n\"pids\":[");
+	ks_json_break(json);
+	ks_json_array(json, "pids");
 	for (i = 0; i < tl->pids.len; i++) {
 		const struct ks_tl_pid *pid = &tl->pids.items[i];
 
-		if (pid->rest || pid->pid == KS_PID_UNKNOWN)
-			ks_strbuf_printf(out, "%s[%s", i ? "," : "",
-					 pid->rest ? "\"others\"" : "null");
+		ks_json_array(json, NULL);
+		if (pid->rest)
+			ks_json_string(json, NULL, "others");
+		else if (pid->pid == KS_PID_UNKNOWN)
+			ks_json_null(json, NULL);
 		else
-			ks_strbuf_printf(out, "%s[%u", i ? "," : "", pid->pid);
-		ks_strbuf_puts(out, ",");
-		put_string(out, pid->comm);
-		ks_strbuf_puts(out, "]");
+			ks_json_u64(json, NULL, pid->pid);
+		ks_json_string(json, NULL, pid->comm);
+		ks_json_end_array(json);
 	}
-	ks_strbuf_puts(out, "]");
+	ks_json_end_array(json);
 }
 
-static void put_groupings(struct ks_strbuf *out, const struct ks_timeline *tl)
+static void put_groupings(struct ks_json *json, const struct ks_timeline *tl)
 {
 	struct selection sel[KS_TL_DIMS] = { 0 };
 	struct ks_tl_link *links = calloc(tl->links.len + 1, sizeof(*links));
@@ -408,24 +382,25 @@ static void put_groupings(struct ks_strbuf *out, const struct ks_timeline *tl)
 	int dim, failed = !links;
 
 	failed |= ks_intern_init(&frames) != 0;
-
 	for (dim = 0; dim < KS_TL_DIMS; dim++)
-		failed |= select_tracks(&tl->by[dim], &sel[dim]);
+		failed |= select_tracks(&tl->by[dim], &sel[dim]) != 0;
 	if (failed) {
-		out->failed = true;
+		json->out->failed = true;
 	} else {
 		if (tl->links.len)
 			memcpy(links, tl->links.items, tl->links.len * sizeof(*links));
 		qsort(links, tl->links.len, sizeof(*links), compare_links);
-		ks_strbuf_puts(out, ",\n\"by\":{");
+		ks_json_break(json);
+		ks_json_object(json, "by");
 		for (dim = 0; dim < KS_TL_DIMS; dim++) {
-			ks_strbuf_printf(out, "%s\"%s\":[", dim ? ",\n" : "",
-					 ks_tl_dim_name((enum ks_tl_dim)dim));
-			put_tracks(out, tl, sel, (enum ks_tl_dim)dim, links, &frames);
-			ks_strbuf_puts(out, "]");
+			if (dim)
+				ks_json_break(json);
+			ks_json_array(json, ks_tl_dim_name((enum ks_tl_dim)dim));
+			put_tracks(json, tl, sel, (enum ks_tl_dim)dim, links, &frames);
+			ks_json_end_array(json);
 		}
-		ks_strbuf_puts(out, "}");
-		put_frame_names(out, &frames);
+		ks_json_end_object(json);
+		put_frame_names(json, &frames);
 	}
 	ks_intern_deinit(&frames);
 	for (dim = 0; dim < KS_TL_DIMS; dim++)
@@ -435,13 +410,13 @@ static void put_groupings(struct ks_strbuf *out, const struct ks_timeline *tl)
 
 /* === Internals: ends ====================================================================== */
 
-/* Flat lists of numbers: bucket, size class, lifetime class, objects, bytes; bucket, CPUs, frees. */
-static void put_ends(struct ks_strbuf *out, const struct ks_timeline *tl)
+/* Flat lists of numbers: bucket, size class, lifetime class, objects, bytes. */
+static void put_lives(struct ks_json *json, const struct ks_timeline *tl)
 {
-	const char *separator = "";
 	u32 b, i, j;
 
-	ks_strbuf_puts(out, ",\n\"lives\":[");
+	ks_json_break(json);
+	ks_json_array(json, "lives");
 	for (b = 0; b < tl->buckets; b++)
 		for (i = 0; i < KS_TL_SIZES; i++)
 			for (j = 0; j < KS_TL_LIVES; j++) {
@@ -449,13 +424,22 @@ static void put_ends(struct ks_strbuf *out, const struct ks_timeline *tl)
 
 				if (!count->objects)
 					continue;
-				ks_strbuf_printf(out, "%s%u,%u,%u,%llu,%llu", separator, b, i, j,
-						 (unsigned long long)count->objects,
-						 (unsigned long long)count->bytes);
-				separator = ",";
+				ks_json_u64(json, NULL, b);
+				ks_json_u64(json, NULL, i);
+				ks_json_u64(json, NULL, j);
+				ks_json_u64(json, NULL, count->objects);
+				ks_json_u64(json, NULL, count->bytes);
 			}
-	separator = "";
-	ks_strbuf_puts(out, "],\n\"cpus\":[");
+	ks_json_end_array(json);
+}
+
+/* And bucket, CPU of the allocation, CPU of the free, frees. */
+static void put_cpus(struct ks_json *json, const struct ks_timeline *tl)
+{
+	u32 b, i, j;
+
+	ks_json_break(json);
+	ks_json_array(json, "cpus");
 	for (b = 0; b < tl->buckets; b++)
 		for (i = 0; i < KS_TL_CPUS; i++)
 			for (j = 0; j < KS_TL_CPUS; j++) {
@@ -463,114 +447,130 @@ static void put_ends(struct ks_strbuf *out, const struct ks_timeline *tl)
 
 				if (!count)
 					continue;
-				ks_strbuf_printf(out, "%s%u,%u,%u,%u", separator, b, i, j, count);
-				separator = ",";
+				ks_json_u64(json, NULL, b);
+				ks_json_u64(json, NULL, i);
+				ks_json_u64(json, NULL, j);
+				ks_json_u64(json, NULL, count);
 			}
-	ks_strbuf_puts(out, "],\n\"size_edges\":[");
+	ks_json_end_array(json);
+}
+
+static void put_edges(struct ks_json *json)
+{
+	u32 i;
+
+	ks_json_break(json);
+	ks_json_array(json, "size_edges");
 	for (i = 0; i < KS_TL_SIZES - 1; i++)
-		ks_strbuf_printf(out, "%s%llu", i ? "," : "",
-				 (unsigned long long)ks_tl_size_edge(i));
-	ks_strbuf_puts(out, "],\"life_edges\":[");
+		ks_json_u64(json, NULL, ks_tl_size_edge(i));
+	ks_json_end_array(json);
+	ks_json_array(json, "life_edges");
 	for (i = 0; i < KS_TL_LIVES - 1; i++)
-		ks_strbuf_printf(out, "%s%llu", i ? "," : "",
-				 (unsigned long long)ks_tl_life_edge(i));
-	ks_strbuf_puts(out, "]");
+		ks_json_u64(json, NULL, ks_tl_life_edge(i));
+	ks_json_end_array(json);
 }
 
 /* === Internals: the capture =============================================================== */
 
-static void put_quality(struct ks_strbuf *out, const struct ks_model *model,
+static void put_findings(struct ks_json *json, const struct ks_model *model,
+			 const struct ks_timeline *tl)
+{
+	size_t i;
+
+	ks_json_break(json);
+	ks_json_array(json, "findings");
+	for (i = 0; i < model->findings.len; i++) {
+		const struct ks_finding *finding = &model->findings.items[i];
+
+		ks_json_object(json, NULL);
+		ks_json_string(json, "what", ks_quality_name(finding->what));
+		ks_json_string(json, "alloc_site", finding->alloc_site);
+		ks_json_string(json, "free_site", finding->free_site);
+		ks_json_u64(json, "count", finding->count);
+		put_time(json, "first", tl, finding->first_ts);
+		ks_json_hex(json, "ptr", finding->ptr);
+		ks_json_end_object(json);
+	}
+	ks_json_end_array(json);
+	ks_json_u64(json, "findings_dropped", model->findings_dropped);
+}
+
+static void put_quality(struct ks_json *json, const struct ks_model *model,
 			const struct ks_timeline *tl)
 {
 	size_t i;
 	int q;
 
-	ks_strbuf_puts(out, ",\n\"quality\":[");
+	ks_json_break(json);
+	ks_json_array(json, "quality");
 	for (q = 0; q < KS_QUALITIES; q++) {
-		ks_strbuf_printf(out, "%s{\"name\":\"%s\",\"text\":", q ? ",\n" : "\n",
-				 ks_quality_name(q));
-		put_string(out, ks_quality_text(q));
-		ks_strbuf_printf(out, ",\"value\":%llu,\"loss\":%s}",
-				 (unsigned long long)model->quality[q],
-				 ks_quality_is_loss(q) ? "true" : "false");
+		ks_json_break(json);
+		ks_json_object(json, NULL);
+		ks_json_string(json, "name", ks_quality_name(q));
+		ks_json_string(json, "text", ks_quality_text(q));
+		ks_json_u64(json, "value", model->quality[q]);
+		ks_json_bool(json, "loss", ks_quality_is_loss(q));
+		ks_json_end_object(json);
 	}
-	ks_strbuf_printf(out, "],\"hashed\":%s,\"some_tasks\":%s",
-			 model->ptrs_hashed ? "true" : "false",
-			 model->some_tasks ? "true" : "false");
-	ks_strbuf_puts(out, ",\n\"findings\":[");
-	for (i = 0; i < model->findings.len; i++) {
-		const struct ks_finding *finding = &model->findings.items[i];
-
-		ks_strbuf_printf(out, "%s{\"what\":\"%s\"", i ? "," : "",
-				 ks_quality_name(finding->what));
-		put_named_string(out, "alloc_site", finding->alloc_site);
-		put_named_string(out, "free_site", finding->free_site);
-		put_named_u64(out, "count", finding->count);
-		put_named_time(out, "first", tl, finding->first_ts);
-		ks_strbuf_printf(out, ",\"ptr\":\"0x%llx\"}", (unsigned long long)finding->ptr);
-	}
-	ks_strbuf_puts(out, "]");
-	put_named_u64(out, "findings_dropped", model->findings_dropped);
-	ks_strbuf_puts(out, ",\"unparsed\":[");
-	for (i = 0; i < model->unparsed.len; i++) {
-		ks_strbuf_puts(out, i ? "," : "");
-		put_string(out, model->unparsed.items[i]);
-	}
-	ks_strbuf_puts(out, "]");
+	ks_json_end_array(json);
+	ks_json_bool(json, "hashed", model->ptrs_hashed);
+	ks_json_bool(json, "some_tasks", model->some_tasks);
+	put_findings(json, model, tl);
+	ks_json_array(json, "unparsed");
+	for (i = 0; i < model->unparsed.len; i++)
+		ks_json_string(json, NULL, model->unparsed.items[i]);
+	ks_json_end_array(json);
 }
 
-static void put_capture(struct ks_strbuf *out, const struct ks_model *model,
-			const struct ks_timeline *tl, const char *name)
+static void put_capture(struct ks_json *json, const struct ks_html_capture *capture)
 {
+	const struct ks_model *model = capture->model;
+	const struct ks_timeline *tl = capture->timeline;
 	const struct ks_stat *stat = ks_model_total(model);
+	char first_ts[24];
 	int kind;
 
-	ks_strbuf_puts(out, "{\"schema\":\"kmemscope-html-1\",\"version\":\"" KS_VERSION "\"");
-	put_named_string(out, "name", name);
-	put_named_string(out, "format", model->format);
-	put_named_string(out, "kernel", model->kernel);
-	put_named_string(out, "machine", model->arch);
-	put_named_u64(out, "cpu_count", model->cpus);
-	put_named_string(out, "clock", ks_clock_name(model->clock));
-	put_named_string(out, "level", ks_level_name(model->level));
-	ks_strbuf_printf(out, ",\"first_ts\":\"%llu\"", (unsigned long long)model->first_ts);
-	put_named_time(out, "span", tl, model->last_ts);
-	put_named_u64(out, "events_total", model->events_total);
-	ks_strbuf_puts(out, ",\"events\":{");
+	snprintf(first_ts, sizeof(first_ts), "%" PRIu64, model->first_ts);
+	ks_json_string(json, "schema", "kmemscope-html-1");
+	ks_json_string(json, "version", KS_VERSION);
+	ks_json_string(json, "name", capture->name);
+	ks_json_string(json, "format", model->format);
+	ks_json_string(json, "kernel", model->kernel);
+	ks_json_string(json, "machine", model->arch);
+	ks_json_u64(json, "cpu_count", model->cpus);
+	ks_json_string(json, "clock", ks_clock_name(model->clock));
+	ks_json_string(json, "level", ks_level_name(model->level));
+	ks_json_string(json, "first_ts", first_ts);
+	put_time(json, "span", tl, model->last_ts);
+	ks_json_u64(json, "events_total", model->events_total);
+	ks_json_object(json, "events");
 	for (kind = 0; kind < KS_LOST; kind++)
-		ks_strbuf_printf(out, "%s\"%s\":%llu", kind ? "," : "", ks_kind_name(kind),
-				 (unsigned long long)model->events[kind]);
-	ks_strbuf_puts(out, "}");
-	put_named_u64(out, "lines", model->lines);
-	put_named_u64(out, "peak_bytes", stat->peak_bytes);
-	put_named_time(out, "peak_at", tl, stat->peak_ts);
-	put_named_u64(out, "failed", stat->failed);
-	put_named_u64(out, "temporary_below", KS_TL_TEMPORARY_NS);
-	put_named_u64(out, "width", tl->width);
-	put_named_u64(out, "buckets", tl->buckets);
+		ks_json_u64(json, ks_kind_name(kind), model->events[kind]);
+	ks_json_end_object(json);
+	ks_json_u64(json, "lines", model->lines);
+	ks_json_u64(json, "peak_bytes", stat->peak_bytes);
+	put_time(json, "peak_at", tl, stat->peak_ts);
+	ks_json_u64(json, "failed", stat->failed);
+	ks_json_u64(json, "temporary_below", KS_TL_TEMPORARY_NS);
+	ks_json_u64(json, "width", tl->width);
+	ks_json_u64(json, "buckets", tl->buckets);
 }
 
 /* === Public =============================================================================== */
 
-void ks_render_html_data(const struct ks_model *model, const struct ks_timeline *tl,
-			 const struct ks_html_kmap *kmap, const struct ks_html_diff *diff,
-			 const char *name, struct ks_strbuf *out)
+void ks_html_capture(const void *part, struct ks_json *json)
 {
-	put_capture(out, model, tl, name);
-	put_quality(out, model, tl);
-	ks_strbuf_puts(out, ",\n\"total\":");
-	put_track(out, &tl->total);
-	ks_strbuf_puts(out, "}");
-	put_groupings(out, tl);
-	put_pids(out, tl);
-	put_ends(out, tl);
-	if (kmap->view) {
-		ks_strbuf_puts(out, ",\n\"kmap\":");
-		ks_render_html_kmap(kmap->view, kmap->name, out);
-	}
-	if (diff) {
-		ks_strbuf_puts(out, ",\n\"diff\":");
-		ks_render_html_diff(diff, out);
-	}
-	ks_strbuf_puts(out, "}\n");
+	const struct ks_html_capture *capture = part;
+	const struct ks_timeline *tl = capture->timeline;
+
+	put_capture(json, capture);
+	put_quality(json, capture->model, tl);
+	ks_json_break(json);
+	put_track(json, "total", &tl->total);
+	ks_json_end_object(json);
+	put_groupings(json, tl);
+	put_pids(json, tl);
+	put_lives(json, tl);
+	put_cpus(json, tl);
+	put_edges(json);
 }

@@ -1,96 +1,99 @@
 // SPDX-License-Identifier: LGPL-2.1-only
 /* The comparison with another capture, in the data of the HTML report. */
-#include "report/html.h"
-
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
-#include "base/escape.h"
+#include "report/html.h"
 
 /* === Internals ============================================================================ */
 
-static void put_string(struct ks_strbuf *out, const char *s)
-{
-	ks_strbuf_puts(out, "\"");
-	ks_escape_json(out, s, strlen(s));
-	ks_strbuf_puts(out, "\"");
-}
-
 /* Each measure, or 0 for a group that this capture does not have. */
-static void put_measures(struct ks_strbuf *out, bool there, const struct ks_stat *stat)
+static void put_measures(struct ks_json *json, bool there, const struct ks_stat *stat)
 {
 	int measure;
 
 	if (!there) {
-		ks_strbuf_puts(out, ",0");
+		ks_json_u64(json, NULL, 0);
 		return;
 	}
+	ks_json_array(json, NULL);
 	for (measure = 0; measure < KS_MEASURES; measure++)
-		ks_strbuf_printf(out, "%s%llu", measure ? "," : ",[",
-				 (unsigned long long)ks_measure_of(stat, measure));
-	ks_strbuf_puts(out, "]");
+		ks_json_u64(json, NULL, ks_measure_of(stat, measure));
+	ks_json_end_array(json);
 }
 
 /* [label, before, after] */
-static void put_row(struct ks_strbuf *out, const struct ks_diff_row *row)
+static void put_row(struct ks_json *json, const char *key, const struct ks_diff_row *row)
 {
-	ks_strbuf_puts(out, "[");
-	put_string(out, row->label);
-	put_measures(out, row->in_a, &row->a);
-	put_measures(out, row->in_b, &row->b);
-	ks_strbuf_puts(out, "]");
+	ks_json_array(json, key);
+	ks_json_string(json, NULL, row->label);
+	put_measures(json, row->in_a, &row->a);
+	put_measures(json, row->in_b, &row->b);
+	ks_json_end_array(json);
 }
 
-static void put_sizes(struct ks_strbuf *out, const struct ks_html_diff *diff)
+static void put_digits(struct ks_json *json, u64 value)
+{
+	char digits[24];
+
+	snprintf(digits, sizeof(digits), "%" PRIu64, value);
+	ks_json_string(json, NULL, digits);
+}
+
+/* Strings: they are multiplied with bytes, which is too much for the numbers of JavaScript. */
+static void put_sizes(struct ks_json *json, const struct ks_html_diff *diff)
 {
 	int normal;
 
-	/* Strings: they are multiplied with bytes, which is too much for the numbers of JavaScript. */
-	ks_strbuf_puts(out, ",\"sizes\":{");
-	for (normal = 0; normal < KS_NORMALS; normal++)
-		ks_strbuf_printf(out, "%s\"%s\":[\"%llu\",\"%llu\"]", normal ? "," : "",
-				 ks_normal_name(normal),
-				 (unsigned long long)diff->size_before[normal],
-				 (unsigned long long)diff->size_after[normal]);
-	ks_strbuf_puts(out, "}");
+	ks_json_object(json, "sizes");
+	for (normal = 0; normal < KS_NORMALS; normal++) {
+		ks_json_array(json, ks_normal_name(normal));
+		put_digits(json, diff->size_before[normal]);
+		put_digits(json, diff->size_after[normal]);
+		ks_json_end_array(json);
+	}
+	ks_json_end_object(json);
 }
 
-static void put_grouping(struct ks_strbuf *out, const struct ks_diff *diff)
+static void put_grouping(struct ks_json *json, const struct ks_diff *diff)
 {
 	size_t i;
 
-	ks_strbuf_printf(out, "\"%s\":{\"total\":", ks_by_name(diff->by));
-	put_row(out, &diff->total);
-	ks_strbuf_puts(out, ",\"rows\":[");
+	ks_json_break(json);
+	ks_json_object(json, ks_by_name(diff->by));
+	put_row(json, "total", &diff->total);
+	ks_json_array(json, "rows");
 	for (i = 0; i < diff->rows.len; i++) {
-		ks_strbuf_puts(out, i ? ",\n" : "\n");
-		put_row(out, &diff->rows.items[i]);
+		ks_json_break(json);
+		put_row(json, NULL, &diff->rows.items[i]);
 	}
-	ks_strbuf_puts(out, "]}");
+	ks_json_end_array(json);
+	ks_json_end_object(json);
 }
 
 /* === Public =============================================================================== */
 
-void ks_render_html_diff(const struct ks_html_diff *diff, struct ks_strbuf *out)
+void ks_html_diff(const void *part, struct ks_json *json)
 {
+	const struct ks_html_diff *diff = part;
 	const struct ks_model *before = diff->by[0]->a, *after = diff->by[0]->b;
 	int measure, i;
 
-	ks_strbuf_puts(out, "{\"name\":");
-	put_string(out, diff->name);
-	ks_strbuf_puts(out, ",\"kernel\":");
-	put_string(out, before->kernel);
-	ks_strbuf_printf(out, ",\"lossy\":%s,\"same_clock\":%s",
-			 ks_model_has_loss(before) ? "true" : "false",
-			 before->clock == after->clock ? "true" : "false");
-	ks_strbuf_puts(out, ",\"measures\":[");
+	ks_json_break(json);
+	ks_json_object(json, "diff");
+	ks_json_string(json, "name", diff->name);
+	ks_json_string(json, "kernel", before->kernel);
+	ks_json_bool(json, "lossy", ks_model_has_loss(before));
+	ks_json_bool(json, "same_clock", before->clock == after->clock);
+	ks_json_array(json, "measures");
 	for (measure = 0; measure < KS_MEASURES; measure++)
-		ks_strbuf_printf(out, "%s\"%s\"", measure ? "," : "", ks_measure_name(measure));
-	ks_strbuf_puts(out, "]");
-	put_sizes(out, diff);
-	ks_strbuf_puts(out, ",\"by\":{");
-	for (i = 0; i < KS_HTML_DIFFS; i++) {
-		ks_strbuf_puts(out, i ? ",\n" : "\n");
-		put_grouping(out, diff->by[i]);
-	}
-	ks_strbuf_puts(out, "}}");
+		ks_json_string(json, NULL, ks_measure_name(measure));
+	ks_json_end_array(json);
+	put_sizes(json, diff);
+	ks_json_object(json, "by");
+	for (i = 0; i < KS_HTML_DIFFS; i++)
+		put_grouping(json, diff->by[i]);
+	ks_json_end_object(json);
+	ks_json_end_object(json);
 }

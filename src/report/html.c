@@ -6,6 +6,8 @@
 
 #include "report/html-assets.h"
 
+/* === Internals ============================================================================ */
+
 /*
  * JSON has '<' in strings only, and there it can be written as an escape: so nothing in the data can
  * end the script element that holds it.
@@ -22,14 +24,28 @@ static void put_escaped(const struct ks_strbuf *json, struct ks_strbuf *out)
 	ks_strbuf_puts(out, at);
 }
 
-void ks_render_html(const struct ks_model *model, const struct ks_timeline *timeline,
-		    const struct ks_html_kmap *kmap, const struct ks_html_diff *diff,
-		    const char *name, struct ks_strbuf *out)
+/* === Public =============================================================================== */
+
+/* Nothing is indented: the cells of a timeline are most of the file. */
+void ks_render_html_data(const struct ks_html_part *parts, size_t nr_parts, struct ks_strbuf *out)
+{
+	struct ks_json json;
+	size_t i;
+
+	ks_json_init(&json, out, KS_JSON_COMPACT);
+	ks_json_object(&json, NULL);
+	for (i = 0; i < nr_parts; i++)
+		parts[i].write(parts[i].part, &json);
+	ks_json_end_object(&json);
+	ks_json_finish(&json);
+}
+
+void ks_render_html(const struct ks_html_part *parts, size_t nr_parts, struct ks_strbuf *out)
 {
 	struct ks_strbuf json;
 
 	ks_strbuf_init(&json);
-	ks_render_html_data(model, timeline, kmap, diff, name, &json);
+	ks_render_html_data(parts, nr_parts, &json);
 	ks_strbuf_add(out, ks_html_before, ks_html_before_len);
 	put_escaped(&json, out);
 	ks_strbuf_add(out, ks_html_after, ks_html_after_len);

@@ -1,16 +1,33 @@
 /* SPDX-License-Identifier: LGPL-2.1-only */
-/* The report in one HTML file: the page is in assets/, and carries its data with it. */
+/*
+ * The report in one HTML file: the page is in assets/, and carries its data with it. The data is one JSON
+ * object, to which each part adds its members.
+ */
 #ifndef KS_REPORT_HTML_H
 #define KS_REPORT_HTML_H
 
 #include "analysis/diff.h"
 #include "analysis/timeline.h"
-#include "kmap/view.h"
 #include "report/report.h"
 
-/* An access map to go with the capture: ks_kmap_view_page() of it. */
+/* Writes the members of a part into the object that is open. */
+typedef void ks_html_fn(const void *part, struct ks_json *json);
+
+struct ks_html_part {
+	ks_html_fn *write;
+	const void *part; /* what it is called with */
+};
+
+/* The capture: the first part of every page, which names the schema, kmemscope-html-1. */
+struct ks_html_capture {
+	const struct ks_model *model;
+	const struct ks_timeline *timeline;
+	const char *name; /* what the capture is called in the page */
+};
+
+/* An access map to go with the capture. */
 struct ks_html_kmap {
-	const struct ks_view *view; /* NULL = there is none */
+	const struct ks_doc *doc; /* ks_kmap_view_page() */
 	const char *name;
 };
 
@@ -23,20 +40,11 @@ struct ks_html_diff {
 	u64 size_before[KS_NORMALS], size_after[KS_NORMALS]; /* ks_diff_size() */
 };
 
-/* @name is what the capture is called in the page; @diff may be NULL. */
-void ks_render_html(const struct ks_model *model, const struct ks_timeline *timeline,
-		    const struct ks_html_kmap *kmap, const struct ks_html_diff *diff,
-		    const char *name, struct ks_strbuf *out);
+ks_html_fn ks_html_capture, ks_html_kmap, ks_html_diff;
 
-/* The data alone, as JSON; its schema is kmemscope-html-1. */
-void ks_render_html_data(const struct ks_model *model, const struct ks_timeline *timeline,
-			 const struct ks_html_kmap *kmap, const struct ks_html_diff *diff,
-			 const char *name, struct ks_strbuf *out);
+void ks_render_html(const struct ks_html_part *parts, size_t nr_parts, struct ks_strbuf *out);
 
-/* The part of the data that is the comparison. */
-void ks_render_html_diff(const struct ks_html_diff *diff, struct ks_strbuf *out);
-
-/* The part of the data that is the map. */
-void ks_render_html_kmap(const struct ks_view *view, const char *name, struct ks_strbuf *out);
+/* The data alone, as JSON. */
+void ks_render_html_data(const struct ks_html_part *parts, size_t nr_parts, struct ks_strbuf *out);
 
 #endif

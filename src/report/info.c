@@ -1,138 +1,167 @@
 // SPDX-License-Identifier: LGPL-2.1-only
 /* "kmemscope info": what is in a capture. */
-#include "report/report.h"
-
+#include <inttypes.h>
 #include <string.h>
 
-#include "base/escape.h"
+#include "report/report.h"
 
-/* === Internals ============================================================================ */
+/* === Internals: for programs ============================================================== */
 
-static void put_level(const struct ks_model *model, enum ks_level level, struct ks_strbuf *out)
+static void add_facts(struct ks_doc *doc, const struct ks_model *model)
+{
+	int i;
+
+	ks_doc_text(doc, "format", model->format);
+	if (*model->kernel)
+		ks_doc_text(doc, "kernel", model->kernel);
+	if (*model->arch)
+		ks_doc_text(doc, "machine", model->arch);
+	if (model->cpus)
+		ks_doc_u64(doc, "cpus", model->cpus);
+	ks_doc_text(doc, "clock", ks_clock_name(model->clock));
+	ks_doc_u64(doc, "events_total", model->events_total);
+	ks_doc_open(doc, "events");
+	for (i = 0; i < KS_LOST; i++)
+		ks_doc_u64(doc, ks_kind_name((enum ks_kind)i), model->events[i]);
+	ks_doc_close(doc);
+	ks_doc_u64(doc, "first_ts", model->first_ts);
+	ks_doc_u64(doc, "last_ts", model->last_ts);
+}
+
+static void add_counts(struct ks_doc *doc, const struct ks_model *model)
+{
+	int i;
+
+	ks_doc_open(doc, "lines");
+	ks_doc_u64(doc, "total", model->lines);
+	ks_doc_u64(doc, "comments", model->lines_comment);
+	ks_doc_u64(doc, "other_events", model->lines_other_event);
+	ks_doc_u64(doc, "stack", model->lines_stack);
+	ks_doc_u64(doc, "unparsed", model->quality[KS_Q_UNPARSED]);
+	ks_doc_close(doc);
+	ks_doc_u64(doc, "sites", model->sites);
+	ks_doc_u64(doc, "caches", model->caches);
+	ks_doc_u64(doc, "comms", model->comms);
+	for (i = 0; i < KS_LEVELS; i++) {
+		const struct ks_stat *stat = &model->levels[i];
+
+		ks_doc_open(doc, ks_level_name((enum ks_level)i));
+		ks_doc_u64(doc, "allocs", stat->allocs);
+		ks_doc_u64(doc, "frees", stat->frees);
+		ks_doc_u64(doc, "total_bytes", stat->total_bytes);
+		ks_doc_u64(doc, "live_bytes", stat->live_bytes);
+		ks_doc_u64(doc, "peak_bytes", stat->peak_bytes);
+		ks_doc_u64(doc, "peak_ts", stat->peak_ts);
+		ks_doc_close(doc);
+	}
+}
+
+/* === Internals: for people ================================================================ */
+
+static void say_time(struct ks_doc *doc, const struct ks_model *model, u64 ts)
+{
+	struct ks_strbuf text;
+
+	ks_strbuf_init(&text);
+	ks_render_time(model, ts, &text);
+	ks_doc_say(doc, "%s", ks_strbuf_str(&text));
+	doc->failed |= text.failed;
+	ks_strbuf_deinit(&text);
+}
+
+static void say_word(struct ks_doc *doc, const char *name, const char *word)
+{
+	ks_doc_say(doc, "%-10s ", name);
+	ks_doc_say_escaped(doc, *word ? word : "unknown");
+}
+
+static void say_machine(struct ks_doc *doc, const struct ks_model *model)
+{
+	say_word(doc, "kernel", model->kernel);
+	ks_doc_say(doc, "\n");
+	say_word(doc, "machine", model->arch);
+	if (model->cpus)
+		ks_doc_say(doc, ", %u CPU%s", model->cpus, model->cpus == 1 ? "" : "s");
+	ks_doc_say(doc, "\n");
+}
+
+static void say_span(struct ks_doc *doc, const struct ks_model *model)
+{
+	ks_doc_say(doc, "%-10s ", "time");
+	say_time(doc, model, model->first_ts);
+	ks_doc_say(doc, " to ");
+	say_time(doc, model, model->last_ts);
+	ks_doc_say(doc, ", ");
+	say_time(doc, model, model->last_ts - model->first_ts);
+	ks_doc_say(doc, " %s\n",
+		   model->clock == KS_CLOCK_NONE ? "(no time stamps)"
+						 : ks_clock_name(model->clock));
+}
+
+static void say_level(struct ks_doc *doc, const struct ks_model *model, enum ks_level level)
 {
 	const struct ks_stat *stat = &model->levels[level];
 
-	ks_strbuf_printf(out, "%-10s %llu allocations, %llu bytes; live at the end %llu bytes",
-			 ks_level_name(level), (unsigned long long)stat->allocs,
-			 (unsigned long long)stat->total_bytes,
-			 (unsigned long long)stat->live_bytes);
+	ks_doc_say(doc,
+		   "%-10s %" PRIu64 " allocations, %" PRIu64 " bytes; live at the end %" PRIu64
+		   " bytes",
+		   ks_level_name(level), stat->allocs, stat->total_bytes, stat->live_bytes);
 	if (stat->peak_bytes) {
-		ks_strbuf_printf(out, "; peak %llu bytes at ",
-				 (unsigned long long)stat->peak_bytes);
-		ks_render_time(model, stat->peak_ts, out);
+		ks_doc_say(doc, "; peak %" PRIu64 " bytes at ", stat->peak_bytes);
+		say_time(doc, model, stat->peak_ts);
 	}
-	ks_strbuf_puts(out, "\n");
+	ks_doc_say(doc, "\n");
 }
 
-static void put_word(struct ks_strbuf *out, const char *name, const char *word)
+static void say_facts(struct ks_doc *doc, const struct ks_model *model)
 {
-	ks_strbuf_printf(out, "%-10s ", name);
-	ks_escape_tty(out, *word ? word : "unknown", strlen(*word ? word : "unknown"));
+	int i;
+
+	ks_doc_say(doc, "%-10s %s\n", "format", model->format);
+	say_machine(doc, model);
+	say_span(doc, model);
+	if (model->lines)
+		ks_doc_say(doc,
+			   "%-10s %" PRIu64 ": %" PRIu64 " comments, %" PRIu64
+			   " other events, %" PRIu64 " of stack traces, %" PRIu64
+			   " not understood\n",
+			   "lines", model->lines, model->lines_comment, model->lines_other_event,
+			   model->lines_stack, model->quality[KS_Q_UNPARSED]);
+	ks_doc_say(doc,
+		   "%-10s %" PRIu64 " call sites, %" PRIu64 " caches, %" PRIu64 " command names\n",
+		   "names", model->sites, model->caches, model->comms);
+	for (i = 0; i < KS_LEVELS; i++)
+		say_level(doc, model, (enum ks_level)i);
+	ks_doc_say(doc, "\n");
 }
 
-static void put_machine(const struct ks_model *model, struct ks_strbuf *out)
+static void say_unparsed(struct ks_doc *doc, const struct ks_model *model)
 {
-	put_word(out, "kernel", model->kernel);
-	ks_strbuf_puts(out, "\n");
-	put_word(out, "machine", model->arch);
-	if (model->cpus)
-		ks_strbuf_printf(out, ", %u CPU%s", model->cpus, model->cpus == 1 ? "" : "s");
-	ks_strbuf_puts(out, "\n");
+	size_t i;
+
+	if (model->unparsed.len)
+		ks_doc_say(doc, "the first lines not understood\n");
+	for (i = 0; i < model->unparsed.len; i++) {
+		ks_doc_say(doc, "    ");
+		ks_doc_say_escaped(doc, model->unparsed.items[i]);
+		ks_doc_say(doc, "\n");
+	}
 }
 
 /* === Public =============================================================================== */
 
-void ks_render_info(const struct ks_model *model, struct ks_strbuf *out)
+struct ks_doc *ks_doc_of_info(const struct ks_model *model)
 {
-	size_t i;
+	struct ks_doc *doc = ks_doc_new("kmemscope-info-1");
 
-	ks_strbuf_printf(out, "%-10s %s\n", "format", model->format);
-	put_machine(model, out);
-	ks_strbuf_printf(out, "%-10s ", "time");
-	ks_render_time(model, model->first_ts, out);
-	ks_strbuf_puts(out, " to ");
-	ks_render_time(model, model->last_ts, out);
-	ks_strbuf_puts(out, ", ");
-	ks_render_time(model, model->last_ts - model->first_ts, out);
-	ks_strbuf_printf(out, " %s\n",
-			 model->clock == KS_CLOCK_NONE ? "(no time stamps)"
-						       : ks_clock_name(model->clock));
-	if (model->lines)
-		ks_strbuf_printf(
-			out,
-			"%-10s %llu: %llu comments, %llu other events, %llu of stack traces, %llu not understood\n",
-			"lines", (unsigned long long)model->lines,
-			(unsigned long long)model->lines_comment,
-			(unsigned long long)model->lines_other_event,
-			(unsigned long long)model->lines_stack,
-			(unsigned long long)model->quality[KS_Q_UNPARSED]);
-	ks_strbuf_printf(out, "%-10s %llu call sites, %llu caches, %llu command names\n", "names",
-			 (unsigned long long)model->sites, (unsigned long long)model->caches,
-			 (unsigned long long)model->comms);
-	for (i = 0; i < KS_LEVELS; i++)
-		put_level(model, (enum ks_level)i, out);
-	ks_strbuf_puts(out, "\n");
-	ks_render_quality(model, out);
-	ks_render_findings(model, out);
-	if (model->unparsed.len)
-		ks_strbuf_puts(out, "the first lines not understood\n");
-	for (i = 0; i < model->unparsed.len; i++) {
-		ks_strbuf_puts(out, "    ");
-		ks_escape_tty(out, model->unparsed.items[i], strlen(model->unparsed.items[i]));
-		ks_strbuf_puts(out, "\n");
-	}
-}
-
-void ks_render_info_json(const struct ks_model *model, struct ks_strbuf *out)
-{
-	struct ks_json json;
-	size_t i;
-
-	ks_json_init(&json, out);
-	ks_json_object(&json, NULL);
-	ks_json_string(&json, "schema", "kmemscope-info-1");
-	ks_json_string(&json, "format", model->format);
-	if (*model->kernel)
-		ks_json_string(&json, "kernel", model->kernel);
-	if (*model->arch)
-		ks_json_string(&json, "machine", model->arch);
-	if (model->cpus)
-		ks_json_u64(&json, "cpus", model->cpus);
-	ks_json_string(&json, "clock", ks_clock_name(model->clock));
-	ks_json_u64(&json, "events_total", model->events_total);
-	ks_json_object(&json, "events");
-	for (i = 0; i < KS_LOST; i++)
-		ks_json_u64(&json, ks_kind_name((enum ks_kind)i), model->events[i]);
-	ks_json_end_object(&json);
-	ks_json_u64(&json, "first_ts", model->first_ts);
-	ks_json_u64(&json, "last_ts", model->last_ts);
-	ks_json_object(&json, "lines");
-	ks_json_u64(&json, "total", model->lines);
-	ks_json_u64(&json, "comments", model->lines_comment);
-	ks_json_u64(&json, "other_events", model->lines_other_event);
-	ks_json_u64(&json, "stack", model->lines_stack);
-	ks_json_u64(&json, "unparsed", model->quality[KS_Q_UNPARSED]);
-	ks_json_end_object(&json);
-	ks_json_u64(&json, "sites", model->sites);
-	ks_json_u64(&json, "caches", model->caches);
-	ks_json_u64(&json, "comms", model->comms);
-	for (i = 0; i < KS_LEVELS; i++) {
-		const struct ks_stat *stat = &model->levels[i];
-
-		ks_json_object(&json, ks_level_name((enum ks_level)i));
-		ks_json_u64(&json, "allocs", stat->allocs);
-		ks_json_u64(&json, "frees", stat->frees);
-		ks_json_u64(&json, "total_bytes", stat->total_bytes);
-		ks_json_u64(&json, "live_bytes", stat->live_bytes);
-		ks_json_u64(&json, "peak_bytes", stat->peak_bytes);
-		ks_json_u64(&json, "peak_ts", stat->peak_ts);
-		ks_json_end_object(&json);
-	}
-	ks_render_quality_json(model, &json);
-	ks_json_array(&json, "unparsed_lines");
-	for (i = 0; i < model->unparsed.len; i++)
-		ks_json_string(&json, NULL, model->unparsed.items[i]);
-	ks_json_end_array(&json);
-	ks_json_end_object(&json);
-	ks_json_finish(&json);
+	if (!doc)
+		return NULL;
+	add_facts(doc, model);
+	add_counts(doc, model);
+	say_facts(doc, model);
+	ks_doc_quality(doc, model);
+	ks_doc_findings(doc, model);
+	ks_doc_texts(doc, "unparsed_lines", model->unparsed.items, model->unparsed.len);
+	say_unparsed(doc, model);
+	return doc;
 }

@@ -1,29 +1,127 @@
 // SPDX-License-Identifier: LGPL-2.1-only
 /* Capture quality: how far the numbers can be trusted, shown with every report. */
-#include "report/report.h"
-
+#include <inttypes.h>
 #include <string.h>
 
 #include "base/escape.h"
 #include "base/intern.h"
+#include "report/report.h"
+
+/* === Data ================================================================================= */
+
+enum { WHAT, ALLOC_SITE, FREE_SITE, COUNT, FIRST_TS, PTR, FINDING_COLUMNS };
+
+static const struct ks_column finding_columns[FINDING_COLUMNS] = {
+	[WHAT] = { "what", NULL, KS_CELL_TEXT },
+	[ALLOC_SITE] = { "alloc_site", NULL, KS_CELL_TEXT },
+	[FREE_SITE] = { "free_site", NULL, KS_CELL_TEXT },
+	[COUNT] = { "count", NULL, KS_CELL_U64, KS_UNIT_COUNT },
+	[FIRST_TS] = { "first_ts", NULL, KS_CELL_U64, KS_UNIT_TICKS },
+	[PTR] = { "ptr", NULL, KS_CELL_HEX, KS_UNIT_ADDRESS },
+};
 
 /* === Internals ============================================================================ */
 
-static void put_events(const struct ks_model *model, struct ks_strbuf *out)
+static void say_events(struct ks_doc *doc, const struct ks_model *model)
 {
 	const char *separator = "";
 	int kind;
 
-	ks_strbuf_printf(out, "%14llu events", (unsigned long long)model->events_total);
-	ks_strbuf_puts(out, " (");
+	ks_doc_say(doc, "%14" PRIu64 " events (", model->events_total);
 	for (kind = 0; kind < KS_LOST; kind++) {
 		if (!model->events[kind])
 			continue;
-		ks_strbuf_printf(out, "%s%llu %s", separator,
-				 (unsigned long long)model->events[kind], ks_kind_name(kind));
+		ks_doc_say(doc, "%s%" PRIu64 " %s", separator, model->events[kind],
+			   ks_kind_name(kind));
 		separator = ", ";
 	}
-	ks_strbuf_puts(out, ")\n");
+	ks_doc_say(doc, ")\n");
+}
+
+/* A site has a group for each of its stacks, where these are kept apart; it is named once. */
+static void say_helpers(struct ks_doc *doc, const struct ks_model *model)
+{
+	const struct ks_sums *account = ks_model_account(model);
+	struct ks_intern seen = { 0 };
+	u64 allocs = 0, live = 0;
+	size_t i, sites = 0;
+
+	doc->failed |= ks_intern_init(&seen) != 0;
+	for (i = 0; i < account->groups.len; i++) {
+		const struct ks_group *group = &account->groups.items[i];
+
+		if (!group->helper || !group->stat.allocs || doc->failed)
+			continue;
+		allocs += group->stat.allocs;
+		live += group->stat.live_bytes;
+		doc->failed |= ks_intern_add(&seen, group->label, strlen(group->label)) == KS_NONE;
+		if (seen.strs.len == sites)
+			continue;
+		ks_doc_say(doc, "%s", sites++ ? ", " : "               helpers: ");
+		ks_doc_say_escaped(doc, group->label);
+	}
+	if (sites)
+		ks_doc_say(doc,
+			   "\n               allocate for their callers: %" PRIu64
+			   " allocations, %" PRIu64 " bytes live; --skip-helpers counts them "
+			   "there, in a capture with stack traces\n",
+			   allocs, live);
+	ks_intern_deinit(&seen);
+}
+
+static void say_notes(struct ks_doc *doc, const struct ks_model *model)
+{
+	int q;
+
+	for (q = 0; q < KS_QUALITIES; q++)
+		ks_doc_note(doc, ks_quality_name(q), model->quality[q], ks_quality_text(q),
+			    q == KS_Q_LOST_EVENTS);
+	if (model->ptrs_hashed)
+		ks_doc_say(doc, "               addresses are hashed: pairs may collide; the trace "
+				"option nohash-ptr gives exact ones\n");
+	if (model->some_tasks)
+		ks_doc_say(doc, "               of some processes only: what interrupts and kernel "
+				"threads free for them (RCU) is not seen; live bytes are an upper "
+				"limit\n");
+}
+
+static void add_findings(struct ks_doc *doc, const struct ks_model *model)
+{
+	struct ks_table *table =
+		ks_doc_loose_table(doc, "findings", finding_columns, FINDING_COLUMNS);
+	size_t i;
+
+	for (i = 0; i < model->findings.len; i++) {
+		const struct ks_finding *finding = &model->findings.items[i];
+		struct ks_row row = ks_table_add(table);
+
+		ks_row_text(row, WHAT, ks_quality_name(finding->what));
+		ks_row_text(row, ALLOC_SITE, finding->alloc_site);
+		ks_row_text(row, FREE_SITE, finding->free_site);
+		ks_row_u64(row, COUNT, finding->count);
+		ks_row_u64(row, FIRST_TS, finding->first_ts);
+		ks_row_u64(row, PTR, finding->ptr);
+	}
+	ks_doc_place(doc, table, KS_IN_JSON);
+}
+
+static void say_finding(struct ks_doc *doc, const struct ks_model *model,
+			const struct ks_finding *finding)
+{
+	struct ks_strbuf first;
+
+	ks_doc_say(doc, "%14" PRIu64 " x ", finding->count);
+	ks_doc_say_escaped(doc, *finding->alloc_site ? finding->alloc_site : "unknown");
+	if (*finding->free_site) {
+		ks_doc_say(doc, ", freed by ");
+		ks_doc_say_escaped(doc, finding->free_site);
+	}
+	ks_strbuf_init(&first);
+	ks_render_time(model, finding->first_ts, &first);
+	ks_doc_say(doc, "; first at %s, address 0x%" PRIx64 "\n", ks_strbuf_str(&first),
+		   finding->ptr);
+	doc->failed |= first.failed;
+	ks_strbuf_deinit(&first);
 }
 
 /* === Public =============================================================================== */
@@ -38,98 +136,40 @@ bool ks_model_has_loss(const struct ks_model *model)
 	return false;
 }
 
+bool ks_model_in_seconds(const struct ks_model *model)
+{
+	return model->clock == KS_CLOCK_SECONDS;
+}
+
+enum ks_unit ks_time_unit(const struct ks_model *model)
+{
+	return ks_model_in_seconds(model) ? KS_UNIT_NS : KS_UNIT_TICKS;
+}
+
 void ks_render_time(const struct ks_model *model, u64 ts, struct ks_strbuf *out)
 {
-	if (model->clock == KS_CLOCK_SECONDS)
-		ks_strbuf_printf(out, "%llu.%09llu", (unsigned long long)(ts / 1000000000),
-				 (unsigned long long)(ts % 1000000000));
+	if (ks_model_in_seconds(model))
+		ks_strbuf_printf(out, "%" PRIu64 ".%09" PRIu64, ts / 1000000000, ts % 1000000000);
 	else
-		ks_strbuf_printf(out, "%llu", (unsigned long long)ts);
+		ks_strbuf_printf(out, "%" PRIu64, ts);
 }
 
-/* A site has a group for each of its stacks, where these are kept apart; it is named once. */
-void ks_render_helpers(const struct ks_model *model, struct ks_strbuf *out)
+void ks_doc_quality(struct ks_doc *doc, const struct ks_model *model)
 {
-	struct ks_intern seen = { 0 };
-	u64 allocs = 0, live = 0;
-	size_t i, sites = 0;
-
-	out->failed |= ks_intern_init(&seen) != 0;
-	for (i = 0; i < ks_model_account(model)->groups.len; i++) {
-		const struct ks_group *group = &ks_model_account(model)->groups.items[i];
-
-		if (!group->helper || !group->stat.allocs || out->failed)
-			continue;
-		allocs += group->stat.allocs;
-		live += group->stat.live_bytes;
-		out->failed |= ks_intern_add(&seen, group->label, strlen(group->label)) == KS_NONE;
-		if (seen.strs.len == sites)
-			continue;
-		ks_strbuf_puts(out, sites++ ? ", " : "               helpers: ");
-		ks_escape_tty(out, group->label, strlen(group->label));
-	}
-	if (sites)
-		ks_strbuf_printf(
-			out,
-			"\n               allocate for their callers: %llu allocations, %llu bytes "
-			"live; --skip-helpers counts them there, in a capture with stack traces\n",
-			(unsigned long long)allocs, (unsigned long long)live);
-	ks_intern_deinit(&seen);
+	ks_doc_open(doc, "quality");
+	ks_doc_bool(doc, "loss", ks_model_has_loss(model));
+	ks_doc_bool(doc, "addresses_hashed", model->ptrs_hashed);
+	ks_doc_bool(doc, "some_tasks", model->some_tasks);
+	ks_doc_say(doc, "capture quality\n");
+	say_events(doc, model);
+	say_notes(doc, model);
+	say_helpers(doc, model);
+	ks_doc_u64(doc, "findings_dropped", model->findings_dropped);
+	ks_doc_close(doc);
+	add_findings(doc, model);
 }
 
-void ks_render_quality(const struct ks_model *model, struct ks_strbuf *out)
-{
-	int q;
-
-	ks_strbuf_puts(out, "capture quality\n");
-	put_events(model, out);
-	for (q = 0; q < KS_QUALITIES; q++)
-		if (model->quality[q] || q == KS_Q_LOST_EVENTS)
-			ks_strbuf_printf(out, "%14llu %s\n", (unsigned long long)model->quality[q],
-					 ks_quality_text(q));
-	if (model->ptrs_hashed)
-		ks_strbuf_puts(
-			out,
-			"               addresses are hashed: pairs may collide; the trace option "
-			"nohash-ptr gives exact ones\n");
-	if (model->some_tasks)
-		ks_strbuf_puts(
-			out,
-			"               of some processes only: what interrupts and kernel threads free "
-			"for them (RCU) is not seen; live bytes are an upper limit\n");
-	ks_render_helpers(model, out);
-}
-
-void ks_render_quality_json(const struct ks_model *model, struct ks_json *json)
-{
-	size_t i;
-	int q;
-
-	ks_json_object(json, "quality");
-	ks_json_bool(json, "loss", ks_model_has_loss(model));
-	ks_json_bool(json, "addresses_hashed", model->ptrs_hashed);
-	ks_json_bool(json, "some_tasks", model->some_tasks);
-	for (q = 0; q < KS_QUALITIES; q++)
-		ks_json_u64(json, ks_quality_name(q), model->quality[q]);
-	ks_json_u64(json, "findings_dropped", model->findings_dropped);
-	ks_json_end_object(json);
-	ks_json_array(json, "findings");
-	for (i = 0; i < model->findings.len; i++) {
-		const struct ks_finding *finding = &model->findings.items[i];
-
-		ks_json_object(json, NULL);
-		ks_json_string(json, "what", ks_quality_name(finding->what));
-		ks_json_string(json, "alloc_site", finding->alloc_site);
-		ks_json_string(json, "free_site", finding->free_site);
-		ks_json_u64(json, "count", finding->count);
-		ks_json_u64(json, "first_ts", finding->first_ts);
-		ks_json_hex(json, "ptr", finding->ptr);
-		ks_json_end_object(json);
-	}
-	ks_json_end_array(json);
-}
-
-void ks_render_findings(const struct ks_model *model, struct ks_strbuf *out)
+void ks_doc_findings(struct ks_doc *doc, const struct ks_model *model)
 {
 	size_t i;
 	int q;
@@ -138,28 +178,28 @@ void ks_render_findings(const struct ks_model *model, struct ks_strbuf *out)
 		bool titled = false;
 
 		for (i = 0; i < model->findings.len; i++) {
-			const struct ks_finding *finding = &model->findings.items[i];
-
-			if ((int)finding->what != q)
+			if ((int)model->findings.items[i].what != q)
 				continue;
 			if (!titled)
-				ks_strbuf_printf(out, "%s\n", ks_quality_text(q));
+				ks_doc_say(doc, "%s\n", ks_quality_text(q));
 			titled = true;
-			ks_strbuf_printf(out, "%14llu x ", (unsigned long long)finding->count);
-			ks_escape_tty(
-				out, *finding->alloc_site ? finding->alloc_site : "unknown",
-				strlen(*finding->alloc_site ? finding->alloc_site : "unknown"));
-			if (*finding->free_site) {
-				ks_strbuf_puts(out, ", freed by ");
-				ks_escape_tty(out, finding->free_site, strlen(finding->free_site));
-			}
-			ks_strbuf_puts(out, "; first at ");
-			ks_render_time(model, finding->first_ts, out);
-			ks_strbuf_printf(out, ", address 0x%llx\n",
-					 (unsigned long long)finding->ptr);
+			say_finding(doc, model, &model->findings.items[i]);
 		}
 	}
 	if (model->findings_dropped)
-		ks_strbuf_printf(out, "%14llu more cases between further pairs of sites\n",
-				 (unsigned long long)model->findings_dropped);
+		ks_doc_say(doc, "%14" PRIu64 " more cases between further pairs of sites\n",
+			   model->findings_dropped);
+}
+
+void ks_render_quality(const struct ks_model *model, struct ks_strbuf *out)
+{
+	struct ks_doc *doc = ks_doc_new("");
+
+	if (!doc) {
+		out->failed = true;
+		return;
+	}
+	ks_doc_quality(doc, model);
+	ks_render_doc(doc, out);
+	ks_doc_free(doc);
 }

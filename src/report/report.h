@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only */
-/* Renderers: each turns a model into text and returns nothing but that text. */
+/* Reports: each makes a document of tables from a model. */
 #ifndef KS_REPORT_REPORT_H
 #define KS_REPORT_REPORT_H
 
@@ -7,7 +7,7 @@
 #include "analysis/diff.h"
 #include "analysis/model.h"
 #include "base/strbuf.h"
-#include "report/json.h"
+#include "table/render.h"
 
 /* By what rows are sorted, largest first. The names are trace_analyze's. */
 enum ks_order {
@@ -32,61 +32,57 @@ struct ks_rows {
 int ks_rows_init(struct ks_rows *rows, const struct ks_model *model, enum ks_order order, u64 top);
 void ks_rows_deinit(struct ks_rows *rows);
 
-/* trace_analyze's account file. */
-void ks_render_account(const struct ks_model *model, const struct ks_rows *rows,
-		       struct ks_strbuf *out);
+/*
+ * Documents: what a report says, as tables for any renderer. All return NULL when there is no memory, and
+ * copy what they need, so that the model may be freed before they are rendered.
+ */
 
-/* trace_analyze's callers file: site, live bytes, waste, directory. */
-void ks_render_callers(const struct ks_model *model, const struct ks_rows *rows,
-		       struct ks_strbuf *out);
-
-/* The table of "kmemscope report", for any grouping. */
-void ks_render_table(const struct ks_model *model, const struct ks_rows *rows,
-		     struct ks_strbuf *out);
+/* "kmemscope report", for any grouping, and trace_analyze's account; @schema names the document. */
+struct ks_doc *ks_doc_of_groups(const struct ks_model *model, const struct ks_rows *rows,
+				enum ks_order order, const char *schema);
 
 /* "kmemscope info": what is in the file. */
-void ks_render_info(const struct ks_model *model, struct ks_strbuf *out);
-void ks_render_info_json(const struct ks_model *model, struct ks_strbuf *out);
-
-/* All rows with all numbers; @schema names the document. */
-void ks_render_json(const struct ks_model *model, const struct ks_rows *rows, enum ks_order order,
-		    const char *schema, struct ks_strbuf *out);
-void ks_render_csv(const struct ks_model *model, const struct ks_rows *rows, struct ks_strbuf *out);
+struct ks_doc *ks_doc_of_info(const struct ks_model *model);
 
 /* "kmemscope report --frag" and kmemtrace-report: by site and by size, totals, findings. */
-void ks_render_frag(const struct ks_model *model, const struct ks_frag *frag, u64 top,
-		    struct ks_strbuf *out);
-void ks_render_frag_json(const struct ks_model *model, const struct ks_frag *frag, u64 top,
-			 struct ks_strbuf *out);
+struct ks_doc *ks_doc_of_frag(const struct ks_model *model, const struct ks_frag *frag, u64 top);
 
-/* "kmemscope leaks". */
-void ks_render_leaks(const struct ks_model *model, const struct ks_leaks *leaks, u64 top,
-		     struct ks_strbuf *out);
-void ks_render_leaks_json(const struct ks_model *model, const struct ks_leaks *leaks,
-			  struct ks_strbuf *out);
+/* "kmemscope leaks". @top is for people: programs get all rows. */
+struct ks_doc *ks_doc_of_leaks(const struct ks_model *model, const struct ks_leaks *leaks, u64 top);
 
 /* "kmemscope diff". */
-void ks_render_diff(const struct ks_diff *diff, u64 top, struct ks_strbuf *out);
-void ks_render_diff_json(const struct ks_diff *diff, u64 top, struct ks_strbuf *out);
-void ks_render_diff_csv(const struct ks_diff *diff, u64 top, struct ks_strbuf *out);
+struct ks_doc *ks_doc_of_diff(const struct ks_diff *diff, u64 top);
 
 /* "kmemscope gate". */
-void ks_render_gate(const struct ks_gate *gate, struct ks_strbuf *out);
-void ks_render_gate_json(const struct ks_model *model, const struct ks_gate *gate,
-			 struct ks_strbuf *out);
+struct ks_doc *ks_doc_of_gate(const struct ks_model *model, const struct ks_gate *gate);
 
-/* Capture quality, as every report ends with it; in JSON the members "quality" and "findings". */
+/* A file that a command has written: for programs, what and how much; for people, the quality. */
+struct ks_written {
+	const char *path, *format;
+	const char *table; /* "sites", "objects"; NULL = it is no table */
+	u64 bytes, rows;
+};
+
+struct ks_doc *ks_doc_of_written(const struct ks_model *model, const struct ks_written *written);
+
+/* Parts of documents: capture quality, with which every report ends; the findings, for people. */
+void ks_doc_quality(struct ks_doc *doc, const struct ks_model *model);
+void ks_doc_findings(struct ks_doc *doc, const struct ks_model *model);
+
+/* The quality alone, for people. */
 void ks_render_quality(const struct ks_model *model, struct ks_strbuf *out);
-void ks_render_quality_json(const struct ks_model *model, struct ks_json *json);
 
-/* Sites that allocate for their callers, where there are any. Part of the quality. */
-void ks_render_helpers(const struct ks_model *model, struct ks_strbuf *out);
-
-/* The findings, each with both sites; nothing when there are none. */
-void ks_render_findings(const struct ks_model *model, struct ks_strbuf *out);
+/* trace_analyze's files, of the main table of ks_doc_of_groups() by site. */
+void ks_render_account(const struct ks_model *model, const struct ks_table *groups,
+		       struct ks_strbuf *out);
+void ks_render_callers(const struct ks_table *groups, struct ks_strbuf *out);
 
 /* Whether the capture lost events (--strict). */
 bool ks_model_has_loss(const struct ks_model *model);
+
+/* Whether times are in nanoseconds, and the unit of columns that hold times. */
+bool ks_model_in_seconds(const struct ks_model *model);
+enum ks_unit ks_time_unit(const struct ks_model *model);
 
 /* A time stamp in the model's clock: "415.214965000", or ticks. */
 void ks_render_time(const struct ks_model *model, u64 ts, struct ks_strbuf *out);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only
 /* What a ring chart shows, as a JSON document. */
-#include "report/json.h"
+#include "table/json.h"
 #include "report/rings.h"
 
 /* === Internals ============================================================================ */
@@ -29,7 +29,7 @@ void ks_render_rings_json(const struct ks_rings_spec *spec, struct ks_strbuf *ou
 {
 	struct ks_json json;
 
-	ks_json_init(&json, out);
+	ks_json_init(&json, out, KS_JSON_INDENTED);
 	ks_json_object(&json, NULL);
 	ks_json_string(&json, "schema", "kmemscope-rings-1");
 	ks_json_string(&json, "title", spec->title);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-only */
-/* The static footprint as text, JSON and CSV. */
+/* The static footprint as tables. */
 #ifndef KS_REPORT_STATIC_H
 #define KS_REPORT_STATIC_H
 
 #include "analysis/static-model.h"
-#include "base/strbuf.h"
+#include "table/render.h"
 
 enum ks_static_by {
 	KS_STATIC_DIR,
@@ -33,20 +33,16 @@ struct ks_static_rows {
 	u64 left_out;			    /* rows beyond the top ones */
 };
 
-/* @depth: how many directories below the branch make a row; @top: so many rows, 0 = all. */
+/* @depth: how many directories below the branch make a row; @top: the number of rows, 0 = all. */
 int ks_static_rows_init(struct ks_static_rows *rows, const struct ks_static_model *model,
 			enum ks_static_by by, unsigned int depth, u64 top);
 void ks_static_rows_deinit(struct ks_static_rows *rows);
 
-/* The table, what was skipped and why, and how it agrees with vmlinux. */
-void ks_render_static(const struct ks_static_model *model, const struct ks_static_rows *rows,
-		      struct ks_strbuf *out);
+/* The table, what was skipped and why, and how it agrees with vmlinux. NULL when there is no memory. */
+struct ks_doc *ks_doc_of_static(const struct ks_static_model *model,
+				const struct ks_static_rows *rows);
 
 /* Every file that was not counted, with the reason. */
-void ks_render_static_skipped(const struct ks_static_model *model, struct ks_strbuf *out);
-
-void ks_render_static_json(const struct ks_static_model *model, const struct ks_static_rows *rows,
-			   struct ks_strbuf *out);
-void ks_render_static_csv(const struct ks_static_rows *rows, struct ks_strbuf *out);
+struct ks_doc *ks_doc_of_skipped(const struct ks_static_model *model);
 
 #endif

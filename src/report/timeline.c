@@ -1,12 +1,28 @@
 // SPDX-License-Identifier: LGPL-2.1-only
-/* Memory over time, as a table, JSON and CSV. */
+/* Memory over time. */
 #include "report/timeline.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/escape.h"
+/* === Data ================================================================================= */
+
+enum { TS, LIVE, PEAK, BYTES, RATE, ALLOCS, FREES, IMPLIED, BAR, COLUMNS };
+
+static ks_show_fn show_bar;
+
+static const struct ks_column columns[COLUMNS] = {
+	[TS] = { "ts", "time", KS_CELL_U64, KS_UNIT_TICKS, .width = 18 },
+	[LIVE] = { "live_bytes", "live", KS_CELL_U64, KS_UNIT_BYTES, .width = 12, .gap = 1 },
+	[PEAK] = { "peak_bytes", "peak", KS_CELL_U64, KS_UNIT_BYTES, .width = 12, .gap = 1 },
+	[BYTES] = { "bytes", NULL, KS_CELL_U64, KS_UNIT_BYTES },
+	[RATE] = { NULL, "bytes/s", KS_CELL_U64, KS_UNIT_BYTES, .width = 12, .gap = 1 },
+	[ALLOCS] = { "allocs", "allocs", KS_CELL_U64, KS_UNIT_COUNT, .width = 10, .gap = 1 },
+	[FREES] = { "frees", "frees", KS_CELL_U64, KS_UNIT_COUNT, .width = 10, .gap = 1 },
+	[IMPLIED] = { "implied_frees", NULL, KS_CELL_U64, KS_UNIT_COUNT },
+	[BAR] = { NULL, "live", KS_CELL_TEXT, .show = show_bar },
+};
 
 /* === Internals ============================================================================ */
 
@@ -88,25 +104,106 @@ static void fill_track(const struct ks_moments *m, size_t number)
 	}
 }
 
-static bool in_seconds(const struct ks_moments *m)
-{
-	return m->model->clock == KS_CLOCK_SECONDS;
-}
-
-/* A second, or 0 where the clock does not know what that is. */
+/* Bytes a second, or in a bucket where the clock does not know what a second is. */
 static u64 rate_of(const struct ks_moments *m, const struct ks_moment *moment)
 {
-	if (!in_seconds(m) || !m->width)
-		return 0;
-	return (u64)((unsigned __int128)moment->bytes * 1000000000 / m->width);
+	if (!ks_model_in_seconds(m->model))
+		return moment->bytes;
+	return m->width ? (u64)((unsigned __int128)moment->bytes * 1000000000 / m->width) : 0;
 }
 
-static void put_bar(struct ks_strbuf *out, u64 value, u64 most)
+/* === Internals: the table ================================================================= */
+
+static void show_bar(const struct ks_table *table, size_t row, unsigned int column,
+		     struct ks_strbuf *out)
 {
 	static const char marks[] = "########################################";
-	size_t len = most ? (size_t)((unsigned __int128)value * (sizeof(marks) - 1) / most) : 0;
+	u64 value = ks_table_cell(table, row, LIVE)->u64, most = 0;
+	size_t i, len;
 
+	(void)column;
+	for (i = 0; i < ks_table_len(table); i++)
+		most = ks_max(most, ks_table_cell(table, i, LIVE)->u64);
+	len = most ? (size_t)((unsigned __int128)value * (sizeof(marks) - 1) / most) : 0;
 	ks_strbuf_add(out, marks, len);
+}
+
+/* The buckets; behind their own columns, one of live bytes for each group, in CSV and Parquet. */
+static struct ks_table *new_table(struct ks_doc *doc, const struct ks_moments *m)
+{
+	static const unsigned int in_text[] = { TS, LIVE, PEAK, RATE, ALLOCS, FREES, BAR };
+	static const unsigned int in_json[] = { TS, LIVE, PEAK, BYTES, ALLOCS, FREES, IMPLIED };
+	size_t len = COLUMNS + m->tracks_len, flat = 0, i;
+	struct ks_column *mine = calloc(len, sizeof(*mine));
+	unsigned int *in_csv = calloc(len, sizeof(*in_csv));
+	struct ks_table *table = NULL;
+
+	if (mine && in_csv) {
+		memcpy(mine, columns, sizeof(columns));
+		mine[TS].unit = ks_time_unit(m->model);
+		mine[RATE].head = ks_model_in_seconds(m->model) ? "bytes/s" : "bytes";
+		for (i = 0; i < m->tracks_len; i++)
+			mine[COLUMNS + i] = (struct ks_column){
+				.name = ks_doc_string(doc, m->tracks[i]->label),
+				.kind = KS_CELL_U64,
+				.unit = KS_UNIT_BYTES,
+			};
+		for (i = 0; i < len; i++)
+			if (i < ARRAY_SIZE(in_json) || i >= COLUMNS)
+				in_csv[flat++] = i < ARRAY_SIZE(in_json) ? in_json[i]
+									 : (unsigned int)i;
+		table = ks_doc_loose_table(doc, "buckets", mine, len);
+		ks_table_select(table, KS_FORM_TEXT, in_text, ARRAY_SIZE(in_text));
+		ks_table_select(table, KS_FORM_JSON, in_json, ARRAY_SIZE(in_json));
+		ks_table_select(table, KS_FORM_CSV, in_csv, flat);
+		ks_table_select(table, KS_FORM_PARQUET, in_csv, flat);
+	}
+	doc->failed |= !table;
+	free(mine);
+	free(in_csv);
+	return table;
+}
+
+static struct ks_table *buckets_table(struct ks_doc *doc, const struct ks_moments *m)
+{
+	struct ks_table *table = new_table(doc, m);
+	size_t i, k;
+
+	for (i = 0; i < m->len; i++) {
+		const struct ks_moment *moment = &m->items[i];
+		struct ks_row row = ks_table_add(table);
+
+		ks_row_u64(row, TS, moment->ts);
+		ks_row_u64(row, LIVE, moment->live);
+		ks_row_u64(row, PEAK, moment->peak);
+		ks_row_u64(row, BYTES, moment->bytes);
+		ks_row_u64(row, RATE, rate_of(m, moment));
+		ks_row_u64(row, ALLOCS, moment->allocs);
+		ks_row_u64(row, FREES, moment->frees);
+		ks_row_u64(row, IMPLIED, moment->implied_frees);
+		for (k = 0; k < m->tracks_len; k++)
+			ks_row_u64(row, (unsigned int)(COLUMNS + k), m->live[k * m->len + i]);
+	}
+	return table;
+}
+
+static void add_groups(struct ks_doc *doc, const struct ks_moments *m)
+{
+	enum { LABEL, GROUP_LIVE, GROUP_COLUMNS };
+	const struct ks_column group_columns[GROUP_COLUMNS] = {
+		[LABEL] = { ks_tl_dim_name(m->dim), NULL, KS_CELL_TEXT },
+		[GROUP_LIVE] = { "live_bytes", NULL, KS_CELL_U64S, KS_UNIT_BYTES },
+	};
+	struct ks_table *table = ks_doc_loose_table(doc, "groups", group_columns, GROUP_COLUMNS);
+	size_t k;
+
+	for (k = 0; k < m->tracks_len; k++) {
+		struct ks_row row = ks_table_add(table);
+
+		ks_row_text(row, LABEL, m->tracks[k]->label);
+		ks_row_u64s(row, GROUP_LIVE, &m->live[k * m->len], m->len);
+	}
+	ks_doc_place(doc, table, KS_IN_JSON);
 }
 
 /* === Public =============================================================================== */
@@ -145,95 +242,19 @@ void ks_moments_deinit(struct ks_moments *m)
 	free(m->live);
 }
 
-void ks_render_timeline(const struct ks_moments *m, struct ks_strbuf *out)
+struct ks_doc *ks_doc_of_timeline(const struct ks_moments *m)
 {
-	u64 most = 0;
-	size_t i;
+	struct ks_doc *doc = ks_doc_new("kmemscope-timeline-1");
 
-	for (i = 0; i < m->len; i++)
-		most = ks_max(most, m->items[i].live);
-	ks_strbuf_printf(out, "%18s %12s %12s %12s %10s %10s  live\n", "time", "live", "peak",
-			 in_seconds(m) ? "bytes/s" : "bytes", "allocs", "frees");
-	for (i = 0; i < m->len; i++) {
-		const struct ks_moment *moment = &m->items[i];
-		struct ks_strbuf time;
-
-		ks_strbuf_init(&time);
-		ks_render_time(m->model, moment->ts, &time);
-		ks_strbuf_printf(
-			out, "%18s %12llu %12llu %12llu %10llu %10llu  ", ks_strbuf_str(&time),
-			(unsigned long long)moment->live, (unsigned long long)moment->peak,
-			(unsigned long long)(in_seconds(m) ? rate_of(m, moment) : moment->bytes),
-			(unsigned long long)moment->allocs, (unsigned long long)moment->frees);
-		put_bar(out, moment->live, most);
-		ks_strbuf_puts(out, "\n");
-		ks_strbuf_deinit(&time);
-	}
-}
-
-void ks_render_timeline_json(const struct ks_moments *m, struct ks_strbuf *out)
-{
-	struct ks_json json;
-	size_t i, k;
-
-	ks_json_init(&json, out);
-	ks_json_object(&json, NULL);
-	ks_json_string(&json, "schema", "kmemscope-timeline-1");
-	ks_json_string(&json, "level", ks_level_name(m->model->level));
-	ks_json_string(&json, "by", ks_tl_dim_name(m->dim));
-	ks_json_string(&json, "clock", ks_clock_name(m->model->clock));
-	ks_json_u64(&json, "width", m->width);
-	ks_json_array(&json, "buckets");
-	for (i = 0; i < m->len; i++) {
-		const struct ks_moment *moment = &m->items[i];
-
-		ks_json_object(&json, NULL);
-		ks_json_u64(&json, "ts", moment->ts);
-		ks_json_u64(&json, "live_bytes", moment->live);
-		ks_json_u64(&json, "peak_bytes", moment->peak);
-		ks_json_u64(&json, "bytes", moment->bytes);
-		ks_json_u64(&json, "allocs", moment->allocs);
-		ks_json_u64(&json, "frees", moment->frees);
-		ks_json_u64(&json, "implied_frees", moment->implied_frees);
-		ks_json_end_object(&json);
-	}
-	ks_json_end_array(&json);
-	ks_json_array(&json, "groups");
-	for (k = 0; k < m->tracks_len; k++) {
-		ks_json_object(&json, NULL);
-		ks_json_string(&json, ks_tl_dim_name(m->dim), m->tracks[k]->label);
-		ks_json_array(&json, "live_bytes");
-		for (i = 0; i < m->len; i++)
-			ks_json_u64(&json, NULL, m->live[k * m->len + i]);
-		ks_json_end_array(&json);
-		ks_json_end_object(&json);
-	}
-	ks_json_end_array(&json);
-	ks_render_quality_json(m->model, &json);
-	ks_json_end_object(&json);
-	ks_json_finish(&json);
-}
-
-void ks_render_timeline_csv(const struct ks_moments *m, struct ks_strbuf *out)
-{
-	size_t i, k;
-
-	ks_strbuf_puts(out, "ts,live_bytes,peak_bytes,bytes,allocs,frees,implied_frees");
-	for (k = 0; k < m->tracks_len; k++) {
-		ks_strbuf_puts(out, ",");
-		ks_escape_csv(out, m->tracks[k]->label, strlen(m->tracks[k]->label));
-	}
-	ks_strbuf_puts(out, "\n");
-	for (i = 0; i < m->len; i++) {
-		const struct ks_moment *moment = &m->items[i];
-		u64 values[] = { moment->ts,	 moment->live,	moment->peak,	      moment->bytes,
-				 moment->allocs, moment->frees, moment->implied_frees };
-
-		for (k = 0; k < ARRAY_SIZE(values); k++)
-			ks_strbuf_printf(out, "%s%llu", k ? "," : "",
-					 (unsigned long long)values[k]);
-		for (k = 0; k < m->tracks_len; k++)
-			ks_strbuf_printf(out, ",%llu", (unsigned long long)m->live[k * m->len + i]);
-		ks_strbuf_puts(out, "\n");
-	}
+	if (!doc)
+		return NULL;
+	ks_doc_text(doc, "level", ks_level_name(m->model->level));
+	ks_doc_text(doc, "by", ks_tl_dim_name(m->dim));
+	ks_doc_text(doc, "clock", ks_clock_name(m->model->clock));
+	ks_doc_u64(doc, "width", m->width);
+	ks_doc_place(doc, buckets_table(doc, m), KS_IN_BOTH);
+	add_groups(doc, m);
+	ks_doc_say(doc, "\n");
+	ks_doc_quality(doc, m->model);
+	return doc;
 }

@@ -32,9 +32,8 @@ int ks_moments_init(struct ks_moments *moments, const struct ks_model *model,
 		    const struct ks_timeline *timeline, enum ks_tl_dim dim, u64 top);
 void ks_moments_deinit(struct ks_moments *moments);
 
-void ks_render_timeline(const struct ks_moments *moments, struct ks_strbuf *out);
-void ks_render_timeline_json(const struct ks_moments *moments, struct ks_strbuf *out);
-void ks_render_timeline_csv(const struct ks_moments *moments, struct ks_strbuf *out);
+/* The buckets as a table, and live bytes of the groups. NULL when there is no memory. */
+struct ks_doc *ks_doc_of_timeline(const struct ks_moments *moments);
 
 /* Live bytes, the groups on top of each other. 0 or -ENOMEM. */
 int ks_timeline_layout(const struct ks_moments *moments, const struct ks_text_measure *measure,

@@ -577,40 +577,40 @@ static void place_by_hand(const struct ks_kmap_census *census, struct ks_kmap_pl
 	}
 }
 
-static const union ks_view_cell *privilege_row(const struct ks_view *view, const char *cut,
-					       const char *operation)
+static size_t privilege_row(const struct ks_table *table, const char *cut, const char *operation)
 {
-	const struct ks_view_table *table = view->tables.items[0];
-	size_t i;
+	size_t row;
 
-	for (i = 0; i < table->nr_rows; i++) {
-		const union ks_view_cell *row = table->cells.items + i * table->nr_columns;
-
-		if (!strcmp(row[0].text, cut) && !strcmp(row[1].text, operation))
+	for (row = 0; row < ks_table_len(table); row++)
+		if (!strcmp(ks_table_cell(table, row, KS_KMAP_PRIVILEGE_CUT)->text, cut) &&
+		    !strcmp(ks_table_cell(table, row, KS_KMAP_PRIVILEGE_OPERATION)->text,
+			    operation))
 			return row;
-	}
 	fail_msg("no row %s %s", cut, operation);
-	return NULL;
+	return 0;
 }
 
-static void check_privilege(const struct ks_view *view, const char *cut, const char *operation,
+static void check_privilege(const struct ks_doc *doc, const char *cut, const char *operation,
 			    u64 min, u64 ps, u64 mono, double mediated)
 {
-	const union ks_view_cell *row = privilege_row(view, cut, operation);
+	const struct ks_table *table = doc->main;
+	size_t row = privilege_row(table, cut, operation);
+	double psr = ks_table_cell(table, row, KS_KMAP_PRIVILEGE_PSR)->number;
+	double across = ks_table_cell(table, row, KS_KMAP_PRIVILEGE_MEDIATED)->number;
 
-	assert_int_equal(row[2].u64, min);
-	assert_int_equal(row[3].u64, ps);
-	assert_int_equal(row[4].u64, mono);
-	assert_true(row[5].ratio - (double)ps / (double)mono < 1e-9);
-	assert_true(row[5].ratio - (double)ps / (double)mono > -1e-9);
-	assert_true(row[7].ratio - mediated < 1e-9 && row[7].ratio - mediated > -1e-9);
+	assert_int_equal(ks_table_cell(table, row, KS_KMAP_PRIVILEGE_PS_MIN)->u64, min);
+	assert_int_equal(ks_table_cell(table, row, KS_KMAP_PRIVILEGE_PS_CUT)->u64, ps);
+	assert_int_equal(ks_table_cell(table, row, KS_KMAP_PRIVILEGE_PS_MONO)->u64, mono);
+	assert_true(psr - (double)ps / (double)mono < 1e-9);
+	assert_true(psr - (double)ps / (double)mono > -1e-9);
+	assert_true(across - mediated < 1e-9 && across - mediated > -1e-9);
 }
 
 static void test_privilege(void **state)
 {
 	struct ks_kmap_census *census = census_of_text(worked);
 	struct ks_kmap_places *places;
-	struct ks_view *view;
+	struct ks_doc *view;
 
 	assert_int_equal(ks_kmap_places_new(census, NULL, &places, NULL), 0);
 	place_by_hand(census, places);
@@ -632,7 +632,7 @@ static void test_privilege(void **state)
 	 * the minimum.
 	 */
 	check_privilege(view, "function", "all", 330, 330, 800, 1);
-	ks_view_free(view);
+	ks_doc_free(view);
 	ks_kmap_places_free(places);
 	ks_kmap_census_free(census);
 }

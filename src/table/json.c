@@ -1,41 +1,47 @@
 // SPDX-License-Identifier: LGPL-2.1-only
-/* A streaming JSON writer. */
-#include "report/json.h"
+/* The JSON writer. */
+#include "table/json.h"
 
 #include <math.h>
 #include <string.h>
 
+#include "base/digits.h"
 #include "base/escape.h"
 
 /* === Internals ============================================================================ */
 
 static void quote(struct ks_json *json, const char *s)
 {
-	ks_strbuf_puts(json->out, "\"");
+	ks_strbuf_add(json->out, "\"", 1);
 	ks_escape_json(json->out, s, strlen(s));
-	ks_strbuf_puts(json->out, "\"");
+	ks_strbuf_add(json->out, "\"", 1);
 }
 
 static void newline(struct ks_json *json)
 {
 	unsigned int i;
 
-	ks_strbuf_puts(json->out, "\n");
+	ks_strbuf_add(json->out, "\n", 1);
 	for (i = 0; i < json->depth; i++)
-		ks_strbuf_puts(json->out, " ");
+		ks_strbuf_add(json->out, " ", 1);
 }
 
 /* The comma, the line and the member's name in front of a value. */
 static void lead(struct ks_json *json, const char *key)
 {
+	bool compact = json->style == KS_JSON_COMPACT;
+
 	if (!json->first)
-		ks_strbuf_puts(json->out, ",");
-	if (json->depth)
+		ks_strbuf_add(json->out, ",", 1);
+	if (compact && json->break_before)
+		ks_strbuf_add(json->out, "\n", 1);
+	else if (!compact && json->depth)
 		newline(json);
+	json->break_before = false;
 	json->first = false;
 	if (key) {
 		quote(json, key);
-		ks_strbuf_puts(json->out, ": ");
+		ks_strbuf_puts(json->out, compact ? ":" : ": ");
 	}
 }
 
@@ -50,7 +56,7 @@ static void open_with(struct ks_json *json, const char *key, const char *bracket
 static void close_with(struct ks_json *json, const char *bracket)
 {
 	json->depth--;
-	if (!json->first)
+	if (!json->first && json->style == KS_JSON_INDENTED)
 		newline(json);
 	json->first = false;
 	ks_strbuf_puts(json->out, bracket);
@@ -58,9 +64,9 @@ static void close_with(struct ks_json *json, const char *bracket)
 
 /* === Public =============================================================================== */
 
-void ks_json_init(struct ks_json *json, struct ks_strbuf *out)
+void ks_json_init(struct ks_json *json, struct ks_strbuf *out, enum ks_json_style style)
 {
-	*json = (struct ks_json){ .out = out, .first = true };
+	*json = (struct ks_json){ .out = out, .style = style, .first = true };
 }
 
 void ks_json_object(struct ks_json *json, const char *key)
@@ -91,14 +97,19 @@ void ks_json_string(struct ks_json *json, const char *key, const char *value)
 
 void ks_json_u64(struct ks_json *json, const char *key, u64 value)
 {
+	char text[KS_DIGITS_MAX];
+
 	lead(json, key);
-	ks_strbuf_printf(json->out, "%llu", (unsigned long long)value);
+	ks_strbuf_add(json->out, text, (size_t)(ks_put_decimal(text, value) - text));
 }
 
 void ks_json_s64(struct ks_json *json, const char *key, s64 value)
 {
+	char text[KS_DIGITS_MAX + 1] = "-";
+	char *end = ks_put_decimal(text + (value < 0), value < 0 ? -(u64)value : (u64)value);
+
 	lead(json, key);
-	ks_strbuf_printf(json->out, "%lld", (long long)value);
+	ks_strbuf_add(json->out, text, (size_t)(end - text));
 }
 
 void ks_json_double(struct ks_json *json, const char *key, double value)
@@ -116,35 +127,37 @@ void ks_json_bool(struct ks_json *json, const char *key, bool value)
 	ks_strbuf_puts(json->out, value ? "true" : "false");
 }
 
-void ks_json_hex(struct ks_json *json, const char *key, u64 value)
+void ks_json_null(struct ks_json *json, const char *key)
 {
 	lead(json, key);
-	ks_strbuf_printf(json->out, "\"0x%llx\"", (unsigned long long)value);
+	ks_strbuf_puts(json->out, "null");
 }
 
-void ks_json_ratio(struct ks_json *json, const char *key, u64 part, u64 whole)
+void ks_json_hex(struct ks_json *json, const char *key, u64 value)
 {
-	u64 tenthousandths;
+	char text[KS_DIGITS_MAX];
 
 	lead(json, key);
-	if (!whole) {
-		ks_strbuf_puts(json->out, "null");
-		return;
-	}
-	tenthousandths = (u64)((unsigned __int128)part * 10000 / whole);
-	ks_strbuf_printf(json->out, "%llu.%04llu", (unsigned long long)(tenthousandths / 10000),
-			 (unsigned long long)(tenthousandths % 10000));
+	ks_strbuf_add(json->out, "\"", 1);
+	ks_strbuf_add(json->out, text, (size_t)(ks_put_hex(text, value) - text));
+	ks_strbuf_add(json->out, "\"", 1);
 }
 
 void ks_json_raw(struct ks_json *json, const char *key, const struct ks_strbuf *text)
 {
 	lead(json, key);
 	ks_strbuf_add(json->out, ks_strbuf_str(text), text->len);
+	json->out->failed |= text->failed;
 }
 
 void ks_json_next(struct ks_json *json)
 {
 	lead(json, NULL);
+}
+
+void ks_json_break(struct ks_json *json)
+{
+	json->break_before = true;
 }
 
 void ks_json_finish(struct ks_json *json)

@@ -3,7 +3,7 @@
  * The writer of Parquet files. Debian has no library for it that C can use; the part that flat
  * tables need is small: pages of values, and headers in Thrift's compact protocol.
  */
-#include "report/parquet.h"
+#include "table/parquet.h"
 
 #include <endian.h>
 #include <stdlib.h>
@@ -19,12 +19,24 @@
 enum { ROWS_PER_GROUP = 256 * 1024, ZSTD_LEVEL = 1 };
 
 /* The format's own numbers. */
-enum { TYPE_INT32 = 1, TYPE_INT64 = 2, TYPE_BYTE_ARRAY = 6 };
-enum { CONVERTED_UTF8 = 0, CONVERTED_UINT_32 = 13, CONVERTED_UINT_64 = 14 };
+enum { TYPE_BOOLEAN, TYPE_INT32, TYPE_INT64, TYPE_DOUBLE = 5, TYPE_BYTE_ARRAY = 6 };
+enum { CONVERTED_UTF8 = 0, CONVERTED_UINT_32 = 13, CONVERTED_UINT_64 = 14, CONVERTED_NONE = -1 };
 enum { REQUIRED = 0, OPTIONAL = 1 };
 enum { ENCODING_PLAIN = 0, ENCODING_RLE = 3, ENCODING_RLE_DICTIONARY = 8 };
 enum { CODEC_ZSTD = 6 };
 enum { DATA_PAGE = 0, DICTIONARY_PAGE = 2 };
+
+static const struct {
+	int type, converted;
+	unsigned int size; /* of a value, before booleans are packed; 0 = by dictionary */
+} types[KS_PARQUET_TYPES] = {
+	[KS_PARQUET_U64] = { TYPE_INT64, CONVERTED_UINT_64, 8 },
+	[KS_PARQUET_U32] = { TYPE_INT32, CONVERTED_UINT_32, 4 },
+	[KS_PARQUET_S64] = { TYPE_INT64, CONVERTED_NONE, 8 },
+	[KS_PARQUET_DOUBLE] = { TYPE_DOUBLE, CONVERTED_NONE, 8 },
+	[KS_PARQUET_BOOL] = { TYPE_BOOLEAN, CONVERTED_NONE, 1 },
+	[KS_PARQUET_STRING] = { TYPE_BYTE_ARRAY, CONVERTED_UTF8, 0 },
+};
 
 /* Types of Thrift's compact protocol. */
 enum { THRIFT_I32 = 5, THRIFT_I64 = 6, THRIFT_BINARY = 8, THRIFT_LIST = 9, THRIFT_STRUCT = 12 };
@@ -64,7 +76,7 @@ struct ks_parquet {
 
 /* === Internals: Thrift ==================================================================== */
 
-/* A struct being written: fields are told by the distance from the one before. */
+/* A struct being written: a field is written by its distance from the one before. */
 struct thrift {
 	struct ks_strbuf *sb;
 	u8 last;
@@ -211,6 +223,19 @@ static void put_levels(struct ks_parquet *file, const struct column *column)
 	ks_strbuf_deinit(&levels);
 }
 
+/* Eight to a byte, the first in its lowest bit. */
+static void put_bools(struct ks_parquet *file, const struct column *column)
+{
+	size_t i, len = (column->values.len + 7) / 8;
+	u8 *to = reserve(&file->scratch, len);
+
+	if (!to)
+		return;
+	memset(to, 0, len);
+	for (i = 0; i < column->values.len; i++)
+		to[i / 8] |= (u8)((column->values.s[i] & 1) << i % 8);
+}
+
 static void write_chunk(struct ks_parquet *file, const struct ks_parquet_field *field,
 			struct column *column)
 {
@@ -237,6 +262,8 @@ static void write_chunk(struct ks_parquet *file, const struct ks_parquet_field *
 
 		ks_pack_uint(&file->scratch, width, 1);
 		pack_bits(&file->scratch, column->indices.items, column->indices.len, width);
+	} else if (field->type == KS_PARQUET_BOOL) {
+		put_bools(file, column);
 	} else {
 		ks_strbuf_add(&file->scratch, ks_strbuf_str(&column->values), column->values.len);
 	}
@@ -297,18 +324,8 @@ static inline void value_done(struct ks_parquet *file)
 
 /* === Internals: the footer ================================================================ */
 
-static int type_of(const struct ks_parquet_field *field)
-{
-	return field->type == KS_PARQUET_STRING ? TYPE_BYTE_ARRAY
-	       : field->type == KS_PARQUET_U64	? TYPE_INT64
-						: TYPE_INT32;
-}
-
 static void put_schema(struct ks_parquet *file, struct thrift *meta)
 {
-	static const u8 converted[] = { [KS_PARQUET_U64] = CONVERTED_UINT_64,
-					[KS_PARQUET_U32] = CONVERTED_UINT_32,
-					[KS_PARQUET_STRING] = CONVERTED_UTF8 };
 	struct thrift root = { meta->sb, 0 };
 	size_t i;
 
@@ -320,10 +337,11 @@ static void put_schema(struct ks_parquet *file, struct thrift *meta)
 		const struct ks_parquet_field *field = &file->fields[i];
 		struct thrift element = { meta->sb, 0 };
 
-		put_i32(&element, 1, (u64)type_of(field));
+		put_i32(&element, 1, (u64)types[field->type].type);
 		put_i32(&element, 3, field->optional ? OPTIONAL : REQUIRED);
 		put_string(&element, 4, field->name);
-		put_i32(&element, 6, converted[field->type]);
+		if (types[field->type].converted != CONVERTED_NONE)
+			put_i32(&element, 6, (u64)types[field->type].converted);
 		put_stop(&element);
 	}
 }
@@ -336,7 +354,7 @@ static void put_chunk(struct ks_strbuf *sb, const struct ks_parquet_field *field
 
 	put_i64(&outer, 2, is_string ? chunk->dictionary_at : chunk->data_at);
 	put_field(&outer, 3, THRIFT_STRUCT);
-	put_i32(&meta, 1, (u64)type_of(field));
+	put_i32(&meta, 1, (u64)types[field->type].type);
 	put_list(&meta, 2, THRIFT_I32, is_string ? 3 : 2);
 	ks_pack_varint(sb, zigzag(ENCODING_PLAIN));
 	ks_pack_varint(sb, zigzag(ENCODING_RLE));
@@ -446,7 +464,7 @@ void ks_parquet_free(struct ks_parquet *file)
 
 void ks_parquet_number(struct ks_parquet *file, u64 value)
 {
-	unsigned int size = file->fields[file->at].type == KS_PARQUET_U64 ? 8 : 4;
+	unsigned int size = types[file->fields[file->at].type].size;
 	u8 *to = reserve(&next_column(file, true)->values, size);
 	u64 wide = htole64(value); /* the first bytes of it are those of a narrow one */
 
@@ -461,9 +479,9 @@ void ks_parquet_null(struct ks_parquet *file)
 	value_done(file);
 }
 
-bool ks_parquet_knows(const struct ks_parquet *file, u32 key)
+bool ks_parquet_knows(const struct ks_parquet *file, size_t field, u32 key)
 {
-	const struct column *column = &file->columns[file->at];
+	const struct column *column = &file->columns[field];
 
 	return key < column->entry_of.len && column->entry_of.items[key];
 }
