@@ -1,17 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-only
-/*
- * Binary records to events. The hot path is ks_rawdec_decode(): one table look-up by event id, loads at offsets
- * that the capture's own formats gave, and a hash look-up each for call site, gfp mask and task.
- */
+/* From binary records to events: what a capture describes, and the tables behind the names. */
 #include "trace/rawevent.h"
 
-#include <endian.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/hash.h"
-#include "trace/event-names.h"
+#include "trace/rawdecode.h"
 
 /* === Data ================================================================================= */
 
@@ -110,43 +105,6 @@ static u32 new_site(struct ks_rawdec *dec, u64 addr)
 	return id;
 }
 
-/* Out of line: find_site() mostly knows the answer. */
-static __attribute__((noinline)) void learn_site(struct ks_rawdec *dec, u64 addr,
-						 struct ks_site_memo *memo)
-{
-	u32 at = ks_map64_find(&dec->sites, addr), id;
-
-	memo->addr = addr;
-	memo->cache_size = 0;
-	if (at != KS_NONE) {
-		memo->site = dec->site_ids.items[at];
-		return;
-	}
-	memo->site = KS_NONE;
-	id = new_site(dec, addr);
-	if (id == KS_NONE || ks_vec_reserve(&dec->site_ids, dec->site_ids.len + 1) ||
-	    ks_map64_add(&dec->sites, addr) == KS_NONE) {
-		dec->nomem = true;
-		return;
-	}
-	dec->site_ids.items[dec->site_ids.len++] = id;
-	memo->site = id;
-}
-
-/*
- * Sites that share a place push each other out, which costs time and nothing else. So the hash needs
- * no seed: the table behind it has one.
- */
-static inline struct ks_site_memo *find_site(struct ks_rawdec *dec, u64 addr)
-{
-	struct ks_site_memo *memo =
-		&dec->site_memo[addr * 0x9e3779b97f4a7c15ull >> (64 - KS_SITE_BITS)];
-
-	if (unlikely(memo->addr != addr || memo->site == KS_NONE))
-		learn_site(dec, addr, memo);
-	return memo;
-}
-
 static u32 frame_of(struct ks_rawdec *dec, u64 addr)
 {
 	u32 at = ks_map64_find(&dec->frames, addr), id;
@@ -167,48 +125,6 @@ static u32 frame_of(struct ks_rawdec *dec, u64 addr)
 	return id;
 }
 
-/* Out of line: find_cache() mostly knows the answer. */
-static __attribute__((noinline)) u32 learn_cache(struct ks_rawdec *dec, struct ks_site_memo *memo,
-						 const char *name, size_t size)
-{
-	size_t len = strnlen(name, size);
-	u32 id = ks_intern_add(&dec->names->caches, name, len);
-
-	dec->nomem |= id == KS_NONE;
-	memo->cache_size = 0;
-	if (id != KS_NONE && len + 1 == size && size <= KS_MEMO_NAME) {
-		memo->cache = id;
-		memo->cache_size = (u32)size;
-		memcpy(memo->cache_name, name, size);
-	}
-	return id;
-}
-
-/*
- * The cache that is named by @size bytes, mostly the last of which is the NUL. One site mostly names
- * one cache: compare with the last name before asking the table.
- */
-static inline u32 find_cache(struct ks_rawdec *dec, struct ks_site_memo *memo, const char *name,
-			     size_t size)
-{
-	if (likely(memo->cache_size == size && size && ks_same_bytes(name, memo->cache_name, size)))
-		return memo->cache;
-	return learn_cache(dec, memo, name, size);
-}
-
-static inline u32 find_gfp(struct ks_rawdec *dec, const struct ks_evformat *fmt, u64 mask)
-{
-	u32 at = (u32)(mask ^ mask >> 7 ^ mask >> 15) % KS_GFP_CACHE;
-
-	if (unlikely(dec->gfp_cache[at].mask != mask || dec->gfp_cache[at].format != fmt ||
-		     dec->gfp_cache[at].id == KS_NONE)) {
-		dec->gfp_cache[at].id = ks_rawdec_gfp(dec, fmt, mask);
-		dec->gfp_cache[at].mask = mask;
-		dec->gfp_cache[at].format = fmt;
-	}
-	return dec->gfp_cache[at].id;
-}
-
 /* An empty slot answers for the unknown task, which has no name. */
 static void forget_pid(struct ks_rawdec *dec, u32 slot)
 {
@@ -222,115 +138,6 @@ static void forget_pids(struct ks_rawdec *dec)
 
 	for (i = 0; i < KS_PID_CACHE; i++)
 		forget_pid(dec, i);
-}
-
-static __attribute__((noinline)) u32 learn_comm(struct ks_rawdec *dec, u32 pid)
-{
-	u32 slot = pid % KS_PID_CACHE, at = ks_map64_find(&dec->pids, pid);
-
-	if (at == KS_NONE && !pid && !dec->shared && !ks_rawdec_set_comm(dec, 0, "<idle>", 6))
-		at = ks_map64_find(&dec->pids, pid);
-	dec->pid_cache[slot].pid = pid;
-	dec->pid_cache[slot].id = at == KS_NONE ? KS_NONE : dec->pid_comms.items[at];
-	return dec->pid_cache[slot].id;
-}
-
-static inline u32 find_comm(struct ks_rawdec *dec, u32 pid)
-{
-	u32 slot = pid % KS_PID_CACHE;
-
-	return likely(dec->pid_cache[slot].pid == pid) ? dec->pid_cache[slot].id
-						       : learn_comm(dec, pid);
-}
-
-/* === Internals: decoding ================================================================== */
-
-/* @big_endian is that of the capture; a constant in each caller, so that it is asked once an event. */
-static inline u64 get(const u8 *data, struct ks_raw_field field, bool big_endian)
-{
-	u64 v;
-
-	memcpy(&v, data + field.offset, 8);
-	return big_endian ? be64toh(v) & UINT64_MAX >> field.shift : le64toh(v) >> field.shift;
-}
-
-/* A record that is damaged leaves no names behind: all is checked first. */
-static inline bool decode_slab(struct ks_rawdec *dec, const struct ks_rawlayout *l, const u8 *data,
-			       size_t len, bool big_endian, struct ks_event *ev)
-{
-	struct ks_site_memo *memo;
-	u32 loc = 0;
-
-	if (l->name.size) { /* a __data_loc: where in the record the string is, and its size */
-		loc = (u32)get(data, l->name, big_endian);
-		if (unlikely((loc & 0xffff) + (loc >> 16) > len))
-			return false;
-	}
-	memo = find_site(dec, get(data, l->site, big_endian));
-	ev->ptr = get(data, l->ptr, big_endian);
-	ev->site = memo->site;
-	ev->cache = KS_NONE;
-	if (l->name.size)
-		ev->cache = find_cache(dec, memo, (const char *)data + (loc & 0xffff), loc >> 16);
-	if (ks_kind_is_alloc(l->kind)) {
-		ev->bytes_req = get(data, l->req, big_endian);
-		ev->bytes_alloc = get(data, l->alloc, big_endian);
-	}
-	return true;
-}
-
-static bool decode_page(struct ks_rawdec *dec, const struct ks_rawlayout *l, const u8 *data,
-			bool big_endian, struct ks_event *ev)
-{
-	u64 order = l->single ? 0 : get(data, l->order, big_endian);
-	u64 none = l->ptr.size == 8 ? UINT64_MAX : UINT32_MAX;
-
-	ev->ptr = get(data, l->ptr, big_endian);
-	if (l->by_page ? !ev->ptr : ev->ptr == none)
-		ev->ptr = UINT64_MAX; /* the allocation failed */
-	ev->site = KS_NONE;
-	ev->cache = KS_NONE;
-	if (order > KS_ORDER_MAX)
-		return false;
-	if (ks_kind_is_alloc(l->kind)) {
-		ev->bytes_alloc = 1ull << (order + dec->page_shift);
-		ev->bytes_req = ev->bytes_alloc;
-	}
-	return true;
-}
-
-ks_inline enum ks_raw_class decode(struct ks_rawdec *dec, const u8 *data, size_t len,
-				   bool big_endian, struct ks_event *ev)
-{
-	const struct ks_rawlayout *l;
-	u16 id;
-	bool ok;
-
-	if (unlikely(len < 2))
-		return KS_RAW_BAD;
-	memcpy(&id, data, 2);
-	id = big_endian ? be16toh(id) : le16toh(id);
-	if (unlikely(id >= dec->layouts_len))
-		return KS_RAW_OTHER;
-	l = &dec->layouts[id];
-	if (unlikely(l->kind == KS_KINDS))
-		return l->stack ? KS_RAW_STACK : KS_RAW_OTHER;
-	if (unlikely(len < l->min_size))
-		return KS_RAW_BAD;
-	ev->kind = l->kind;
-	ev->flags = 0;
-	ev->bytes_req = 0;
-	ev->bytes_alloc = 0;
-	ev->stack = KS_NONE;
-	ev->pid = l->pid.size ? (u32)get(data, l->pid, big_endian) : KS_PID_UNKNOWN;
-	ev->node = l->node.size ? (s32)get(data, l->node, big_endian) : -1;
-	ok = ks_kind_is_page(l->kind) ? decode_page(dec, l, data, big_endian, ev)
-				      : decode_slab(dec, l, data, len, big_endian, ev);
-	if (unlikely(!ok))
-		return KS_RAW_BAD;
-	ev->gfp = l->gfp.size ? find_gfp(dec, l->format, get(data, l->gfp, big_endian)) : KS_NONE;
-	ev->comm = find_comm(dec, ev->pid);
-	return KS_RAW_EVENT;
 }
 
 /* === Public =============================================================================== */
@@ -485,9 +292,57 @@ int ks_rawdec_add_cmdlines(struct ks_rawdec *dec, const char *text, size_t len)
 	return 0;
 }
 
+void ks_rawdec_learn_site(struct ks_rawdec *dec, u64 addr, struct ks_site_memo *memo)
+{
+	u32 at = ks_map64_find(&dec->sites, addr), id;
+
+	memo->addr = addr;
+	memo->cache_size = 0;
+	if (at != KS_NONE) {
+		memo->site = dec->site_ids.items[at];
+		return;
+	}
+	memo->site = KS_NONE;
+	id = new_site(dec, addr);
+	if (id == KS_NONE || ks_vec_reserve(&dec->site_ids, dec->site_ids.len + 1) ||
+	    ks_map64_add(&dec->sites, addr) == KS_NONE) {
+		dec->nomem = true;
+		return;
+	}
+	dec->site_ids.items[dec->site_ids.len++] = id;
+	memo->site = id;
+}
+
+u32 ks_rawdec_learn_cache(struct ks_rawdec *dec, struct ks_site_memo *memo, const char *name,
+			  size_t size)
+{
+	size_t len = strnlen(name, size);
+	u32 id = ks_intern_add(&dec->names->caches, name, len);
+
+	dec->nomem |= id == KS_NONE;
+	memo->cache_size = 0;
+	if (id != KS_NONE && len + 1 == size && size <= KS_MEMO_NAME) {
+		memo->cache = id;
+		memo->cache_size = (u32)size;
+		memcpy(memo->cache_name, name, size);
+	}
+	return id;
+}
+
+u32 ks_rawdec_learn_comm(struct ks_rawdec *dec, u32 pid)
+{
+	u32 slot = pid % KS_PID_CACHE, at = ks_map64_find(&dec->pids, pid);
+
+	if (at == KS_NONE && !pid && !dec->shared && !ks_rawdec_set_comm(dec, 0, "<idle>", 6))
+		at = ks_map64_find(&dec->pids, pid);
+	dec->pid_cache[slot].pid = pid;
+	dec->pid_cache[slot].id = at == KS_NONE ? KS_NONE : dec->pid_comms.items[at];
+	return dec->pid_cache[slot].id;
+}
+
 u32 ks_rawdec_comm(struct ks_rawdec *dec, u32 pid)
 {
-	return find_comm(dec, pid);
+	return ks_rawdec_find_comm(dec, pid);
 }
 
 u32 ks_rawdec_gfp(struct ks_rawdec *dec, const struct ks_evformat *fmt, u64 mask)
@@ -528,7 +383,7 @@ u32 ks_rawdec_gfp(struct ks_rawdec *dec, const struct ks_evformat *fmt, u64 mask
 
 u32 ks_rawdec_site(struct ks_rawdec *dec, u64 addr)
 {
-	return find_site(dec, addr)->site;
+	return ks_rawdec_find_site(dec, addr)->site;
 }
 
 u32 ks_rawdec_add_stack(struct ks_rawdec *dec, const u8 *addresses, size_t count, unsigned int size)
@@ -559,10 +414,10 @@ u32 ks_rawdec_stack(struct ks_rawdec *dec, const u8 *data, size_t len)
 
 	if (!l->frames.size || !at || len < l->min_size || at > len)
 		return KS_NONE;
-	return ks_rawdec_add_stack(
-		dec, data + at,
-		ks_min(get(data, l->frames, dec->big_endian), (u64)((len - at) / dec->word_size)),
-		dec->word_size);
+	return ks_rawdec_add_stack(dec, data + at,
+				   ks_min(ks_raw_get(data, l->frames, dec->big_endian),
+					  (u64)((len - at) / dec->word_size)),
+				   dec->word_size);
 }
 
 bool ks_rawdec_has_events(const struct ks_rawdec *dec)
@@ -578,6 +433,6 @@ bool ks_rawdec_has_events(const struct ks_rawdec *dec)
 enum ks_raw_class ks_rawdec_decode(struct ks_rawdec *dec, const u8 *data, size_t len,
 				   struct ks_event *ev)
 {
-	return unlikely(dec->big_endian) ? decode(dec, data, len, true, ev)
-					 : decode(dec, data, len, false, ev);
+	return unlikely(dec->big_endian) ? ks_rawdec_decode_as(dec, data, len, true, ev)
+					 : ks_rawdec_decode_as(dec, data, len, false, ev);
 }

@@ -61,8 +61,9 @@ int ks_rawmap_sync(struct ks_rawmap *map, const struct ks_rawnames *names)
 	if (take_tail(&map->names.sites, names->sites.items, names->sites.len) ||
 	    take_tail(&map->names.caches, names->caches.items, names->caches.len) ||
 	    take_tail(&map->names.gfps, names->gfps.items, names->gfps.len) ||
-	    extend(&map->sites, map->names.sites.len) ||
-	    extend(&map->caches, map->names.caches.len) || extend(&map->gfps, map->names.gfps.len))
+	    extend(&map->sites, map->names.sites.len + 1) ||
+	    extend(&map->caches, map->names.caches.len + 1) ||
+	    extend(&map->gfps, map->names.gfps.len + 1))
 		return -ENOMEM;
 	return 0;
 }
@@ -71,17 +72,19 @@ void ks_rawmap_learn(struct ks_rawmap *map, struct ks_rawdec *dec, const struct 
 {
 	struct ks_raw_gfp gfp;
 	struct ks_str cache;
+	u32 *site = &map->sites.items[(u32)(ev->site + 1)];
+	u32 *id = &map->caches.items[(u32)(ev->cache + 1)];
+	u32 *flags = &map->gfps.items[(u32)(ev->gfp + 1)];
 
-	if (ev->site != KS_NONE && map->sites.items[ev->site] == KS_NONE)
-		map->sites.items[ev->site] = ks_rawdec_site(dec, map->names.sites.items[ev->site]);
-	if (ev->cache != KS_NONE && map->caches.items[ev->cache] == KS_NONE) {
+	if (ev->site != KS_NONE && *site == KS_NONE)
+		*site = ks_rawdec_site(dec, map->names.sites.items[ev->site]);
+	if (ev->cache != KS_NONE && *id == KS_NONE) {
 		cache = map->names.caches.items[ev->cache];
-		map->caches.items[ev->cache] =
-			ks_intern_add(&dec->names->caches, cache.s, cache.len);
-		dec->nomem |= map->caches.items[ev->cache] == KS_NONE;
+		*id = ks_intern_add(&dec->names->caches, cache.s, cache.len);
+		dec->nomem |= *id == KS_NONE;
 	}
-	if (ev->gfp != KS_NONE && map->gfps.items[ev->gfp] == KS_NONE) {
+	if (ev->gfp != KS_NONE && *flags == KS_NONE) {
 		memcpy(&gfp, map->names.gfps.items[ev->gfp].s, sizeof(gfp));
-		map->gfps.items[ev->gfp] = ks_rawdec_gfp(dec, gfp.format, gfp.mask);
+		*flags = ks_rawdec_gfp(dec, gfp.format, gfp.mask);
 	}
 }

@@ -7,7 +7,7 @@
 #ifndef KS_TRACE_RAWLOCAL_H
 #define KS_TRACE_RAWLOCAL_H
 
-#include "trace/rawevent.h"
+#include "trace/rawdecode.h"
 
 /* What stands behind the numbers. Strings are in the worker's arenas, which only grow. */
 struct ks_rawnames {
@@ -21,7 +21,10 @@ void ks_rawnames_deinit(struct ks_rawnames *names);
 /* Adds what @from has more. 0 or -ENOMEM. */
 int ks_rawnames_publish(struct ks_rawnames *names, const struct ks_rawdec *from);
 
-/* By number: the id in the capture's tables, KS_NONE until an event needs it. */
+/*
+ * By number + 1: the id in the capture's tables, KS_NONE until an event needs it. So the first is that of
+ * KS_NONE, and always KS_NONE.
+ */
 struct ks_rawmap {
 	struct ks_rawnames names;
 	KS_VEC(u32) sites;
@@ -41,17 +44,22 @@ void ks_rawmap_learn(struct ks_rawmap *map, struct ks_rawdec *dec, const struct 
 static inline void ks_rawmap_event(struct ks_rawmap *map, struct ks_rawdec *dec,
 				   struct ks_event *ev)
 {
-	u32 site = ev->site, cache = ev->cache, gfp = ev->gfp;
-	bool unknown = (site != KS_NONE && map->sites.items[site] == KS_NONE) ||
-		       (cache != KS_NONE && map->caches.items[cache] == KS_NONE) ||
-		       (gfp != KS_NONE && map->gfps.items[gfp] == KS_NONE);
+	u32 site = map->sites.items[(u32)(ev->site + 1)];
+	u32 cache = map->caches.items[(u32)(ev->cache + 1)];
+	u32 gfp = map->gfps.items[(u32)(ev->gfp + 1)];
 
-	if (unlikely(unknown))
+	if (unlikely((site == KS_NONE && ev->site != KS_NONE) ||
+		     (cache == KS_NONE && ev->cache != KS_NONE) ||
+		     (gfp == KS_NONE && ev->gfp != KS_NONE))) {
 		ks_rawmap_learn(map, dec, ev);
-	ev->site = site == KS_NONE ? KS_NONE : map->sites.items[site];
-	ev->cache = cache == KS_NONE ? KS_NONE : map->caches.items[cache];
-	ev->gfp = gfp == KS_NONE ? KS_NONE : map->gfps.items[gfp];
-	ev->comm = ks_rawdec_comm(dec, ev->pid);
+		site = map->sites.items[(u32)(ev->site + 1)];
+		cache = map->caches.items[(u32)(ev->cache + 1)];
+		gfp = map->gfps.items[(u32)(ev->gfp + 1)];
+	}
+	ev->site = site;
+	ev->cache = cache;
+	ev->gfp = gfp;
+	ev->comm = ks_rawdec_find_comm(dec, ev->pid);
 }
 
 #endif

@@ -35,7 +35,10 @@ static inline enum ks_raw_class take(struct ks_td_reader *tt, struct ks_td_strea
 				     struct ks_event *ev)
 {
 	struct ks_ring *ring = &stream->ring;
-	enum ks_raw_class class = ks_rawdec_decode(&tt->dec, ring->data, ring->len, ev);
+	enum ks_raw_class class =
+		likely(!tt->dec.big_endian)
+			? ks_rawdec_decode_as(&tt->dec, ring->data, ring->len, false, ev)
+			: ks_rawdec_decode(&tt->dec, ring->data, ring->len, ev);
 
 	if (likely(class == KS_RAW_EVENT)) {
 		ev->ts = ring->ts;
