@@ -2,6 +2,7 @@
 /* Symbols from kallsyms text: parsed once, sorted by address, looked up by bisection. */
 #include "trace/ksyms.h"
 
+#include <endian.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,20 +22,68 @@ static int hex_digit(char c)
 	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
+/*
+ * Eight digits at once, for there are hundreds of thousands of lines: false where one is no digit.
+ * In @text the first digit is the lowest byte.
+ */
+static bool parse_hex8(const char *p, u64 *ret_value)
+{
+	const u64 ones = 0x0101010101010101ull, high = 0x80 * ones;
+	u64 text, lower, letters, digits;
+
+	memcpy(&text, p, 8);
+	text = le64toh(text);
+	lower = text | 0x20 * ones; /* digits have this bit already */
+	/* The top bit of each byte: it is at least 'a', at most 'f'; at least '0', at most '9'. */
+	letters = (lower + (0x80 - 'a') * ones) & ~(lower + (0x7f - 'f') * ones);
+	digits = (text + (0x80 - '0') * ones) & ~(text + (0x7f - '9') * ones);
+	if ((text | ~(letters | digits)) & high)
+		return false;
+	/* 'a' & 0xf is 1. */
+	lower = (lower & 0x0f * ones) + 9 * ((letters & high) >> 7);
+	/* Pairs, then fours, then all, the first digit on top. */
+	lower = (lower << 4 | lower >> 8) & 0x00ff00ff00ff00ffull;
+	lower = (lower << 8 | lower >> 16) & 0x0000ffff0000ffffull;
+	*ret_value = (lower << 16 | lower >> 32) & 0xffffffff;
+	return true;
+}
+
+static const char *parse_addr(const char *p, const char *end, u64 *ret_addr)
+{
+	u64 addr = 0, half;
+	int d;
+
+	if (end - p >= 16 && parse_hex8(p, &addr) && parse_hex8(p + 8, &half)) {
+		addr = addr << 32 | half;
+		p += 16;
+	} else {
+		addr = 0;
+	}
+	for (; p < end && (d = hex_digit(*p)) >= 0; p++)
+		addr = addr << 4 | (u64)d;
+	*ret_addr = addr;
+	return p;
+}
+
+static bool is_function(char type)
+{
+	return (type | 0x20) == 't' || (type | 0x20) == 'w' || (type | 0x20) == 'i';
+}
+
 /* "address type name [module]", of which all but functions are left out. */
 static bool parse_line(const char *text, const char *p, const char *end, struct ks_ksym *ret)
 {
-	const char *name, *tab;
-	u64 addr = 0;
-	int d;
+	const char *name, *tab, *space;
+	u64 addr;
 
-	for (; p < end && (d = hex_digit(*p)) >= 0; p++)
-		addr = addr << 4 | (u64)d;
-	if (end - p < 4 || p[0] != ' ' || p[2] != ' ' || !strchr("tTwWiI", p[1]) || !addr)
+	p = parse_addr(p, end, &addr);
+	if (end - p < 4 || p[0] != ' ' || p[2] != ' ' || !is_function(p[1]) || !addr)
 		return false;
 	name = p + 3;
-	for (tab = name; tab < end && *tab != '\t' && *tab != ' '; tab++)
-		;
+	tab = memchr(name, '\t', (size_t)(end - name));
+	tab = tab ? tab : end;
+	space = memchr(name, ' ', (size_t)(tab - name));
+	tab = space ? space : tab;
 	if (tab == name || tab - name > 512)
 		return false;
 	*ret = (struct ks_ksym){ .addr = addr,
@@ -92,6 +141,11 @@ int ks_ksyms_parse(struct ks_ksyms *tab, char *text, size_t len)
 	const char *p = text, *end = text + ks_min(len, (size_t)UINT32_MAX);
 
 	*tab = (struct ks_ksyms){ .text = text };
+	/* About what a line has; where there is not enough room, it grows as usual. */
+	if (ks_vec_reserve(&tab->syms, len / 48 + 1)) {
+		ks_ksyms_deinit(tab);
+		return -ENOMEM;
+	}
 	while (p < end) {
 		const char *newline = memchr(p, '\n', (size_t)(end - p));
 		const char *stop = newline ? newline : end;
