@@ -61,15 +61,14 @@ enum {
 
 /*
  * To the next record of the page. False at its end: then ask ks_ring_next_page(). Inline, as it
- * runs once an event.
+ * runs once an event. @swap and @big_endian are those of the ring, or constants that are the same.
  */
-static inline bool ks_ring_step(struct ks_ring *ring)
+ks_inline bool ks_ring_step_as(struct ks_ring *ring, bool swap, bool big_endian)
 {
 	const u8 *p = ring->next, *end = ring->page_end;
 
 	while (end - p >= 4) {
-		bool big_endian = ring->format.big_endian;
-		u32 word = (u32)ks_load(p, 4, ring->swap);
+		u32 word = (u32)ks_load(p, 4, swap);
 		u32 type = big_endian ? word >> KS_RING_DELTA_BITS : word & 31;
 		u64 delta = big_endian ? word & ((1u << KS_RING_DELTA_BITS) - 1) : word >> 5;
 		size_t left = (size_t)(end - p) - 4, len;
@@ -89,7 +88,7 @@ static inline bool ks_ring_step(struct ks_ring *ring)
 			goto done; /* the rest of the page is empty */
 		if (left < 4)
 			break;
-		first = (u32)ks_load(p + 4, 4, ring->swap);
+		first = (u32)ks_load(p + 4, 4, swap);
 		switch (type) {
 		case 0: /* a long record: its length, which counts the word itself, comes first */
 			if (first < 4 || first > left)
@@ -123,6 +122,11 @@ damaged:
 done:
 	ring->next = end;
 	return false;
+}
+
+static inline bool ks_ring_step(struct ks_ring *ring)
+{
+	return ks_ring_step_as(ring, ring->swap, ring->format.big_endian);
 }
 
 /* To the next record of the pages at hand. False: more pages are wanted. */

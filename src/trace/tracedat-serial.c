@@ -50,6 +50,65 @@ static inline enum ks_raw_class take(struct ks_td_reader *tt, struct ks_td_strea
 	return class;
 }
 
+/*
+ * What nearly all captures are: of this machine's byte order, without stacks that are wanted, and with
+ * times that stay as they are. Then the ring and the counters can stay in registers.
+ */
+static bool is_simple(const struct ks_td_reader *tt)
+{
+	return !tt->pairing && !tt->convert_ts && !tt->dec.swap && !tt->dec.big_endian;
+}
+
+/*
+ * Takes records as long as they are events that are not later than @limit and lie in one page, up to
+ * @room of them. The record that it stops at is not taken, unless it is the last of its page: then
+ * *ret_page_end, and the stream has to go on to the next page.
+ */
+static size_t drain_page(struct ks_td_reader *tt, struct ks_td_stream *stream, u64 limit,
+			 struct ks_event *ev, size_t room, bool *ret_page_end)
+{
+	struct ks_self_filter *self = tt->self_filter;
+	struct ks_ring ring = stream->ring;
+	struct ks_event *first = ev, *end = ev + room;
+	u64 last_ts = stream->info.last_ts, self_events = 0, backwards = 0;
+	u16 cpu = (u16)stream->cpu;
+
+	*ret_page_end = false;
+	do {
+		if (unlikely(ks_rawdec_decode_as(&tt->dec, ring.data, ring.len, false, ev) !=
+			     KS_RAW_EVENT))
+			break;
+		if (self && unlikely(ks_self_filter_drops(self, ev, ring.data[2]))) {
+			self_events++;
+		} else {
+			ev->ts = ring.ts;
+			ev->cpu = cpu;
+			backwards += ring.ts < last_ts;
+			last_ts = ring.ts;
+			ev++;
+		}
+		if (unlikely(!ks_ring_step_as(&ring, false, false))) {
+			*ret_page_end = true;
+			break;
+		}
+	} while (ring.ts <= limit && ev < end);
+	if (ev > first && !stream->info.events)
+		stream->info.first_ts = first->ts;
+	stream->info.events += (size_t)(ev - first);
+	stream->info.last_ts = last_ts;
+	stream->info.backwards += backwards;
+	tt->base.info.binary.self_events += self_events;
+	stream->ring = ring;
+	return (size_t)(ev - first);
+}
+
+static int next_page(struct ks_td_reader *tt, struct ks_td_stream *stream, struct ks_diag *diag)
+{
+	stream->ring.lost_here = false;
+	stream->ring.lost = 0;
+	return ks_ring_next_page(&stream->ring) ? 0 : load_pages(tt, stream, diag);
+}
+
 /* === Public =============================================================================== */
 
 int ks_td_serial_start(struct ks_td_reader *tt, struct ks_td_stream *stream, struct ks_diag *diag)
@@ -61,13 +120,29 @@ int ks_td_serial_drain(struct ks_td_reader *tt, struct ks_td_stream *top, const 
 		       size_t *count, struct ks_diag *diag)
 {
 	struct ks_ring *ring = &top->ring;
+	bool simple = is_simple(tt);
+	/* Of equal times, that of the first stream comes first. */
+	u64 limit = !other ? UINT64_MAX : &ring->ts < other ? *other : *other - 1;
 	int err;
 
 	while (ring->data && *count < KS_TD_BATCH) {
 		struct ks_event *ev = &tt->batch[*count];
-		bool lost = ring->lost_here;
+		bool lost = ring->lost_here, page_end;
 		enum ks_raw_class class = KS_RAW_EVENT;
 
+		if (simple && likely(!lost)) {
+			*count += drain_page(tt, top, limit, ev, KS_TD_BATCH - *count, &page_end);
+			if (page_end) {
+				err = next_page(tt, top, diag);
+				if (err)
+					return err;
+			}
+			if (ring->ts > limit)
+				break;
+			if (page_end || *count == KS_TD_BATCH)
+				continue;
+			ev = &tt->batch[*count]; /* a record that is no event */
+		}
 		if (unlikely(lost)) {
 			ring->lost_here = false;
 			ks_td_lost(top, ks_td_time(tt, ring->ts), ring->lost, ev);
@@ -84,7 +159,7 @@ int ks_td_serial_drain(struct ks_td_reader *tt, struct ks_td_stream *top, const 
 			if (err)
 				return err;
 		}
-		if (other && !ks_merge_before(&ring->ts, other))
+		if (ring->ts > limit)
 			break;
 	}
 	return 0;
