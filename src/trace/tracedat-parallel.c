@@ -74,10 +74,63 @@ static int next_piece(struct ks_td_reader *tt, struct ks_td_stream *stream, stru
 	return 0;
 }
 
-/* The record behind an item, as far as stacks are concerned. */
-static enum ks_raw_class class_of(const struct ks_event *item)
+/* Takes one item of any kind; 1 where it makes an event. */
+static size_t drain_item(struct ks_td_reader *tt, struct ks_td_stream *stream, struct ks_event *ev)
 {
-	return item->kind == KS_ITEM_STACK ? KS_RAW_STACK : KS_RAW_OTHER;
+	const struct ks_event *item = &stream->piece->items.vec.items[stream->at++];
+	enum ks_raw_class class = KS_RAW_EVENT;
+
+	if (item->kind < KS_LOST) {
+		*ev = *item;
+		ev->flags = 0;
+		ks_rawmap_event(stream->piece->map, &tt->dec, ev);
+		class = ks_td_event(tt, stream, item->flags, ev);
+	} else if (item->kind == KS_LOST) {
+		ks_td_lost(stream, ks_td_time(tt, item->ts), item->lost.count, ev);
+	} else {
+		class = item->kind == KS_ITEM_STACK ? KS_RAW_STACK : KS_RAW_OTHER;
+	}
+	if (tt->pairing && item->kind != KS_ITEM_TIME)
+		ks_td_pair(tt, stream, class, ev, (const u8 *)(uintptr_t)item->ptr,
+			   (u32)item->bytes_req);
+	return class == KS_RAW_EVENT;
+}
+
+/*
+ * Takes items of the current piece as long as they are events that are not later than @limit, up to
+ * @room of them. The item that it stops at is not taken. Only where stacks are not wanted.
+ */
+static size_t drain_events(struct ks_td_reader *tt, struct ks_td_stream *stream, u64 limit,
+			   struct ks_event *ev, size_t room)
+{
+	const struct ks_piece *piece = stream->piece;
+	const struct ks_event *item = &piece->items.vec.items[stream->at];
+	const struct ks_event *last = &piece->items.vec.items[piece->items.vec.len];
+	struct ks_event *first = ev, *end = ev + room;
+	struct ks_self_filter *self = tt->self_filter;
+	u64 last_ts = stream->info.last_ts;
+	u16 cpu = (u16)stream->cpu;
+
+	for (; item < last && item->kind < KS_LOST && item->ts <= limit && ev < end; item++) {
+		*ev = *item;
+		ev->flags = 0;
+		ks_rawmap_event(piece->map, &tt->dec, ev);
+		if (self && unlikely(ks_self_filter_drops(self, ev, item->flags))) {
+			tt->base.info.binary.self_events++;
+			continue;
+		}
+		ev->ts = ks_td_time(tt, item->ts);
+		ev->cpu = cpu;
+		stream->info.backwards += unlikely(ev->ts < last_ts);
+		last_ts = ev->ts;
+		ev++;
+	}
+	if (ev > first && !stream->info.events)
+		stream->info.first_ts = first->ts;
+	stream->info.events += (size_t)(ev - first);
+	stream->info.last_ts = last_ts;
+	stream->at = (size_t)(item - piece->items.vec.items);
+	return (size_t)(ev - first);
 }
 
 /* === Public =============================================================================== */
@@ -91,36 +144,27 @@ int ks_td_parallel_drain(struct ks_td_reader *tt, struct ks_td_stream *top, cons
 			 size_t *count, struct ks_diag *diag)
 {
 	struct ks_ring *ring = &top->ring;
+	/* Of equal times, that of the first stream comes first. */
+	u64 limit = !other ? UINT64_MAX : &ring->ts < other ? *other : *other - 1;
 	int err;
 
-	while (ring->data && *count < KS_TD_BATCH) {
-		const struct ks_event *item = &top->piece->items.vec.items[top->at++];
-		struct ks_event *ev = &tt->batch[*count];
-		enum ks_raw_class class = KS_RAW_EVENT;
-
-		if (likely(item->kind < KS_LOST)) {
-			*ev = *item;
-			ev->flags = 0;
-			ks_rawmap_event(top->piece->map, &tt->dec, ev);
-			class = ks_td_event(tt, top, item->flags, ev);
-		} else if (item->kind == KS_LOST) {
-			ks_td_lost(top, ks_td_time(tt, item->ts), item->lost.count, ev);
-		} else {
-			class = class_of(item);
+	while (ring->data && *count < KS_TD_BATCH && ring->ts <= limit) {
+		if (!tt->pairing)
+			*count += drain_events(tt, top, limit, &tt->batch[*count],
+					       KS_TD_BATCH - *count);
+		if (top->at < top->piece->items.vec.len) {
+			ring->ts = top->piece->items.vec.items[top->at].ts;
+			if (ring->ts > limit || *count == KS_TD_BATCH)
+				break;
+			*count += drain_item(tt, top, &tt->batch[*count]);
 		}
-		*count += class == KS_RAW_EVENT;
-		if (unlikely(tt->pairing) && item->kind != KS_ITEM_TIME)
-			ks_td_pair(tt, top, class, ev, (const u8 *)(uintptr_t)item->ptr,
-				   (u32)item->bytes_req);
-		if (likely(top->at < top->piece->items.vec.len)) {
-			ring->ts = item[1].ts;
-		} else {
-			err = next_piece(tt, top, diag);
-			if (err)
-				return err;
+		if (top->at < top->piece->items.vec.len) {
+			ring->ts = top->piece->items.vec.items[top->at].ts;
+			continue;
 		}
-		if (other && !ks_merge_before(&ring->ts, other))
-			break;
+		err = next_piece(tt, top, diag);
+		if (err)
+			return err;
 	}
 	return 0;
 }
