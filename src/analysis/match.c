@@ -74,17 +74,16 @@ int ks_matcher_misuse(struct ks_matcher *m, enum ks_quality what, u32 alloc_site
 	return 0;
 }
 
-/* A free whose object is not in the table. */
-int ks_matcher_stray_free(struct ks_matcher *m, const struct ks_event *ev, struct ks_match *match)
+/* A free whose object is not in the table: what it does, or -ENOMEM. */
+int ks_matcher_stray_free(struct ks_matcher *m, const struct ks_event *ev, enum ks_level level)
 {
-	struct ks_recent_free *recent = ks_matcher_recent(m, (enum ks_level)match->level, ev->ptr);
+	struct ks_recent_free *recent = ks_matcher_recent(m, level, ev->ptr);
 
-	if (recent->ptr == ev->ptr && recent->lost_windows == m->lost_windows + 1) {
-		match->op = KS_OP_FREE_AGAIN;
-		return ks_matcher_misuse(m, KS_Q_SECOND_FREES, recent->alloc_site, ev->site, ev);
-	}
-	match->op = KS_OP_FREE_BEFORE;
+	if (recent->ptr == ev->ptr && recent->lost_windows == m->lost_windows + 1)
+		return ks_matcher_misuse(m, KS_Q_SECOND_FREES, recent->alloc_site, ev->site, ev)
+			       ? -ENOMEM
+			       : KS_OP_FREE_AGAIN;
 	m->quality[KS_Q_FREES_BEFORE]++;
 	*recent = (struct ks_recent_free){ ev->ptr, KS_NONE, m->lost_windows + 1 };
-	return 0;
+	return KS_OP_FREE_BEFORE;
 }

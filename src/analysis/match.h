@@ -63,7 +63,7 @@ static inline enum ks_level ks_level_of(enum ks_kind kind)
 /* Rare cases of the steps below. */
 int ks_matcher_misuse(struct ks_matcher *m, enum ks_quality what, u32 alloc_site, u32 free_site,
 		      const struct ks_event *ev);
-int ks_matcher_stray_free(struct ks_matcher *m, const struct ks_event *ev, struct ks_match *match);
+int ks_matcher_stray_free(struct ks_matcher *m, const struct ks_event *ev, enum ks_level level);
 
 /* No seed: which address pushes out which shows in the counters, so it is the same in every run. */
 static inline struct ks_recent_free *ks_matcher_recent(struct ks_matcher *m, enum ks_level level,
@@ -111,6 +111,7 @@ ks_inline int ks_match_free(struct ks_matcher *m, const struct ks_event *ev, u64
 			    struct ks_match *match)
 {
 	const struct ks_obj *obj;
+	int op;
 
 	if (unlikely(ev->flags & KS_EV_NO_PTR)) {
 		m->quality[KS_Q_UNPAIRABLE]++;
@@ -121,8 +122,11 @@ ks_inline int ks_match_free(struct ks_matcher *m, const struct ks_event *ev, u64
 		return 0;
 	}
 	match->slot = ks_live_find(&m->live[match->level], ev->ptr, hash, &m->bucket);
-	if (unlikely(match->slot == KS_NONE))
-		return ks_matcher_stray_free(m, ev, match);
+	if (unlikely(match->slot == KS_NONE)) {
+		op = ks_matcher_stray_free(m, ev, (enum ks_level)match->level);
+		match->op = op < 0 ? KS_OP_NOTHING : (u8)op;
+		return op < 0 ? op : 0;
+	}
 	match->op = KS_OP_FREE;
 	obj = &m->live[match->level].objs.items[match->slot];
 	if (likely(obj->kind + 1 == ev->kind)) /* the two of a family are neighbours */
