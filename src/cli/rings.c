@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "analysis/dirtree-model.h"
 #include "analysis/static.h"
 #include "cli/chart.h"
 #include "report/rings.h"
@@ -44,36 +45,16 @@ static bool has_static(enum ks_ring_attr attr)
 	return attr == KS_RING_STATIC || attr == KS_RING_CURRENT;
 }
 
-static u64 value_of(const struct ks_stat *stat, enum ks_ring_attr attr)
+static enum ks_dirtree_value value_of(enum ks_ring_attr attr)
 {
-	return attr == KS_RING_WASTE	       ? ks_stat_waste(stat)
-	       : attr == KS_RING_TOTAL_DYNAMIC ? stat->total_bytes
-					       : stat->live_bytes;
+	return attr == KS_RING_WASTE	       ? KS_DIRTREE_WASTE
+	       : attr == KS_RING_TOTAL_DYNAMIC ? KS_DIRTREE_TOTAL
+					       : KS_DIRTREE_LIVE;
 }
 
 static int nomem(const struct rings *r)
 {
 	return ks_cli_error(r->cli, KS_EXIT_FAILED, "out of memory");
-}
-
-/* Without a tree a call site is placed by what the capture itself says: module, function, offset. */
-static int add_by_function(struct rings *r, const struct ks_group *group, u64 bytes)
-{
-	const char *offset = strchr(group->label, '+');
-	struct ks_strbuf path;
-	int err;
-
-	ks_strbuf_init(&path);
-	if (*group->func) {
-		if (*group->module)
-			ks_strbuf_printf(&path, "[%s]/", group->module);
-		ks_strbuf_printf(&path, "%s/", group->func);
-		if (offset) /* the module comes behind it once more */
-			ks_strbuf_add(&path, offset, strcspn(offset, " "));
-	}
-	err = ks_dirtree_add(&r->tree, ks_strbuf_str(&path), bytes);
-	ks_strbuf_deinit(&path);
-	return err;
 }
 
 /* The branch is checked here; sites that no one can place stay in the model, to be told of. */
@@ -99,35 +80,24 @@ static int check_tree(struct rings *r)
 
 static int add_static(struct rings *r)
 {
-	size_t i;
 	int code = ks_cli_static_model(r->cli, false, &r->footprint);
 
-	for (i = 0; !code && i < r->footprint->files.len; i++) {
-		const struct ks_static_file *file = &r->footprint->files.items[i];
-
-		if (ks_dirtree_add(&r->tree, file->path, ks_footprint_total(&file->size)))
-			code = nomem(r);
-	}
-	return code;
+	if (code)
+		return code;
+	return ks_dirtree_add_footprint(&r->tree, r->footprint) ? nomem(r) : 0;
 }
 
 static int add_dynamic(struct rings *r)
 {
 	struct ks_cli cli = *r->cli;
-	size_t i;
 	int code;
 
 	cli.filter.branch = NULL;
 	code = ks_cli_analyze(&cli, KS_BY_SITE, &r->model);
-	for (i = 0; !code && i < ks_model_account(r->model)->groups.len; i++) {
-		const struct ks_group *group = &ks_model_account(r->model)->groups.items[i];
-		u64 bytes = value_of(&group->stat, r->attr);
-
-		if (cli.kernel ? ks_dirtree_add(&r->tree, group->path, bytes)
-			       : add_by_function(r, group, bytes))
-			code = nomem(r);
-	}
-	return code;
+	if (code)
+		return code;
+	return ks_dirtree_add_model(&r->tree, r->model, value_of(r->attr), cli.kernel) ? nomem(r)
+										       : 0;
 }
 
 static void describe_model(struct rings *r)
