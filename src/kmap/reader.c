@@ -13,7 +13,7 @@
 #include "kmap/binary.h"
 #include "kmap/framing.h"
 #include "kmap/line.h"
-#include "kmap/pair.h"
+#include "kmap/csv-pair.h"
 #include "kmap/window.h"
 
 /* === Data ================================================================================= */
@@ -25,7 +25,7 @@ struct ks_kmap_reader {
 	struct ks_kmap_info info;
 	struct ks_kmap_quality quality;
 	struct ks_kmap_binary binary;
-	struct ks_kmap_pair *pair; /* NULL = no second file */
+	struct ks_kmap_csv_pair *pair; /* NULL = no second file */
 	KS_VEC(struct ks_kmap_access) accesses;
 	struct ks_kmap_object object; /* whose accesses are being read, if has_object */
 	struct ks_strbuf names;	      /* of that object: its line may leave the window */
@@ -82,7 +82,7 @@ static int start(struct ks_kmap_reader *reader, unsigned int fields, struct ks_d
 	if (!reader->accesses_input)
 		return 0;
 	reader->info.form = KS_KMAP_CSV_PAIR;
-	return ks_kmap_pair_new(reader->accesses_input, &reader->quality, &reader->pair, diag);
+	return ks_kmap_csv_pair_new(reader->accesses_input, &reader->quality, &reader->pair, diag);
 }
 
 static void rebase(struct ks_slice *slice, const char *from, const char *to)
@@ -139,7 +139,7 @@ static void finish_object(struct ks_kmap_reader *reader, struct ks_kmap_object *
 	ret_object->accesses = reader->accesses.items;
 	ret_object->nr_accesses = reader->accesses.len;
 	if (reader->pair)
-		ks_kmap_pair_take(reader->pair, ret_object, &reader->quality);
+		ks_kmap_csv_pair_take(reader->pair, ret_object, &reader->quality);
 }
 
 /* Begins the object whose line was read while the one before it was in hand. */
@@ -223,7 +223,7 @@ static __attribute__((noinline)) int next_text(struct ks_kmap_reader *reader,
 	if (reader->has_object)
 		finish_object(reader, ret_object);
 	else if (reader->pair)
-		ks_kmap_pair_finish(reader->pair, &reader->quality);
+		ks_kmap_csv_pair_finish(reader->pair, &reader->quality);
 	return 0;
 }
 
@@ -274,7 +274,7 @@ void ks_kmap_reader_free(struct ks_kmap_reader *reader)
 	if (!reader)
 		return;
 	ks_window_deinit(&reader->window);
-	ks_kmap_pair_free(reader->pair);
+	ks_kmap_csv_pair_free(reader->pair);
 	ks_kmap_binary_deinit(&reader->binary);
 	ks_vec_free(&reader->accesses);
 	ks_strbuf_deinit(&reader->names);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only
 /* The "accesses" half of a CSV pair, found by alloc_index. */
-#include "kmap/pair.h"
+#include "kmap/csv-pair.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -24,7 +24,7 @@ struct range {
 	bool taken;
 };
 
-struct ks_kmap_pair {
+struct ks_kmap_csv_pair {
 	struct ks_map64 indices;
 	KS_VEC(struct row) rows;
 	KS_VEC(struct range) ranges;		/* by number in the map */
@@ -42,7 +42,7 @@ static int compare_rows(const void *a, const void *b)
 	return x->line < y->line ? -1 : x->line > y->line;
 }
 
-static int add_row(struct ks_kmap_pair *pair, u64 index, const struct ks_kmap_access *access)
+static int add_row(struct ks_kmap_csv_pair *pair, u64 index, const struct ks_kmap_access *access)
 {
 	u32 number = ks_map64_add(&pair->indices, index);
 	struct row *row = number == KS_NONE ? NULL : ks_vec_push(&pair->rows);
@@ -53,7 +53,7 @@ static int add_row(struct ks_kmap_pair *pair, u64 index, const struct ks_kmap_ac
 	return 0;
 }
 
-static int read_rows(struct ks_kmap_pair *pair, struct ks_window *window,
+static int read_rows(struct ks_kmap_csv_pair *pair, struct ks_window *window,
 		     struct ks_kmap_quality *quality, struct ks_diag *diag)
 {
 	static const char head[] = "alloc_index,access_ip,", pid[] = "pid,";
@@ -83,7 +83,7 @@ static int read_rows(struct ks_kmap_pair *pair, struct ks_window *window,
 }
 
 /* From rows in the order of the file to one range an object. */
-static int make_ranges(struct ks_kmap_pair *pair)
+static int make_ranges(struct ks_kmap_csv_pair *pair)
 {
 	size_t i;
 
@@ -107,10 +107,10 @@ static int make_ranges(struct ks_kmap_pair *pair)
 
 /* === Public =============================================================================== */
 
-int ks_kmap_pair_new(struct ks_input *input, struct ks_kmap_quality *quality,
-		     struct ks_kmap_pair **ret_pair, struct ks_diag *diag)
+int ks_kmap_csv_pair_new(struct ks_input *input, struct ks_kmap_quality *quality,
+			 struct ks_kmap_csv_pair **ret_pair, struct ks_diag *diag)
 {
-	struct ks_kmap_pair *pair = calloc(1, sizeof(*pair));
+	struct ks_kmap_csv_pair *pair = calloc(1, sizeof(*pair));
 	struct ks_window window = { 0 };
 	int err = 0;
 
@@ -124,13 +124,13 @@ int ks_kmap_pair_new(struct ks_input *input, struct ks_kmap_quality *quality,
 		err = ks_diag_nomem(diag, "sorting accesses");
 	ks_window_deinit(&window);
 	if (err)
-		ks_kmap_pair_free(pair);
+		ks_kmap_csv_pair_free(pair);
 	else
 		*ret_pair = pair;
 	return err;
 }
 
-void ks_kmap_pair_free(struct ks_kmap_pair *pair)
+void ks_kmap_csv_pair_free(struct ks_kmap_csv_pair *pair)
 {
 	if (!pair)
 		return;
@@ -141,8 +141,8 @@ void ks_kmap_pair_free(struct ks_kmap_pair *pair)
 	free(pair);
 }
 
-void ks_kmap_pair_take(struct ks_kmap_pair *pair, struct ks_kmap_object *object,
-		       struct ks_kmap_quality *quality)
+void ks_kmap_csv_pair_take(struct ks_kmap_csv_pair *pair, struct ks_kmap_object *object,
+			   struct ks_kmap_quality *quality)
 {
 	u32 number = ks_map64_find(&pair->indices, object->alloc_time);
 	struct range *range;
@@ -159,7 +159,7 @@ void ks_kmap_pair_take(struct ks_kmap_pair *pair, struct ks_kmap_object *object,
 	object->nr_accesses = range->len;
 }
 
-void ks_kmap_pair_finish(struct ks_kmap_pair *pair, struct ks_kmap_quality *quality)
+void ks_kmap_csv_pair_finish(struct ks_kmap_csv_pair *pair, struct ks_kmap_quality *quality)
 {
 	size_t i;
 
