@@ -10,7 +10,7 @@
 
 /* === Data ================================================================================= */
 
-_Static_assert(KS_KMAP_RECORD_MAX <= KS_WINDOW_SIZE, "the window has room for any record");
+_Static_assert(KS_KMAP_RECORD_MAX <= KS_KMAP_BUFFER_SIZE, "the buffer has room for any record");
 
 static const bool host_is_big_endian = __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__;
 
@@ -97,7 +97,7 @@ static void swap_access(struct memorizer_access *a)
 	SWAP(a->pid);
 }
 
-/* Where the window has it, a record may be at any address. */
+/* Where the buffer has it, a record may be at any address. */
 #define LOAD(type, member)                                                    \
 	({                                                                    \
 		typeof(((type *)0)->member) field_;                           \
@@ -177,7 +177,7 @@ static void parse_access(const struct ks_kmap_binary *binary, const char *at,
 		access->pid = pid < 0 ? KS_KMAP_NO_PID : pid;
 }
 
-/* Keeps the names of the object in hand while the window moves on. */
+/* Keeps the names of the object in hand while the buffer moves on. */
 static void keep_names(struct ks_kmap_binary *binary, struct ks_kmap_object *object)
 {
 	memmove(binary->comm, object->comm.s, object->comm.len);
@@ -187,13 +187,13 @@ static void keep_names(struct ks_kmap_binary *binary, struct ks_kmap_object *obj
 }
 
 /*
- * The accesses that the window has, up to @nr; memory grows with what is there, never with what is
+ * The accesses that the buffer has, up to @nr; memory grows with what is there, never with what is
  * promised. A header in their place is that of the next stream: the one before it broke off.
  */
-static int take_accesses(struct ks_kmap_binary *binary, struct ks_window *window, size_t nr,
+static int take_accesses(struct ks_kmap_binary *binary, struct ks_kmap_buffer *buffer, size_t nr,
 			 struct ks_kmap_object *object)
 {
-	const char *at = window->buf + window->pos;
+	const char *at = buffer->buf + buffer->pos;
 
 	if (ks_vec_reserve(&binary->accesses, binary->accesses.len + nr))
 		return -ENOMEM;
@@ -204,18 +204,18 @@ static int take_accesses(struct ks_kmap_binary *binary, struct ks_window *window
 		object->has_bytes |= (access->bytes_written | access->bytes_read) != 0;
 		at += binary->access_size;
 	}
-	window->pos = (size_t)(at - window->buf);
+	buffer->pos = (size_t)(at - buffer->buf);
 	return nr ? -EPIPE : 0;
 }
 
-static void count_torn(struct ks_kmap_quality *quality, const struct ks_window *window)
+static void count_torn(struct ks_kmap_quality *quality, const struct ks_kmap_buffer *buffer)
 {
 	if (!quality->bad_lines++)
-		quality->first_bad_offset = window->offset + window->pos;
+		quality->first_bad_offset = buffer->offset + buffer->pos;
 }
 
 /* What is there of @nr accesses is kept where the stream breaks off among them. */
-static int read_accesses(struct ks_kmap_binary *binary, struct ks_window *window, u32 nr,
+static int read_accesses(struct ks_kmap_binary *binary, struct ks_kmap_buffer *buffer, u32 nr,
 			 struct ks_kmap_object *object, struct ks_kmap_quality *quality,
 			 struct ks_diag *diag)
 {
@@ -223,22 +223,22 @@ static int read_accesses(struct ks_kmap_binary *binary, struct ks_window *window
 
 	binary->accesses.len = 0;
 	while (nr && !err) {
-		size_t have = (window->len - window->pos) / binary->access_size;
+		size_t have = (buffer->len - buffer->pos) / binary->access_size;
 
-		if (!have && !window->at_end) {
+		if (!have && !buffer->at_end) {
 			keep_names(binary, object);
-			err = ks_window_fill(window, diag);
+			err = ks_kmap_buffer_fill(buffer, diag);
 			continue;
 		}
 		have = ks_min(have, (size_t)nr);
-		err = have ? take_accesses(binary, window, have, object) : -EPIPE;
+		err = have ? take_accesses(binary, buffer, have, object) : -EPIPE;
 		nr -= (u32)have;
 		if (err == -ENOMEM)
 			return ks_diag_nomem(diag, "reading an access map");
 		if (err == -EPIPE) {
-			count_torn(quality, window);
+			count_torn(quality, buffer);
 			if (!have)
-				window->pos = window->len;
+				buffer->pos = buffer->len;
 			err = nr = 0;
 		}
 	}
@@ -267,15 +267,15 @@ void ks_kmap_binary_deinit(struct ks_kmap_binary *binary)
 	ks_vec_free(&binary->accesses);
 }
 
-int ks_kmap_binary_start(struct ks_kmap_binary *binary, struct ks_window *window,
+int ks_kmap_binary_start(struct ks_kmap_binary *binary, struct ks_kmap_buffer *buffer,
 			 struct ks_kmap_info *info, struct ks_diag *diag)
 {
-	const char *name = ks_input_name(window->input);
-	size_t left = window->len - window->pos;
-	u64 offset = window->offset + window->pos;
+	const char *name = ks_input_name(buffer->input);
+	size_t left = buffer->len - buffer->pos;
+	u64 offset = buffer->offset + buffer->pos;
 	struct ks_kmap_header header;
 
-	if (!ks_kmap_header_parse(window->buf + window->pos, left, &header))
+	if (!ks_kmap_header_parse(buffer->buf + buffer->pos, left, &header))
 		return ks_diag_set(diag, KS_EBADINPUT, "%s: ends within the header at byte %llu",
 				   name, (unsigned long long)offset);
 	if (header.version != MEMORIZER_ABI_VERSION)
@@ -293,11 +293,11 @@ int ks_kmap_binary_start(struct ks_kmap_binary *binary, struct ks_window *window
 	binary->access_size = header.access_size;
 	binary->big_endian = header.big_endian;
 	note_header(info, &header);
-	window->pos += header.header_size;
+	buffer->pos += header.header_size;
 	return 0;
 }
 
-int ks_kmap_binary_next(struct ks_kmap_binary *binary, struct ks_window *window,
+int ks_kmap_binary_next(struct ks_kmap_binary *binary, struct ks_kmap_buffer *buffer,
 			struct ks_kmap_info *info, struct ks_kmap_quality *quality,
 			enum ks_kmap_item *ret_item, struct ks_kmap_object *ret_object,
 			struct ks_diag *diag)
@@ -305,28 +305,28 @@ int ks_kmap_binary_next(struct ks_kmap_binary *binary, struct ks_window *window,
 	u32 accesses;
 	int err;
 
-	if (window->len - window->pos < binary->record_size) {
-		err = ks_window_fill(window, diag);
+	if (buffer->len - buffer->pos < binary->record_size) {
+		err = ks_kmap_buffer_fill(buffer, diag);
 		if (err)
 			return err;
 	}
 	/* Each open of the kernel's file begins with a header; streams may be put end to end. */
-	while (ks_kmap_is_header(window->buf + window->pos, window->len - window->pos)) {
-		err = ks_kmap_binary_start(binary, window, info, diag);
-		if (!err && window->len - window->pos < binary->record_size)
-			err = ks_window_fill(window, diag);
+	while (ks_kmap_is_header(buffer->buf + buffer->pos, buffer->len - buffer->pos)) {
+		err = ks_kmap_binary_start(binary, buffer, info, diag);
+		if (!err && buffer->len - buffer->pos < binary->record_size)
+			err = ks_kmap_buffer_fill(buffer, diag);
 		if (err)
 			return err;
 	}
 	*ret_item = KS_KMAP_END;
-	if (window->len - window->pos < binary->record_size) {
-		if (window->pos < window->len)
-			count_torn(quality, window);
-		window->pos = window->len;
+	if (buffer->len - buffer->pos < binary->record_size) {
+		if (buffer->pos < buffer->len)
+			count_torn(quality, buffer);
+		buffer->pos = buffer->len;
 		return 0;
 	}
-	accesses = parse_record(binary, window->buf + window->pos, ret_object);
-	window->pos += binary->record_size;
+	accesses = parse_record(binary, buffer->buf + buffer->pos, ret_object);
+	buffer->pos += binary->record_size;
 	*ret_item = KS_KMAP_OBJECT;
-	return accesses ? read_accesses(binary, window, accesses, ret_object, quality, diag) : 0;
+	return accesses ? read_accesses(binary, buffer, accesses, ret_object, quality, diag) : 0;
 }

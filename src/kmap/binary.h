@@ -5,22 +5,22 @@
 
 #include "base/vec.h"
 #include "kmap/reader.h"
-#include "kmap/window.h"
+#include "kmap/buffer.h"
 
 struct ks_kmap_binary {
 	size_t record_size, access_size;
 	bool big_endian;
 	KS_VEC(struct ks_kmap_access) accesses; /* of the object in hand */
-	char comm[16], cache[32];		/* of an object that reaches beyond the window */
+	char comm[16], cache[32];		/* of an object that reaches beyond the buffer */
 };
 
 void ks_kmap_binary_deinit(struct ks_kmap_binary *binary);
 
-/* Reads the header that the window begins with. What @info already has stays. */
-int ks_kmap_binary_start(struct ks_kmap_binary *binary, struct ks_window *window,
+/* Reads the header that the buffer begins with. What @info already has stays. */
+int ks_kmap_binary_start(struct ks_kmap_binary *binary, struct ks_kmap_buffer *buffer,
 			 struct ks_kmap_info *info, struct ks_diag *diag);
 
-int ks_kmap_binary_next(struct ks_kmap_binary *binary, struct ks_window *window,
+int ks_kmap_binary_next(struct ks_kmap_binary *binary, struct ks_kmap_buffer *buffer,
 			struct ks_kmap_info *info, struct ks_kmap_quality *quality,
 			enum ks_kmap_item *ret_item, struct ks_kmap_object *ret_object,
 			struct ks_diag *diag);

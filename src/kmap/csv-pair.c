@@ -9,7 +9,7 @@
 #include "base/map64.h"
 #include "input/input.h"
 #include "kmap/line.h"
-#include "kmap/window.h"
+#include "kmap/buffer.h"
 
 /* === Data ================================================================================= */
 
@@ -53,7 +53,7 @@ static int add_row(struct ks_kmap_csv_pair *pair, u64 index, const struct ks_kma
 	return 0;
 }
 
-static int read_rows(struct ks_kmap_csv_pair *pair, struct ks_window *window,
+static int read_rows(struct ks_kmap_csv_pair *pair, struct ks_kmap_buffer *buffer,
 		     struct ks_kmap_quality *quality, struct ks_diag *diag)
 {
 	static const char head[] = "alloc_index,access_ip,", pid[] = "pid,";
@@ -62,17 +62,17 @@ static int read_rows(struct ks_kmap_csv_pair *pair, struct ks_window *window,
 	bool has_pid;
 	size_t len;
 	u64 index;
-	int err = ks_window_line(window, &line, &len, diag);
+	int err = ks_kmap_buffer_line(buffer, &line, &len, diag);
 
 	if (err)
 		return err;
 	if (!line || len < sizeof(head) - 1 || strncmp(line, head, sizeof(head) - 1))
 		return ks_diag_set(diag, KS_EBADINPUT,
 				   "%s: is no accesses file: it must begin with %s...",
-				   ks_input_name(window->input), head);
+				   ks_input_name(buffer->input), head);
 	has_pid = !strncmp(line + sizeof(head) - 1, pid, sizeof(pid) - 1);
 	for (;;) {
-		err = ks_window_line(window, &line, &len, diag);
+		err = ks_kmap_buffer_line(buffer, &line, &len, diag);
 		if (err || !line)
 			return err;
 		if (len == SIZE_MAX || !ks_kmap_line_parse_csv(line, len, has_pid, &index, &access))
@@ -111,18 +111,18 @@ int ks_kmap_csv_pair_new(struct ks_input *input, struct ks_kmap_quality *quality
 			 struct ks_kmap_csv_pair **ret_pair, struct ks_diag *diag)
 {
 	struct ks_kmap_csv_pair *pair = calloc(1, sizeof(*pair));
-	struct ks_window window = { 0 };
+	struct ks_kmap_buffer buffer = { 0 };
 	int err = 0;
 
-	if (!pair || ks_map64_init(&pair->indices) || ks_window_init(&window, input))
+	if (!pair || ks_map64_init(&pair->indices) || ks_kmap_buffer_init(&buffer, input))
 		err = ks_diag_nomem(diag, "reading accesses");
 	if (!err)
-		err = ks_window_fill(&window, diag);
+		err = ks_kmap_buffer_fill(&buffer, diag);
 	if (!err)
-		err = read_rows(pair, &window, quality, diag);
+		err = read_rows(pair, &buffer, quality, diag);
 	if (!err && make_ranges(pair))
 		err = ks_diag_nomem(diag, "sorting accesses");
-	ks_window_deinit(&window);
+	ks_kmap_buffer_deinit(&buffer);
 	if (err)
 		ks_kmap_csv_pair_free(pair);
 	else

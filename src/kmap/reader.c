@@ -14,13 +14,13 @@
 #include "kmap/framing.h"
 #include "kmap/line.h"
 #include "kmap/csv-pair.h"
-#include "kmap/window.h"
+#include "kmap/buffer.h"
 
 /* === Data ================================================================================= */
 
 struct ks_kmap_reader {
 	struct ks_input *input, *accesses_input; /* the second: NULL = no second file */
-	struct ks_window window;
+	struct ks_kmap_buffer buffer;
 	struct ks_kmap_dialect dialect;
 	struct ks_kmap_info info;
 	struct ks_kmap_quality quality;
@@ -28,7 +28,7 @@ struct ks_kmap_reader {
 	struct ks_kmap_csv_pair *pair; /* NULL = no second file */
 	KS_VEC(struct ks_kmap_access) accesses;
 	struct ks_kmap_object object; /* whose accesses are being read, if has_object */
-	struct ks_strbuf names;	      /* of that object: its line may leave the window */
+	struct ks_strbuf names;	      /* of that object: its line may leave the buffer */
 	struct ks_kmap_parsed ahead;  /* the object line that ended it, if has_ahead */
 	struct ks_strbuf ahead_names;
 	bool has_object, has_ahead;
@@ -38,43 +38,43 @@ struct ks_kmap_reader {
 
 static int refuse(const struct ks_kmap_reader *reader, struct ks_diag *diag)
 {
-	const struct ks_window *window = &reader->window;
-	const char *name = ks_input_name(window->input);
-	size_t i, n = ks_min(window->len, (size_t)64);
+	const struct ks_kmap_buffer *buffer = &reader->buffer;
+	const char *name = ks_input_name(buffer->input);
+	size_t i, n = ks_min(buffer->len, (size_t)64);
 
-	if (!window->len)
+	if (!buffer->len)
 		return ks_diag_set(diag, KS_EBADINPUT, "%s: the file is empty", name);
 	for (i = 0; i < n; i++)
-		if (!isprint((u8)window->buf[i]) && !isspace((u8)window->buf[i]))
+		if (!isprint((u8)buffer->buf[i]) && !isspace((u8)buffer->buf[i]))
 			return ks_diag_set(diag, KS_EBADINPUT,
 					   "%s: is binary data of no known format", name);
-	for (n = 0; n < ks_min(window->len, (size_t)60) && window->buf[n] != '\n'; n++)
+	for (n = 0; n < ks_min(buffer->len, (size_t)60) && buffer->buf[n] != '\n'; n++)
 		;
-	if (!strncmp(window->buf, "alloc_index,", 12))
+	if (!strncmp(buffer->buf, "alloc_index,", 12))
 		return ks_diag_set(diag, KS_EBADINPUT,
 				   "%s: is the second file of a CSV pair; give the allocations as "
 				   "the map, and this one with --accesses",
 				   name);
 	return ks_diag_set(diag, KS_EBADINPUT,
 			   "%s: no line of an access map in its first %zu bytes; it begins: %.*s",
-			   name, window->len, (int)n, window->buf);
+			   name, buffer->len, (int)n, buffer->buf);
 }
 
 static int start(struct ks_kmap_reader *reader, unsigned int fields, struct ks_diag *diag)
 {
-	struct ks_window *window = &reader->window;
-	int err = ks_window_fill(window, diag);
+	struct ks_kmap_buffer *buffer = &reader->buffer;
+	int err = ks_kmap_buffer_fill(buffer, diag);
 
 	if (err)
 		return err;
 	reader->info.time = "ticks";
-	if (ks_kmap_is_header(window->buf, window->len)) {
+	if (ks_kmap_is_header(buffer->buf, buffer->len)) {
 		reader->info.form = KS_KMAP_BINARY;
 		reader->info.time = "ns";
-		return ks_kmap_binary_start(&reader->binary, window, &reader->info, diag);
+		return ks_kmap_binary_start(&reader->binary, buffer, &reader->info, diag);
 	}
-	/* The byte behind the window is a newline, and ends a last line that has none. */
-	if (!ks_kmap_dialect_detect(window->buf, window->len + window->at_end, &reader->dialect))
+	/* The byte behind the buffer is a newline, and ends a last line that has none. */
+	if (!ks_kmap_dialect_detect(buffer->buf, buffer->len + buffer->at_end, &reader->dialect))
 		return refuse(reader, diag);
 	if (fields)
 		reader->dialect.fields = fields;
@@ -176,9 +176,9 @@ static __attribute__((noinline)) int next_text(struct ks_kmap_reader *reader,
 	if (reader->has_ahead)
 		begin_object(reader);
 	for (;;) {
-		u64 offset = reader->window.offset + reader->window.pos;
+		u64 offset = reader->buffer.offset + reader->buffer.pos;
 
-		err = ks_window_line(&reader->window, &line, &len, diag);
+		err = ks_kmap_buffer_line(&reader->buffer, &line, &len, diag);
 		if (err)
 			return err;
 		if (!line)
@@ -242,8 +242,9 @@ int ks_kmap_reader_new(struct ks_input *input, struct ks_input *accesses, unsign
 	}
 	reader->input = input;
 	reader->accesses_input = accesses;
-	err = ks_window_init(&reader->window, input) ? ks_diag_nomem(diag, "reading an access map")
-						     : start(reader, fields, diag);
+	err = ks_kmap_buffer_init(&reader->buffer, input)
+		      ? ks_diag_nomem(diag, "reading an access map")
+		      : start(reader, fields, diag);
 	if (err) {
 		ks_kmap_reader_free(reader);
 		return err;
@@ -273,7 +274,7 @@ void ks_kmap_reader_free(struct ks_kmap_reader *reader)
 {
 	if (!reader)
 		return;
-	ks_window_deinit(&reader->window);
+	ks_kmap_buffer_deinit(&reader->buffer);
 	ks_kmap_csv_pair_free(reader->pair);
 	ks_kmap_binary_deinit(&reader->binary);
 	ks_vec_free(&reader->accesses);
@@ -296,11 +297,11 @@ int ks_kmap_next(struct ks_kmap_reader *reader, enum ks_kmap_item *ret_item,
 	int err;
 
 	if (reader->info.form == KS_KMAP_BINARY)
-		err = ks_kmap_binary_next(&reader->binary, &reader->window, &reader->info,
+		err = ks_kmap_binary_next(&reader->binary, &reader->buffer, &reader->info,
 					  &reader->quality, ret_item, ret_object, diag);
 	else
 		err = next_text(reader, ret_item, ret_object, ret_call, diag);
-	reader->info.bytes = reader->window.offset + reader->window.pos;
+	reader->info.bytes = reader->buffer.offset + reader->buffer.pos;
 	return err;
 }
 
