@@ -17,7 +17,7 @@
 /* The objects to be read, and what the workers found; a result belongs to its index. */
 struct job {
 	const struct ks_tree *tree;
-	const struct ks_objects *objects;
+	const struct ks_object_files *objects;
 	const struct ks_static_options *options;
 	KS_VEC(u32) todo; /* into objects */
 	struct ks_measured *results;
@@ -28,16 +28,17 @@ struct job {
 /* === Internals ============================================================================ */
 
 /* The path that an object is known by: its source, or itself where it has none. */
-static const char *object_source(const struct ks_objects *objects, const struct ks_object *o)
+static const char *object_source(const struct ks_object_files *objects,
+				 const struct ks_object_file *o)
 {
-	return ks_objects_str(objects, o->source != KS_NONE ? o->source : o->path);
+	return ks_object_files_str(objects, o->source != KS_NONE ? o->source : o->path);
 }
 
 static void measure_one(void *arg, size_t index, unsigned int worker)
 {
 	struct job *job = arg;
-	const struct ks_object *o = &job->objects->items.items[job->todo.items[index]];
-	char *path = ks_path_join(job->tree->build, ks_objects_str(job->objects, o->path));
+	const struct ks_object_file *o = &job->objects->items.items[job->todo.items[index]];
+	char *path = ks_path_join(job->tree->build, ks_object_files_str(job->objects, o->path));
 
 	if (!path || ks_measure_object(path, o->fate == KS_OBJECT_BUILTIN, job->options->symbols,
 				       &job->arenas[worker], &job->results[index]))
@@ -91,13 +92,13 @@ static int choose(struct job *job, struct ks_static_model *model)
 	size_t i;
 
 	for (i = 0; i < job->objects->items.len; i++) {
-		const struct ks_object *o = &job->objects->items.items[i];
+		const struct ks_object_file *o = &job->objects->items.items[i];
 		u32 *slot;
 
 		if (branch && !ks_path_in_branch(object_source(job->objects, o), branch))
 			continue;
 		if (o->fate != KS_OBJECT_BUILTIN && o->fate != KS_OBJECT_MODULE) {
-			if (add_skip(model, ks_objects_str(job->objects, o->path), o->fate))
+			if (add_skip(model, ks_object_files_str(job->objects, o->path), o->fate))
 				return -ENOMEM;
 			continue;
 		}
@@ -145,14 +146,14 @@ static int add_bad(struct ks_static_model *model, const char *path, const char *
 }
 
 static int add_too_deep(struct ks_static_model *model, const struct ks_tree *tree,
-			const struct ks_objects *objects)
+			const struct ks_object_files *objects)
 {
 	struct ks_strbuf message;
 	size_t i;
 	int err = 0;
 
 	for (i = 0; i < objects->too_deep.len && !err; i++) {
-		const char *path = ks_objects_str(objects, objects->too_deep.items[i]);
+		const char *path = ks_object_files_str(objects, objects->too_deep.items[i]);
 
 		ks_strbuf_init(&message);
 		ks_strbuf_printf(&message, "%s/%s: too many directories deep, not read",
@@ -165,7 +166,7 @@ static int add_too_deep(struct ks_static_model *model, const struct ks_tree *tre
 
 static int add_file(struct ks_static_model *model, const struct job *job, size_t index)
 {
-	const struct ks_object *o = &job->objects->items.items[job->todo.items[index]];
+	const struct ks_object_file *o = &job->objects->items.items[job->todo.items[index]];
 	const struct ks_measured *m = &job->results[index];
 	bool builtin = o->fate == KS_OBJECT_BUILTIN;
 	struct ks_static_file *file = ks_vec_push(&model->files);
@@ -174,9 +175,9 @@ static int add_file(struct ks_static_model *model, const struct job *job, size_t
 	if (!file)
 		return -ENOMEM;
 	file->path = ks_static_keep(model, object_source(job->objects, o));
-	file->object = ks_static_keep(model, ks_objects_str(job->objects, o->path));
-	file->module = builtin ? ""
-			       : ks_static_keep(model, ks_objects_str(job->objects, o->module));
+	file->object = ks_static_keep(model, ks_object_files_str(job->objects, o->path));
+	file->module =
+		builtin ? "" : ks_static_keep(model, ks_object_files_str(job->objects, o->module));
 	if (!file->path || !file->object || !file->module)
 		return -ENOMEM;
 	file->size = m->size;
@@ -208,9 +209,9 @@ static int collect(struct ks_static_model *model, const struct job *job)
 
 	err = ks_section_sums_init(&sums);
 	for (i = 0; i < job->todo.len && !err; i++) {
-		const struct ks_object *o = &job->objects->items.items[job->todo.items[i]];
+		const struct ks_object_file *o = &job->objects->items.items[job->todo.items[i]];
 		const struct ks_measured *m = &job->results[i];
-		const char *path = ks_objects_str(job->objects, o->path);
+		const char *path = ks_object_files_str(job->objects, o->path);
 
 		if (m->error) {
 			err = add_bad(model, path, m->error);
@@ -253,7 +254,7 @@ static int nothing_built(const struct ks_static_options *options, const char *pa
 }
 
 static int measure_objects(struct ks_static_model *model, const struct ks_tree *tree,
-			   const struct ks_objects *objects,
+			   const struct ks_object_files *objects,
 			   const struct ks_static_options *options, struct ks_diag *diag)
 {
 	struct job job = { .tree = tree, .objects = objects, .options = options };
@@ -280,7 +281,7 @@ static int measure_objects(struct ks_static_model *model, const struct ks_tree *
 static int measure_tree(struct ks_static_model *model, const struct ks_tree *tree,
 			const struct ks_static_options *options, struct ks_diag *diag)
 {
-	struct ks_objects objects;
+	struct ks_object_files objects;
 	int err;
 
 	model->release = tree->release ? ks_static_keep(model, tree->release) : "";
@@ -288,11 +289,11 @@ static int measure_tree(struct ks_static_model *model, const struct ks_tree *tre
 		return ks_diag_nomem(diag, "measuring the tree");
 	if (options->branch && !ks_tree_has_branch(tree, options->branch))
 		return ks_branch_missing(options->branch, tree->build, diag);
-	err = ks_objects_init(&objects, tree, diag);
+	err = ks_object_files_init(&objects, tree, diag);
 	if (err)
 		return err;
 	err = measure_objects(model, tree, &objects, options, diag);
-	ks_objects_deinit(&objects);
+	ks_object_files_deinit(&objects);
 	if (!err && tree->vmlinux && !options->branch)
 		err = ks_static_reconcile(model, tree->vmlinux, diag);
 	return err;

@@ -17,9 +17,9 @@ struct module {
 };
 
 struct ks_resolver {
-	char *path;		   /* as given; NULL = echo only */
-	struct ks_tree tree;	   /* build is NULL when the path is a file */
-	struct ks_objects objects; /* of the tree, once objects_loaded */
+	char *path;			/* as given; NULL = echo only */
+	struct ks_tree tree;		/* build is NULL when the path is a file */
+	struct ks_object_files objects; /* of the tree, once objects_loaded */
 	struct ks_scope kernel;
 	KS_VEC(struct module *) modules;
 	struct ks_symtab *running; /* kallsyms of the traced boot; NULL = none */
@@ -39,7 +39,7 @@ static int load_objects(struct ks_resolver *r, struct ks_diag *diag)
 
 	if (r->objects_loaded)
 		return 0;
-	err = ks_objects_init(&r->objects, &r->tree, diag);
+	err = ks_object_files_init(&r->objects, &r->tree, diag);
 	r->objects_loaded = !err;
 	return err;
 }
@@ -111,7 +111,7 @@ static int load_module(struct ks_resolver *r, struct module *m, struct ks_diag *
 
 	if (err)
 		return err;
-	ko = ks_objects_ko(&r->objects, m->name);
+	ko = ks_object_files_ko(&r->objects, m->name);
 	if (ko) {
 		path = ks_path_join(r->tree.build, ko);
 		if (!path)
@@ -293,7 +293,7 @@ void ks_resolver_free(struct ks_resolver *r)
 	}
 	ks_vec_free(&r->modules);
 	ks_scope_deinit(&r->kernel);
-	ks_objects_deinit(&r->objects);
+	ks_object_files_deinit(&r->objects);
 	ks_tree_close(&r->tree);
 	ks_symtab_free(r->running);
 	ks_intern_deinit(&r->strings);

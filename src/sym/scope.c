@@ -227,7 +227,7 @@ int ks_scope_load_image(struct ks_scope *scope, const char *path, bool with_dwar
 }
 
 int ks_scope_load_objects(struct ks_scope *scope, const struct ks_tree *tree,
-			  const struct ks_objects *objects, const char *module,
+			  const struct ks_object_files *objects, const char *module,
 			  struct ks_diag *diag)
 {
 	size_t i;
@@ -236,17 +236,19 @@ int ks_scope_load_objects(struct ks_scope *scope, const struct ks_tree *tree,
 	if (ks_symtab_new(&scope->objects))
 		return ks_diag_nomem(diag, "reading the objects");
 	for (i = 0; i < objects->items.len; i++) {
-		const struct ks_object *o = &objects->items.items[i];
+		const struct ks_object_file *o = &objects->items.items[i];
 		char *file;
 
 		if (o->fate != (module ? KS_OBJECT_MODULE : KS_OBJECT_BUILTIN))
 			continue;
-		if (module && !ks_module_names_equal(ks_objects_str(objects, o->module), module))
+		if (module &&
+		    !ks_module_names_equal(ks_object_files_str(objects, o->module), module))
 			continue;
-		file = ks_path_join(tree->build, ks_objects_str(objects, o->path));
+		file = ks_path_join(tree->build, ks_object_files_str(objects, o->path));
 		err = file ? add_object(scope, file,
-					ks_objects_str(objects,
-						       o->source != KS_NONE ? o->source : o->path))
+					ks_object_files_str(objects, o->source != KS_NONE
+									     ? o->source
+									     : o->path))
 			   : -ENOMEM;
 		free(file);
 		if (err)

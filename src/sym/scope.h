@@ -31,7 +31,7 @@ int ks_scope_load_image(struct ks_scope *scope, const char *path, bool with_dwar
  * stay unresolved, as they must.
  */
 int ks_scope_load_objects(struct ks_scope *scope, const struct ks_tree *tree,
-			  const struct ks_objects *objects, const char *module,
+			  const struct ks_object_files *objects, const char *module,
 			  struct ks_diag *diag);
 
 /* The source file of a function of the image, or NULL. */

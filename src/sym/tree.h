@@ -54,29 +54,30 @@ enum ks_object_fate {
 	KS_OBJECT_FATES
 };
 
-struct ks_object {
+struct ks_object_file {
 	u32 path;   /* relative to the build directory: "fs/inode.o" */
 	u32 source; /* relative to the source directory: "fs/inode.c"; KS_NONE = none */
 	u32 module; /* its module's name; KS_NONE = built in */
 	u8 fate;    /* enum ks_object_fate */
 };
 
-struct ks_objects {
+struct ks_object_files {
 	struct ks_intern strings;
-	KS_VEC(struct ks_object) items; /* in order of path */
-	KS_VEC(u32) kos;		/* the paths of the modules themselves */
-	bool linked_known;		/* archives said what is linked; else all is taken */
-	KS_VEC(u32) too_deep;		/* directories that were not read: 64 levels down */
+	KS_VEC(struct ks_object_file) items; /* in order of path */
+	KS_VEC(u32) kos;		     /* the paths of the modules themselves */
+	bool linked_known;		     /* archives said what is linked; else all is taken */
+	KS_VEC(u32) too_deep;		     /* directories that were not read: 64 levels down */
 };
 
 /* A word for the fate: "composite", "host tool", ... */
 const char *ks_object_fate_name(enum ks_object_fate fate);
 
 /* Finds them all without opening any: OTHER_ARCH and BAD are for the one who reads them. */
-int ks_objects_init(struct ks_objects *objects, const struct ks_tree *tree, struct ks_diag *diag);
-void ks_objects_deinit(struct ks_objects *objects);
+int ks_object_files_init(struct ks_object_files *objects, const struct ks_tree *tree,
+			 struct ks_diag *diag);
+void ks_object_files_deinit(struct ks_object_files *objects);
 
-static inline const char *ks_objects_str(const struct ks_objects *objects, u32 id)
+static inline const char *ks_object_files_str(const struct ks_object_files *objects, u32 id)
 {
 	return ks_intern_get(&objects->strings, id).s;
 }
@@ -85,6 +86,6 @@ static inline const char *ks_objects_str(const struct ks_objects *objects, u32 i
 bool ks_module_names_equal(const char *a, const char *b);
 
 /* Where module @name keeps its .ko, or NULL; relative to the build directory. */
-const char *ks_objects_ko(const struct ks_objects *objects, const char *name);
+const char *ks_object_files_ko(const struct ks_object_files *objects, const char *name);
 
 #endif

@@ -125,7 +125,7 @@ static void test_tree(void **state)
 {
 	char *dir = scratch_path("tree"), *sub;
 	struct ks_tree tree = { .build = dir, .source = dir };
-	struct ks_objects objects;
+	struct ks_object_files objects;
 	struct ks_diag diag = { 0 };
 
 	fail_at = 0;
@@ -137,7 +137,7 @@ static void test_tree(void **state)
 	assert_int_equal(mkdir(sub, 0700), 0);
 	make_file(sub, "c.o");
 	while (next_failure()) {
-		int err = ks_objects_init(&objects, &tree, &diag);
+		int err = ks_object_files_init(&objects, &tree, &diag);
 
 		if (err) {
 			assert_int_equal(err, -ENOMEM);
@@ -145,7 +145,7 @@ static void test_tree(void **state)
 		}
 		assert_int_equal(objects.items.len, 2);
 		assert_int_equal(objects.kos.len, 1);
-		ks_objects_deinit(&objects);
+		ks_object_files_deinit(&objects);
 	}
 	remove_tree(dir);
 	free(sub);

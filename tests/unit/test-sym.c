@@ -425,23 +425,23 @@ static void test_fates(void **state)
 		{ "mm/slub.o", KS_OBJECT_BUILTIN },
 		{ "scripts/tool.o", KS_OBJECT_HOST },
 	};
-	struct ks_objects objects;
+	struct ks_object_files objects;
 	struct ks_tree tree;
 	struct ks_diag diag;
 	size_t i;
 
 	assert_int_equal(ks_tree_open(&tree, in_dir("out"), &diag), 0);
-	assert_int_equal(ks_objects_init(&objects, &tree, &diag), 0);
+	assert_int_equal(ks_object_files_init(&objects, &tree, &diag), 0);
 	assert_int_equal(objects.items.len, ARRAY_SIZE(cases));
 	for (i = 0; i < objects.items.len; i++) {
-		const struct ks_object *o = &objects.items.items[i];
+		const struct ks_object_file *o = &objects.items.items[i];
 
-		assert_string_equal(ks_objects_str(&objects, o->path), cases[i].path);
+		assert_string_equal(ks_object_files_str(&objects, o->path), cases[i].path);
 		assert_string_equal(ks_object_fate_name(o->fate),
 				    ks_object_fate_name(cases[i].fate));
 		assert_int_not_equal(o->source, cases[i].fate == KS_OBJECT_COMPOSITE ? 0 : KS_NONE);
 	}
-	ks_objects_deinit(&objects);
+	ks_object_files_deinit(&objects);
 	ks_tree_close(&tree);
 }
 

@@ -42,7 +42,7 @@ struct mark {
 };
 
 struct walk {
-	struct ks_objects *objects;
+	struct ks_object_files *objects;
 	const struct ks_tree *tree;
 	KS_VEC(struct mark) marks;
 	KS_VEC(u32) found;     /* paths of the .o files */
@@ -403,7 +403,7 @@ static int classify(struct walk *w)
 {
 	int build = open(w->tree->build, O_PATH | O_CLOEXEC);
 	int source = open(w->tree->source, O_PATH | O_CLOEXEC);
-	struct ks_object *object;
+	struct ks_object_file *object;
 	size_t i;
 	int err = 0;
 
@@ -416,11 +416,11 @@ static int classify(struct walk *w)
 			break;
 		}
 		object->path = id;
-		err = find_source(w, build, source, ks_objects_str(w->objects, id),
+		err = find_source(w, build, source, ks_object_files_str(w->objects, id),
 				  &object->source);
 		object->module = w->marks.items[id].module;
-		object->fate = (u8)fate_of(w, ks_objects_str(w->objects, id), &w->marks.items[id],
-					   object->source);
+		object->fate = (u8)fate_of(w, ks_object_files_str(w->objects, id),
+					   &w->marks.items[id], object->source);
 	}
 	if (build >= 0)
 		close(build);
@@ -431,10 +431,10 @@ static int classify(struct walk *w)
 
 static int by_path(const void *pa, const void *pb, void *arg)
 {
-	const struct ks_objects *objects = arg;
-	const struct ks_object *a = pa, *b = pb;
+	const struct ks_object_files *objects = arg;
+	const struct ks_object_file *a = pa, *b = pb;
 
-	return strcmp(ks_objects_str(objects, a->path), ks_objects_str(objects, b->path));
+	return strcmp(ks_object_files_str(objects, a->path), ks_object_files_str(objects, b->path));
 }
 
 /* === Public =============================================================================== */
@@ -444,12 +444,13 @@ const char *ks_object_fate_name(enum ks_object_fate fate)
 	return fate < KS_OBJECT_FATES ? fate_names[fate] : "?";
 }
 
-int ks_objects_init(struct ks_objects *objects, const struct ks_tree *tree, struct ks_diag *diag)
+int ks_object_files_init(struct ks_object_files *objects, const struct ks_tree *tree,
+			 struct ks_diag *diag)
 {
 	struct walk w = { .objects = objects, .tree = tree, .diag = diag };
 	int err;
 
-	*objects = (struct ks_objects){ 0 };
+	*objects = (struct ks_object_files){ 0 };
 	if (ks_intern_init(&objects->strings))
 		return ks_diag_nomem(diag, "walking the tree");
 	ks_strbuf_init(&w.path);
@@ -464,11 +465,11 @@ int ks_objects_init(struct ks_objects *objects, const struct ks_tree *tree, stru
 	ks_vec_free(&w.found);
 	ks_strbuf_deinit(&w.path);
 	if (err)
-		ks_objects_deinit(objects);
+		ks_object_files_deinit(objects);
 	return err;
 }
 
-void ks_objects_deinit(struct ks_objects *objects)
+void ks_object_files_deinit(struct ks_object_files *objects)
 {
 	ks_intern_deinit(&objects->strings);
 	ks_vec_free(&objects->items);
@@ -484,12 +485,12 @@ bool ks_module_names_equal(const char *a, const char *b)
 	return *a == *b;
 }
 
-const char *ks_objects_ko(const struct ks_objects *objects, const char *name)
+const char *ks_object_files_ko(const struct ks_object_files *objects, const char *name)
 {
 	size_t i;
 
 	for (i = 0; i < objects->kos.len; i++) {
-		const char *path = ks_objects_str(objects, objects->kos.items[i]);
+		const char *path = ks_object_files_str(objects, objects->kos.items[i]);
 		const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
 		char stem[NAME_MAX + 1];
 
