@@ -6,7 +6,7 @@
 #include "base/outfile.h"
 #include "base/strbuf.h"
 #include "kmap/framing.h"
-#include "lab/guest.h"
+#include "lab/guest-process.h"
 
 /* Where the guest has got to. */
 enum ks_lab_stage { KS_LAB_BOOT, KS_LAB_SETUP, KS_LAB_COMMAND, KS_LAB_END };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only */
-/* A guest: the lab's kernel as a process of this machine, and a keeper that outlives nobody. */
-#ifndef KS_LAB_GUEST_H
-#define KS_LAB_GUEST_H
+/* The host side of a guest: the lab's kernel as a process of this machine, and the keeper that ends it. */
+#ifndef KS_LAB_GUEST_PROCESS_H
+#define KS_LAB_GUEST_PROCESS_H
 
 #include <sys/types.h>
 

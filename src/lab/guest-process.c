@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-only
 /*
- * A guest: the lab's kernel as a process of this machine.
+ * The host side of a guest: the lab's kernel as a process of this machine.
  *
  * A keeper stands between the runner and the guest. It does nothing but wait for the guest's end, or
  * for the runner's, and then kill whatever is left: User Mode Linux has a process for each address
  * space in it, which would not notice that their kernel was killed.
  */
-#include "lab/guest.h"
+#include "lab/guest-process.h"
 
 #include <errno.h>
 #include <fcntl.h>
