@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/escape.h"
+#include "base/map64.h"
 #include "base/num.h"
 #include "base/vec.h"
 #include "uapi/memorizer.h"
@@ -14,13 +15,21 @@
 
 #define FLUSH_AT (256u << 10)
 
+/* Where the accesses of an instruction are added up. */
+struct place {
+	u64 object; /* the number of the object that has it, from 1 */
+	size_t at;  /* in merged[], if that is the object in hand */
+};
+
 struct writer {
 	enum ks_kmap_target target;
 	const struct ks_kmap_sink *sink;
 	struct ks_strbuf first, second;
 	struct ks_kmap_converted done;
-	KS_VEC(struct ks_kmap_access) merged;
-	bool anchored; /* where the kernel was has been said */
+	KS_VEC(struct ks_kmap_access) merged; /* of the object in hand, by instruction */
+	struct ks_map64 instructions;	      /* all so far, and ... */
+	KS_VEC(struct place) places;	      /* ... by their numbers there */
+	bool anchored;			      /* where the kernel was has been said */
 };
 
 static const char *const target_names[KS_KMAP_TARGETS] = { "seed", "uscope", "iti",
@@ -124,29 +133,44 @@ static void put_names(struct writer *writer, const struct ks_kmap_object *object
 	put_name(writer, object->cache.len ? object->cache : (struct ks_slice){ "no-slab", 7 });
 }
 
-/* An instruction's lines as one, its pids forgotten: the target takes a fourth field for frees. */
+/* The place of an instruction in merged[]; a new one at the end. NULL = no memory. */
+static struct ks_kmap_access *merged_at(struct writer *writer, u64 ip)
+{
+	u32 number = ks_map64_add(&writer->instructions, ip);
+	struct place *place = NULL;
+
+	if (number == KS_NONE)
+		return NULL;
+	if (number == writer->places.len && !ks_vec_push(&writer->places))
+		return NULL;
+	place = &writer->places.items[number];
+	if (place->object != writer->done.objects) {
+		place->object = writer->done.objects;
+		place->at = writer->merged.len;
+		return ks_vec_push(&writer->merged);
+	}
+	return &writer->merged.items[place->at];
+}
+
+/*
+ * Adds the lines of each instruction up to one, without pids: the target takes a fourth field for the
+ * number of frees. An object may have any number of accesses, so no line is compared with all others.
+ */
 static int merge_pids(struct writer *writer, const struct ks_kmap_object *object)
 {
-	size_t i, j;
+	size_t i;
 
 	writer->merged.len = 0;
 	for (i = 0; i < object->nr_accesses; i++) {
 		const struct ks_kmap_access *access = &object->accesses[i];
-		struct ks_kmap_access *slot = NULL;
+		struct ks_kmap_access *slot = merged_at(writer, access->ip);
 
-		writer->done.dropped_pids += access->pid != KS_KMAP_NO_PID;
-		for (j = writer->merged.len; j-- && !slot;)
-			if (writer->merged.items[j].ip == access->ip)
-				slot = &writer->merged.items[j];
-		if (slot) {
-			slot->reads = ks_add_sat(slot->reads, access->reads);
-			slot->writes = ks_add_sat(slot->writes, access->writes);
-			continue;
-		}
-		slot = ks_vec_push(&writer->merged);
 		if (!slot)
 			return -ENOMEM;
-		*slot = *access;
+		writer->done.dropped_pids += access->pid != KS_KMAP_NO_PID;
+		slot->ip = access->ip;
+		slot->reads = ks_add_sat(slot->reads, access->reads);
+		slot->writes = ks_add_sat(slot->writes, access->writes);
 	}
 	return 0;
 }
@@ -572,10 +596,14 @@ int ks_kmap_convert(struct ks_kmap_reader *reader, enum ks_kmap_target target,
 
 	ks_strbuf_init(&writer.first);
 	ks_strbuf_init(&writer.second);
-	err = convert_all(&writer, reader, progress, ctx, diag);
+	err = ks_map64_init(&writer.instructions)
+		      ? ks_diag_nomem(diag, "converting an access map")
+		      : convert_all(&writer, reader, progress, ctx, diag);
 	ks_strbuf_deinit(&writer.first);
 	ks_strbuf_deinit(&writer.second);
 	ks_vec_free(&writer.merged);
+	ks_vec_free(&writer.places);
+	ks_map64_deinit(&writer.instructions);
 	if (!err)
 		*ret_converted = writer.done;
 	return err;

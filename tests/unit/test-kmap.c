@@ -716,6 +716,32 @@ static void test_conversions(void **state)
 
 /* === Cutting ============================================================================== */
 
+/*
+ * An object that 400,000 instructions have read, each in two threads. Were each line compared with all
+ * others, this would take minutes, and the test would run out of time.
+ */
+static void test_merge_many(void **state)
+{
+	enum { MANY = 400000 };
+	struct ks_kmap_converted done;
+	struct ks_kmap_census *census;
+	struct ks_strbuf sb;
+	int i;
+
+	ks_strbuf_init(&sb);
+	ks_strbuf_puts(&sb, "ffffffff81000010,42,ffff888000000000,64,1,5,ffffffff81000900,a\n");
+	for (i = 0; i < 2 * MANY; i++)
+		ks_strbuf_printf(&sb, "  %016llx,%d,1,2\n", 0xffffffff82000000ull + (u64)(i % MANY),
+				 i / MANY);
+	census = round_trip(sb.s, KS_KMAP_TO_USCOPE, &done);
+	assert_int_equal(done.dropped_pids, 2 * MANY);
+	assert_int_equal(census->nr_accesses, MANY);
+	assert_int_equal(sum(census).writes, 2 * MANY);
+	assert_int_equal(sum(census).reads, 4 * MANY);
+	ks_kmap_census_free(census);
+	ks_strbuf_deinit(&sb);
+}
+
 static void test_framing(void **state)
 {
 	struct ks_kmap_framing framing = { 0 };
@@ -764,6 +790,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(test_numbers),	      cmocka_unit_test(test_privilege),
 	cmocka_unit_test(test_torn_accesses), cmocka_unit_test(test_many_accesses),
 	cmocka_unit_test(test_conversions),   cmocka_unit_test(test_framing),
+	cmocka_unit_test(test_merge_many),
 };
 
 KS_RUN(tests)
