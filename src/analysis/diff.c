@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/intern.h"
+#include "base/u128.h"
 
 /* === Data ================================================================================= */
 
@@ -27,10 +28,10 @@ _Static_assert(ARRAY_SIZE(change_names) == KS_CHANGES, "a name for every change"
 /* Rounded to the nearest, and stopped at the top. */
 static u64 scale(const struct ks_diff *diff, u64 value)
 {
-	unsigned __int128 scaled = (unsigned __int128)value * diff->size_b + diff->size_a / 2;
+	struct ks_u128 scaled =
+		ks_u128_add(ks_u128_mul(value, diff->size_b), ks_u128_of(diff->size_a / 2));
 
-	scaled /= diff->size_a;
-	return scaled > UINT64_MAX ? UINT64_MAX : (u64)scaled;
+	return ks_u128_div(scaled, diff->size_a);
 }
 
 static enum ks_change change_of(const struct ks_diff_row *row)

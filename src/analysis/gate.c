@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/intern.h"
+#include "base/u128.h"
 #include "sym/sym.h"
 
 /* === Internals ============================================================================ */
@@ -85,14 +86,11 @@ static int add_up(struct sums *sums, const char *name, const struct ks_stat *sta
 
 static u64 value_of(const struct ks_stat *stat, enum ks_limit_kind kind, u64 span_ns)
 {
-	unsigned __int128 rate;
-
 	if (kind == KS_LIMIT_LIVE)
 		return stat->live_bytes;
 	if (kind == KS_LIMIT_WASTE)
 		return ks_stat_waste(stat);
-	rate = (unsigned __int128)stat->total_bytes * 1000000000 / span_ns;
-	return rate > UINT64_MAX ? UINT64_MAX : (u64)rate;
+	return ks_mul_div(stat->total_bytes, 1000000000, span_ns);
 }
 
 static int add_check(struct ks_gate *gate, const struct ks_rule *rule, const char *name,

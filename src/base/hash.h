@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: LGPL-2.1-only */
-/* Hash functions for in-memory tables. Not for files: those use the checksum in base/crc.h. */
+/* Hash functions for tables in memory. Not for files: their checksums are those of their formats. */
 #ifndef KS_BASE_HASH_H
 #define KS_BASE_HASH_H
 
 #include <string.h>
 
-#include "base/types.h"
+#include "base/u128.h"
 
 /* Folds the 128-bit product, so that every input bit reaches every output bit. */
 static inline u64 ks_mix(u64 a, u64 b)
 {
-	unsigned __int128 r = (unsigned __int128)a * b;
+	struct ks_u128 r = ks_u128_mul(a, b);
 
-	return (u64)r ^ (u64)(r >> 64);
+	return r.lo ^ r.hi;
 }
 
 /*

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/u128.h"
+
 /* Digits from *@s on; *@s is left at the first other character. -EINVAL when there is no digit. */
 static int take_digits(const char **s, u64 *ret_value)
 {
@@ -67,8 +69,7 @@ int ks_parse_time(const char *s, u64 *ret_ns)
 		if (strcmp(s, units[i].name))
 			continue;
 		if (__builtin_mul_overflow(whole, units[i].ns, &whole) ||
-		    __builtin_add_overflow(
-			    whole, (u64)((unsigned __int128)frac * units[i].ns / scale), &whole))
+		    __builtin_add_overflow(whole, ks_mul_div(frac, units[i].ns, scale), &whole))
 			return -ERANGE;
 		*ret_ns = whole;
 		return 0;

@@ -222,7 +222,8 @@ static void add_life(struct ks_kmap_stat *stat, const struct ks_kmap_object *obj
 	if (ks_kmap_is_live(object)) {
 		stat->live_objects++;
 		stat->live_bytes = ks_add_sat(stat->live_bytes, object->size);
-		stat->live_begin += (ks_u128)object->size * object->alloc_time;
+		stat->live_begin = ks_u128_add(stat->live_begin,
+					       ks_u128_mul(object->size, object->alloc_time));
 		return;
 	}
 	stat->implied += ks_kmap_is_implied(object);
@@ -230,8 +231,8 @@ static void add_life(struct ks_kmap_stat *stat, const struct ks_kmap_object *obj
 		return;
 	stat->lifetime_min = stat->ended ? ks_min(stat->lifetime_min, life) : life;
 	stat->lifetime_max = ks_max(stat->lifetime_max, life);
-	stat->lifetime_sum += life;
-	stat->area += (ks_u128)object->size * life;
+	stat->lifetime_sum = ks_u128_add(stat->lifetime_sum, ks_u128_of(life));
+	stat->area = ks_u128_add(stat->area, ks_u128_mul(object->size, life));
 	stat->ended++;
 }
 
@@ -432,12 +433,13 @@ u64 ks_kmap_mean_bytes(const struct ks_kmap_census *census, const struct ks_kmap
 {
 	u64 span = census->last_time > census->first_time ? census->last_time - census->first_time
 							  : 0;
-	ks_u128 live = (ks_u128)stat->live_bytes * census->last_time;
+	struct ks_u128 live = ks_u128_mul(stat->live_bytes, census->last_time), area;
 
 	if (!span)
 		return stat->live_bytes;
-	live = live > stat->live_begin ? live - stat->live_begin : 0;
-	return (u64)((stat->area + live + span / 2) / span);
+	live = ks_u128_sub(live, stat->live_begin);
+	area = ks_u128_add(ks_u128_add(stat->area, live), ks_u128_of(span / 2));
+	return ks_u128_div(area, span);
 }
 
 void ks_kmap_stat_add(struct ks_kmap_stat *to, const struct ks_kmap_stat *from)
@@ -453,7 +455,7 @@ void ks_kmap_stat_add(struct ks_kmap_stat *to, const struct ks_kmap_stat *from)
 	to->live_bytes = ks_add_sat(to->live_bytes, from->live_bytes);
 	to->implied += from->implied;
 	to->ended += from->ended;
-	to->lifetime_sum += from->lifetime_sum;
+	to->lifetime_sum = ks_u128_add(to->lifetime_sum, from->lifetime_sum);
 	to->reads = ks_add_sat(to->reads, from->reads);
 	to->writes = ks_add_sat(to->writes, from->writes);
 	to->bytes_read = ks_add_sat(to->bytes_read, from->bytes_read);
@@ -467,6 +469,6 @@ void ks_kmap_stat_add(struct ks_kmap_stat *to, const struct ks_kmap_stat *from)
 	to->write_only_bytes = ks_add_sat(to->write_only_bytes, from->write_only_bytes);
 	to->read_once_objects += from->read_once_objects;
 	to->read_once_bytes = ks_add_sat(to->read_once_bytes, from->read_once_bytes);
-	to->area += from->area;
-	to->live_begin += from->live_begin;
+	to->area = ks_u128_add(to->area, from->area);
+	to->live_begin = ks_u128_add(to->live_begin, from->live_begin);
 }

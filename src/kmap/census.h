@@ -8,9 +8,8 @@
 
 #include "base/intern.h"
 #include "base/map64.h"
+#include "base/u128.h"
 #include "kmap/reader.h"
-
-typedef unsigned __int128 ks_u128;
 
 /*
  * Bytes never read, written or touched are those of whole objects that never were; and where the map
@@ -23,7 +22,7 @@ struct ks_kmap_stat {
 	u64 implied;			/* ended without their free being seen */
 	u64 ended;			/* that have a lifetime */
 	u64 lifetime_min, lifetime_max; /* of those */
-	ks_u128 lifetime_sum;
+	struct ks_u128 lifetime_sum;
 	u64 reads, writes;
 	u64 bytes_read, bytes_written;	   /* moved by these, where the map says so */
 	u64 foreign;			   /* accesses by another task than the allocating one */
@@ -36,7 +35,7 @@ struct ks_kmap_stat {
 	 * Bytes times time: of ended objects; and for live ones, whose end is the end of the map,
 	 * bytes times the time at which they began.
 	 */
-	ks_u128 area, live_begin;
+	struct ks_u128 area, live_begin;
 };
 
 /* Objects of one allocation site, type and cache. */

@@ -276,7 +276,7 @@ static void put_site(struct ks_row row, const struct ks_kmap_census *census,
 	ks_row_u64(row, SITE_MEAN_BYTES, ks_kmap_mean_bytes(census, stat));
 	ks_row_u64(row, SITE_ENDED, stat->ended);
 	ks_row_u64(row, SITE_LIFETIME_MEAN,
-		   stat->ended ? (u64)(stat->lifetime_sum / stat->ended) : 0);
+		   stat->ended ? ks_u128_div(stat->lifetime_sum, stat->ended) : 0);
 	ks_row_u64(row, SITE_READS, stat->reads);
 	ks_row_u64(row, SITE_WRITES, stat->writes);
 	ks_row_u64(row, SITE_BYTES_READ, stat->bytes_read);

@@ -307,7 +307,7 @@ static void put_group(struct ks_row row, const struct group *group)
 	ks_row_u64(row, GROUP_LIVE_BYTES, stat->live_bytes);
 	ks_row_u64(row, GROUP_MEAN_BYTES, group->mean);
 	ks_row_u64(row, GROUP_LIFETIME_MEAN,
-		   stat->ended ? (u64)(stat->lifetime_sum / stat->ended) : 0);
+		   stat->ended ? ks_u128_div(stat->lifetime_sum, stat->ended) : 0);
 	ks_row_u64(row, GROUP_LIFETIME_MIN, stat->lifetime_min);
 	ks_row_u64(row, GROUP_LIFETIME_MAX, stat->lifetime_max);
 	ks_row_u64(row, GROUP_IMPLIED_FREES, stat->implied);

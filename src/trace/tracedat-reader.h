@@ -7,6 +7,7 @@
 #ifndef KS_TRACE_TRACEDAT_READER_H
 #define KS_TRACE_TRACEDAT_READER_H
 
+#include "base/u128.h"
 #include "trace/merge.h"
 #include "trace/stack-pairing.h"
 #include "trace/source.h"
@@ -79,7 +80,7 @@ static inline u64 ks_td_time(const struct ks_td_reader *reader, u64 ts)
 		return ts;
 	if (td->has_tsc) {
 		ts -= ks_min(ts, td->tsc_offset);
-		ts = (u64)((unsigned __int128)ts * td->tsc_mult >> td->tsc_shift);
+		ts = ks_u128_shift_right(ks_u128_mul(ts, td->tsc_mult), td->tsc_shift);
 	}
 	return ts + (u64)td->ts_offset;
 }

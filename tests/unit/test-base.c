@@ -12,6 +12,7 @@
 #include "base/num.h"
 #include "base/outfile.h"
 #include "base/pack.h"
+#include "base/u128.h"
 
 static void test_intern(void **state)
 {
@@ -249,7 +250,60 @@ static void test_outfile(void **state)
 	free(path);
 }
 
+/* === Numbers of 128 bits ================================================================== */
+
+static const u64 edges[] = { 0,		 1,
+			     2,		 3,
+			     1000000000, UINT32_MAX,
+			     1ull << 32, 0x123456789abcdef0,
+			     1ull << 63, UINT64_MAX - 1,
+			     UINT64_MAX };
+
+static void assert_same(struct ks_u128 a, u64 hi, u64 lo)
+{
+	assert_true(a.hi == hi && a.lo == lo);
+}
+
+static void test_u128(void **state)
+{
+	const struct ks_u128 max = { UINT64_MAX, UINT64_MAX };
+
+	/* (2^64 - 1)^2 = 2^128 - 2^65 + 1 */
+	assert_same(ks_u128_mul(UINT64_MAX, UINT64_MAX), UINT64_MAX - 1, 1);
+	assert_same(ks_u128_add(ks_u128_of(UINT64_MAX), ks_u128_of(1)), 1, 0);
+	assert_same(ks_u128_add(max, ks_u128_of(1)), UINT64_MAX, UINT64_MAX);
+	assert_same(ks_u128_add((struct ks_u128){ UINT64_MAX, 1 }, ks_u128_of(UINT64_MAX)),
+		    UINT64_MAX, UINT64_MAX);
+	assert_same(ks_u128_sub((struct ks_u128){ 1, 0 }, ks_u128_of(1)), 0, UINT64_MAX);
+	assert_same(ks_u128_sub(ks_u128_of(1), ks_u128_of(2)), 0, 0);
+	assert_int_equal(ks_u128_div((struct ks_u128){ 1, 0 }, 2), 1ull << 63);
+	assert_true(ks_u128_div((struct ks_u128){ 2, 0 }, 2) == UINT64_MAX);
+	assert_int_equal(ks_u128_shift_right((struct ks_u128){ 1, 0 }, 1), 1ull << 63);
+	assert_int_equal(ks_u128_shift_right((struct ks_u128){ 4, 7 }, 0), 7);
+	assert_int_equal(ks_u128_shift_right((struct ks_u128){ 4, 7 }, 65), 2);
+	assert_int_equal(ks_mul_div(UINT64_MAX, 1000, UINT64_MAX), 1000);
+	assert_true(ks_mul_div(UINT64_MAX, 3, 2) == UINT64_MAX);
+}
+
+/* What 32-bit machines use gives what this machine's own arithmetic does. */
+static void test_u128_portable(void **state)
+{
+	size_t i, j, k;
+
+	for (i = 0; i < ARRAY_SIZE(edges); i++)
+		for (j = 0; j < ARRAY_SIZE(edges); j++) {
+			struct ks_u128 product = ks_u128_mul(edges[i], edges[j]);
+
+			assert_same(ks_u128_mul_portable(edges[i], edges[j]), product.hi,
+				    product.lo);
+			for (k = 1; k < ARRAY_SIZE(edges); k++)
+				assert_true(ks_u128_div_portable(product, edges[k]) ==
+					    ks_u128_div(product, edges[k]));
+		}
+}
+
 static const struct CMUnitTest tests[] = {
+	cmocka_unit_test(test_u128),	     cmocka_unit_test(test_u128_portable),
 	cmocka_unit_test(test_intern),	     cmocka_unit_test(test_map64),
 	cmocka_unit_test(test_bytes_bounds), cmocka_unit_test(test_varint),
 	cmocka_unit_test(test_varints),	     cmocka_unit_test(test_numbers),

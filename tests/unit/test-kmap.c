@@ -124,7 +124,7 @@ static void test_eight_fields(void **state)
 	assert_int_equal(stat->live_objects, 1);
 	assert_int_equal(stat->live_bytes, 32);
 	assert_int_equal(stat->ended, 1);
-	assert_int_equal((u64)stat->lifetime_sum, 50);
+	assert_int_equal(stat->lifetime_sum.lo, 50);
 	assert_int_equal(stat->writes, 3);
 	assert_int_equal(stat->reads, 3);
 	assert_int_equal(stat->foreign, 2);
@@ -356,7 +356,7 @@ static void check_binary(bool big)
 	assert_int_equal(total.bytes, 192);
 	assert_int_equal(total.live_bytes, 96);
 	assert_int_equal(total.implied, 1);
-	assert_int_equal((u64)total.lifetime_sum, 2500);
+	assert_int_equal(total.lifetime_sum.lo, 2500);
 	assert_int_equal(total.lifetime_min, 500);
 	assert_int_equal(total.lifetime_max, 2000);
 	assert_int_equal(census->quality.bad_lines, 1);
@@ -690,7 +690,7 @@ static void check_trip(enum ks_kmap_target target, unsigned int fields)
 	assert_int_equal(total.objects, 2);
 	assert_int_equal(total.bytes, 128);
 	assert_int_equal(total.implied, 1);
-	assert_int_equal((u64)total.lifetime_sum, 19);
+	assert_int_equal(total.lifetime_sum.lo, 19);
 	assert_int_equal(total.reads + total.writes, 10);
 	assert_int_equal(done.dropped_accesses, 0);
 	assert_int_equal(done.dropped_types, target == KS_KMAP_TO_SEED	   ? 2
