@@ -63,12 +63,17 @@ int ks_outfile_open(struct ks_outfile *out, const char *path, struct ks_diag *di
 
 int ks_outfile_open_stdout(struct ks_outfile *out, struct ks_diag *diag)
 {
+	int err;
+
 	*out = (struct ks_outfile){ .path = strdup("standard output"),
 				    .fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0) };
+	err = -errno;
 	if (out->path && out->fd >= 0)
 		return 0;
+	if (!out->path)
+		err = -ENOMEM;
 	forget(out);
-	return ks_diag_set(diag, -errno, "standard output: cannot open: %s", strerror(errno));
+	return ks_diag_set(diag, err, "standard output: cannot open: %s", strerror(-err));
 }
 
 int ks_outfile_write(struct ks_outfile *out, const void *data, size_t len, struct ks_diag *diag)

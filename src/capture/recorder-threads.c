@@ -296,10 +296,13 @@ int ks_rec_open_readers(struct ks_recorder *rec, struct ks_diag *diag)
 		if (sscanf(entry->d_name, "cpu%u", &cpu) != 1)
 			continue;
 		slot = ks_vec_push(&cpus);
-		if (slot)
-			*slot = cpu;
+		if (!slot) {
+			err = ks_diag_nomem(diag, "recording");
+			break;
+		}
+		*slot = cpu;
 	}
-	if (!dir || !cpus.len)
+	if (!err && (!dir || !cpus.len))
 		err = ks_diag_set(diag, -ENODEV, "%s: has no CPUs", path);
 	if (dir)
 		closedir(dir);
