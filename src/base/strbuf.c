@@ -24,8 +24,7 @@ void ks_strbuf_add(struct ks_strbuf *sb, const void *data, size_t len)
 	if (sb->failed || !len) /* nothing may come as NULL */
 		return;
 	if (unlikely(len >= SIZE_MAX - sb->len - 1 ||
-		     (sb->len + len + 1 > sb->cap &&
-		      ks_grow((void **)(void *)&sb->s, &sb->cap, sb->len + len + 1, 1)))) {
+		     ks_reserve(sb->s, sb->cap, sb->len + len + 1))) {
 		sb->failed = true;
 		return;
 	}
@@ -56,8 +55,7 @@ void ks_strbuf_printf(struct ks_strbuf *sb, const char *fmt, ...)
 		ks_strbuf_add(sb, small, (size_t)len);
 		return;
 	}
-	if (sb->failed ||
-	    ks_grow((void **)(void *)&sb->s, &sb->cap, sb->len + (size_t)len + 1, 1)) {
+	if (sb->failed || ks_reserve(sb->s, sb->cap, sb->len + (size_t)len + 1)) {
 		sb->failed = true;
 		return;
 	}

@@ -3,11 +3,28 @@
 #ifndef KS_BASE_VEC_H
 #define KS_BASE_VEC_H
 
+#include <errno.h>
 #include <stdlib.h>
 
 #include "base/types.h"
 
-/* Makes room for @need elements; *@items may move. Returns 0 or -ENOMEM, leaving the array whole. */
+/*
+ * Makes room for @need elements. Returns where the array is now, and changes *@cap; or NULL, leaving both
+ * as they were.
+ */
+void *ks_grow_array(void *items, size_t *cap, size_t need, size_t elem_size);
+
+/* Makes room for @need elements in an array of @cap, of any type. 0 or -ENOMEM. */
+#define ks_reserve(items, cap, need)                                                     \
+	((need) <= (cap) ? 0 : ({                                                        \
+		void *grown_ = ks_grow_array((items), &(cap), (need), sizeof(*(items))); \
+                                                                                         \
+		if (grown_)                                                              \
+			(items) = grown_;                                                \
+		grown_ ? 0 : -ENOMEM;                                                    \
+	}))
+
+/* For callers that keep a void pointer. */
 int ks_grow(void **items, size_t *cap, size_t need, size_t elem_size);
 
 /* KS_VEC(type) declares one; ks_vec_push() returns a pointer to the new zeroed element or NULL. */
@@ -18,10 +35,7 @@ int ks_grow(void **items, size_t *cap, size_t need, size_t elem_size);
 		size_t cap;  \
 	}
 
-#define ks_vec_reserve(v, n) \
-	((n) <= (v)->cap     \
-		 ? 0         \
-		 : ks_grow((void **)(void *)&(v)->items, &(v)->cap, (n), sizeof(*(v)->items)))
+#define ks_vec_reserve(v, n) ks_reserve((v)->items, (v)->cap, (n))
 
 #define ks_vec_push(v)                     \
 	(ks_vec_reserve((v), (v)->len + 1) \

@@ -170,7 +170,7 @@ int ks_db_block_read(struct ks_db *db, size_t i, unsigned int columns, struct ks
 	if (err)
 		return err;
 	buf = block->buffers;
-	if (ks_grow((void **)&buf->table, &buf->table_cap, e->columns[KS_COL_SHAPES].raw + 1, 1))
+	if (ks_reserve(buf->table, buf->table_cap, e->columns[KS_COL_SHAPES].raw + 1))
 		return ks_diag_nomem(diag, "reading a DB");
 	const struct {
 		void *to;

@@ -85,7 +85,7 @@ static int write_frame(struct ks_db_writer *w, const void *data, size_t len, u64
 	int err;
 
 	w->packed.len = 0;
-	if (ks_grow((void **)(void *)&w->packed.s, &w->packed.cap, bound, 1))
+	if (ks_reserve(w->packed.s, w->packed.cap, bound))
 		return ks_diag_nomem(diag, "writing a DB");
 	got = ZSTD_compress2(w->zstd, w->packed.s, w->packed.cap, data, len);
 	if (ZSTD_isError(got))

@@ -359,7 +359,7 @@ int ks_db_read_frame(const struct ks_db *db, ZSTD_DCtx *zstd, u64 offset,
 
 	if (offset > db->size || frame->stored > db->size - offset)
 		return ks_db_damaged(db, offset, what, diag);
-	if (ks_grow((void **)stored, stored_cap, frame->stored, 1))
+	if (ks_reserve(*stored, *stored_cap, frame->stored))
 		return ks_diag_nomem(diag, "reading a DB");
 	err = read_at(db, offset, *stored, frame->stored, diag);
 	if (err)

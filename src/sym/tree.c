@@ -99,7 +99,7 @@ int ks_read_file(const char *path, size_t limit, char **ret_text, size_t *ret_le
 	if (fd < 0)
 		return ks_diag_set(diag, -errno, "%s: cannot open: %s", path, strerror(errno));
 	for (;;) {
-		if (ks_grow((void **)(void *)&text, &cap, len + 4096 + 1, 1)) {
+		if (ks_reserve(text, cap, len + 4096 + 1)) {
 			err = ks_diag_nomem(diag, "reading a file");
 			break;
 		}
