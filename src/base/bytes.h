@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only */
 /*
- * The bounded reader: all binary input goes through it. A read past the end returns zero and sets
- * a flag that stays set, so that a parser can read a whole record and check once.
+ * The bounded reader. A read past the end returns zero and sets a flag that stays set, so that a parser
+ * can read a whole record and check once. CONTRIBUTING.md names the few readers that do without it.
  */
 #ifndef KS_BASE_BYTES_H
 #define KS_BASE_BYTES_H
