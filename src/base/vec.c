@@ -18,13 +18,3 @@ void *ks_grow_array(void *items, size_t *cap, size_t need, size_t elem_size)
 		*cap = new_cap;
 	return grown;
 }
-
-int ks_grow(void **items, size_t *cap, size_t need, size_t elem_size)
-{
-	void *grown = need <= *cap ? *items : ks_grow_array(*items, cap, need, elem_size);
-
-	if (!grown && need > *cap)
-		return -ENOMEM;
-	*items = grown;
-	return 0;
-}

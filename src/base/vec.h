@@ -24,9 +24,6 @@ void *ks_grow_array(void *items, size_t *cap, size_t need, size_t elem_size);
 		grown_ ? 0 : -ENOMEM;                                                    \
 	}))
 
-/* For callers that keep a void pointer. */
-int ks_grow(void **items, size_t *cap, size_t need, size_t elem_size);
-
 /* KS_VEC(type) declares one; ks_vec_push() returns a pointer to the new zeroed element or NULL. */
 #define KS_VEC(type)         \
 	struct {             \

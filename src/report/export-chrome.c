@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/u128.h"
+
 /* === Data ================================================================================= */
 
 enum { TOP_SITES = 20, PID = 1 };
@@ -95,7 +97,7 @@ static void put_rate(struct ks_json *json, const struct ks_timeline *timeline)
 		if (next < track->cells.len && track->cells.items[next].bucket == bucket)
 			bytes = track->cells.items[next++].bytes;
 		put_counter(json, timeline, bucket, "bytes allocated a second", "bytes",
-			    (u64)((unsigned __int128)bytes * 1000000000 / timeline->width));
+			    ks_mul_div(bytes, 1000000000, timeline->width));
 	}
 }
 

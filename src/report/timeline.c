@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/u128.h"
+
 /* === Data ================================================================================= */
 
 enum { TS, LIVE, PEAK, BYTES, RATE, ALLOCS, FREES, IMPLIED, BAR, COLUMNS };
@@ -109,7 +111,7 @@ static u64 rate_of(const struct ks_moments *m, const struct ks_moment *moment)
 {
 	if (!ks_model_in_seconds(m->model))
 		return moment->bytes;
-	return m->width ? (u64)((unsigned __int128)moment->bytes * 1000000000 / m->width) : 0;
+	return m->width ? ks_mul_div(moment->bytes, 1000000000, m->width) : 0;
 }
 
 /* === Internals: the table ================================================================= */
@@ -124,7 +126,7 @@ static void show_bar(const struct ks_table *table, size_t row, unsigned int colu
 	(void)column;
 	for (i = 0; i < ks_table_len(table); i++)
 		most = ks_max(most, ks_table_cell(table, i, LIVE)->u64);
-	len = most ? (size_t)((unsigned __int128)value * (sizeof(marks) - 1) / most) : 0;
+	len = most ? (size_t)ks_mul_div(value, sizeof(marks) - 1, most) : 0;
 	ks_strbuf_add(out, marks, len);
 }
 

@@ -141,8 +141,7 @@ static void write_page(struct ks_parquet *file, struct chunk *chunk, int type, u
 	struct thrift page = { &header, 0 }, inner = { &header, 0 };
 
 	file->packed.len = 0;
-	if (file->scratch.failed ||
-	    ks_grow((void **)(void *)&file->packed.s, &file->packed.cap, bound + 1, 1)) {
+	if (file->scratch.failed || ks_reserve(file->packed.s, file->packed.cap, bound + 1)) {
 		file->out->failed = true;
 		return;
 	}
@@ -176,7 +175,7 @@ static void write_page(struct ks_parquet *file, struct chunk *chunk, int type, u
 /* Room for @len bytes that count as written; NULL and failed where there is no memory. */
 static u8 *reserve(struct ks_strbuf *sb, size_t len)
 {
-	if (sb->failed || ks_grow((void **)(void *)&sb->s, &sb->cap, sb->len + len + 1, 1)) {
+	if (sb->failed || ks_reserve(sb->s, sb->cap, sb->len + len + 1)) {
 		sb->failed = true;
 		return NULL;
 	}

@@ -75,8 +75,7 @@ char *ks_words_reserve(struct ks_words *words, struct ks_strbuf *out, const stru
 		}
 		room += words->columns[i].items.items[values[i].key].len;
 	}
-	if (unlikely(out->failed ||
-		     ks_grow((void **)(void *)&out->s, &out->cap, out->len + room, 1))) {
+	if (unlikely(out->failed || ks_reserve(out->s, out->cap, out->len + room))) {
 		out->failed = true;
 		return NULL;
 	}

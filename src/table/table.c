@@ -6,6 +6,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/u128.h"
+
 /* === Data ================================================================================= */
 
 static const char *const unit_names[] = {
@@ -246,7 +248,7 @@ void ks_row_share(struct ks_row row, unsigned int column, u64 part, u64 whole)
 	if (!cell)
 		return;
 	if (whole)
-		cell->u64 = (u64)((unsigned __int128)part * 10000 / whole);
+		cell->u64 = ks_mul_div(part, 10000, whole);
 	else
 		row.table->states.items[place_of(row.table, row.number, column)] = KS_CELL_UNSET;
 }
