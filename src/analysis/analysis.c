@@ -1,22 +1,223 @@
 // SPDX-License-Identifier: LGPL-2.1-only
-/* The analyser's entry points. */
+/* An analysis: accounts and views over one source. */
 #include "analysis/analysis.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/db-run.h"
 #include "analysis/engine.h"
-#include "analysis/facts.h"
-#include "analysis/query.h"
-#include "db/ksdb.h"
-#include "source/open.h"
+#include "analysis/save.h"
 
-/* === Internals ============================================================================ */
+/* === Data ================================================================================= */
 
-static void mark_helpers(struct ks_model *model, const struct ks_helpers *helpers)
+struct ks_analysis {
+	struct ks_analysis_opts opts;
+	struct ks_frame_filter helpers;	    /* for the source */
+	KS_VEC(enum ks_by) bys;		    /* what accounts are wanted by */
+	KS_VEC(struct ks_view *) all_views; /* that were added */
+	struct ks_view *save;		    /* one of them; NULL = no DB is written */
+
+	/* From the start on. */
+	struct ks_source *source;
+	struct ks_places places, frames;
+	struct ks_audience to;
+	struct ks_matcher matcher; /* of a source of events */
+	struct ks_facts facts;	   /* of a DB */
+	KS_VEC(struct ks_absent) absent;
+};
+
+/* === Internals: what a source can serve ==================================================== */
+
+static bool skip_frame(const void *ctx, const char *func, size_t len)
 {
-	struct ks_sums *sums = &model->accounts.items[0];
+	return ks_helpers_has(ctx, func, len);
+}
+
+static int add_absent(struct ks_analysis *a, const char *what, const char *why,
+		      struct ks_diag *diag)
+{
+	struct ks_absent *absent = ks_vec_push(&a->absent);
+
+	if (!absent)
+		return ks_diag_nomem(diag, "starting an analysis");
+	*absent = (struct ks_absent){ what, why };
+	return 0;
+}
+
+/* Why a source can't be grouped so; NULL = it can. */
+static const char *why_not_by(const struct ks_source *source, enum ks_by by)
+{
+	if (ks_by_is_task(by))
+		return source->gives & KS_GIVES_TASKS ? NULL
+						      : "the source does not say who allocates";
+	if (by == KS_BY_SITE || by == KS_BY_FUNCTION || by == KS_BY_MODULE || by >= KS_BY_STACK)
+		return source->gives & KS_GIVES_SITES
+			       ? NULL
+			       : "the source does not say where it allocates";
+	return NULL;
+}
+
+static const char *why_no_view(const struct ks_source *source, const struct ks_view *view)
+{
+	if (!(source->gives & (KS_GIVES_EVENTS | KS_GIVES_MATCHES)))
+		return "the source gives sums, and no single objects";
+	if (view->ops->needs & ~source->gives & KS_GIVES_AGES)
+		return "the source does not say how old objects are";
+	return NULL;
+}
+
+/* Where a DB has no stacks, profiles are of sites, whose sums are ready. */
+static enum ks_by by_for(const struct ks_source *source, enum ks_by by)
+{
+	return by == KS_BY_STACK && source->db && !source->names.stacks.strs.len ? KS_BY_SITE : by;
+}
+
+static int start_account(struct ks_analysis *a, enum ks_by by, struct ks_diag *diag)
+{
+	const char *why = why_not_by(a->source, by);
+	struct ks_account **slot = ks_vec_push(&a->to.accounts);
+	struct ks_account *account = slot ? calloc(1, sizeof(*account)) : NULL;
+
+	if (!account || ks_account_init(account, by_for(a->source, by), &a->source->names,
+					&a->places, &a->frames)) {
+		free(account);
+		return ks_diag_nomem(diag, "starting an analysis");
+	}
+	*slot = account;
+	return why ? add_absent(a, ks_by_name(by), why, diag) : 0;
+}
+
+static int start_view(struct ks_analysis *a, struct ks_view *view, struct ks_diag *diag)
+{
+	const char *why = why_no_view(a->source, view);
+	struct ks_view **slot;
+
+	if (why)
+		return add_absent(a, view->ops->name, why, diag);
+	slot = ks_vec_push(&a->to.views);
+	if (!slot)
+		return ks_diag_nomem(diag, "starting an analysis");
+	*slot = view;
+	return 0;
+}
+
+static int start_run(struct ks_analysis *a, struct ks_diag *diag)
+{
+	struct ks_source *source = a->source;
+
+	ks_places_init(&a->places, &source->names.sites, a->opts.resolver, a->opts.filter.branch);
+	ks_places_init(&a->frames, &source->names.frames, a->opts.resolver, NULL);
+	ks_selector_init(&a->to.selector, &a->opts.filter, &source->names, &a->places);
+	a->to.run = (struct ks_run){
+		.names = &source->names,
+		.places = &a->places,
+		.frames = &a->frames,
+		.info = &source->info,
+		.level = a->opts.level,
+		.until = UINT64_MAX,
+		.shape = KS_NONE,
+		.task = KS_NONE,
+	};
+	if (source->gives & KS_GIVES_EVENTS && !source->db && ks_matcher_init(&a->matcher))
+		return ks_diag_nomem(diag, "starting an analysis");
+	return 0;
+}
+
+/* === Internals: taking what there is ======================================================= */
+
+/* Feeds all events of the source. */
+static int pump(struct ks_analysis *a, struct ks_diag *diag)
+{
+	struct ks_batch batch;
+	u64 done, total;
+	int err;
+
+	for (;;) {
+		err = ks_source_next(a->source, &batch, diag);
+		if (err || !batch.count)
+			return err;
+		err = ks_analysis_feed(a, batch.events, batch.count, diag);
+		if (err)
+			return err;
+		if (!a->opts.progress)
+			continue;
+		ks_source_progress(a->source, &done, &total);
+		if (a->opts.progress(a->opts.progress_ctx, done, total))
+			return ks_diag_set(diag, -EINTR, "interrupted");
+	}
+}
+
+static int ask_db(struct ks_analysis *a, struct ks_diag *diag)
+{
+	const struct ks_db_run run = {
+		.source = a->source,
+		.helpers = a->opts.skip_helpers ? &a->helpers : NULL,
+		.progress = a->opts.progress,
+		.progress_ctx = a->opts.progress_ctx,
+	};
+
+	return ks_db_run(&run, &a->to, &a->facts, diag);
+}
+
+/* A row of a source of sums, into all accounts. */
+static int take_sum(void *ctx, const struct ks_sum *sum, struct ks_diag *diag)
+{
+	struct ks_analysis *a = ctx;
+	enum ks_level level = ks_level_of(sum->key.kind);
+	int err = ks_selector_passes(&a->to.selector, &sum->key, diag);
+	size_t i;
+
+	if (err <= 0)
+		return err;
+	for (i = 0, err = 0; i < a->to.accounts.len && !err; i++) {
+		struct ks_account *account = a->to.accounts.items[i];
+		u32 group;
+
+		err = ks_account_group(account, &sum->key, &group, diag);
+		if (!err)
+			ks_tally_add(&account->tally[level], group, &sum->stat);
+	}
+	return err;
+}
+
+static int take_sums(struct ks_analysis *a, struct ks_diag *diag)
+{
+	size_t i;
+
+	for (i = 0; i < a->to.accounts.len; i++)
+		ks_account_clear(a->to.accounts.items[i]);
+	return a->source->ops->sums(a->source, take_sum, a, diag);
+}
+
+static const struct ks_account *account_by(const struct ks_analysis *a, enum ks_by by)
+{
+	size_t i;
+
+	for (i = 0; i < a->to.accounts.len; i++)
+		if (a->to.accounts.items[i]->grouping.by == by)
+			return a->to.accounts.items[i];
+	return NULL;
+}
+
+static int finish_save(struct ks_analysis *a, struct ks_diag *diag)
+{
+	struct ks_facts facts;
+	int err = ks_facts_init(&facts, &a->matcher, &a->source->info);
+
+	err = err ? ks_diag_nomem(diag, "gathering results")
+		  : ks_save_view_finish(a->save, &a->to.run, &facts, account_by(a, KS_BY_SITE),
+					diag);
+	ks_facts_deinit(&facts);
+	return err;
+}
+
+/* === Internals: a model =================================================================== */
+
+static void mark_helpers(struct ks_sums *sums, const struct ks_helpers *helpers)
+{
 	size_t i;
 
 	for (i = 0; i < sums->groups.len; i++) {
@@ -26,230 +227,227 @@ static void mark_helpers(struct ks_model *model, const struct ks_helpers *helper
 	}
 }
 
-static int make_model(const struct ks_facts *facts, struct ks_account *account,
-		      const struct ks_analysis_opts *opts, struct ks_model **ret_model,
-		      struct ks_diag *diag)
+static int fill_accounts(struct ks_analysis *a, struct ks_model *model, struct ks_diag *diag)
 {
-	struct ks_model *model = calloc(1, sizeof(*model));
+	const struct ks_account *first = a->to.accounts.items[0];
+	size_t i;
+	int err = 0;
 
-	if (!model)
-		return ks_diag_nomem(diag, "gathering results");
-	ks_arena_init(&model->arena);
-	if (ks_facts_fill(facts, account->names, &account->places, model) ||
-	    ks_account_fill(account, opts->level, model)) {
-		ks_model_free(model);
-		return ks_account_error(account, diag);
+	model->level = a->opts.level;
+	for (i = 0; i < KS_LEVELS; i++)
+		model->levels[i] = ks_tally_total(&first->tally[i]);
+	for (i = 0; i < a->to.accounts.len && !err; i++)
+		err = ks_account_fill(a->to.accounts.items[i], a->opts.level, model, diag);
+	for (i = 0; i < model->accounts.len && !err && a->opts.helpers; i++)
+		mark_helpers(&model->accounts.items[i], a->opts.helpers);
+	return err;
+}
+
+static int fill_absent(const struct ks_analysis *a, struct ks_model *model, struct ks_diag *diag)
+{
+	size_t i;
+
+	for (i = 0; i < a->absent.len; i++) {
+		struct ks_absent *absent = ks_vec_push(&model->absent);
+
+		if (!absent)
+			return ks_diag_nomem(diag, "gathering results");
+		*absent = a->absent.items[i]; /* both are constants */
 	}
-	if (opts->helpers)
-		mark_helpers(model, opts->helpers);
-	*ret_model = model;
 	return 0;
 }
 
-static bool skip_frame(const void *ctx, const char *func, size_t len)
+/* A DB's events do not say what the capture was: its summary does. */
+static int fill_facts(struct ks_analysis *a, struct ks_model *model, struct ks_diag *diag)
 {
-	return ks_helpers_has(ctx, func, len);
-}
-
-/* Feeds the whole trace to the engine. */
-static int pump(struct ks_source *trace, const struct ks_analysis_opts *opts,
-		struct ks_engine *engine, struct ks_diag *diag)
-{
-	struct ks_batch batch;
-	u64 done, total;
+	const struct ks_names *names = &a->source->names;
+	struct ks_facts facts;
 	int err;
 
-	for (;;) {
-		err = ks_source_next(trace, &batch, diag);
-		if (err || !batch.count)
-			return err;
-		err = ks_engine_feed(engine, batch.events, batch.count, diag);
-		if (err)
-			return err;
-		if (!opts->progress)
-			continue;
-		trace->ops->progress(trace, &done, &total);
-		if (opts->progress(opts->progress_ctx, done, total))
-			return ks_diag_set(diag, -EINTR, "interrupted");
-	}
-}
-
-static int finish_db(struct ks_db_writer *writer, const struct ks_facts *facts,
-		     const struct ks_engine *engine, const struct ks_names *names,
-		     struct ks_diag *diag)
-{
-	struct ks_strbuf summary;
-	int err;
-
-	ks_db_writer_set_nodes(writer, engine->info->cpu_nodes.items, engine->info->cpu_nodes.len);
-	ks_strbuf_init(&summary);
-	ks_facts_pack(facts, &summary);
-	ks_tally_pack(&engine->account, &summary);
-	err = summary.failed ? ks_diag_nomem(diag, "writing a DB")
-			     : ks_db_writer_finish(writer, names, &facts->host, &summary, diag);
-	ks_strbuf_deinit(&summary);
+	if (a->source->db)
+		return ks_facts_fill(&a->facts, names, &a->places, model, diag);
+	err = ks_facts_init(&facts, a->source->gives & KS_GIVES_EVENTS ? &a->matcher : NULL,
+			    &a->source->info);
+	err = err ? ks_diag_nomem(diag, "gathering results")
+		  : ks_facts_fill(&facts, names, &a->places, model, diag);
+	ks_facts_deinit(&facts);
 	return err;
 }
 
-static int bad_summary(const char *path, int err, struct ks_diag *diag)
+static int fill_views(struct ks_analysis *a, struct ks_model *model, struct ks_diag *diag)
 {
-	if (err == -ENOMEM)
-		return ks_diag_nomem(diag, "asking a DB");
-	return ks_diag_set(diag, KS_EBADINPUT,
-			   "%s: the DB is damaged: its summary makes no sense; make it again from "
-			   "the capture",
-			   path);
-}
-
-/* A DB's events do not tell what the capture was: its summary does. */
-static int facts_of_db(const char *path, struct ks_facts *ret_facts, struct ks_diag *diag)
-{
-	struct ks_bytes b;
-	struct ks_db *db;
-	size_t len;
-	const void *summary;
-	int err = ks_db_open(path, &db, diag);
-
-	if (err)
-		return err;
-	summary = ks_db_summary(db, &len);
-	ks_bytes_init(&b, summary, len);
-	err = ks_facts_unpack(ret_facts, &b);
-	ret_facts->host = *ks_db_host(db);
-	ks_db_free(db);
-	return err ? bad_summary(path, err, diag) : 0;
-}
-
-static int facts_of_trace(const char *path, const struct ks_engine *engine,
-			  const struct ks_source_info *info, struct ks_facts *ret_facts,
-			  struct ks_diag *diag)
-{
-	if (path && ks_db_is_db(path))
-		return facts_of_db(path, ret_facts, diag);
-	return ks_facts_init(ret_facts, &engine->matcher, info)
-		       ? ks_diag_nomem(diag, "gathering results")
-		       : 0;
-}
-
-/* @path is where the trace is from; NULL = from no file. */
-static int run_trace(struct ks_source *trace, const char *path, const char *db_path,
-		     const struct ks_analysis_opts *opts, struct ks_model **ret_model,
-		     struct ks_diag *diag)
-{
-	struct ks_db_writer *writer = NULL;
-	struct ks_facts facts = { 0 };
-	struct ks_engine engine;
+	size_t i;
 	int err = 0;
 
-	if (ks_engine_init(&engine, opts, &trace->names))
-		return ks_diag_nomem(diag, "starting the engine");
-	if (db_path)
-		err = ks_db_writer_new(db_path, &writer, diag);
-	engine.writer = writer;
-	engine.info = &trace->info;
-	if (!err)
-		err = pump(trace, opts, &engine, diag);
-	if (!err && opts->observer && opts->observer->finish(opts->observer_ctx, &engine))
-		err = ks_account_error(&engine.account, diag);
-	if (!err)
-		err = facts_of_trace(path, &engine, &trace->info, &facts, diag);
-	if (!err && writer)
-		err = finish_db(writer, &facts, &engine, &trace->names, diag);
-	if (!err)
-		err = make_model(&facts, &engine.account, opts, ret_model, diag);
-	ks_db_writer_free(writer);
-	ks_facts_deinit(&facts);
-	ks_engine_deinit(&engine);
-	return err;
-}
+	for (i = 0; i < a->to.views.len && !err; i++) {
+		struct ks_view *view = a->to.views.items[i];
 
-static int analyze_trace(const char *path, const char *db_path, const struct ks_analysis_opts *opts,
-			 struct ks_model **ret_model, struct ks_diag *diag)
-{
-	struct ks_frame_filter filter = { skip_frame, opts->helpers };
-	struct ks_source_opts trace_opts = {
-		.stacks = opts->want_stacks || db_path || opts->by >= KS_BY_STACK,
-		.helpers = opts->skip_helpers ? &filter : NULL,
-		.kernel = opts->kernel,
-	};
-	struct ks_source *trace;
-	int err;
-
-	if (opts->trace)
-		return run_trace(opts->trace, NULL, db_path, opts, ret_model, diag);
-	err = ks_source_open(path, &trace_opts, &trace, diag);
-	if (err)
-		return err;
-	err = run_trace(trace, path, db_path, opts, ret_model, diag);
-	ks_source_close(trace);
-	return err;
-}
-
-static int analyze_db(const char *path, const struct ks_analysis_opts *opts,
-		      struct ks_model **ret_model, struct ks_diag *diag)
-{
-	struct ks_frame_filter helpers = { skip_frame, opts->helpers };
-	enum ks_by by = opts->by;
-	bool ready;
-	struct ks_facts facts = { 0 };
-	struct ks_account account;
-	struct ks_bytes b;
-	struct ks_db *db;
-	size_t len;
-	const void *summary;
-	int err;
-
-	err = ks_db_open(path, &db, diag);
-	if (err)
-		return err;
-	/* Where there are no stacks, profiles are of sites, whose sums are ready. */
-	if (by == KS_BY_STACK && !ks_db_names(db)->stacks.strs.len)
-		by = KS_BY_SITE;
-	ready = by == KS_BY_SITE && !opts->skip_helpers && ks_filter_is_empty(&opts->filter);
-	if (ks_account_init(&account, by, &opts->filter, ks_db_names(db), opts->resolver)) {
-		ks_db_free(db);
-		return ks_diag_nomem(diag, "asking a DB");
+		if (view->ops->snapshot)
+			err = view->ops->snapshot(view, &a->to.run, model, diag);
 	}
-	summary = ks_db_summary(db, &len);
-	ks_bytes_init(&b, summary, len);
-	err = ks_facts_unpack(&facts, &b);
-	if (!err && ready)
-		err = ks_tally_unpack(&account, &b);
-	if (err)
-		err = bad_summary(path, err, diag);
-	facts.host = *ks_db_host(db);
-	if (!err && !ready)
-		err = ks_query_blocks(db, opts, opts->skip_helpers ? &helpers : NULL,
-				      facts.first_ts, !facts.quality[KS_Q_BACKWARDS], &account,
-				      diag);
-	if (!err)
-		err = make_model(&facts, &account, opts, ret_model, diag);
-	ks_facts_deinit(&facts);
-	ks_account_deinit(&account);
-	ks_db_free(db);
 	return err;
 }
 
 /* === Public =============================================================================== */
 
-int ks_analyze(const char *path, const struct ks_analysis_opts *opts, struct ks_model **ret_model,
-	       struct ks_diag *diag)
+struct ks_analysis *ks_analysis_new(const struct ks_analysis_opts *opts)
 {
-	/* An observer wants to see the events, which a DB gives too, if more slowly. */
-	if (!opts->trace && !opts->observer && ks_db_is_db(path))
-		return analyze_db(path, opts, ret_model, diag);
-	return analyze_trace(path, NULL, opts, ret_model, diag);
+	struct ks_analysis *a = calloc(1, sizeof(*a));
+
+	if (!a)
+		return NULL;
+	a->opts = *opts;
+	a->helpers = (struct ks_frame_filter){ skip_frame, opts->helpers };
+	return a;
 }
 
-int ks_import(const char *path, const char *db_path, const struct ks_analysis_opts *opts,
-	      struct ks_model **ret_model, struct ks_diag *diag)
+void ks_analysis_free(struct ks_analysis *a)
 {
-	struct ks_analysis_opts whole = *opts;
+	size_t i;
 
-	if (!opts->trace && ks_db_is_db(path))
+	if (!a)
+		return;
+	for (i = 0; i < a->all_views.len; i++)
+		a->all_views.items[i]->ops->free(a->all_views.items[i]);
+	for (i = 0; i < a->to.accounts.len; i++) {
+		if (a->to.accounts.items[i])
+			ks_account_deinit(a->to.accounts.items[i]);
+		free(a->to.accounts.items[i]);
+	}
+	if (a->source) {
+		ks_places_deinit(&a->places);
+		ks_places_deinit(&a->frames);
+		ks_matcher_deinit(&a->matcher);
+		ks_facts_deinit(&a->facts);
+	}
+	ks_vec_free(&a->bys);
+	ks_vec_free(&a->all_views);
+	ks_vec_free(&a->to.accounts);
+	ks_vec_free(&a->to.views);
+	ks_vec_free(&a->absent);
+	free(a);
+}
+
+int ks_analysis_account(struct ks_analysis *a, enum ks_by by, struct ks_diag *diag)
+{
+	enum ks_by *slot = ks_vec_push(&a->bys);
+
+	if (!slot)
+		return ks_diag_nomem(diag, "preparing an analysis");
+	*slot = by;
+	return 0;
+}
+
+int ks_analysis_add(struct ks_analysis *a, struct ks_view *view, struct ks_diag *diag)
+{
+	struct ks_view **slot = view ? ks_vec_push(&a->all_views) : NULL;
+
+	if (!slot) {
+		if (view)
+			view->ops->free(view);
+		return ks_diag_nomem(diag, "preparing an analysis");
+	}
+	*slot = view;
+	return 0;
+}
+
+int ks_analysis_save(struct ks_analysis *a, const char *path, struct ks_diag *diag)
+{
+	struct ks_view *save = ks_save_view_new(path);
+	int err = ks_analysis_add(a, save, diag);
+
+	if (!err)
+		a->save = save;
+	return err;
+}
+
+void ks_analysis_wants(const struct ks_analysis *a, struct ks_source_opts *ret_opts)
+{
+	size_t i;
+
+	*ret_opts = (struct ks_source_opts){
+		.helpers = a->opts.skip_helpers ? &a->helpers : NULL,
+	};
+	for (i = 0; i < a->bys.len; i++)
+		ret_opts->stacks |= a->bys.items[i] >= KS_BY_STACK;
+	for (i = 0; i < a->all_views.len; i++)
+		ret_opts->stacks |= a->all_views.items[i]->wants_stacks;
+}
+
+int ks_analysis_start(struct ks_analysis *a, struct ks_source *source, struct ks_diag *diag)
+{
+	size_t i;
+	int err = 0;
+
+	if (a->save && source->db)
 		return ks_diag_set(diag, -EINVAL, "%s: is a DB already; copy the file instead",
-				   path);
-	whole.by = KS_BY_SITE;
-	whole.filter = (struct ks_filter){ 0 };
-	return analyze_trace(path, db_path, &whole, ret_model, diag);
+				   ks_db_path(source->db));
+	if (!a->bys.len)
+		err = ks_analysis_account(a, KS_BY_SITE, diag);
+	if (err)
+		return err;
+	a->source = source;
+	err = start_run(a, diag);
+	for (i = 0; i < a->bys.len && !err; i++)
+		err = start_account(a, a->bys.items[i], diag);
+	for (i = 0; i < a->all_views.len && !err; i++)
+		err = start_view(a, a->all_views.items[i], diag);
+	return err;
+}
+
+int ks_analysis_feed(struct ks_analysis *a, const struct ks_event *events, size_t count,
+		     struct ks_diag *diag)
+{
+	return ks_engine_feed(&a->matcher, &a->to, events, count, diag);
+}
+
+int ks_analysis_finish(struct ks_analysis *a, struct ks_diag *diag)
+{
+	size_t i;
+	int err = 0;
+
+	for (i = 0; i < a->to.views.len && !err; i++) {
+		struct ks_view *view = a->to.views.items[i];
+
+		if (view->ops->finish)
+			err = view->ops->finish(view, &a->to.run, diag);
+	}
+	return !err && a->save ? finish_save(a, diag) : err;
+}
+
+int ks_analysis_run(struct ks_analysis *a, struct ks_source *source, struct ks_diag *diag)
+{
+	int err = a->source ? 0 : ks_analysis_start(a, source, diag);
+
+	if (err)
+		return err;
+	if (source->db)
+		err = ask_db(a, diag);
+	else if (source->gives & KS_GIVES_EVENTS)
+		err = pump(a, diag);
+	else
+		err = take_sums(a, diag);
+	return err ? err : ks_analysis_finish(a, diag);
+}
+
+int ks_analysis_snapshot(struct ks_analysis *a, struct ks_model **ret_model, struct ks_diag *diag)
+{
+	struct ks_model *model = calloc(1, sizeof(*model));
+	int err;
+
+	if (!model)
+		return ks_diag_nomem(diag, "gathering results");
+	ks_arena_init(&model->arena);
+	err = fill_facts(a, model, diag);
+	if (!err)
+		err = fill_accounts(a, model, diag);
+	if (!err)
+		err = fill_views(a, model, diag);
+	if (!err)
+		err = fill_absent(a, model, diag);
+	if (err)
+		ks_model_free(model);
+	else
+		*ret_model = model;
+	return err;
 }

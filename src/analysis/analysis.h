@@ -1,5 +1,21 @@
 /* SPDX-License-Identifier: LGPL-2.1-only */
-/* The analyser's entry points: a capture or a DB in, a model out. */
+/*
+ * An analysis: accounts and views over one source, and a model of what they found, at any moment.
+ *
+ *	struct ks_analysis *analysis = ks_analysis_new(&opts);
+ *
+ *	ks_analysis_account(analysis, KS_BY_SITE, diag);
+ *	ks_analysis_add(analysis, ks_leaks_view_new(0, false), diag);
+ *	ks_analysis_wants(analysis, &source_opts);
+ *	ks_source_open(path, &source_opts, &source, diag);
+ *	ks_analysis_run(analysis, source, diag);
+ *	ks_analysis_snapshot(analysis, &model, diag);
+ *	ks_source_close(source);
+ *	ks_analysis_free(analysis);
+ *
+ * Instead of ks_analysis_run(), whoever has the events calls ks_analysis_start(), then
+ * ks_analysis_feed() as they come, with snapshots in between, and ks_analysis_finish().
+ */
 #ifndef KS_ANALYSIS_ANALYSIS_H
 #define KS_ANALYSIS_ANALYSIS_H
 
@@ -8,45 +24,57 @@
 #include "analysis/model.h"
 #include "base/diag.h"
 #include "sym/sym.h"
+#include "trace/source.h"
 
-struct ks_known_kernel;
-struct ks_observer;
-struct ks_source;
+struct ks_view;
 
 struct ks_analysis_opts {
-	enum ks_by by;
 	enum ks_level level;
 	struct ks_filter filter;
-	struct ks_resolver *resolver;	    /* may be NULL */
-	const struct ks_helpers *helpers;   /* sites in these are marked; may be NULL */
-	bool skip_helpers;		    /* allocations of helpers count for their callers */
-	bool want_stacks;		    /* events with their stack traces, for an observer */
-	const struct ks_observer *observer; /* see analysis/engine.h; may be NULL */
-	void *observer_ctx;
+	struct ks_resolver *resolver;	  /* may be NULL */
+	const struct ks_helpers *helpers; /* sites in these are marked; may be NULL */
+	bool skip_helpers; /* and their allocations belong to their callers, by stack traces */
 	/* Called now and then with how far along it is; total 0 = not known. Not 0: stop, -EINTR. */
 	int (*progress)(void *ctx, u64 done, u64 total);
 	void *progress_ctx;
-	const struct ks_known_kernel *kernel; /* see trace/source.h; may be NULL */
-	struct ks_source *trace; /* made by the caller, who closes it: asked in place of the path */
 };
 
-/* Reads the capture, or asks the DB, at @path. */
-int ks_analyze(const char *path, const struct ks_analysis_opts *opts, struct ks_model **ret_model,
-	       struct ks_diag *diag);
+struct ks_analysis;
 
-/* The same, with the view of fragmentation as well; opts->by is site. */
-int ks_analyze_frag(const char *path, const struct ks_analysis_opts *opts, struct ks_frag *ret_frag,
-		    struct ks_model **ret_model, struct ks_diag *diag);
+/* What opts point to must outlive it. NULL when there is no memory. */
+struct ks_analysis *ks_analysis_new(const struct ks_analysis_opts *opts);
+void ks_analysis_free(struct ks_analysis *analysis);
+
+/* Adds an account by a grouping. Without any, there is one by site. All adding comes before the start. */
+int ks_analysis_account(struct ks_analysis *analysis, enum ks_by by, struct ks_diag *diag);
+
+/* Adds a view, which is the analysis' own from now on, even on error. NULL is a lack of memory. */
+int ks_analysis_add(struct ks_analysis *analysis, struct ks_view *view, struct ks_diag *diag);
 
 /*
- * The same, with what lives at the end and is at least @min_age old; by stack trace too where
- * opts->want_stacks is set and the capture has them.
+ * Also writes all events of the source, whatever the filter, into a DB at @path. It needs an account by
+ * site, and no filter. The file appears when the source has come to its end.
  */
-int ks_analyze_leaks(const char *path, const struct ks_analysis_opts *opts, u64 min_age,
-		     struct ks_leaks *ret_leaks, struct ks_model **ret_model, struct ks_diag *diag);
+int ks_analysis_save(struct ks_analysis *analysis, const char *path, struct ks_diag *diag);
 
-/* Reads the capture and writes all of it into a DB. The model is by site, without a filter. */
-int ks_import(const char *path, const char *db_path, const struct ks_analysis_opts *opts,
-	      struct ks_model **ret_model, struct ks_diag *diag);
+/* What to open the source with. The analysis must then outlive the source. */
+void ks_analysis_wants(const struct ks_analysis *analysis, struct ks_source_opts *ret_opts);
+
+/* Takes all that the source gives. Of a source of sums: as of now, and again at the next call. */
+int ks_analysis_run(struct ks_analysis *analysis, struct ks_source *source, struct ks_diag *diag);
+
+/* Says where events will be from: their names are in the source's tables. It must outlive the last snapshot. */
+int ks_analysis_start(struct ks_analysis *analysis, struct ks_source *source, struct ks_diag *diag);
+
+/* Takes the next events of the source. */
+int ks_analysis_feed(struct ks_analysis *analysis, const struct ks_event *events, size_t count,
+		     struct ks_diag *diag);
+
+/* There are no more. */
+int ks_analysis_finish(struct ks_analysis *analysis, struct ks_diag *diag);
+
+/* The model of what is known so far. After the start, any number of times. */
+int ks_analysis_snapshot(struct ks_analysis *analysis, struct ks_model **ret_model,
+			 struct ks_diag *diag);
 
 #endif

@@ -3,8 +3,6 @@
 #include "analysis/engine.h"
 
 #include <errno.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* === Internals ============================================================================ */
 
@@ -12,151 +10,154 @@
 enum { AHEAD = 64 };
 
 /*
- * Most runs are plain: groups are sites, all objects of the window count, and nobody looks on. Their
- * steps are a copy of their own, from which the rest is gone: @plain is a constant in what follows.
+ * Most runs are plain: one account, whose groups are sites, all objects of the window count, and there
+ * is no view. Their steps are a copy of their own, from which the rest is gone: @plain is a constant in
+ * what follows.
  */
-static bool is_plain(const struct ks_engine *e)
+static bool is_plain(const struct ks_audience *to)
 {
-	struct ks_filter filter = e->account.filter;
+	struct ks_filter filter = to->selector.filter;
 
 	filter.since.set = filter.until.set = false;
-	return e->account.by == KS_BY_SITE && ks_filter_is_empty(&filter) && !e->writer &&
-	       !e->observer;
+	return to->accounts.len == 1 && to->accounts.items[0]->grouping.by == KS_BY_SITE &&
+	       ks_filter_is_empty(&filter) && !to->views.len;
 }
 
-ks_inline u32 group_in_slot(const struct ks_engine *e, struct ks_match match,
-			    const struct ks_obj *obj, bool plain)
+/* Ends the object in the slot in all accounts. */
+ks_inline void end_in_accounts(struct ks_audience *to, const struct ks_obj *obj,
+			       const struct ks_event *ev, struct ks_match match, bool plain)
 {
-	if (plain || e->account.by == KS_BY_SITE)
-		return e->account.group_of_site.items[(u32)(obj->site + 1)];
-	return e->group_in[match.level].items[match.slot];
-}
+	size_t i, len = plain ? 1 : to->accounts.len;
 
-static int set_group_in_slot(struct ks_engine *e, struct ks_match match, u32 group)
-{
-	if (e->account.by == KS_BY_SITE)
-		return 0;
-	while (e->group_in[match.level].len <= match.slot)
-		if (!ks_vec_push(&e->group_in[match.level]))
-			return -ENOMEM;
-	e->group_in[match.level].items[match.slot] = group;
-	return 0;
-}
+	for (i = 0; i < len; i++) {
+		struct ks_account *acc = to->accounts.items[i];
+		u32 group = ks_account_slot(acc, match.level, match.slot, obj->site, plain);
 
-/* The group of an allocation if it passes the filter; 1, 0 or -errno. */
-static int group_of_event(struct ks_engine *e, const struct ks_event *ev, u32 *ret_group)
-{
-	struct ks_group_key key = {
-		.kind = ev->kind,
-		.site = ev->site,
-		.cache = ev->cache,
-		.gfp = ev->gfp,
-		.comm = ev->comm,
-		.pid = ev->pid,
-		.cpu = ev->cpu,
-		.node = ev->node,
-		.stack = ev->stack,
-		.bytes_alloc = ev->bytes_alloc,
-	};
-	int passes = ks_account_passes(&e->account, &key);
-
-	if (passes > 0)
-		*ret_group = ks_account_group(&e->account, &key);
-	return passes;
+		ks_tally_end(&acc->tally[match.level], group, obj->bytes_req, obj->bytes_alloc,
+			     ev->ts, match.op == KS_OP_ALLOC);
+	}
 }
 
 /* Ends the object in the slot, as far as it was counted. */
-ks_inline void end_object(struct ks_engine *e, const struct ks_event *ev, struct ks_match match,
-			  bool plain)
+ks_inline int end_object(struct ks_matcher *m, struct ks_audience *to, const struct ks_event *ev,
+			 struct ks_match match, bool plain, struct ks_diag *diag)
 {
-	const struct ks_obj *obj = &e->matcher.live[match.level].objs.items[match.slot];
+	const struct ks_obj *obj = &m->live[match.level].objs.items[match.slot];
 
-	if (obj->counted && ks_account_in_window(&e->account, ev->ts))
-		ks_account_end(&e->account, match.level, group_in_slot(e, match, obj, plain),
-			       obj->bytes_req, obj->bytes_alloc, ev->ts, match.op == KS_OP_ALLOC);
+	if (!obj->counted)
+		return 0;
+	if (ks_selector_in_window(&to->selector, ev->ts))
+		end_in_accounts(to, obj, ev, match, plain);
+	if (plain || match.level != to->run.level)
+		return 0;
+	return ks_audience_end(to, ev, match.slot,
+			       match.op == KS_OP_ALLOC ? KS_END_IMPLIED : KS_END_FREED, diag);
 }
 
-/* Counts an allocation of any outcome if it passes the filter: 1, 0 or -ENOMEM. */
-ks_inline int begin_object(struct ks_engine *e, const struct ks_event *ev, struct ks_match match,
-			   bool plain)
+ks_inline int begin_in_account(struct ks_account *acc, const struct ks_event *ev,
+			       struct ks_match match, bool plain, struct ks_diag *diag)
 {
 	u32 group;
-	int passes = 1;
+	int err = plain ? ks_account_site(acc, ev, &group, diag)
+			: ks_account_group(acc, ev, &group, diag);
 
-	if (unlikely(!ks_account_in_window(&e->account, ev->ts)))
-		return 0;
-	if (plain)
-		group = ks_account_site(&e->account, ev->site);
-	else
-		passes = group_of_event(e, ev, &group);
-	if (passes <= 0)
-		return passes;
-	if (unlikely(group == KS_NONE))
-		return -ENOMEM;
+	if (unlikely(err))
+		return err;
 	if (unlikely(match.op != KS_OP_ALLOC)) {
-		ks_account_other(&e->account, match.level, group, match.op == KS_OP_ALLOC_FAILED,
+		ks_account_other(acc, match.level, group, match.op == KS_OP_ALLOC_FAILED,
 				 ev->bytes_req, ev->bytes_alloc, ev->ts);
-		return 1;
+		return 0;
 	}
-	ks_account_alloc(&e->account, match.level, group, ev->bytes_req, ev->bytes_alloc, ev->ts);
-	return plain || !set_group_in_slot(e, match, group) ? 1 : -ENOMEM;
+	ks_tally_alloc(&acc->tally[match.level], group, ev->bytes_req, ev->bytes_alloc, ev->ts);
+	if (!plain && ks_account_set_slot(acc, match.level, match.slot, group))
+		return ks_diag_nomem(diag, "accounting events");
+	return 0;
 }
 
-/* Those who look on, of whom there mostly are none. The match is a copy: see step(). */
-static int tell(struct ks_engine *e, const struct ks_event *ev, struct ks_match match, bool counted,
-		struct ks_diag *diag)
+/* Counts an allocation of any outcome if it passes the filter: *ret_counted. */
+ks_inline int begin_object(struct ks_audience *to, const struct ks_event *ev, struct ks_match match,
+			   bool plain, bool *ret_counted, struct ks_diag *diag)
 {
-	int err = e->writer ? ks_db_writer_add(e->writer, ev, &match, diag) : 0;
+	size_t i;
+	int err = 0;
 
-	if (!err && e->observer && e->observer->event(e->observer_ctx, e, ev, &match, counted))
-		err = ks_diag_nomem(diag, "adding up");
+	if (unlikely(!ks_selector_in_window(&to->selector, ev->ts)))
+		return 0;
+	if (plain) {
+		*ret_counted = true;
+		return begin_in_account(to->accounts.items[0], ev, match, true, diag);
+	}
+	err = ks_selector_passes(&to->selector, ev, diag);
+	if (err <= 0)
+		return err;
+	*ret_counted = true;
+	err = 0;
+	for (i = 0; i < to->accounts.len && !err; i++)
+		err = begin_in_account(to->accounts.items[i], ev, match, false, diag);
+	if (!err && match.level == to->run.level)
+		err = ks_audience_begin(to, ev, match, diag);
+	return err;
+}
+
+/* Those views that want to see every event. The match is a copy: see step(). */
+static int show_match(struct ks_audience *to, const struct ks_event *ev, struct ks_match match,
+		      struct ks_diag *diag)
+{
+	size_t i;
+	int err = 0;
+
+	for (i = 0; i < to->views.len && !err; i++) {
+		struct ks_view *view = to->views.items[i];
+
+		if (view->ops->match)
+			err = view->ops->match(view, &to->run, ev, &match, diag);
+	}
 	return err;
 }
 
 /* The match stays in registers: nobody gets its address. */
-ks_inline int step(struct ks_engine *e, const struct ks_event *ev, u64 hash, bool plain,
-		   struct ks_diag *diag)
+ks_inline int step(struct ks_matcher *m, struct ks_audience *to, const struct ks_event *ev,
+		   u64 hash, bool plain, struct ks_diag *diag)
 {
 	struct ks_match match;
-	int counted = 0, err;
+	bool counted = false;
+	int err = 0;
 
-	if (ks_matcher_step(&e->matcher, ev, hash, &match))
+	if (unlikely(ks_matcher_step(m, ev, hash, &match)))
 		return ks_diag_nomem(diag, "matching events");
+	if (!plain)
+		to->run.last_ts = m->last_ts;
 	if (match.op == KS_OP_FREE || match.reused)
-		end_object(e, ev, match, plain);
-	if (match.op == KS_OP_ALLOC || match.op == KS_OP_ALLOC_FAILED ||
-	    match.op == KS_OP_ALLOC_UNPAIRED) {
-		counted = begin_object(e, ev, match, plain);
-		if (unlikely(counted < 0))
-			return ks_account_error(&e->account, diag);
-	}
-	if (!plain && (e->writer || e->observer)) {
-		err = tell(e, ev, match, counted, diag);
-		if (err)
-			return err;
-	}
-	ks_matcher_commit(&e->matcher, ev, &match, counted);
+		err = end_object(m, to, ev, match, plain, diag);
+	if (!err && (match.op == KS_OP_ALLOC || match.op == KS_OP_ALLOC_FAILED ||
+		     match.op == KS_OP_ALLOC_UNPAIRED))
+		err = begin_object(to, ev, match, plain, &counted, diag);
+	if (!plain && !err)
+		err = show_match(to, ev, match, diag);
+	if (unlikely(err))
+		return err;
+	ks_matcher_commit(m, ev, &match, counted);
 	return 0;
 }
 
 /* Works out the hashes of the addresses and has the table's parts brought into the cache. */
-static void look_ahead(const struct ks_engine *e, const struct ks_event *events, size_t count,
+static void look_ahead(const struct ks_matcher *m, const struct ks_event *events, size_t count,
 		       u64 hashes[AHEAD])
 {
 	size_t i;
 
 	for (i = 0; i < count; i++) {
-		const struct ks_live *live = &e->matcher.live[ks_level_of(events[i].kind)];
+		const struct ks_live *live = &m->live[ks_level_of(events[i].kind)];
 
 		hashes[i] = ks_live_hash(live, events[i].ptr);
 		ks_live_prefetch(live, hashes[i]);
 	}
 	for (i = 0; i < count; i++)
-		ks_live_prefetch_obj(&e->matcher.live[ks_level_of(events[i].kind)], hashes[i]);
+		ks_live_prefetch_obj(&m->live[ks_level_of(events[i].kind)], hashes[i]);
 }
 
-ks_inline int feed(struct ks_engine *e, const struct ks_event *events, size_t count, bool plain,
-		   struct ks_diag *diag)
+ks_inline int feed(struct ks_matcher *m, struct ks_audience *to, const struct ks_event *events,
+		   size_t count, bool plain, struct ks_diag *diag)
 {
 	u64 hashes[AHEAD];
 	size_t i, j;
@@ -165,9 +166,9 @@ ks_inline int feed(struct ks_engine *e, const struct ks_event *events, size_t co
 	for (i = 0; i < count; i += AHEAD) {
 		size_t len = ks_min(count - i, (size_t)AHEAD);
 
-		look_ahead(e, events + i, len, hashes);
+		look_ahead(m, events + i, len, hashes);
 		for (j = 0; j < len; j++) {
-			err = step(e, &events[i + j], hashes[j], plain, diag);
+			err = step(m, to, &events[i + j], hashes[j], plain, diag);
 			if (unlikely(err))
 				return err;
 		}
@@ -176,50 +177,79 @@ ks_inline int feed(struct ks_engine *e, const struct ks_event *events, size_t co
 }
 
 /* The filter's window may begin so long after the first event. */
-static void start(struct ks_engine *e, const struct ks_event *events, size_t count)
+static int start(struct ks_audience *to, const struct ks_event *events, size_t count,
+		 struct ks_diag *diag)
 {
 	size_t i;
 
-	for (i = 0; i < count && !e->started; i++) {
-		if (events[i].kind == KS_LOST)
-			continue;
-		e->started = true;
-		ks_account_set_start(&e->account, events[i].ts);
-	}
+	for (i = 0; i < count; i++)
+		if (events[i].kind != KS_LOST)
+			return ks_audience_start(to, events[i].ts, diag);
+	return 0;
 }
 
 /* === Public =============================================================================== */
 
-int ks_engine_init(struct ks_engine *e, const struct ks_analysis_opts *opts,
-		   const struct ks_names *names)
+int ks_audience_start(struct ks_audience *to, u64 first_ts, struct ks_diag *diag)
 {
-	memset(e, 0, sizeof(*e));
-	e->observer = opts->observer;
-	e->observer_ctx = opts->observer_ctx;
-	if (ks_matcher_init(&e->matcher))
-		return -ENOMEM;
-	if (ks_account_init(&e->account, opts->by, &opts->filter, names, opts->resolver)) {
-		ks_matcher_deinit(&e->matcher);
-		return -ENOMEM;
+	size_t i;
+	int err = 0;
+
+	if (to->started)
+		return 0;
+	to->started = true;
+	ks_selector_start(&to->selector, first_ts);
+	to->run.first_ts = first_ts;
+	to->run.until = to->selector.until;
+	for (i = 0; i < to->views.len && !err; i++)
+		if (to->views.items[i]->ops->start)
+			err = to->views.items[i]->ops->start(to->views.items[i], &to->run, diag);
+	return err;
+}
+
+int ks_audience_begin(struct ks_audience *to, const struct ks_event *ev, struct ks_match match,
+		      struct ks_diag *diag)
+{
+	size_t i;
+	int err = 0;
+
+	for (i = 0; i < to->views.len && !err; i++) {
+		struct ks_view *view = to->views.items[i];
+
+		if (match.op == KS_OP_ALLOC) {
+			if (view->ops->begin)
+				err = view->ops->begin(view, &to->run, ev, match.slot, diag);
+		} else if (view->ops->other) {
+			err = view->ops->other(view, &to->run, ev, (enum ks_op)match.op, diag);
+		}
 	}
-	return 0;
+	return err;
 }
 
-void ks_engine_deinit(struct ks_engine *e)
+int ks_audience_end(struct ks_audience *to, const struct ks_event *ev, u32 slot, enum ks_end how,
+		    struct ks_diag *diag)
 {
-	int level;
+	size_t i;
+	int err = 0;
 
-	for (level = 0; level < KS_LEVELS; level++)
-		ks_vec_free(&e->group_in[level]);
-	ks_account_deinit(&e->account);
-	ks_matcher_deinit(&e->matcher);
+	if (!ks_selector_in_window(&to->selector, ev->ts))
+		how = KS_END_LIVE;
+	for (i = 0; i < to->views.len && !err; i++) {
+		struct ks_view *view = to->views.items[i];
+
+		if (view->ops->end)
+			err = view->ops->end(view, &to->run, ev, slot, how, diag);
+	}
+	return err;
 }
 
-int ks_engine_feed(struct ks_engine *e, const struct ks_event *events, size_t count,
-		   struct ks_diag *diag)
+int ks_engine_feed(struct ks_matcher *m, struct ks_audience *to, const struct ks_event *events,
+		   size_t count, struct ks_diag *diag)
 {
-	if (unlikely(!e->started))
-		start(e, events, count);
-	return is_plain(e) ? feed(e, events, count, true, diag)
-			   : feed(e, events, count, false, diag);
+	int err = to->started ? 0 : start(to, events, count, diag);
+
+	if (err)
+		return err;
+	return is_plain(to) ? feed(m, to, events, count, true, diag)
+			    : feed(m, to, events, count, false, diag);
 }

@@ -1,41 +1,32 @@
 /* SPDX-License-Identifier: LGPL-2.1-only */
-/* The engine: a matcher and an account, fed with the events of one capture. One pass. */
+/* The engine: matches the events of one source, and feeds accounts and views with them. One pass. */
 #ifndef KS_ANALYSIS_ENGINE_H
 #define KS_ANALYSIS_ENGINE_H
 
 #include "analysis/account.h"
-#include "analysis/analysis.h"
+#include "analysis/filter.h"
 #include "analysis/match.h"
-#include "trace/source.h"
+#include "analysis/view.h"
 
-struct ks_engine;
-
-/*
- * Somebody who looks over the engine's shoulder, for views that the account does not have. 0 or
- * -ENOMEM. The object that an event ends is still in its slot; @counted is of an allocation.
- */
-struct ks_observer {
-	int (*event)(void *ctx, const struct ks_engine *engine, const struct ks_event *ev,
-		     const struct ks_match *match, bool counted);
-	int (*finish)(void *ctx, struct ks_engine *engine);
+/* Who gets what a source gives. Views that the source can't serve are not among these. */
+struct ks_audience {
+	struct ks_run run;
+	struct ks_selector selector;
+	KS_VEC(struct ks_account *) accounts;
+	KS_VEC(struct ks_view *) views;
+	bool started; /* the time of the first event is known, and the views have started */
 };
 
-struct ks_engine {
-	struct ks_matcher matcher;
-	struct ks_account account;
-	KS_VEC(u32) group_in[KS_LEVELS];    /* by slot; empty when groups are sites */
-	struct ks_db_writer *writer;	    /* gets every event; may be NULL; not owned */
-	const struct ks_observer *observer; /* may be NULL */
-	void *observer_ctx;
-	const struct ks_source_info *info; /* of the capture that is being read */
-	bool started;			   /* the time of the first event is known */
-};
+/* Says the time of the first event, and starts the views. */
+int ks_audience_start(struct ks_audience *to, u64 first_ts, struct ks_diag *diag);
 
-int ks_engine_init(struct ks_engine *engine, const struct ks_analysis_opts *opts,
-		   const struct ks_names *names);
-void ks_engine_deinit(struct ks_engine *engine);
+/* Feeds the views. @how is that of the end, were it in the window. */
+int ks_audience_begin(struct ks_audience *to, const struct ks_event *ev, struct ks_match match,
+		      struct ks_diag *diag);
+int ks_audience_end(struct ks_audience *to, const struct ks_event *ev, u32 slot, enum ks_end how,
+		    struct ks_diag *diag);
 
-int ks_engine_feed(struct ks_engine *engine, const struct ks_event *events, size_t count,
-		   struct ks_diag *diag);
+int ks_engine_feed(struct ks_matcher *matcher, struct ks_audience *to,
+		   const struct ks_event *events, size_t count, struct ks_diag *diag);
 
 #endif

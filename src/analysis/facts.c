@@ -110,14 +110,40 @@ static int unpack_samples(struct ks_facts *facts, struct ks_bytes *b)
 	return 0;
 }
 
-static const char *site_label(struct ks_places *places, struct ks_arena *arena, u32 site)
+static int label_site(struct ks_places *places, struct ks_arena *arena, u32 site,
+		      const char **ret_label, struct ks_diag *diag)
 {
 	const struct ks_place *place;
+	int err;
 
+	*ret_label = "";
 	if (site == KS_NONE)
-		return "";
-	place = ks_places_get(places, site);
-	return place ? ks_arena_strndup(arena, place->label, strlen(place->label)) : NULL;
+		return 0;
+	err = ks_places_get(places, site, &place, diag);
+	if (err)
+		return err;
+	*ret_label = ks_arena_strndup(arena, place->label, strlen(place->label));
+	return *ret_label ? 0 : ks_diag_nomem(diag, "gathering results");
+}
+
+static int fill_finding(const struct ks_facts_misuse *item, struct ks_places *places,
+			struct ks_model *model, struct ks_diag *diag)
+{
+	struct ks_finding *finding = ks_vec_push(&model->findings);
+	int err;
+
+	if (!finding)
+		return ks_diag_nomem(diag, "gathering results");
+	finding->what = item->what;
+	finding->count = item->misuse.count;
+	finding->first_ts = item->misuse.first_ts;
+	finding->ptr = item->misuse.ptr;
+	err = label_site(places, &model->arena, item->misuse.alloc_site, &finding->alloc_site,
+			 diag);
+	if (!err)
+		err = label_site(places, &model->arena, item->misuse.free_site, &finding->free_site,
+				 diag);
+	return err;
 }
 
 /* === Public =============================================================================== */
@@ -131,14 +157,16 @@ int ks_facts_init(struct ks_facts *facts, const struct ks_matcher *m,
 	snprintf(facts->format, sizeof(facts->format), "%s", info->format);
 	facts->clock = info->clock;
 	facts->page_shift = info->page_shift;
-	memcpy(facts->events, m->events, sizeof(facts->events));
-	memcpy(facts->quality, m->quality, sizeof(facts->quality));
+	if (m) {
+		memcpy(facts->events, m->events, sizeof(facts->events));
+		memcpy(facts->quality, m->quality, sizeof(facts->quality));
+		facts->first_ts = m->first_ts;
+		facts->last_ts = m->last_ts;
+	}
 	facts->quality[KS_Q_UNPARSED] += info->text.unparsed + info->binary.bad_records;
 	facts->quality[KS_Q_SELF] += info->binary.self_events;
 	facts->quality[KS_Q_STACKS_ALONE] += info->stacks_alone;
 	facts->quality[KS_Q_OVERWRITTEN] += info->overwritten;
-	facts->first_ts = m->first_ts;
-	facts->last_ts = m->last_ts;
 	facts->lines = info->text.lines;
 	facts->lines_comment = info->text.comments;
 	facts->lines_other_event = info->text.other_events + info->binary.other_events;
@@ -146,7 +174,7 @@ int ks_facts_init(struct ks_facts *facts, const struct ks_matcher *m,
 	facts->ptrs_hashed = info->ptrs_hashed;
 	facts->some_tasks = info->some_tasks;
 	facts->host = info->host;
-	for (what = 0; what < KS_QUALITIES; what++) {
+	for (what = 0; m && what < KS_QUALITIES; what++) {
 		const struct ks_misuses *misuses = &m->misuses[what];
 
 		facts->misuses_dropped += misuses->dropped;
@@ -243,9 +271,10 @@ int ks_facts_unpack(struct ks_facts *facts, struct ks_bytes *b)
 }
 
 int ks_facts_fill(const struct ks_facts *facts, const struct ks_names *names,
-		  struct ks_places *places, struct ks_model *model)
+		  struct ks_places *places, struct ks_model *model, struct ks_diag *diag)
 {
 	size_t i;
+	int err = 0;
 
 	model->format = ks_arena_strndup(&model->arena, facts->format, strlen(facts->format));
 	model->clock = facts->clock;
@@ -255,7 +284,7 @@ int ks_facts_fill(const struct ks_facts *facts, const struct ks_names *names,
 	model->arch = ks_arena_strndup(&model->arena, facts->host.arch, strlen(facts->host.arch));
 	model->cpus = facts->host.cpus;
 	if (!model->format || !model->kernel || !model->arch)
-		return -ENOMEM;
+		return ks_diag_nomem(diag, "gathering results");
 	memcpy(model->events, facts->events, sizeof(model->events));
 	memcpy(model->quality, facts->quality, sizeof(model->quality));
 	for (i = 0; i < KS_KINDS; i++)
@@ -272,30 +301,16 @@ int ks_facts_fill(const struct ks_facts *facts, const struct ks_names *names,
 	model->sites = names->sites.sites.len;
 	model->caches = names->caches.strs.len;
 	model->comms = names->comms.strs.len;
-	for (i = 0; i < facts->misuses.len; i++) {
-		const struct ks_facts_misuse *item = &facts->misuses.items[i];
-		struct ks_finding *finding = ks_vec_push(&model->findings);
-
-		if (!finding)
-			return -ENOMEM;
-		finding->what = item->what;
-		finding->alloc_site = site_label(places, &model->arena, item->misuse.alloc_site);
-		finding->free_site = site_label(places, &model->arena, item->misuse.free_site);
-		finding->count = item->misuse.count;
-		finding->first_ts = item->misuse.first_ts;
-		finding->ptr = item->misuse.ptr;
-		if (!finding->alloc_site || !finding->free_site)
-			return -ENOMEM;
-	}
-	for (i = 0; i < facts->unparsed.len; i++) {
+	for (i = 0; i < facts->misuses.len && !err; i++)
+		err = fill_finding(&facts->misuses.items[i], places, model, diag);
+	for (i = 0; i < facts->unparsed.len && !err; i++) {
 		const char **sample = ks_vec_push(&model->unparsed);
 
-		if (!sample)
-			return -ENOMEM;
-		*sample = ks_arena_strndup(&model->arena, facts->unparsed.items[i],
-					   strlen(facts->unparsed.items[i]));
-		if (!*sample)
-			return -ENOMEM;
+		if (sample)
+			*sample = ks_arena_strndup(&model->arena, facts->unparsed.items[i],
+						   strlen(facts->unparsed.items[i]));
+		if (!sample || !*sample)
+			err = ks_diag_nomem(diag, "gathering results");
 	}
-	return 0;
+	return err;
 }

@@ -31,17 +31,18 @@ struct ks_facts {
 	KS_VEC(char *) unparsed;
 };
 
-/* Of a run that is over. deinit accepts a zeroed struct. */
+/* Of events so far; @m NULL: there are none. deinit accepts a zeroed struct. */
 int ks_facts_init(struct ks_facts *facts, const struct ks_matcher *m,
 		  const struct ks_source_info *info);
 void ks_facts_deinit(struct ks_facts *facts);
 
+/* The part of a DB's summary that it makes. */
 void ks_facts_pack(const struct ks_facts *facts, struct ks_strbuf *sb);
 
 /* KS_EBADINPUT when the bytes make no sense; @facts is to be deinited in any case. */
 int ks_facts_unpack(struct ks_facts *facts, struct ks_bytes *b);
 
 int ks_facts_fill(const struct ks_facts *facts, const struct ks_names *names,
-		  struct ks_places *places, struct ks_model *model);
+		  struct ks_places *places, struct ks_model *model, struct ks_diag *diag);
 
 #endif

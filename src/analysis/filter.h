@@ -6,7 +6,9 @@
 #ifndef KS_ANALYSIS_FILTER_H
 #define KS_ANALYSIS_FILTER_H
 
+#include "analysis/places.h"
 #include "base/types.h"
+#include "trace/event.h"
 
 /* A point in time: as the trace prints it, or from its first event on. */
 struct ks_when {
@@ -52,6 +54,40 @@ static inline u64 ks_filter_span(const struct ks_filter *filter, u64 first_ts, u
 static inline bool ks_filter_is_task(const struct ks_filter *filter)
 {
 	return filter->by_cpu || filter->by_pid || filter->comm;
+}
+
+/* A filter at work on one source. */
+struct ks_selector {
+	struct ks_filter filter;
+	const struct ks_names *names;
+	struct ks_places *places; /* made with the filter's branch */
+	u64 since, until;	  /* the window, in trace time */
+};
+
+void ks_selector_init(struct ks_selector *selector, const struct ks_filter *filter,
+		      const struct ks_names *names, struct ks_places *places);
+
+/* Sets the window, once the time of the first event is known. */
+void ks_selector_start(struct ks_selector *selector, u64 first_ts);
+
+static inline bool ks_selector_in_window(const struct ks_selector *selector, u64 ts)
+{
+	return ts >= selector->since && ts < selector->until;
+}
+
+/*
+ * Whether an allocation passes, but for the window: 1, 0, or an error, if the kernel tree can't be read.
+ * The parts that ask for the shape of the event and for the task can be asked apart.
+ */
+int ks_selector_passes_shape(struct ks_selector *selector, const struct ks_event *ev,
+			     struct ks_diag *diag);
+bool ks_selector_passes_task(const struct ks_selector *selector, const struct ks_event *ev);
+
+static inline int ks_selector_passes(struct ks_selector *selector, const struct ks_event *ev,
+				     struct ks_diag *diag)
+{
+	return ks_selector_passes_task(selector, ev) ? ks_selector_passes_shape(selector, ev, diag)
+						     : 0;
 }
 
 #endif

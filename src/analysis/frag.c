@@ -1,44 +1,49 @@
 // SPDX-License-Identifier: LGPL-2.1-only
 /* The view of fragmentation: bytes asked for and got, and what crosses CPUs and nodes. */
-#include "analysis/engine.h"
-
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/view.h"
+#include "analysis/views.h"
+#include "base/map64.h"
+
 /* === Data ================================================================================= */
 
-struct gather {
-	enum ks_level level;
-	KS_VEC(struct ks_frag_row) sites; /* by site + 1 */
-	struct ks_map64 sizes;		  /* numbered as rows_of_size */
-	KS_VEC(struct ks_frag_row) rows_of_size;
-	struct ks_frag *frag;
+/* What lives in a slot. */
+struct held {
+	u32 site, size; /* numbers of rows */
+	u16 cpu;
 };
 
-/* === Internals ============================================================================ */
+struct frag_view {
+	struct ks_view base;
+	KS_VEC(struct held) held;	  /* by slot */
+	KS_VEC(struct ks_frag_row) sites; /* by site + 1 */
+	struct ks_map64 size_keys;	  /* numbered as sizes */
+	KS_VEC(struct ks_frag_row) sizes;
+	struct ks_frag_row total;
+};
 
-static struct ks_frag_row *site_row(struct gather *g, u32 site)
+/* === Internals: objects =================================================================== */
+
+static int find_rows(struct frag_view *v, const struct ks_event *ev, struct held *ret_held,
+		     struct ks_diag *diag)
 {
-	size_t at = (u32)(site + 1);
+	struct held held = { .site = ev->site + 1, .cpu = ev->cpu };
 
-	while (g->sites.len <= at)
-		if (!ks_vec_push(&g->sites))
-			return NULL;
-	return &g->sites.items[at];
+	while (v->sites.len <= held.site)
+		if (!ks_vec_push(&v->sites))
+			return ks_diag_nomem(diag, "adding up");
+	held.size = ks_map64_add(&v->size_keys, ev->bytes_alloc);
+	if (held.size == KS_NONE || (held.size == v->sizes.len && !ks_vec_push(&v->sizes)))
+		return ks_diag_nomem(diag, "adding up");
+	*ret_held = held;
+	return 0;
 }
 
-static struct ks_frag_row *size_row(struct gather *g, u64 size)
-{
-	u32 at = ks_map64_add(&g->sizes, size);
-
-	if (at == KS_NONE || (at == g->rows_of_size.len && !ks_vec_push(&g->rows_of_size)))
-		return NULL;
-	return &g->rows_of_size.items[at];
-}
-
-/* Where the capture does not tell, all CPUs are taken to be of node 0. */
+/* Where the capture does not say, all CPUs are taken to be of node 0. */
 static s32 node_of(const struct ks_source_info *info, u32 cpu)
 {
 	return cpu < info->cpu_nodes.len ? info->cpu_nodes.items[cpu] : 0;
@@ -59,42 +64,60 @@ static void add_free(struct ks_frag_row *row, bool cross)
 	row->cross_cpu += cross;
 }
 
-static int on_event(void *ctx, const struct ks_engine *engine, const struct ks_event *ev,
-		    const struct ks_match *match, bool counted)
+static int count_alloc(struct frag_view *v, const struct ks_run *run, const struct ks_event *ev,
+		       struct held *ret_held, struct ks_diag *diag)
 {
-	struct gather *g = ctx;
-	struct ks_frag_row *site, *size;
-	const struct ks_obj *obj;
-	bool cross;
+	bool cross = ev->node >= 0 && ev->node != node_of(run->info, ev->cpu);
+	int err = find_rows(v, ev, ret_held, diag);
 
-	if (match->level != g->level)
-		return 0;
-	if ((match->op == KS_OP_ALLOC || match->op == KS_OP_ALLOC_UNPAIRED) && counted) {
-		site = site_row(g, ev->site);
-		size = size_row(g, ev->bytes_alloc);
-		if (!site || !size)
-			return -ENOMEM;
-		cross = ev->node >= 0 && ev->node != node_of(engine->info, ev->cpu);
-		add_alloc(site, ev, cross);
-		add_alloc(size, ev, cross);
-		add_alloc(&g->frag->total, ev, cross);
-	}
-	if (match->op != KS_OP_FREE)
-		return 0;
-	obj = &engine->matcher.live[match->level].objs.items[match->slot];
-	if (!obj->counted || !ks_account_in_window(&engine->account, ev->ts))
-		return 0;
-	cross = obj->cpu != KS_OBJ_CPU_MAX && ev->cpu != KS_CPU_UNKNOWN &&
-		obj->cpu != ks_min(ev->cpu, (u16)KS_OBJ_CPU_MAX);
-	site = site_row(g, obj->site);
-	size = size_row(g, obj->bytes_alloc);
-	if (!site || !size)
-		return -ENOMEM;
-	add_free(site, cross);
-	add_free(size, cross);
-	add_free(&g->frag->total, cross);
+	if (err)
+		return err;
+	add_alloc(&v->sites.items[ret_held->site], ev, cross);
+	add_alloc(&v->sizes.items[ret_held->size], ev, cross);
+	add_alloc(&v->total, ev, cross);
 	return 0;
 }
+
+static int frag_begin(struct ks_view *view, const struct ks_run *run, const struct ks_event *ev,
+		      u32 slot, struct ks_diag *diag)
+{
+	struct frag_view *v = ks_container_of(view, struct frag_view, base);
+
+	while (v->held.len <= slot)
+		if (!ks_vec_push(&v->held))
+			return ks_diag_nomem(diag, "adding up");
+	return count_alloc(v, run, ev, &v->held.items[slot], diag);
+}
+
+static int frag_end(struct ks_view *view, const struct ks_run *run, const struct ks_event *ev,
+		    u32 slot, enum ks_end how, struct ks_diag *diag)
+{
+	struct frag_view *v = ks_container_of(view, struct frag_view, base);
+	const struct held *held = &v->held.items[slot];
+	bool cross = held->cpu != KS_CPU_UNKNOWN && ev->cpu != KS_CPU_UNKNOWN &&
+		     held->cpu != ev->cpu;
+
+	(void)run;
+	(void)diag;
+	if (how != KS_END_FREED)
+		return 0;
+	add_free(&v->sites.items[held->site], cross);
+	add_free(&v->sizes.items[held->size], cross);
+	add_free(&v->total, cross);
+	return 0;
+}
+
+static int frag_other(struct ks_view *view, const struct ks_run *run, const struct ks_event *ev,
+		      enum ks_op op, struct ks_diag *diag)
+{
+	struct held held;
+
+	if (op != KS_OP_ALLOC_UNPAIRED)
+		return 0;
+	return count_alloc(ks_container_of(view, struct frag_view, base), run, ev, &held, diag);
+}
+
+/* === Internals: a snapshot ================================================================ */
 
 /* Most waste first; then most bytes; then by name. */
 static int compare(const void *pa, const void *pb)
@@ -109,40 +132,69 @@ static int compare(const void *pa, const void *pb)
 	return strcmp(a->label, b->label);
 }
 
-static int finish(void *ctx, struct ks_engine *engine)
+static int fill_sites(const struct frag_view *v, const struct ks_run *run, struct ks_frag *frag,
+		      struct ks_diag *diag)
 {
-	struct gather *g = ctx;
-	struct ks_frag *frag = g->frag;
+	size_t i;
+
+	for (i = 0; i < v->sites.len; i++) {
+		const struct ks_place *place;
+		struct ks_frag_row *row;
+		int err;
+
+		if (!v->sites.items[i].allocs)
+			continue;
+		err = ks_places_get(run->places, (u32)i - 1, &place, diag);
+		if (err)
+			return err;
+		row = ks_vec_push(&frag->by_site);
+		if (!row)
+			return ks_diag_nomem(diag, "adding up");
+		*row = v->sites.items[i];
+		row->label = ks_arena_strndup(&frag->arena, place->label, strlen(place->label));
+		if (!row->label)
+			return ks_diag_nomem(diag, "adding up");
+	}
+	return 0;
+}
+
+static int fill_sizes(const struct frag_view *v, struct ks_frag *frag, struct ks_diag *diag)
+{
 	char text[32];
 	size_t i;
 
-	for (i = 0; i < g->sites.len; i++) {
-		const struct ks_place *place;
-		struct ks_frag_row *row;
-
-		if (!g->sites.items[i].allocs)
-			continue;
-		place = ks_places_get(&engine->account.places, (u32)i - 1);
-		row = place ? ks_vec_push(&frag->by_site) : NULL;
-		if (!row)
-			return -ENOMEM;
-		*row = g->sites.items[i];
-		row->label = ks_arena_strndup(&frag->arena, place->label, strlen(place->label));
-		if (!row->label)
-			return -ENOMEM;
-	}
-	for (i = 0; i < g->rows_of_size.len; i++) {
+	for (i = 0; i < v->sizes.len; i++) {
 		struct ks_frag_row *row = ks_vec_push(&frag->by_size);
 		int len = snprintf(text, sizeof(text), "%llu",
-				   (unsigned long long)g->sizes.keys.items[i]);
+				   (unsigned long long)v->size_keys.keys.items[i]);
 
 		if (!row)
-			return -ENOMEM;
-		*row = g->rows_of_size.items[i];
+			return ks_diag_nomem(diag, "adding up");
+		*row = v->sizes.items[i];
 		row->label = ks_arena_strndup(&frag->arena, text, (size_t)len);
 		if (!row->label)
-			return -ENOMEM;
+			return ks_diag_nomem(diag, "adding up");
 	}
+	return 0;
+}
+
+static int frag_snapshot(struct ks_view *view, const struct ks_run *run, struct ks_model *model,
+			 struct ks_diag *diag)
+{
+	const struct frag_view *v = ks_container_of(view, struct frag_view, base);
+	struct ks_frag *frag = model->frag = calloc(1, sizeof(*frag));
+	int err;
+
+	if (!frag)
+		return ks_diag_nomem(diag, "adding up");
+	ks_arena_init(&frag->arena);
+	frag->total = v->total;
+	frag->total.label = "all";
+	err = fill_sites(v, run, frag, diag);
+	if (!err)
+		err = fill_sizes(v, frag, diag);
+	if (err)
+		return err;
 	if (frag->by_site.len)
 		qsort(frag->by_site.items, frag->by_site.len, sizeof(*frag->by_site.items),
 		      compare);
@@ -152,30 +204,35 @@ static int finish(void *ctx, struct ks_engine *engine)
 	return 0;
 }
 
-static const struct ks_observer observer = { .event = on_event, .finish = finish };
+static void frag_free(struct ks_view *view)
+{
+	struct frag_view *v = ks_container_of(view, struct frag_view, base);
+
+	ks_vec_free(&v->held);
+	ks_vec_free(&v->sites);
+	ks_vec_free(&v->sizes);
+	ks_map64_deinit(&v->size_keys);
+	free(v);
+}
 
 /* === Public =============================================================================== */
 
-int ks_analyze_frag(const char *path, const struct ks_analysis_opts *opts, struct ks_frag *ret_frag,
-		    struct ks_model **ret_model, struct ks_diag *diag)
+struct ks_view *ks_frag_view_new(void)
 {
-	struct ks_frag frag = { .total = { .label = "all" } };
-	struct gather g = { .level = opts->level, .frag = &frag };
-	struct ks_analysis_opts with = *opts;
-	int err;
+	static const struct ks_view_ops ops = {
+		.name = "fragmentation",
+		.begin = frag_begin,
+		.end = frag_end,
+		.other = frag_other,
+		.snapshot = frag_snapshot,
+		.free = frag_free,
+	};
+	struct frag_view *v = calloc(1, sizeof(*v));
 
-	with.by = KS_BY_SITE;
-	with.observer = &observer;
-	with.observer_ctx = &g;
-	ks_arena_init(&frag.arena);
-	err = ks_map64_init(&g.sizes) ? ks_diag_nomem(diag, "adding up")
-				      : ks_analyze(path, &with, ret_model, diag);
-	ks_map64_deinit(&g.sizes);
-	ks_vec_free(&g.sites);
-	ks_vec_free(&g.rows_of_size);
-	if (err)
-		ks_frag_deinit(&frag);
-	else
-		*ret_frag = frag;
-	return err;
+	if (!v || ks_map64_init(&v->size_keys)) {
+		free(v);
+		return NULL;
+	}
+	v->base.ops = &ops;
+	return &v->base;
 }

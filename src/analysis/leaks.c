@@ -1,51 +1,134 @@
 // SPDX-License-Identifier: LGPL-2.1-only
-/* The view of leaks: what lives at the end of a capture, by site, with ages. */
-#include "analysis/engine.h"
-
+/* The view of leaks: what lives, by site, with ages. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/view.h"
+#include "analysis/views.h"
+#include "base/map64.h"
+
 /* === Data ================================================================================= */
 
+/* What lives in a slot. */
+struct held {
+	u64 born;
+	u32 site, stack;
+	u32 bytes_req, bytes_alloc;
+	bool lives;
+};
+
+/* What came of the objects of a site. */
+struct fate {
+	u64 allocs, frees, implied;
+};
+
+struct leaks_view {
+	struct ks_view base;
+	u64 min_age;
+	KS_VEC(struct held) held;  /* by slot */
+	KS_VEC(struct fate) fates; /* by site + 1 */
+};
+
+/* A snapshot in the making. */
 struct gather {
-	enum ks_level level;
+	const struct leaks_view *view;
+	const struct ks_run *run;
 	struct ks_leaks *leaks;
-	bool stacks;
-	KS_VEC(u32) stack_in; /* by slot of the live table */
 	struct ks_map64 keys; /* site << 32 | stack, numbered as rows */
 	KS_VEC(struct ks_leak) rows;
 };
 
-/* === Internals ============================================================================ */
+/* === Internals: objects =================================================================== */
 
-/* The live table has no room for stacks: they are kept beside it, by slot. */
-static int on_event(void *ctx, const struct ks_engine *engine, const struct ks_event *ev,
-		    const struct ks_match *match, bool counted)
+static struct fate *fate_of(struct leaks_view *v, u32 site)
 {
-	struct gather *g = ctx;
+	size_t at = (u32)(site + 1);
 
-	if (!g->stacks || match->op != KS_OP_ALLOC || match->level != g->level)
-		return 0;
-	while (g->stack_in.len <= match->slot)
-		if (!ks_vec_push(&g->stack_in))
-			return -ENOMEM;
-	g->stack_in.items[match->slot] = ev->stack;
+	while (v->fates.len <= at)
+		if (!ks_vec_push(&v->fates))
+			return NULL;
+	return &v->fates.items[at];
+}
+
+static int count_alloc(struct leaks_view *v, u32 site, struct ks_diag *diag)
+{
+	struct fate *fate = fate_of(v, site);
+
+	if (!fate)
+		return ks_diag_nomem(diag, "looking for leaks");
+	fate->allocs++;
 	return 0;
 }
 
-static int add_object(struct gather *g, const struct ks_obj *obj, u32 stack, u64 now)
+static int leaks_begin(struct ks_view *view, const struct ks_run *run, const struct ks_event *ev,
+		       u32 slot, struct ks_diag *diag)
 {
-	u64 born = ks_obj_ts(obj), age = now > born ? now - born : 0;
+	struct leaks_view *v = ks_container_of(view, struct leaks_view, base);
+
+	(void)run;
+	while (v->held.len <= slot)
+		if (!ks_vec_push(&v->held))
+			return ks_diag_nomem(diag, "looking for leaks");
+	v->held.items[slot] = (struct held){
+		.born = ev->ts,
+		.site = ev->site,
+		.stack = view->wants_stacks ? ev->stack : KS_NONE,
+		.bytes_req = (u32)ev->bytes_req,
+		.bytes_alloc = (u32)ev->bytes_alloc,
+		.lives = true,
+	};
+	return count_alloc(v, ev->site, diag);
+}
+
+static int leaks_end(struct ks_view *view, const struct ks_run *run, const struct ks_event *ev,
+		     u32 slot, enum ks_end how, struct ks_diag *diag)
+{
+	struct leaks_view *v = ks_container_of(view, struct leaks_view, base);
+	struct held *held = &v->held.items[slot];
+	struct fate *fate = &v->fates.items[(u32)(held->site + 1)];
+
+	(void)run;
+	(void)ev;
+	(void)diag;
+	fate->frees += how == KS_END_FREED;
+	fate->implied += how == KS_END_IMPLIED;
+	held->lives = false;
+	return 0;
+}
+
+static int leaks_other(struct ks_view *view, const struct ks_run *run, const struct ks_event *ev,
+		       enum ks_op op, struct ks_diag *diag)
+{
+	(void)run;
+	if (op != KS_OP_ALLOC_UNPAIRED)
+		return 0;
+	return count_alloc(ks_container_of(view, struct leaks_view, base), ev->site, diag);
+}
+
+static void leaks_prefetch(struct ks_view *view, u32 slot)
+{
+	const struct leaks_view *v = ks_container_of(view, struct leaks_view, base);
+
+	if (slot < v->held.len)
+		__builtin_prefetch(&v->held.items[slot], 1);
+}
+
+/* === Internals: a snapshot ================================================================ */
+
+static int add_object(struct gather *g, const struct held *held, u64 now)
+{
+	u64 born = held->born > g->run->first_ts ? held->born - g->run->first_ts : 0;
+	u64 age = now > born ? now - born : 0;
 	struct ks_leak *leak;
 	u32 at;
 
 	if (age < g->leaks->min_age) {
 		g->leaks->young_objects++;
-		g->leaks->young_bytes += obj->bytes_alloc;
+		g->leaks->young_bytes += held->bytes_alloc;
 		return 0;
 	}
-	at = ks_map64_add(&g->keys, (u64)obj->site << 32 | stack);
+	at = ks_map64_add(&g->keys, (u64)held->site << 32 | held->stack);
 	if (at == KS_NONE || (at == g->rows.len && !ks_vec_push(&g->rows)))
 		return -ENOMEM;
 	leak = &g->rows.items[at];
@@ -53,29 +136,30 @@ static int add_object(struct gather *g, const struct ks_obj *obj, u32 stack, u64
 	leak->youngest = leak->objects ? ks_min(leak->youngest, age) : age;
 	leak->age_sum += age;
 	leak->objects++;
-	leak->bytes += obj->bytes_alloc;
-	leak->bytes_req += obj->bytes_req;
+	leak->bytes += held->bytes_alloc;
+	leak->bytes_req += held->bytes_req;
 	return 0;
 }
 
 /* The labels of a stack's frames. */
-static int add_frames(struct gather *g, struct ks_engine *engine, u32 stack, struct ks_leak *leak)
+static int add_frames(struct gather *g, u32 stack, struct ks_leak *leak, struct ks_diag *diag)
 {
-	const u32 *sites = ks_names_stack(engine->account.names, stack, &leak->frames_len);
+	const u32 *sites = ks_names_stack(g->run->names, stack, &leak->frames_len);
 	struct ks_arena *arena = &g->leaks->arena;
 	size_t i;
 
 	leak->frames = ks_arena_alloc(arena, leak->frames_len * sizeof(*leak->frames) + 1);
 	if (!leak->frames)
-		return -ENOMEM;
+		return ks_diag_nomem(diag, "looking for leaks");
 	for (i = 0; i < leak->frames_len; i++) {
-		const struct ks_place *place = ks_places_get(&engine->account.frames, sites[i]);
+		const struct ks_place *place;
+		int err = ks_places_get(g->run->frames, sites[i], &place, diag);
 
-		if (!place)
-			return -ENOMEM;
+		if (err)
+			return err;
 		leak->frames[i] = ks_arena_strndup(arena, place->label, strlen(place->label));
 		if (!leak->frames[i])
-			return -ENOMEM;
+			return ks_diag_nomem(diag, "looking for leaks");
 	}
 	return 0;
 }
@@ -103,27 +187,26 @@ static int compare(const void *pa, const void *pb)
 	return a->frames_len < b->frames_len ? -1 : a->frames_len > b->frames_len;
 }
 
-static int add_row(struct gather *g, struct ks_engine *engine, u32 site, u32 stack,
-		   struct ks_leak leak)
+static int add_row(struct gather *g, u32 site, u32 stack, struct ks_leak leak, struct ks_diag *diag)
 {
-	struct ks_account *acc = &engine->account;
-	const struct ks_place *place = ks_places_get(&acc->places, site);
-	u32 group = acc->group_of_site.items[(u32)(site + 1)];
-	const struct ks_stat *stat = &acc->tally[g->level].groups.items[group];
+	const struct fate *fate = &g->view->fates.items[(u32)(site + 1)];
 	struct ks_leaks *leaks = g->leaks;
+	const struct ks_place *place;
 	struct ks_leak *slot;
+	int err = ks_places_get(g->run->places, site, &place, diag);
 
-	if (!place)
-		return -ENOMEM;
+	if (err)
+		return err;
 	leak.label = ks_arena_strndup(&leaks->arena, place->label, strlen(place->label));
-	leak.allocs = stat->allocs;
-	leak.frees = stat->frees;
-	leak.implied_frees = stat->implied_frees;
-	if (add_frames(g, engine, stack, &leak))
-		return -ENOMEM;
+	leak.allocs = fate->allocs;
+	leak.frees = fate->frees;
+	leak.implied_frees = fate->implied;
+	err = add_frames(g, stack, &leak, diag);
+	if (err)
+		return err;
 	slot = is_unseen(&leak) ? ks_vec_push(&leaks->unseen) : ks_vec_push(&leaks->sites);
 	if (!slot || !leak.label)
-		return -ENOMEM;
+		return ks_diag_nomem(diag, "looking for leaks");
 	*slot = leak;
 	if (!is_unseen(&leak)) {
 		leaks->objects += leak.objects;
@@ -132,28 +215,21 @@ static int add_row(struct gather *g, struct ks_engine *engine, u32 site, u32 sta
 	return 0;
 }
 
-static int finish(void *ctx, struct ks_engine *engine)
+static int fill(struct gather *g, struct ks_diag *diag)
 {
-	struct gather *g = ctx;
-	const struct ks_matcher *m = &engine->matcher;
-	const struct ks_live *live = &m->live[g->level];
+	u64 until = ks_min(g->run->last_ts, g->run->until);
+	u64 now = until - ks_min(until, g->run->first_ts);
 	struct ks_leaks *leaks = g->leaks;
-	u64 until = ks_min(m->last_ts, engine->account.until);
 	size_t i;
 	int err = 0;
 
-	for (i = 0; i < live->objs.len && !err; i++) {
-		const struct ks_obj *obj = &live->objs.items[i];
-
-		u32 stack = i < g->stack_in.len ? g->stack_in.items[i] : KS_NONE;
-
-		if (obj->kind != KS_OBJ_DEAD && obj->counted)
-			err = add_object(g, obj, stack, until - ks_min(until, m->first_ts));
-	}
+	for (i = 0; i < g->view->held.len; i++)
+		if (g->view->held.items[i].lives && add_object(g, &g->view->held.items[i], now))
+			return ks_diag_nomem(diag, "looking for leaks");
 	for (i = 0; i < g->rows.len && !err; i++) {
 		u64 key = g->keys.keys.items[i];
 
-		err = add_row(g, engine, (u32)(key >> 32), (u32)key, g->rows.items[i]);
+		err = add_row(g, (u32)(key >> 32), (u32)key, g->rows.items[i], diag);
 	}
 	if (leaks->sites.len)
 		qsort(leaks->sites.items, leaks->sites.len, sizeof(struct ks_leak), compare);
@@ -162,30 +238,51 @@ static int finish(void *ctx, struct ks_engine *engine)
 	return err;
 }
 
-static const struct ks_observer observer = { .event = on_event, .finish = finish };
+static int leaks_snapshot(struct ks_view *view, const struct ks_run *run, struct ks_model *model,
+			  struct ks_diag *diag)
+{
+	struct gather g = { .view = ks_container_of(view, struct leaks_view, base), .run = run };
+	int err;
+
+	model->leaks = g.leaks = calloc(1, sizeof(*g.leaks));
+	if (!g.leaks || ks_map64_init(&g.keys))
+		return ks_diag_nomem(diag, "looking for leaks");
+	ks_arena_init(&g.leaks->arena);
+	g.leaks->min_age = g.view->min_age;
+	err = fill(&g, diag);
+	ks_map64_deinit(&g.keys);
+	ks_vec_free(&g.rows);
+	return err;
+}
+
+static void leaks_free(struct ks_view *view)
+{
+	struct leaks_view *v = ks_container_of(view, struct leaks_view, base);
+
+	ks_vec_free(&v->held);
+	ks_vec_free(&v->fates);
+	free(v);
+}
 
 /* === Public =============================================================================== */
 
-int ks_analyze_leaks(const char *path, const struct ks_analysis_opts *opts, u64 min_age,
-		     struct ks_leaks *ret_leaks, struct ks_model **ret_model, struct ks_diag *diag)
+struct ks_view *ks_leaks_view_new(u64 min_age, bool stacks)
 {
-	struct ks_leaks leaks = { .min_age = min_age };
-	struct gather g = { .level = opts->level, .leaks = &leaks, .stacks = opts->want_stacks };
-	struct ks_analysis_opts with = *opts;
-	int err;
+	static const struct ks_view_ops ops = {
+		.name = "leaks",
+		.needs = KS_GIVES_AGES,
+		.begin = leaks_begin,
+		.end = leaks_end,
+		.other = leaks_other,
+		.prefetch = leaks_prefetch,
+		.snapshot = leaks_snapshot,
+		.free = leaks_free,
+	};
+	struct leaks_view *v = calloc(1, sizeof(*v));
 
-	with.by = KS_BY_SITE;
-	with.observer = &observer;
-	with.observer_ctx = &g;
-	ks_arena_init(&leaks.arena);
-	err = ks_map64_init(&g.keys) ? ks_diag_nomem(diag, "adding up")
-				     : ks_analyze(path, &with, ret_model, diag);
-	ks_map64_deinit(&g.keys);
-	ks_vec_free(&g.stack_in);
-	ks_vec_free(&g.rows);
-	if (err)
-		ks_leaks_deinit(&leaks);
-	else
-		*ret_leaks = leaks;
-	return err;
+	if (!v)
+		return NULL;
+	v->base = (struct ks_view){ .ops = &ops, .wants_stacks = stacks };
+	v->min_age = min_age;
+	return &v->base;
 }

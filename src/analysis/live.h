@@ -2,7 +2,8 @@
 /*
  * The live-object table: which objects exist, found by address. Objects sit in numbered slots that
  * are used again; the number of slots is the most objects that ever lived at once. An object costs
- * 28 bytes and its share of the index, 6 to 8 where there are millions.
+ * 24 bytes and its share of the index, 6 to 8 where there are millions. When it was born, and by whom,
+ * is kept by the views that want to know.
  */
 #ifndef KS_ANALYSIS_LIVE_H
 #define KS_ANALYSIS_LIVE_H
@@ -10,33 +11,17 @@
 #include "base/hash.h"
 #include "base/vec.h"
 
-enum { KS_OBJ_DEAD = 0xf, KS_OBJ_CPU_MAX = 0x7ff };
+enum { KS_OBJ_DEAD = 0xf };
 
 struct ks_obj {
 	u64 ptr;
 	u32 site; /* of the allocation; in a dead slot, the next dead slot */
 	u32 bytes_req, bytes_alloc;
-	u32 ts_low; /* since the first event: 48 bits of ns are 78 hours */
-	u16 ts_high;
-	u16 cpu : 11;	 /* KS_OBJ_CPU_MAX stands for itself, all above, and unknown */
-	u16 counted : 1; /* it passed the filter */
-	u16 kind : 4;	 /* of the allocation, or KS_OBJ_DEAD */
-} __attribute__((packed, aligned(4)));
+	u8 kind;      /* of the allocation, or KS_OBJ_DEAD */
+	bool counted; /* it passed the filter */
+};
 
-_Static_assert(sizeof(struct ks_obj) == 28, "the memory promise of the README");
-
-static inline u64 ks_obj_ts(const struct ks_obj *obj)
-{
-	return (u64)obj->ts_high << 32 | obj->ts_low;
-}
-
-static inline void ks_obj_set_ts(struct ks_obj *obj, u64 ts)
-{
-	if (ts >> 48)
-		ts = (1ull << 48) - 1;
-	obj->ts_low = (u32)ts;
-	obj->ts_high = (u16)(ts >> 32);
-}
+_Static_assert(sizeof(struct ks_obj) == 24, "the memory promise of the README");
 
 struct ks_live {
 	KS_VEC(struct ks_obj) objs; /* by slot */

@@ -178,8 +178,6 @@ ks_inline void ks_matcher_commit(struct ks_matcher *m, const struct ks_event *ev
 		obj->site = ev->site;
 		obj->bytes_req = (u32)ev->bytes_req;
 		obj->bytes_alloc = (u32)ev->bytes_alloc;
-		ks_obj_set_ts(obj, ev->ts > m->first_ts ? ev->ts - m->first_ts : 0);
-		obj->cpu = ks_min(ev->cpu, KS_OBJ_CPU_MAX);
 		obj->kind = ev->kind;
 		obj->counted = counted;
 	} else if (match->op == KS_OP_FREE) {

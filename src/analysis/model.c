@@ -4,6 +4,8 @@
 
 #include <stdlib.h>
 
+#include "analysis/timeline.h"
+
 /* === Data ================================================================================= */
 
 static const char *const by_names[] = {
@@ -43,6 +45,31 @@ static const struct {
 };
 _Static_assert(ARRAY_SIZE(qualities) == KS_QUALITIES, "a name for every counter");
 
+static const char *const end_names[] = { "live", "freed", "implied" };
+_Static_assert(ARRAY_SIZE(end_names) == KS_ENDS, "a name for every end");
+
+/* === Internals ============================================================================ */
+
+static void free_leaks(struct ks_leaks *leaks)
+{
+	if (!leaks)
+		return;
+	ks_vec_free(&leaks->sites);
+	ks_vec_free(&leaks->unseen);
+	ks_arena_deinit(&leaks->arena);
+	free(leaks);
+}
+
+static void free_frag(struct ks_frag *frag)
+{
+	if (!frag)
+		return;
+	ks_vec_free(&frag->by_site);
+	ks_vec_free(&frag->by_size);
+	ks_arena_deinit(&frag->arena);
+	free(frag);
+}
+
 /* === Public =============================================================================== */
 
 const char *ks_by_name(enum ks_by by)
@@ -53,6 +80,11 @@ const char *ks_by_name(enum ks_by by)
 const char *ks_level_name(enum ks_level level)
 {
 	return level == KS_SLAB ? "slab" : "pages";
+}
+
+const char *ks_end_name(enum ks_end end)
+{
+	return end < KS_ENDS ? end_names[end] : "?";
 }
 
 const char *ks_quality_name(enum ks_quality q)
@@ -79,24 +111,14 @@ void ks_model_free(struct ks_model *model)
 	for (i = 0; i < model->accounts.len; i++)
 		ks_vec_free(&model->accounts.items[i].groups);
 	ks_vec_free(&model->accounts);
+	free_leaks(model->leaks);
+	free_frag(model->frag);
+	ks_timeline_free(model->timeline);
+	ks_vec_free(&model->absent);
 	ks_vec_free(&model->findings);
 	ks_vec_free(&model->unparsed);
 	ks_arena_deinit(&model->arena);
 	free(model);
-}
-
-void ks_frag_deinit(struct ks_frag *frag)
-{
-	ks_vec_free(&frag->by_site);
-	ks_vec_free(&frag->by_size);
-	ks_arena_deinit(&frag->arena);
-}
-
-void ks_leaks_deinit(struct ks_leaks *leaks)
-{
-	ks_vec_free(&leaks->sites);
-	ks_vec_free(&leaks->unseen);
-	ks_arena_deinit(&leaks->arena);
 }
 
 const struct ks_sums *ks_model_account_by(const struct ks_model *model, enum ks_by by)

@@ -66,6 +66,16 @@ const char *ks_quality_text(enum ks_quality q);
 /* Whether a counter means that events are missing from the capture (--strict). */
 bool ks_quality_is_loss(enum ks_quality q);
 
+/* How an object ended. */
+enum ks_end {
+	KS_END_LIVE,	/* it has not ended: it lives at the end of the capture or the window */
+	KS_END_FREED,	/* an event showed its free */
+	KS_END_IMPLIED, /* its address was allocated again, and the free was not seen */
+	KS_ENDS
+};
+
+const char *ks_end_name(enum ks_end end);
+
 /* One row: a call site, or another group of allocations. */
 struct ks_group {
 	const char *label;    /* "alloc_inode+0x4f", "dentry", "1234", ... */
@@ -98,6 +108,16 @@ struct ks_sums {
 	KS_VEC(struct ks_group) groups; /* of the model's level */
 };
 
+struct ks_leaks;
+struct ks_frag;
+struct ks_timeline;
+
+/* Something that the source could not give. */
+struct ks_absent {
+	const char *what; /* "leaks", "the account by pid" */
+	const char *why;  /* "the source gives no single objects" */
+};
+
 struct ks_model {
 	struct ks_arena arena;
 	enum ks_level level;
@@ -106,6 +126,12 @@ struct ks_model {
 	struct ks_stat levels[KS_LEVELS]; /* whatever the grouping */
 	KS_VEC(struct ks_sums)
 	accounts; /* one a grouping, in the order in which they were asked for */
+	/* Of the views; NULL where a view was not asked for, or is absent. */
+	struct ks_leaks *leaks;
+	struct ks_frag *frag;
+	struct ks_timeline *timeline; /* see analysis/timeline.h */
+	KS_VEC(struct ks_absent)
+	absent; /* what was asked for and can't be known from this source */
 
 	/* Of the whole capture. */
 	const char *format;
@@ -142,8 +168,6 @@ struct ks_frag {
 	struct ks_frag_row total;
 };
 
-void ks_frag_deinit(struct ks_frag *frag);
-
 /* What still lives at the end, by site. */
 struct ks_leak {
 	const char *label;
@@ -163,8 +187,6 @@ struct ks_leaks {
 	u64 objects, bytes; /* of sites */
 	u64 young_objects, young_bytes; /* left out: younger than min_age */
 };
-
-void ks_leaks_deinit(struct ks_leaks *leaks);
 
 void ks_model_free(struct ks_model *model);
 

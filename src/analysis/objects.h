@@ -6,19 +6,8 @@
 #include "analysis/model.h"
 #include "base/diag.h"
 
-struct ks_analysis_opts;
-
-enum ks_end {
-	KS_END_LIVE,	/* it has not ended: it lives at the end of the capture or the window */
-	KS_END_FREED,	/* an event showed its free */
-	KS_END_IMPLIED, /* its address was allocated again, and the free was not seen */
-	KS_ENDS
-};
-
-const char *ks_end_name(enum ks_end end);
-
 /*
- * Names are numbers that stay the same for all objects of a call; ks_object_name() tells them.
+ * Names are numbers that stay the same for all objects of a call; ks_object_name() names them.
  * KS_NONE where the capture does not say.
  */
 struct ks_object_row {
@@ -38,18 +27,12 @@ enum ks_object_names { KS_NAMES_SITE, KS_NAMES_CACHE, KS_NAMES_GFP, KS_NAMES_COM
 /* Where the names come from, for as long as the call lasts. */
 struct ks_object_source;
 
-/* The name of a number; "" for KS_NONE, NULL when there is no memory or the tree can't be read. */
-const char *ks_object_name(struct ks_object_source *source, enum ks_object_names table, u32 id);
+/* The name of a number; "" for KS_NONE, NULL with the cause in diag when it can't be had. */
+const char *ks_object_name(struct ks_object_source *source, enum ks_object_names table, u32 id,
+			   struct ks_diag *diag);
 
 /* Gets the next object. 0 or a negative errno, which ends the call with what it left in diag. */
 typedef int ks_object_fn(void *ctx, struct ks_object_source *source,
 			 const struct ks_object_row *row, struct ks_diag *diag);
-
-/*
- * ks_analyze() by site, with the objects of opts->level that pass the filter: those that end, in the
- * order of their ends, then those that live. Allocations that failed or cannot be followed are none.
- */
-int ks_analyze_objects(const char *path, const struct ks_analysis_opts *opts, ks_object_fn *fn,
-		       void *ctx, struct ks_model **ret_model, struct ks_diag *diag);
 
 #endif

@@ -87,21 +87,25 @@ struct ks_origin ks_origin_get(const struct ks_intern *known, u32 number)
 }
 
 int ks_origin_fill(const struct ks_names *names, u32 stack, struct ks_places *frames,
-		   struct ks_arena *arena, struct ks_group *group)
+		   struct ks_arena *arena, struct ks_group *group, struct ks_diag *diag)
 {
 	size_t len, i, own = 0;
 	const u32 *ids = ks_names_stack(names, stack, &len);
 
 	group->callers = ks_arena_alloc(arena, (len + 1) * sizeof(*group->callers));
 	if (!group->callers)
-		return -ENOMEM;
+		return ks_diag_nomem(diag, "gathering results");
 	for (i = 0; i < len; i++) {
-		const struct ks_place *place = ks_places_get(frames, ids[i]);
-		const char *name = place ? name_of(place) : NULL;
+		const struct ks_place *place;
+		int err = ks_places_get(frames, ids[i], &place, diag);
+		const char *name;
 
-		group->callers[i] = name ? ks_arena_strndup(arena, name, strlen(name)) : NULL;
+		if (err)
+			return err;
+		name = name_of(place);
+		group->callers[i] = ks_arena_strndup(arena, name, strlen(name));
 		if (!group->callers[i])
-			return -ENOMEM;
+			return ks_diag_nomem(diag, "gathering results");
 		if (!own && *group->func && !strcmp(name, group->func))
 			own = i + 1;
 	}

@@ -4,6 +4,7 @@
 #define KS_ANALYSIS_ORIGINS_H
 
 #include "base/arena.h"
+#include "base/diag.h"
 #include "base/intern.h"
 #include "base/vec.h"
 
@@ -35,9 +36,9 @@ struct ks_origin ks_origin_get(const struct ks_intern *known, u32 number);
 
 /*
  * Adds to the group, which is that of a site, the functions that called it: further out in the stack
- * than the site's own. 0 or -ENOMEM.
+ * than the site's own.
  */
 int ks_origin_fill(const struct ks_names *names, u32 stack, struct ks_places *frames,
-		   struct ks_arena *arena, struct ks_group *group);
+		   struct ks_arena *arena, struct ks_group *group, struct ks_diag *diag);
 
 #endif

@@ -35,8 +35,7 @@ static const char *make_label(struct ks_places *places, const struct ks_site *si
 	return label;
 }
 
-/* 0 or a negative errno, with its context in places->diag. */
-static int resolve(struct ks_places *places, u32 id, struct ks_place *ret)
+static int resolve(struct ks_places *places, u32 id, struct ks_place *ret, struct ks_diag *diag)
 {
 	const struct ks_site *site = ks_sites_get(places->sites, id);
 	struct ks_sym_query query = {
@@ -56,7 +55,7 @@ static int resolve(struct ks_places *places, u32 id, struct ks_place *ret)
 	struct ks_place place = { .known = true };
 
 	if (places->resolver) {
-		int err = ks_resolver_lookup(places->resolver, &query, &found, &places->diag);
+		int err = ks_resolver_lookup(places->resolver, &query, &found, diag);
 
 		if (err)
 			return err;
@@ -70,7 +69,7 @@ static int resolve(struct ks_places *places, u32 id, struct ks_place *ret)
 	place.label = make_label(places, site, &place);
 	if (!place.func || !place.owner || !place.module || !place.path || !place.inlined ||
 	    !place.label)
-		return ks_diag_nomem(&places->diag, "placing call sites");
+		return ks_diag_nomem(diag, "placing call sites");
 	place.in_branch = !places->branch ||
 			  (*place.path && ks_path_in_branch(place.path, places->branch));
 	*ret = place;
@@ -105,19 +104,23 @@ void ks_places_deinit(struct ks_places *places)
 	ks_arena_deinit(&places->arena);
 }
 
-const struct ks_place *ks_places_get(struct ks_places *places, u32 site)
+int ks_places_get(struct ks_places *places, u32 site, const struct ks_place **ret_place,
+		  struct ks_diag *diag)
 {
 	struct ks_place *place;
+	int err = 0;
 
-	if (site == KS_NONE)
-		return &places->unknown;
-	if (site < places->places.len && places->places.items[site].known)
-		return &places->places.items[site];
+	if (site == KS_NONE) {
+		*ret_place = &places->unknown;
+		return 0;
+	}
 	while (places->places.len <= site)
-		if (!ks_vec_push(&places->places)) {
-			ks_diag_nomem(&places->diag, "placing call sites");
-			return NULL;
-		}
+		if (!ks_vec_push(&places->places))
+			return ks_diag_nomem(diag, "placing call sites");
 	place = &places->places.items[site];
-	return resolve(places, site, place) ? NULL : place;
+	if (!place->known)
+		err = resolve(places, site, place, diag);
+	if (!err)
+		*ret_place = place;
+	return err;
 }

@@ -28,14 +28,17 @@ struct ks_places {
 	struct ks_arena arena;
 	KS_VEC(struct ks_place) places; /* by site */
 	struct ks_place unknown;	/* of events without a site */
-	struct ks_diag diag;		/* why ks_places_get() returned NULL */
 };
 
 void ks_places_init(struct ks_places *places, const struct ks_sites *sites,
 		    struct ks_resolver *resolver, const char *branch);
 void ks_places_deinit(struct ks_places *places);
 
-/* The place of a site, valid until the next call. NULL: see diag, the kernel tree can't be read. */
-const struct ks_place *ks_places_get(struct ks_places *places, u32 site);
+/*
+ * The place of a site, valid until the next call. It fails for lack of memory, or where the kernel tree
+ * can't be read.
+ */
+int ks_places_get(struct ks_places *places, u32 site, const struct ks_place **ret_place,
+		  struct ks_diag *diag);
 
 #endif

@@ -10,9 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/bytes.h"
-#include "base/pack.h"
-
 /* === Data ================================================================================= */
 
 /* An object that counts; group KS_NONE = none in this slot. */
@@ -38,44 +35,21 @@ struct task_plan {
 
 enum { PREFETCH_AHEAD = 16 };
 
-struct query {
+struct ks_query {
 	struct ks_account *account;
+	struct ks_selector *selector;
 	struct counted *in_slot[KS_LEVELS]; /* by slot + 1; the first is for events without one */
 	bool by_task;
 	struct plan plans[KS_DB_BLOCK_EVENTS];
 	struct task_plan task_plans[KS_DB_BLOCK_EVENTS];
 };
 
-/* === Internals: the summary's tally ======================================================= */
+/* === Internals ============================================================================ */
 
-enum { STAT_FIELDS = sizeof(struct ks_stat) / sizeof(u64) };
-
-static void pack_stat(struct ks_strbuf *sb, const struct ks_stat *stat)
+static int plan_shape(struct ks_query *q, const struct ks_db_shape *shape, struct plan *plan,
+		      struct ks_diag *diag)
 {
-	u64 fields[STAT_FIELDS];
-	size_t i;
-
-	memcpy(fields, stat, sizeof(fields));
-	for (i = 0; i < STAT_FIELDS; i++)
-		ks_pack_varint(sb, fields[i]);
-}
-
-static void unpack_stat(struct ks_bytes *b, struct ks_stat *stat)
-{
-	u64 fields[STAT_FIELDS];
-	size_t i;
-
-	for (i = 0; i < STAT_FIELDS; i++)
-		fields[i] = ks_bytes_varint(b);
-	memcpy(stat, fields, sizeof(fields));
-}
-
-/* === Internals: blocks ==================================================================== */
-
-static int plan_shape(struct query *q, const struct ks_db_shape *shape, struct plan *plan)
-{
-	struct ks_account *acc = q->account;
-	struct ks_group_key key = {
+	struct ks_event ev = {
 		.kind = shape->kind,
 		.site = shape->site,
 		.cache = shape->cache,
@@ -95,41 +69,41 @@ static int plan_shape(struct query *q, const struct ks_db_shape *shape, struct p
 	};
 	if (shape->op != KS_OP_ALLOC && !plan->is_other)
 		return 0;
-	passes = ks_account_passes_shape(acc, &key);
+	passes = ks_selector_passes_shape(q->selector, &ev, diag);
 	if (passes <= 0)
 		return passes;
-	/* Where groups are tasks, any number says that it passes. */
-	plan->next.group = ks_by_is_task(acc->by) ? 0 : ks_account_group(acc, &key);
-	return plan->next.group == KS_NONE ? -ENOMEM : 0;
+	if (!ks_by_is_task(q->account->grouping.by))
+		return ks_account_group(q->account, &ev, &plan->next.group, diag);
+	plan->next.group = 0; /* groups are tasks: any number says that it passes */
+	return 0;
 }
 
-static int plan_task(struct query *q, const struct ks_db_task *task, struct task_plan *plan)
+static int plan_task(struct ks_query *q, const struct ks_db_task *task, struct task_plan *plan,
+		     struct ks_diag *diag)
 {
-	struct ks_account *acc = q->account;
-	struct ks_group_key key = { .pid = task->pid, .comm = task->comm, .cpu = task->cpu };
+	struct ks_event ev = { .pid = task->pid, .comm = task->comm, .cpu = (u16)task->cpu };
 
 	plan->group = KS_NONE;
-	plan->passes = ks_account_passes_task(acc, &key);
-	if (!plan->passes || !ks_by_is_task(acc->by))
+	plan->passes = ks_selector_passes_task(q->selector, &ev);
+	if (!plan->passes || !ks_by_is_task(q->account->grouping.by))
 		return 0;
-	plan->group = ks_account_group(acc, &key);
-	return plan->group == KS_NONE ? -ENOMEM : 0;
+	return ks_account_group(q->account, &ev, &plan->group, diag);
 }
 
-static int plan_block(struct query *q, const struct ks_db_block *block)
+static int plan_block(struct ks_query *q, const struct ks_db_block *block, struct ks_diag *diag)
 {
 	int err = 0;
 	u32 i;
 
 	for (i = 0; i < block->shapes_len && !err; i++)
-		err = plan_shape(q, &block->shapes[i], &q->plans[i]);
+		err = plan_shape(q, &block->shapes[i], &q->plans[i], diag);
 	for (i = 0; q->by_task && i < block->tasks_len && !err; i++)
-		err = plan_task(q, &block->tasks[i], &q->task_plans[i]);
+		err = plan_task(q, &block->tasks[i], &q->task_plans[i], diag);
 	return err;
 }
 
 /* The group of an event whose shape passes. */
-static inline u32 group_by_task(const struct query *q, const struct ks_db_block *block, u32 i,
+static inline u32 group_by_task(const struct ks_query *q, const struct ks_db_block *block, u32 i,
 				u32 group)
 {
 	const struct task_plan *plan = &q->task_plans[block->task_of[i]];
@@ -143,7 +117,7 @@ static inline u32 group_by_task(const struct query *q, const struct ks_db_block 
  * There is no telling what the next event is, so as little as can be is a branch on it: all exchange
  * the content of a slot. @simple is a constant: neither time nor task decide.
  */
-ks_inline void run_events(struct query *q, const struct ks_db_block *block, bool simple)
+ks_inline void run_events(struct ks_query *q, const struct ks_db_block *block, bool simple)
 {
 	struct counted *const in_slot[KS_LEVELS] = { q->in_slot[KS_SLAB], q->in_slot[KS_PAGES] };
 	const u32 *slot = block->slots, *slots_end = slot + block->slots_len;
@@ -156,7 +130,7 @@ ks_inline void run_events(struct query *q, const struct ks_db_block *block, bool
 		const struct plan *plan = &q->plans[shape_of[i]];
 		struct counted next = plan->next, *obj, old;
 		u64 ts = times[i];
-		bool in_window = simple || ks_account_in_window(acc, ts);
+		bool in_window = simple || ks_selector_in_window(q->selector, ts);
 
 		if (slot + PREFETCH_AHEAD < slots_end) /* nearly all are slab objects */
 			__builtin_prefetch(&in_slot[KS_SLAB][slot[PREFETCH_AHEAD] + 1], 1);
@@ -176,129 +150,66 @@ ks_inline void run_events(struct query *q, const struct ks_db_block *block, bool
 		old = *obj;
 		*obj = next;
 		if ((old.group != KS_NONE) & in_window)
-			ks_account_end(acc, plan->level, old.group, old.bytes_req, old.bytes_alloc,
-				       ts, plan->op == KS_OP_ALLOC);
+			ks_tally_end(&acc->tally[plan->level], old.group, old.bytes_req,
+				     old.bytes_alloc, ts, plan->op == KS_OP_ALLOC);
 		if (next.group != KS_NONE)
-			ks_account_alloc(acc, plan->level, next.group, next.bytes_req,
-					 next.bytes_alloc, ts);
+			ks_tally_alloc(&acc->tally[plan->level], next.group, next.bytes_req,
+				       next.bytes_alloc, ts);
 	}
 }
 
-static void run_block(struct query *q, const struct ks_db_block *block,
-		      const struct ks_db_block_info *info)
-{
-	if (!q->by_task && ks_account_in_window(q->account, info->min_ts) &&
-	    ks_account_in_window(q->account, info->max_ts))
-		run_events(q, block, true);
-	else
-		run_events(q, block, false);
-}
+/* === Public =============================================================================== */
 
-static int new_query(struct query **ret, struct ks_db *db, struct ks_account *account)
+int ks_query_new(struct ks_account *account, struct ks_selector *selector, struct ks_db *db,
+		 struct ks_query **ret_query)
 {
-	struct query *q = calloc(1, sizeof(*q));
+	struct ks_query *q = calloc(1, sizeof(*q));
 	size_t slots = (size_t)ks_db_slots(db) + 1, i;
 	int level;
 
 	if (!q)
 		return -ENOMEM;
 	q->account = account;
+	q->selector = selector;
+	q->by_task = ks_by_is_task(account->grouping.by) || ks_filter_is_task(&selector->filter);
 	for (level = 0; level < KS_LEVELS; level++) {
 		q->in_slot[level] = malloc(slots * sizeof(struct counted));
 		if (!q->in_slot[level]) {
-			free(q->in_slot[0]);
-			free(q);
+			ks_query_free(q);
 			return -ENOMEM;
 		}
 		for (i = 0; i < slots; i++)
 			q->in_slot[level][i].group = KS_NONE;
 	}
-	*ret = q;
+	*ret_query = q;
 	return 0;
 }
 
-/* === Public =============================================================================== */
-
-void ks_tally_pack(const struct ks_account *acc, struct ks_strbuf *sb)
+void ks_query_free(struct ks_query *q)
 {
-	int level;
-	size_t i;
-
-	for (level = 0; level < KS_LEVELS; level++) {
-		const struct ks_tally *tally = &acc->tally[level];
-		struct ks_stat total = ks_tally_total(tally);
-
-		pack_stat(sb, &total);
-		ks_pack_varint(sb, tally->groups.len);
-		for (i = 0; i < tally->groups.len; i++) {
-			ks_pack_varint(sb, (u32)(acc->keys.keys.items[i] + 1)); /* the site */
-			pack_stat(sb, &tally->groups.items[i]);
-		}
-	}
-}
-
-int ks_tally_unpack(struct ks_account *acc, struct ks_bytes *b)
-{
-	int level;
-
-	for (level = 0; level < KS_LEVELS; level++) {
-		struct ks_stat total;
-		u64 count, i;
-
-		unpack_stat(b, &total);
-		count = ks_bytes_varint(b);
-		for (i = 0; i < count && !b->overrun; i++) {
-			struct ks_group_key key = { .site = (u32)ks_bytes_varint(b) - 1 };
-			struct ks_stat stat;
-			u32 group;
-
-			unpack_stat(b, &stat);
-			if (key.site != KS_NONE && key.site >= acc->names->sites.sites.len)
-				return KS_EBADINPUT;
-			group = ks_account_group(acc, &key);
-			if (group == KS_NONE)
-				return -ENOMEM;
-			acc->tally[level].groups.items[group] = stat;
-		}
-		acc->tally[level].total = total;
-	}
-	return b->overrun ? KS_EBADINPUT : 0;
-}
-
-int ks_query_blocks(struct ks_db *db, const struct ks_analysis_opts *opts,
-		    const struct ks_frame_filter *helpers, u64 first_ts, bool ordered,
-		    struct ks_account *account, struct ks_diag *diag)
-{
-	unsigned int columns = KS_DB_TIMES | KS_DB_SLOTS;
-	size_t blocks = ks_db_blocks(db), i;
-	struct ks_db_block block = { 0 };
-	struct query *q;
-	int err = 0;
-
-	if (new_query(&q, db, account))
-		return ks_diag_nomem(diag, "asking a DB");
-	q->by_task = ks_by_is_task(account->by) || ks_filter_is_task(&account->filter);
-	if (q->by_task)
-		columns |= KS_DB_TASKS;
-	ks_account_set_start(account, first_ts);
-	for (i = 0; i < blocks && !err; i++) {
-		struct ks_db_block_info info = ks_db_block_info(db, i);
-
-		if (ordered && (info.max_ts < account->since || info.min_ts >= account->until))
-			continue;
-		err = ks_db_block_read(db, i, columns, &block, diag);
-		if (!err && ((helpers && ks_db_skip_helpers(helpers, ks_db_names(db), block.shapes,
-							    block.shapes_len)) ||
-			     plan_block(q, &block)))
-			err = ks_account_error(account, diag);
-		if (!err)
-			run_block(q, &block, &info);
-		if (!err && opts->progress && opts->progress(opts->progress_ctx, i, blocks))
-			err = ks_diag_set(diag, -EINTR, "interrupted");
-	}
-	ks_db_block_deinit(&block);
-	free(q->in_slot[0]);
-	free(q->in_slot[1]);
+	if (!q)
+		return;
+	free(q->in_slot[KS_SLAB]);
+	free(q->in_slot[KS_PAGES]);
 	free(q);
-	return err;
+}
+
+unsigned int ks_query_columns(const struct ks_query *q)
+{
+	return KS_DB_TIMES | KS_DB_SLOTS | (q->by_task ? KS_DB_TASKS : 0);
+}
+
+int ks_query_block(struct ks_query *q, const struct ks_db_block *block,
+		   const struct ks_db_block_info *info, struct ks_diag *diag)
+{
+	int err = plan_block(q, block, diag);
+
+	if (err)
+		return err;
+	if (!q->by_task && ks_selector_in_window(q->selector, info->min_ts) &&
+	    ks_selector_in_window(q->selector, info->max_ts))
+		run_events(q, block, true);
+	else
+		run_events(q, block, false);
+	return 0;
 }

@@ -1,25 +1,24 @@
 /* SPDX-License-Identifier: LGPL-2.1-only */
-/* Asking a DB: the account of its blocks, or the ready one of its summary. */
+/* Asking a DB: an account fed with its blocks. */
 #ifndef KS_ANALYSIS_QUERY_H
 #define KS_ANALYSIS_QUERY_H
 
 #include "analysis/account.h"
-#include "analysis/analysis.h"
-#include "base/bytes.h"
-#include "base/strbuf.h"
+#include "analysis/filter.h"
 #include "db/ksdb.h"
-#include "trace/source.h"
 
-/* The tally of an account by site without a filter, and back into a fresh one. */
-void ks_tally_pack(const struct ks_account *account, struct ks_strbuf *sb);
-int ks_tally_unpack(struct ks_account *account, struct ks_bytes *b);
+struct ks_query;
 
-/*
- * Runs through the blocks. Sites that @helpers skips become their callers; it may be NULL. @first_ts is the
- * time of the first event; @ordered: time never goes back.
- */
-int ks_query_blocks(struct ks_db *db, const struct ks_analysis_opts *opts,
-		    const struct ks_frame_filter *helpers, u64 first_ts, bool ordered,
-		    struct ks_account *account, struct ks_diag *diag);
+/* The selector's window is known. 0 or -ENOMEM. */
+int ks_query_new(struct ks_account *account, struct ks_selector *selector, struct ks_db *db,
+		 struct ks_query **ret_query);
+void ks_query_free(struct ks_query *query);
+
+/* Which columns it needs: KS_DB_*. */
+unsigned int ks_query_columns(const struct ks_query *query);
+
+/* Adds up a block. Blocks come in order; those that lie outside of the window may be left out. */
+int ks_query_block(struct ks_query *query, const struct ks_db_block *block,
+		   const struct ks_db_block_info *info, struct ks_diag *diag);
 
 #endif

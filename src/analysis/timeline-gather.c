@@ -29,12 +29,12 @@ static int grow_tracks(struct ks_tl_gather *g, enum ks_tl_dim dim, u32 track)
 	return 0;
 }
 
-static int track_of_key(struct ks_tl_gather *g, enum ks_tl_dim dim, const struct ks_group_key *key,
+static int track_of_key(struct ks_tl_gather *g, enum ks_tl_dim dim, const struct ks_event *ev,
 			u32 *ret_track)
 {
-	u32 track = ks_account_group(&g->keys[dim], key);
+	u32 track;
 
-	if (track == KS_NONE || grow_tracks(g, dim, track))
+	if (ks_grouping_find(&g->keys[dim], ev, &track, NULL) || grow_tracks(g, dim, track))
 		return -ENOMEM;
 	*ret_track = track;
 	return 0;
@@ -55,16 +55,16 @@ static int track_of_stack(struct ks_tl_gather *g, u32 site_track, u32 stack, u32
 	return 0;
 }
 
-static int add_kind(struct ks_tl_gather *g, const struct ks_group_key *key)
+static int add_kind(struct ks_tl_gather *g, const struct ks_event *ev)
 {
 	struct kind *kind = ks_vec_push(&g->kinds);
 
-	if (!kind || track_of_key(g, KS_TL_SITE, key, &kind->track[0]) ||
-	    track_of_key(g, KS_TL_CACHE, key, &kind->track[1]) ||
-	    track_of_key(g, KS_TL_SIZE, key, &kind->track[2]) ||
-	    track_of_stack(g, kind->track[0], key->stack, &kind->track[3]))
+	if (!kind || track_of_key(g, KS_TL_SITE, ev, &kind->track[0]) ||
+	    track_of_key(g, KS_TL_CACHE, ev, &kind->track[1]) ||
+	    track_of_key(g, KS_TL_SIZE, ev, &kind->track[2]) ||
+	    track_of_stack(g, kind->track[0], ev->stack, &kind->track[3]))
 		return -ENOMEM;
-	kind->size_class = ks_tl_size_class(key->bytes_alloc);
+	kind->size_class = ks_tl_size_class(ev->bytes_alloc);
 	return 0;
 }
 
@@ -90,13 +90,12 @@ static int pid_number(struct ks_tl_gather *g, u32 pid, u32 comm, u32 *ret_number
 	return ks_map64_add(&g->pids, pid) == KS_NONE ? -ENOMEM : 0;
 }
 
-static int add_owner(struct ks_tl_gather *g, const struct owner_key *key, u32 pid)
+static int add_owner(struct ks_tl_gather *g, const struct ks_event *ev, u32 pid)
 {
-	struct ks_group_key group = { .comm = key->comm, .cpu = key->cpu };
 	struct owner *owner = ks_vec_push(&g->owners);
 
-	if (!owner || track_of_key(g, KS_TL_COMM, &group, &owner->track[0]) ||
-	    track_of_key(g, KS_TL_CPU, &group, &owner->track[1]))
+	if (!owner || track_of_key(g, KS_TL_COMM, ev, &owner->track[0]) ||
+	    track_of_key(g, KS_TL_CPU, ev, &owner->track[1]))
 		return -ENOMEM;
 	owner->pid = pid;
 	return 0;
@@ -407,7 +406,8 @@ static void keep_object(struct ks_track *track, const struct ks_tl_birth *birth,
 {
 	struct ks_cell *cell = cell_at(track, bucket);
 
-	track->youngest = track->age_sum || track->oldest ? ks_min(track->youngest, age) : age;
+	track->youngest = track->kept ? ks_min(track->youngest, age) : age;
+	track->kept++;
 	track->oldest = ks_max(track->oldest, age);
 	track->age_sum += age;
 	cell->kept++;
@@ -436,7 +436,6 @@ static void keep_in_tracks(struct ks_tl_gather *g, const struct ks_tl_birth *bir
 /* What lives at the end goes to the cells that it was born in; sizes learn how many pages it holds. */
 static int keep_living(struct ks_tl_gather *g, u64 until)
 {
-	enum { PAGE_SHIFT = 12 };
 	struct ks_map64 pages;
 	size_t i;
 	int err = 0;
@@ -449,7 +448,7 @@ static int keep_living(struct ks_tl_gather *g, u64 until)
 
 		if (birth->kind == KS_NONE)
 			continue;
-		if (ks_map64_add(&pages, birth->ptr >> PAGE_SHIFT) == KS_NONE)
+		if (ks_map64_add(&pages, birth->ptr >> g->page_shift) == KS_NONE)
 			err = -ENOMEM;
 		keep_in_tracks(g, birth, until - ks_min(until, g->tl->first_ts),
 			       pages.keys.len > known);
@@ -467,22 +466,22 @@ static void conclude(struct ks_tl_gather *g, struct ks_track *track, struct puls
 
 /* === Public =============================================================================== */
 
-int ks_tl_gather_new(const struct ks_names *names, u64 first_ts, u64 width,
+int ks_tl_gather_new(const struct ks_names *names, u64 first_ts, u64 width, u32 page_shift,
 		     struct ks_tl_gather **ret_gather)
 {
-	static const struct ks_filter everything;
 	struct ks_tl_gather *g = calloc(1, sizeof(*g));
 	int dim, err = g ? 0 : -ENOMEM;
 
 	if (!g)
 		return err;
 	g->names = names;
+	g->page_shift = page_shift;
 	g->epoch = 1;
 	g->tl = calloc(1, sizeof(*g->tl));
 	if (!g->tl)
 		err = -ENOMEM;
 	for (dim = 0; dim < KEYED_DIMS && !err; dim++)
-		err = ks_account_init(&g->keys[dim], by_of_dim[dim], &everything, names, NULL);
+		err = ks_grouping_init(&g->keys[dim], by_of_dim[dim], names, NULL, NULL);
 	if (!err)
 		err = ks_map64_init(&g->stacks) || ks_map64_init(&g->pids) ||
 				      ks_map64_init(&g->pair_keys) ||
@@ -513,7 +512,7 @@ void ks_tl_gather_free(struct ks_tl_gather *g)
 	if (!g)
 		return;
 	for (dim = 0; dim < KEYED_DIMS; dim++)
-		ks_account_deinit(&g->keys[dim]);
+		ks_grouping_deinit(&g->keys[dim]);
 	for (dim = 0; dim < KS_TL_DIMS; dim++)
 		ks_vec_free(&g->pulse[dim].items);
 	ks_map64_deinit(&g->stacks);
@@ -534,11 +533,10 @@ void ks_tl_gather_free(struct ks_tl_gather *g)
 	free(g);
 }
 
-u32 ks_tl_gather_kind(struct ks_tl_gather *g, const struct ks_group_key *key)
+u32 ks_tl_gather_kind(struct ks_tl_gather *g, const struct ks_event *ev)
 {
-	struct kind_key kind_key = { key->bytes_alloc, key->site, key->cache, key->stack,
-				     key->kind };
-	size_t at = (u32)(key->site + 1);
+	struct kind_key kind_key = { ev->bytes_alloc, ev->site, ev->cache, ev->stack, ev->kind };
+	size_t at = (u32)(ev->site + 1);
 	u32 *last, number;
 
 	while (g->last_kind.len <= at) {
@@ -552,21 +550,21 @@ u32 ks_tl_gather_kind(struct ks_tl_gather *g, const struct ks_group_key *key)
 	    !memcmp(ks_intern_get(&g->kind_keys, *last).s, &kind_key, sizeof(kind_key)))
 		return *last;
 	number = ks_intern_add(&g->kind_keys, (const char *)&kind_key, sizeof(kind_key));
-	if (number == KS_NONE || (number == g->kinds.len && add_kind(g, key)))
+	if (number == KS_NONE || (number == g->kinds.len && add_kind(g, ev)))
 		return KS_NONE;
 	*last = number;
 	return number;
 }
 
-u32 ks_tl_gather_owner(struct ks_tl_gather *g, u32 pid, u32 comm, u32 cpu)
+u32 ks_tl_gather_owner(struct ks_tl_gather *g, const struct ks_event *ev)
 {
-	struct owner_key key = { comm, cpu, 0 };
+	struct owner_key key = { ev->comm, ev->cpu, 0 };
 	u32 number;
 
-	if (pid_number(g, pid, comm, &key.pid))
+	if (pid_number(g, ev->pid, ev->comm, &key.pid))
 		return KS_NONE;
 	number = ks_intern_add(&g->owner_keys, (const char *)&key, sizeof(key));
-	if (number == KS_NONE || (number == g->owners.len && add_owner(g, &key, key.pid)))
+	if (number == KS_NONE || (number == g->owners.len && add_owner(g, ev, key.pid)))
 		return KS_NONE;
 	return number;
 }
@@ -621,18 +619,14 @@ void ks_tl_gather_prefetch(const struct ks_tl_gather *g, u32 slot)
 	__builtin_prefetch((const char *)(birth + 1) - 1, 1); /* it may lie across two lines */
 }
 
-int ks_tl_gather_end(struct ks_tl_gather *g, u32 slot, u64 ts, u16 cpu, bool implied,
-		     bool in_window)
+int ks_tl_gather_end(struct ks_tl_gather *g, u32 slot, u64 ts, u16 cpu, enum ks_end how)
 {
+	struct ks_tl_birth *birth = &g->in_slot.items[slot];
+	bool implied = how == KS_END_IMPLIED, cross;
 	struct ks_cell *of_kind, *of_owner;
-	struct ks_tl_birth *birth;
-	bool cross;
 	u64 life;
 
-	if (slot >= g->in_slot.len || g->in_slot.items[slot].kind == KS_NONE)
-		return 0;
-	birth = &g->in_slot.items[slot];
-	if (in_window) {
+	if (how != KS_END_LIVE) {
 		if (advance(g, ts))
 			return -ENOMEM;
 		of_kind = sums_of_kind(g, birth->kind);
@@ -652,22 +646,34 @@ int ks_tl_gather_end(struct ks_tl_gather *g, u32 slot, u64 ts, u16 cpu, bool imp
 	return 0;
 }
 
-int ks_tl_gather_finish(struct ks_tl_gather *g, u64 last_ts, u64 until, struct ks_places *places,
-			struct ks_places *frames, struct ks_timeline **ret_timeline)
+/*
+ * The end is worked out on a copy: of the timeline itself, and of the few numbers that say how far it
+ * is. All else is only looked at, so that events can go on coming in.
+ */
+int ks_tl_gather_snapshot(struct ks_tl_gather *gather, u64 last_ts, u64 until,
+			  struct ks_places *places, struct ks_places *frames,
+			  struct ks_timeline **ret_timeline, struct ks_diag *diag)
 {
+	struct ks_tl_gather copy = *gather, *g = &copy;
 	size_t i;
-	int dim;
+	int dim, err;
 
-	if (next_bucket(g, ks_max(last_ts, g->tl->first_ts)))
-		return -ENOMEM;
+	copy.tl = ks_timeline_copy(gather->tl);
+	if (!copy.tl || next_bucket(g, ks_max(last_ts, g->tl->first_ts))) {
+		ks_timeline_free(copy.tl);
+		return ks_diag_nomem(diag, "adding up over time");
+	}
 	conclude(g, &g->tl->total, &g->total);
 	for (dim = 0; dim < KS_TL_DIMS; dim++)
 		for (i = 0; i < g->tl->by[dim].items.len; i++)
 			conclude(g, track_at(g, (enum ks_tl_dim)dim, (u32)i),
 				 &g->pulse[dim].items.items[i]);
-	if (ks_tl_label(g, places, frames) || ks_tl_link_groups(g) || keep_living(g, until))
-		return -ENOMEM;
-	*ret_timeline = g->tl;
-	g->tl = NULL;
-	return 0;
+	err = ks_tl_label(g, places, frames, diag);
+	if (!err && (ks_tl_link_groups(g) || keep_living(g, until)))
+		err = ks_diag_nomem(diag, "adding up over time");
+	if (err)
+		ks_timeline_free(copy.tl);
+	else
+		*ret_timeline = copy.tl;
+	return err;
 }

@@ -9,19 +9,19 @@
 #ifndef KS_ANALYSIS_TIMELINE_GATHER_H
 #define KS_ANALYSIS_TIMELINE_GATHER_H
 
-#include "analysis/account.h"
+#include "analysis/grouping.h"
 #include "analysis/timeline.h"
 
 struct ks_tl_gather;
 
 /* @width is that of the first buckets. */
-int ks_tl_gather_new(const struct ks_names *names, u64 first_ts, u64 width,
+int ks_tl_gather_new(const struct ks_names *names, u64 first_ts, u64 width, u32 page_shift,
 		     struct ks_tl_gather **ret_gather);
 void ks_tl_gather_free(struct ks_tl_gather *gather);
 
 /* The numbers of a kind and of an owner; KS_NONE for lack of memory. */
-u32 ks_tl_gather_kind(struct ks_tl_gather *gather, const struct ks_group_key *key);
-u32 ks_tl_gather_owner(struct ks_tl_gather *gather, u32 pid, u32 comm, u32 cpu);
+u32 ks_tl_gather_kind(struct ks_tl_gather *gather, const struct ks_event *ev);
+u32 ks_tl_gather_owner(struct ks_tl_gather *gather, const struct ks_event *ev);
 
 struct ks_tl_birth {
 	u64 ts, ptr;
@@ -36,16 +36,12 @@ int ks_tl_gather_begin(struct ks_tl_gather *gather, const struct ks_tl_birth *bi
 /* Brings what is known of a slot into the cache ahead of its use. */
 void ks_tl_gather_prefetch(const struct ks_tl_gather *gather, u32 slot);
 
-/*
- * The end of the object in the slot, if that was given to begin: the free of it, or an allocation at its
- * address. What ends behind the window does so without being counted.
- */
-int ks_tl_gather_end(struct ks_tl_gather *gather, u32 slot, u64 ts, u16 cpu, bool implied,
-		     bool in_window);
+/* The end of the object in the slot. KS_END_LIVE: behind the window, where it is not counted. */
+int ks_tl_gather_end(struct ks_tl_gather *gather, u32 slot, u64 ts, u16 cpu, enum ks_end how);
 
-/* The timeline, which is the caller's from now on. @until is the end of the capture or the window. */
-int ks_tl_gather_finish(struct ks_tl_gather *gather, u64 last_ts, u64 until,
-			struct ks_places *places, struct ks_places *frames,
-			struct ks_timeline **ret_timeline);
+/* The timeline as of now. @until is the end of the capture or the window. */
+int ks_tl_gather_snapshot(struct ks_tl_gather *gather, u64 last_ts, u64 until,
+			  struct ks_places *places, struct ks_places *frames,
+			  struct ks_timeline **ret_timeline, struct ks_diag *diag);
 
 #endif

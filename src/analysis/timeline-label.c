@@ -12,30 +12,31 @@ static const char *keep(struct ks_tl_gather *g, const char *s)
 	return ks_arena_strndup(&g->tl->arena, s, strlen(s));
 }
 
-static int label_sites(struct ks_tl_gather *g, struct ks_places *places)
+static int label_sites(struct ks_tl_gather *g, struct ks_places *places, struct ks_diag *diag)
 {
-	const struct ks_map64 *sites = &g->keys[KS_TL_SITE].keys;
+	const struct ks_grouping *sites = &g->keys[KS_TL_SITE];
 	struct ks_tracks *tracks = &g->tl->by[KS_TL_SITE];
 	size_t i;
 
 	for (i = 0; i < tracks->items.len; i++) {
-		const struct ks_place *place = ks_places_get(places, (u32)sites->keys.items[i]);
 		struct ks_track *track = &tracks->items.items[i];
+		const struct ks_place *place;
+		int err = ks_places_get(places, ks_grouping_site_of(sites, (u32)i), &place, diag);
 
-		if (!place)
-			return -ENOMEM;
+		if (err)
+			return err;
 		track->label = keep(g, place->label);
 		track->func = keep(g, place->owner);
 		track->module = keep(g, place->module);
 		track->path = keep(g, place->path);
 		if (!track->label || !track->func || !track->module || !track->path)
-			return -ENOMEM;
+			return ks_diag_nomem(diag, "adding up over time");
 	}
 	return 0;
 }
 
 static int label_stack(struct ks_tl_gather *g, struct ks_places *frames, u64 key,
-		       struct ks_track *track)
+		       struct ks_track *track, struct ks_diag *diag)
 {
 	const u32 *ids = ks_names_stack(g->names, (u32)key, &track->frames_len);
 	size_t i;
@@ -46,13 +47,16 @@ static int label_stack(struct ks_tl_gather *g, struct ks_places *frames, u64 key
 	track->frames =
 		ks_arena_alloc(&g->tl->arena, (track->frames_len + 1) * sizeof(*track->frames));
 	if (!track->frames)
-		return -ENOMEM;
+		return ks_diag_nomem(diag, "adding up over time");
 	for (i = 0; i < track->frames_len; i++) {
-		const struct ks_place *place = ks_places_get(frames, ids[i]);
+		const struct ks_place *place;
+		int err = ks_places_get(frames, ids[i], &place, diag);
 
-		track->frames[i] = place ? keep(g, place->label) : NULL;
+		if (err)
+			return err;
+		track->frames[i] = keep(g, place->label);
 		if (!track->frames[i])
-			return -ENOMEM;
+			return ks_diag_nomem(diag, "adding up over time");
 	}
 	return 0;
 }
@@ -78,11 +82,12 @@ static int add_link(struct ks_tl_gather *g, struct ks_map64 *known, u32 site, en
 
 /* === Public =============================================================================== */
 
-int ks_tl_label(struct ks_tl_gather *g, struct ks_places *places, struct ks_places *frames)
+int ks_tl_label(struct ks_tl_gather *g, struct ks_places *places, struct ks_places *frames,
+		struct ks_diag *diag)
 {
 	struct ks_tracks *stacks = &g->tl->by[KS_TL_STACK];
 	size_t i;
-	int dim;
+	int dim, err;
 
 	g->tl->total.label = "all";
 	g->tl->total.func = g->tl->total.module = g->tl->total.path = "";
@@ -91,9 +96,9 @@ int ks_tl_label(struct ks_tl_gather *g, struct ks_places *places, struct ks_plac
 			struct ks_track *track = &g->tl->by[dim].items.items[i];
 
 			track->func = track->module = track->path = "";
-			track->label = ks_account_label(&g->keys[dim], (u32)i, &g->tl->arena);
+			track->label = ks_grouping_label(&g->keys[dim], (u32)i, &g->tl->arena);
 			if (!track->label)
-				return -ENOMEM;
+				return ks_diag_nomem(diag, "adding up over time");
 		}
 	}
 	for (i = 0; i < g->tl->pids.len; i++) {
@@ -101,14 +106,13 @@ int ks_tl_label(struct ks_tl_gather *g, struct ks_places *places, struct ks_plac
 
 		pid->comm = keep(g, ks_intern_get(&g->names->comms, pid->comm_id).s);
 		if (!pid->comm)
-			return -ENOMEM;
+			return ks_diag_nomem(diag, "adding up over time");
 	}
-	if (label_sites(g, places))
-		return -ENOMEM;
-	for (i = 0; i < stacks->items.len; i++)
-		if (label_stack(g, frames, g->stacks.keys.items[i], &stacks->items.items[i]))
-			return -ENOMEM;
-	return 0;
+	err = label_sites(g, places, diag);
+	for (i = 0; i < stacks->items.len && !err; i++)
+		err = label_stack(g, frames, g->stacks.keys.items[i], &stacks->items.items[i],
+				  diag);
+	return err;
 }
 
 int ks_tl_link_groups(struct ks_tl_gather *g)

@@ -7,7 +7,7 @@
 
 enum {
 	MAX_PIDS = 4096,	  /* later ones are added up as one */
-	KEYED_DIMS = KS_TL_STACK, /* the groupings that an account numbers for us: all but stacks */
+	KEYED_DIMS = KS_TL_STACK, /* those by a struct ks_grouping: all but stacks */
 	KIND_DIMS = 4,
 	OWNER_DIMS = 2,
 };
@@ -62,8 +62,9 @@ struct last_pair {
 struct ks_tl_gather {
 	struct ks_timeline *tl;
 	const struct ks_names *names;
-	struct ks_account keys[KEYED_DIMS]; /* only number and label the groups */
-	struct ks_map64 stacks;		    /* site's track << 32 | stack, numbered as tracks */
+	u32 page_shift;
+	struct ks_grouping keys[KEYED_DIMS];
+	struct ks_map64 stacks; /* site's track << 32 | stack, numbered as tracks */
 	struct ks_intern kind_keys, owner_keys;
 	KS_VEC(struct kind) kinds;
 	KS_VEC(struct owner) owners;
@@ -91,8 +92,11 @@ struct ks_tl_gather {
 	KS_VEC(struct ks_tl_birth) in_slot; /* what lives; kind KS_NONE: nothing */
 };
 
-/* At the end: the names of all groups, and which of them belong together. -ENOMEM is the only error. */
-int ks_tl_label(struct ks_tl_gather *g, struct ks_places *places, struct ks_places *frames);
+/* At the end: the names of all groups, and which of them belong together. */
+int ks_tl_label(struct ks_tl_gather *g, struct ks_places *places, struct ks_places *frames,
+		struct ks_diag *diag);
+
+/* 0 or -ENOMEM. */
 int ks_tl_link_groups(struct ks_tl_gather *g);
 
 #endif

@@ -2,6 +2,7 @@
 /* The timeline: what it holds, and merging its buckets. Gathering is in timeline-gather.c. */
 #include "analysis/timeline.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -64,6 +65,33 @@ static void halve_ends(struct ks_timeline *tl)
 	}
 	i = (tl->buckets + 1) / 2;
 	memset(&tl->ends[i], 0, (tl->buckets - i) * sizeof(*tl->ends));
+}
+
+static int copy_track(struct ks_track *to, const struct ks_track *from)
+{
+	size_t len = from->cells.len;
+
+	memset(to, 0, sizeof(*to));
+	if (!len)
+		return 0;
+	if (ks_vec_reserve(&to->cells, len))
+		return -ENOMEM;
+	memcpy(to->cells.items, from->cells.items, len * sizeof(*to->cells.items));
+	to->cells.len = len;
+	return 0;
+}
+
+static int copy_tracks(struct ks_tracks *to, const struct ks_tracks *from)
+{
+	size_t i;
+
+	for (i = 0; i < from->items.len; i++) {
+		struct ks_track *track = ks_vec_push(&to->items);
+
+		if (!track || copy_track(track, &from->items.items[i]))
+			return -ENOMEM;
+	}
+	return 0;
 }
 
 static void deinit_track(struct ks_track *track)
@@ -143,6 +171,34 @@ size_t ks_timeline_halve(struct ks_timeline *tl)
 	tl->buckets = (tl->buckets + 1) / 2;
 	tl->width *= 2;
 	return cells;
+}
+
+struct ks_timeline *ks_timeline_copy(const struct ks_timeline *from)
+{
+	struct ks_timeline *tl = calloc(1, sizeof(*tl));
+	int dim, err;
+
+	if (!tl)
+		return NULL;
+	ks_arena_init(&tl->arena);
+	tl->first_ts = from->first_ts;
+	tl->width = from->width;
+	tl->buckets = from->buckets;
+	tl->has_time = from->has_time;
+	tl->ends = malloc(KS_TL_MAX_BUCKETS * sizeof(*tl->ends));
+	err = !tl->ends || copy_track(&tl->total, &from->total) ||
+	      ks_vec_reserve(&tl->pids, from->pids.len);
+	for (dim = 0; dim < KS_TL_DIMS && !err; dim++)
+		err = copy_tracks(&tl->by[dim], &from->by[dim]);
+	if (err) {
+		ks_timeline_free(tl);
+		return NULL;
+	}
+	memcpy(tl->ends, from->ends, KS_TL_MAX_BUCKETS * sizeof(*tl->ends));
+	if (from->pids.len)
+		memcpy(tl->pids.items, from->pids.items, from->pids.len * sizeof(*tl->pids.items));
+	tl->pids.len = from->pids.len;
+	return tl;
 }
 
 void ks_timeline_free(struct ks_timeline *tl)

@@ -15,8 +15,6 @@
 #include "analysis/model.h"
 #include "base/diag.h"
 
-struct ks_analysis_opts;
-
 enum {
 	KS_TL_MAX_BUCKETS = 240,  /* even */
 	KS_TL_MAX_CELLS = 250000, /* of all tracks: where there are more, buckets are merged */
@@ -74,8 +72,9 @@ struct ks_track {
 	KS_VEC(struct ks_cell) cells;
 	u64 live_bytes;		       /* at the end */
 	u64 at_peak_bytes;	       /* when the whole was at its peak */
-	u64 oldest, youngest, age_sum; /* of what lives at the end */
-	u64 pages_held;		       /* sizes only: 4 KiB pages that hold what lives at the end */
+	u64 kept;		       /* objects that live at the end */
+	u64 oldest, youngest, age_sum; /* of these */
+	u64 pages_held;		       /* sizes only: pages that hold what lives at the end */
 };
 
 struct ks_tracks {
@@ -128,10 +127,8 @@ u64 ks_tl_life_edge(unsigned int life_class);
 /* Merges buckets in pairs: half as many, twice as wide. Returns how many cells are left. */
 size_t ks_timeline_halve(struct ks_timeline *timeline);
 
-/* ks_analyze() by site of opts->level, with the timeline as well. */
-int ks_analyze_timeline(const char *path, const struct ks_analysis_opts *opts,
-			struct ks_timeline **ret_timeline, struct ks_model **ret_model,
-			struct ks_diag *diag);
+/* A copy of its cells and counts, without labels and links; NULL when there is no memory. */
+struct ks_timeline *ks_timeline_copy(const struct ks_timeline *timeline);
 
 void ks_timeline_free(struct ks_timeline *timeline);
 

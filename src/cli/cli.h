@@ -43,11 +43,11 @@ struct ks_cli {
 	bool runs_command;    /* options behind the first operand belong to that command */
 	const char *only; /* names of the options that apply here, beside common ones; NULL = all */
 
-	const char *input;	 /* -f, --db-file, or the file argument */
-	struct ks_source *trace; /* events in its place; NULL = none */
-	const char *kernel;	 /* -k */
-	const char *kallsyms;	 /* the second -k: of the boot that was traced */
-	const char *helpers;	 /* --helpers: a file with more of them */
+	const char *input;	  /* -f, --db-file, or the file argument */
+	struct ks_source *source; /* in its place; NULL = none */
+	const char *kernel;	  /* -k */
+	const char *kallsyms;	  /* the second -k: of the boot that was traced */
+	const char *helpers;	  /* --helpers: a file with more of them */
 	bool json, csv, no_pager, strict, pages, skip_helpers;
 	enum ks_color color;
 	struct ks_filter filter;
@@ -88,22 +88,40 @@ void ks_cli_progress_start(struct ks_progress *progress, const char *what);
 int ks_cli_progress(void *progress, u64 done, u64 total);
 void ks_cli_progress_end(const struct ks_progress *progress);
 
-/* Analyses cli->input. 0 or an exit code. */
+/* An analysis of cli->input, or of cli->source, with the filter and the symbols that options ask for. */
+struct ks_cli_analysis {
+	struct ks_cli *cli;
+	struct ks_analysis *analysis; /* for accounts and views */
+	const char *what;	      /* for the line of progress: "reading" */
+	struct ks_progress progress;
+	struct ks_helpers helpers;
+	struct ks_resolver *resolver;
+};
+
+/* With the filter of cli->filter, or with another. 0 or an exit code. */
+int ks_cli_analysis_open(struct ks_cli_analysis *run, struct ks_cli *cli,
+			 const struct ks_filter *filter);
+void ks_cli_analysis_close(struct ks_cli_analysis *run);
+
+/*
+ * Opens the source, runs, and closes both. @err and @diag are of the adding of accounts and views: where
+ * that failed, so does this. 0 or an exit code.
+ */
+int ks_cli_analysis_run(struct ks_cli_analysis *run, int err, struct ks_diag *diag,
+			struct ks_model **ret_model);
+
+/* The analysis by one grouping. 0 or an exit code. */
 int ks_cli_analyze(struct ks_cli *cli, enum ks_by by, struct ks_model **ret_model);
 
-/* The same with the view of fragmentation, or of what lives at the end. */
-int ks_cli_frag(struct ks_cli *cli, struct ks_frag *ret_frag, struct ks_model **ret_model);
-int ks_cli_leaks(struct ks_cli *cli, u64 min_age, bool stacks, struct ks_leaks *ret_leaks,
-		 struct ks_model **ret_model);
+/* By site, with one of the views (analysis/views.h), whose result is in the model. */
+int ks_cli_frag(struct ks_cli *cli, struct ks_model **ret_model);
+int ks_cli_leaks(struct ks_cli *cli, u64 min_age, bool stacks, struct ks_model **ret_model);
+int ks_cli_timeline(struct ks_cli *cli, struct ks_model **ret_model);
 
-/* The same, handing out every object. */
+/* By site, handing out every object. */
 int ks_cli_objects(struct ks_cli *cli, ks_object_fn *fn, void *ctx, struct ks_model **ret_model);
 
-/* The same over time. */
-int ks_cli_timeline(struct ks_cli *cli, struct ks_timeline **ret_timeline,
-		    struct ks_model **ret_model);
-
-/* The same, writing a DB too. */
+/* By site, without the filter, writing a DB too. */
 int ks_cli_import(struct ks_cli *cli, const char *db_path, struct ks_model **ret_model);
 
 /* Prints to standard output, through a pager where that is a terminal. 0 or an exit code. */

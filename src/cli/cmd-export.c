@@ -36,24 +36,21 @@ static int export_timeline(struct ks_cli *cli, struct wish *wish,
 			   const struct ks_exporter *exporter)
 {
 	struct ks_export export = { .measure = wish->measure };
-	struct ks_timeline *timeline;
 	struct ks_model *model;
 	struct ks_strbuf out;
-	int code = ks_cli_timeline(cli, &timeline, &model);
+	int code = ks_cli_timeline(cli, &model);
 
 	if (code)
 		return code;
 	if (!ks_model_in_seconds(model)) {
-		ks_timeline_free(timeline);
 		ks_model_free(model);
 		return ks_cli_error(cli, KS_EXIT_BAD_INPUT,
 				    "%s: has no time in seconds to put counters on", cli->input);
 	}
 	export.model = model;
-	export.timeline = timeline;
+	export.timeline = model->timeline;
 	ks_strbuf_init(&out);
 	exporter->write(&export, &out);
-	ks_timeline_free(timeline);
 	return ks_cli_conclude(cli, &wish->written, &out, model);
 }
 

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* kmemscope html: the report in one file, to open in a browser. */
+#include <string.h>
+
+#include "analysis/views.h"
 #include "cli/html-diff.h"
 #include "cli/html-kmap.h"
 
@@ -25,23 +28,34 @@ struct wish {
 
 /* === Internals ============================================================================ */
 
-static int write_page(struct ks_cli *cli, const struct wish *wish, const struct ks_html_kmap *kmap,
-		      const struct ks_html_diff *diff)
+/* Memory over time, and what a comparison needs, in one pass. */
+static int read_capture(struct ks_cli *cli, const struct wish *wish, struct ks_model **ret_model)
 {
-	struct ks_written written = { .path = wish->output,
-				      .format = wish->data_only ? "json" : "html" };
-	struct ks_html_capture capture = { .name = ks_cli_base_name(cli->input) };
-	struct ks_html_part parts[3] = { { ks_html_capture, &capture } };
-	struct ks_timeline *timeline;
-	struct ks_model *model;
-	struct ks_strbuf page;
-	size_t nr_parts = 1;
-	int code = ks_cli_timeline(cli, &timeline, &model);
+	struct ks_cli_analysis run;
+	struct ks_diag diag = { 0 };
+	int err, code = ks_cli_analysis_open(&run, cli, &cli->filter);
 
 	if (code)
 		return code;
-	capture.model = model;
-	capture.timeline = timeline;
+	err = ks_analysis_add(run.analysis, ks_timeline_view_new(), &diag);
+	if (!err && wish->first)
+		err = ks_cli_html_diff_add(run.analysis, &diag);
+	return ks_cli_analysis_run(&run, err, &diag, ret_model);
+}
+
+static int write_page(struct ks_cli *cli, const struct wish *wish, const struct ks_model *model,
+		      const struct ks_html_kmap *kmap, const struct ks_html_diff *diff)
+{
+	struct ks_written written = { .path = wish->output,
+				      .format = wish->data_only ? "json" : "html" };
+	struct ks_html_capture capture = { .name = ks_cli_base_name(cli->input),
+					   .model = model,
+					   .timeline = model->timeline };
+	struct ks_html_part parts[3] = { { ks_html_capture, &capture } };
+	struct ks_strbuf page;
+	size_t nr_parts = 1;
+	int code;
+
 	if (kmap)
 		parts[nr_parts++] = (struct ks_html_part){ ks_html_kmap, kmap };
 	if (diff)
@@ -55,8 +69,6 @@ static int write_page(struct ks_cli *cli, const struct wish *wish, const struct 
 	if (!code)
 		code = ks_cli_verdict(cli, model);
 	ks_strbuf_deinit(&page);
-	ks_timeline_free(timeline);
-	ks_model_free(model);
 	return code;
 }
 
@@ -64,18 +76,25 @@ static int report(struct ks_cli *cli, const struct wish *wish)
 {
 	struct ks_cli_html_kmap kmap = { 0 };
 	struct ks_cli_html_diff diff = { 0 };
+	struct ks_model *model = NULL;
 	int code = 0;
 
+	if (wish->first && !strcmp(wish->first, "-") && !strcmp(cli->input, "-"))
+		return ks_cli_error(cli, KS_EXIT_USAGE,
+				    "only one of two captures can be standard input");
 	if (wish->kmap)
 		code = ks_cli_html_kmap_open(cli, wish->kmap, wish->map_alone, &kmap);
-	if (!code && wish->first)
-		code = ks_cli_html_diff_open(cli, wish->first, &diff);
 	if (!code)
-		code = write_page(cli, wish, wish->kmap ? &kmap.page : NULL,
+		code = read_capture(cli, wish, &model);
+	if (!code && wish->first)
+		code = ks_cli_html_diff_open(cli, wish->first, model, &diff);
+	if (!code)
+		code = write_page(cli, wish, model, wish->kmap ? &kmap.page : NULL,
 				  wish->first ? &diff.page : NULL);
 	if (!code && wish->first)
-		code = ks_cli_verdict(cli, diff.before[0]);
+		code = ks_cli_verdict(cli, diff.before);
 	ks_cli_html_diff_close(&diff);
+	ks_model_free(model);
 	ks_cli_html_kmap_close(&kmap);
 	return code;
 }

@@ -167,11 +167,9 @@ static int show_import(void *ctx, u64 done, u64 total)
 static int write_db(struct ks_kmap_args *args, struct ks_kmap_reader *reader)
 {
 	struct output output = { .reading.reader = reader };
-	struct ks_analysis_opts opts = { .by = KS_BY_SITE,
-					 .progress = show_import,
-					 .progress_ctx = &output };
+	struct ks_analysis_opts opts = { .progress = show_import, .progress_ctx = &output };
+	struct ks_analysis *analysis = NULL;
 	struct ks_kmap_source_quality traced;
-	struct ks_model *model = NULL;
 	struct ks_diag diag = { 0 };
 	struct ks_source *trace = NULL;
 	int err, code = ks_cli_resolver(&args->cli, &opts.resolver);
@@ -181,15 +179,18 @@ static int write_db(struct ks_kmap_args *args, struct ks_kmap_reader *reader)
 	ks_cli_progress_start(&output.reading.progress, "converting");
 	err = ks_kmap_source_new(reader, opts.resolver, NULL, ks_kmap_show_progress,
 				 &output.reading, &traced, &trace, &diag);
-	opts.trace = trace;
+	if (!err) {
+		analysis = ks_analysis_new(&opts);
+		err = analysis ? ks_analysis_save(analysis, args->output, &diag)
+			       : ks_diag_nomem(&diag, "converting an access map");
+	}
 	if (!err)
-		err = ks_import(NULL, args->output, &opts, &model, &diag);
+		err = ks_analysis_run(analysis, trace, &diag);
 	ks_cli_progress_end(&output.reading.progress);
 	if (!err)
 		say_what_was_not_traced(args, &traced, ks_kmap_reader_quality(reader));
-	ks_model_free(model);
-	if (trace)
-		ks_source_close(trace);
+	ks_source_close(trace);
+	ks_analysis_free(analysis);
 	ks_resolver_free(opts.resolver);
 	return err ? ks_cli_fail(&args->cli, err, &diag) : 0;
 }

@@ -24,17 +24,15 @@ int ks_cmd_leaks(int argc, char **argv)
 		  .flag = &stacks },
 		{ 0 },
 	};
-	struct ks_leaks leaks;
 	struct ks_model *model;
 	struct ks_doc *doc;
 	int code = ks_cli_parse_capture(&cli, own, argc, argv);
 
 	if (code >= 0)
 		return code;
-	code = ks_cli_leaks(&cli, min_age, stacks, &leaks, &model);
+	code = ks_cli_leaks(&cli, min_age, stacks, &model);
 	if (code)
 		return code;
-	doc = ks_doc_of_leaks(model, &leaks, cli.top);
-	ks_leaks_deinit(&leaks);
+	doc = ks_doc_of_leaks(model, model->leaks, cli.top);
 	return ks_cli_conclude_doc(&cli, doc, model);
 }

@@ -82,13 +82,11 @@ static int report_frag(struct ks_cli *cli)
 {
 	struct ks_model *model;
 	struct ks_doc *doc;
-	struct ks_frag frag;
-	int code = ks_cli_frag(cli, &frag, &model);
+	int code = ks_cli_frag(cli, &model);
 
 	if (code)
 		return code;
-	doc = ks_doc_of_frag(model, &frag, cli->top);
-	ks_frag_deinit(&frag);
+	doc = ks_doc_of_frag(model, model->frag, cli->top);
 	return ks_cli_conclude_doc(cli, doc, model);
 }
 

@@ -38,16 +38,15 @@ static int draw(const struct ks_cli *cli, const struct ks_moments *moments, cons
 
 static int show(struct ks_cli *cli, const struct wish *wish)
 {
-	struct ks_timeline *timeline;
 	struct ks_moments moments;
 	struct ks_model *model;
-	int code = ks_cli_timeline(cli, &timeline, &model);
+	int code = ks_cli_timeline(cli, &model);
 
 	if (code)
 		return code;
-	while (timeline->buckets > wish->buckets && timeline->buckets > 1)
-		ks_timeline_halve(timeline);
-	if (ks_moments_init(&moments, model, timeline, wish->dim, cli->top)) {
+	while (model->timeline->buckets > wish->buckets && model->timeline->buckets > 1)
+		ks_timeline_halve(model->timeline);
+	if (ks_moments_init(&moments, model, model->timeline, wish->dim, cli->top)) {
 		code = ks_cli_error(cli, KS_EXIT_FAILED, "out of memory");
 	} else {
 		code = wish->output ? draw(cli, &moments, wish->output)
@@ -56,7 +55,6 @@ static int show(struct ks_cli *cli, const struct wish *wish)
 	}
 	if (!code)
 		code = ks_cli_verdict(cli, model);
-	ks_timeline_free(timeline);
 	ks_model_free(model);
 	return code;
 }

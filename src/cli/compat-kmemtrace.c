@@ -170,7 +170,6 @@ int ks_kmemtrace_report(int argc, char **argv)
 	struct ks_cli cli = { .command = "kmemtrace-report", .usage = report_usage };
 	struct ks_model *model;
 	struct ks_doc *doc;
-	struct ks_frag frag;
 	int code = ks_cli_parse(&cli, NULL, argc, argv);
 
 	if (code >= 0)
@@ -179,10 +178,9 @@ int ks_kmemtrace_report(int argc, char **argv)
 	if (optind < argc)
 		return ks_cli_error(&cli, KS_EXIT_USAGE, "one directory at a time: what is '%s'?",
 				    argv[optind]);
-	code = ks_cli_frag(&cli, &frag, &model);
+	code = ks_cli_frag(&cli, &model);
 	if (code)
 		return code;
-	doc = ks_doc_of_frag(model, &frag, REPORT_ROWS);
-	ks_frag_deinit(&frag);
+	doc = ks_doc_of_frag(model, model->frag, REPORT_ROWS);
 	return ks_cli_conclude_doc(&cli, doc, model);
 }

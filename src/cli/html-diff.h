@@ -7,14 +7,21 @@
 #include "report/html.h"
 
 struct ks_cli_html_diff {
-	struct ks_model *before[KS_HTML_DIFFS], *after[KS_HTML_DIFFS];
+	struct ks_model *before;
 	struct ks_diff diffs[KS_HTML_DIFFS];
 	size_t len; /* of them */
 	struct ks_html_diff page;
 };
 
-/* Compares cli->input with the capture at @first, which came before. Close it in any case. */
-int ks_cli_html_diff_open(struct ks_cli *cli, const char *first, struct ks_cli_html_diff *diff);
+/* Adds the accounts that both sides of a comparison need. */
+int ks_cli_html_diff_add(struct ks_analysis *analysis, struct ks_diag *diag);
+
+/*
+ * Compares @after, which was made with these accounts, with the capture at @first, which came before.
+ * Close it in any case. 0 or an exit code.
+ */
+int ks_cli_html_diff_open(struct ks_cli *cli, const char *first, const struct ks_model *after,
+			  struct ks_cli_html_diff *diff);
 void ks_cli_html_diff_close(struct ks_cli_html_diff *diff);
 
 #endif

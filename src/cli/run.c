@@ -8,9 +8,11 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "analysis/timeline.h"
+#include "analysis/view.h"
+#include "analysis/views.h"
 #include "cli/signals.h"
 #include "cli/this-kernel.h"
+#include "source/open.h"
 
 /* === Data ================================================================================= */
 
@@ -39,36 +41,6 @@ static void catch_signals(void)
 static double seconds_since(const struct timespec *then, const struct timespec *now)
 {
 	return (double)(now->tv_sec - then->tv_sec) + (double)(now->tv_nsec - then->tv_nsec) * 1e-9;
-}
-
-/* What to ask the analyser for; one of the views, a DB, or neither. */
-struct wish {
-	enum ks_by by;
-	const char *db_path;
-	struct ks_frag *frag;
-	struct ks_leaks *leaks;
-	struct ks_timeline **timeline;
-	u64 min_age;
-	bool stacks;
-	ks_object_fn *objects;
-	void *objects_ctx;
-};
-
-static int analyze(const char *input, const struct wish *wish, const struct ks_analysis_opts *opts,
-		   struct ks_model **ret_model, struct ks_diag *diag)
-{
-	if (wish->db_path)
-		return ks_import(input, wish->db_path, opts, ret_model, diag);
-	if (wish->frag)
-		return ks_analyze_frag(input, opts, wish->frag, ret_model, diag);
-	if (wish->leaks)
-		return ks_analyze_leaks(input, opts, wish->min_age, wish->leaks, ret_model, diag);
-	if (wish->objects)
-		return ks_analyze_objects(input, opts, wish->objects, wish->objects_ctx, ret_model,
-					  diag);
-	if (wish->timeline)
-		return ks_analyze_timeline(input, opts, wish->timeline, ret_model, diag);
-	return ks_analyze(input, opts, ret_model, diag);
 }
 
 /* Names and places are then a guess: most functions stay in their file from release to release. */
@@ -102,53 +74,63 @@ static void tell_empty_window(const struct ks_cli *cli, const struct ks_model *m
 	ks_strbuf_deinit(&span);
 }
 
-static int run_with(struct ks_cli *cli, const struct wish *wish, const struct ks_helpers *helpers,
-		    struct ks_model **ret_model)
+/* What was asked for and is not there is said, lest nothing looks like an answer. */
+static void tell_absent(const struct ks_cli *cli, const struct ks_model *model)
 {
-	struct ks_this_kernel kernel;
-	struct ks_progress progress;
-	struct ks_analysis_opts opts = {
-		.by = wish->by,
-		.level = cli->pages ? KS_PAGES : KS_SLAB,
-		.filter = cli->filter,
-		.want_stacks = wish->stacks,
-		.helpers = helpers,
-		.skip_helpers = cli->skip_helpers,
-		.progress = ks_cli_progress,
-		.progress_ctx = &progress,
-		.trace = cli->trace,
-		.kernel = &kernel.known,
-	};
-	struct ks_diag diag = { 0 };
-	int err, code = ks_cli_resolver(cli, &opts.resolver);
+	size_t i;
 
-	if (code)
-		return code;
-	ks_this_kernel_init(&kernel);
-	ks_cli_progress_start(&progress, wish->db_path ? "importing" : "reading");
-	err = analyze(cli->input, wish, &opts, ret_model, &diag);
-	ks_cli_progress_end(&progress);
-	if (!err) {
-		tell_other_kernel(cli, opts.resolver, *ret_model);
-		tell_empty_window(cli, *ret_model);
-	}
-	ks_resolver_free(opts.resolver);
-	return err ? ks_cli_fail(cli, err, &diag) : 0;
+	for (i = 0; i < model->absent.len; i++)
+		fprintf(stderr, "%s: no %s: %s\n", cli->command, model->absent.items[i].what,
+			model->absent.items[i].why);
 }
 
-static int run(struct ks_cli *cli, const struct wish *wish, struct ks_model **ret_model)
+static int run_over(struct ks_cli_analysis *run, struct ks_source *source,
+		    struct ks_model **ret_model, struct ks_diag *diag)
 {
-	struct ks_helpers helpers;
-	struct ks_diag diag = { 0 };
-	int code, err = ks_helpers_init(&helpers);
+	int err = ks_analysis_run(run->analysis, source, diag);
 
+	return err ? err : ks_analysis_snapshot(run->analysis, ret_model, diag);
+}
+
+static int open_and_run(struct ks_cli_analysis *run, struct ks_model **ret_model,
+			struct ks_diag *diag)
+{
+	struct ks_this_kernel kernel;
+	struct ks_source_opts opts;
+	struct ks_source *source;
+	int err;
+
+	if (run->cli->source)
+		return run_over(run, run->cli->source, ret_model, diag);
+	ks_analysis_wants(run->analysis, &opts);
+	ks_this_kernel_init(&kernel);
+	opts.kernel = &kernel.known;
+	err = ks_source_open(run->cli->input, &opts, &source, diag);
 	if (err)
-		return ks_cli_error(cli, KS_EXIT_FAILED, "out of memory");
-	if (cli->helpers)
-		err = ks_helpers_add_file(&helpers, cli->helpers, &diag);
-	code = err ? ks_cli_fail(cli, err, &diag) : run_with(cli, wish, &helpers, ret_model);
-	ks_helpers_deinit(&helpers);
-	return code;
+		return err;
+	err = run_over(run, source, ret_model, diag);
+	ks_source_close(source);
+	return err;
+}
+
+/* Adds an account and a view, of which either may be missing, and runs. */
+static int run_one(struct ks_cli *cli, enum ks_by by, bool with_view, struct ks_view *view,
+		   struct ks_model **ret_model)
+{
+	struct ks_cli_analysis run;
+	struct ks_diag diag = { 0 };
+	int err = 0, code = ks_cli_analysis_open(&run, cli, &cli->filter);
+
+	if (code) {
+		if (view)
+			view->ops->free(view);
+		return code;
+	}
+	if (with_view)
+		err = ks_analysis_add(run.analysis, view, &diag);
+	if (!err)
+		err = ks_analysis_account(run.analysis, by, &diag);
+	return ks_cli_analysis_run(&run, err, &diag, ret_model);
 }
 
 /* === Public =============================================================================== */
@@ -197,50 +179,101 @@ void ks_cli_progress_end(const struct ks_progress *progress)
 		fputs("\r\033[K", stderr);
 }
 
+int ks_cli_analysis_open(struct ks_cli_analysis *run, struct ks_cli *cli,
+			 const struct ks_filter *filter)
+{
+	struct ks_diag diag = { 0 };
+	struct ks_analysis_opts opts = {
+		.level = cli->pages ? KS_PAGES : KS_SLAB,
+		.filter = *filter,
+		.helpers = &run->helpers,
+		.skip_helpers = cli->skip_helpers,
+		.progress = ks_cli_progress,
+		.progress_ctx = &run->progress,
+	};
+	int code, err;
+
+	*run = (struct ks_cli_analysis){ .cli = cli, .what = "reading" };
+	err = ks_helpers_init(&run->helpers);
+	if (err)
+		return ks_cli_error(cli, KS_EXIT_FAILED, "out of memory");
+	if (cli->helpers)
+		err = ks_helpers_add_file(&run->helpers, cli->helpers, &diag);
+	code = err ? ks_cli_fail(cli, err, &diag) : ks_cli_resolver(cli, &run->resolver);
+	if (!code) {
+		opts.resolver = run->resolver;
+		run->analysis = ks_analysis_new(&opts);
+		if (!run->analysis)
+			code = ks_cli_error(cli, KS_EXIT_FAILED, "out of memory");
+	}
+	if (code)
+		ks_cli_analysis_close(run);
+	return code;
+}
+
+void ks_cli_analysis_close(struct ks_cli_analysis *run)
+{
+	ks_analysis_free(run->analysis);
+	ks_resolver_free(run->resolver);
+	ks_helpers_deinit(&run->helpers);
+}
+
+int ks_cli_analysis_run(struct ks_cli_analysis *run, int err, struct ks_diag *diag,
+			struct ks_model **ret_model)
+{
+	struct ks_cli *cli = run->cli;
+
+	if (!err) {
+		ks_cli_progress_start(&run->progress, run->what);
+		err = open_and_run(run, ret_model, diag);
+		ks_cli_progress_end(&run->progress);
+	}
+	if (!err) {
+		tell_other_kernel(cli, run->resolver, *ret_model);
+		tell_empty_window(cli, *ret_model);
+		tell_absent(cli, *ret_model);
+	}
+	ks_cli_analysis_close(run);
+	return err ? ks_cli_fail(cli, err, diag) : 0;
+}
+
 int ks_cli_analyze(struct ks_cli *cli, enum ks_by by, struct ks_model **ret_model)
 {
-	struct wish wish = { .by = by };
-
-	return run(cli, &wish, ret_model);
+	return run_one(cli, by, false, NULL, ret_model);
 }
 
 int ks_cli_import(struct ks_cli *cli, const char *db_path, struct ks_model **ret_model)
 {
-	struct wish wish = { .by = KS_BY_SITE, .db_path = db_path };
+	static const struct ks_filter everything;
+	struct ks_cli_analysis run;
+	struct ks_diag diag = { 0 };
+	int err, code = ks_cli_analysis_open(&run, cli, &everything);
 
-	return run(cli, &wish, ret_model);
+	if (code)
+		return code;
+	run.what = "importing";
+	err = ks_analysis_save(run.analysis, db_path, &diag);
+	return ks_cli_analysis_run(&run, err, &diag, ret_model);
 }
 
-int ks_cli_frag(struct ks_cli *cli, struct ks_frag *ret_frag, struct ks_model **ret_model)
+int ks_cli_frag(struct ks_cli *cli, struct ks_model **ret_model)
 {
-	struct wish wish = { .by = KS_BY_SITE, .frag = ret_frag };
-
-	return run(cli, &wish, ret_model);
+	return run_one(cli, KS_BY_SITE, true, ks_frag_view_new(), ret_model);
 }
 
-int ks_cli_leaks(struct ks_cli *cli, u64 min_age, bool stacks, struct ks_leaks *ret_leaks,
-		 struct ks_model **ret_model)
+int ks_cli_leaks(struct ks_cli *cli, u64 min_age, bool stacks, struct ks_model **ret_model)
 {
-	struct wish wish = {
-		.by = KS_BY_SITE, .leaks = ret_leaks, .min_age = min_age, .stacks = stacks
-	};
-
-	return run(cli, &wish, ret_model);
+	return run_one(cli, KS_BY_SITE, true, ks_leaks_view_new(min_age, stacks), ret_model);
 }
 
-int ks_cli_timeline(struct ks_cli *cli, struct ks_timeline **ret_timeline,
-		    struct ks_model **ret_model)
+int ks_cli_timeline(struct ks_cli *cli, struct ks_model **ret_model)
 {
-	struct wish wish = { .by = KS_BY_SITE, .timeline = ret_timeline };
-
-	return run(cli, &wish, ret_model);
+	return run_one(cli, KS_BY_SITE, true, ks_timeline_view_new(), ret_model);
 }
 
 int ks_cli_objects(struct ks_cli *cli, ks_object_fn *fn, void *ctx, struct ks_model **ret_model)
 {
-	struct wish wish = { .by = KS_BY_SITE, .objects = fn, .objects_ctx = ctx };
-
-	return run(cli, &wish, ret_model);
+	return run_one(cli, KS_BY_SITE, true, ks_objects_view_new(fn, ctx), ret_model);
 }
 
 int ks_cli_resolver(struct ks_cli *cli, struct ks_resolver **ret_resolver)

@@ -62,10 +62,10 @@ static int parse_tables(const struct ks_db *db, const u8 *data, size_t len,
 		shape->level = head[2];
 		shape->flags = head[3];
 		ks_bytes_varints(b, 4, ids);
-		shape->site = id_of(ids[0], db->names.sites.sites.len, b);
-		shape->cache = id_of(ids[1], db->names.caches.strs.len, b);
-		shape->gfp = id_of(ids[2], db->names.gfps.strs.len, b);
-		shape->stack = id_of(ids[3], db->names.stacks.strs.len, b);
+		shape->site = id_of(ids[0], db->names->sites.sites.len, b);
+		shape->cache = id_of(ids[1], db->names->caches.strs.len, b);
+		shape->gfp = id_of(ids[2], db->names->gfps.strs.len, b);
+		shape->stack = id_of(ids[3], db->names->stacks.strs.len, b);
 		ks_bytes_varints(b, 3, rest);
 		shape->node = (s32)ks_unzigzag(rest[0]);
 		shape->bytes_req = rest[1];
@@ -93,7 +93,7 @@ static int parse_tables(const struct ks_db *db, const u8 *data, size_t len,
 
 		ks_bytes_varints(b, 3, of);
 		task->pid = id_of(of[0], UINT32_MAX, b);
-		task->comm = id_of(of[1], db->names.comms.strs.len, b);
+		task->comm = id_of(of[1], db->names->comms.strs.len, b);
 		task->cpu = (u32)ks_min(of[2], (u64)KS_CPU_UNKNOWN);
 	}
 	block->tasks = buf->tasks;

@@ -11,7 +11,7 @@
 #define KS_DB_MAGIC_LEN 8
 
 enum {
-	KS_DB_VERSION = 1,
+	KS_DB_VERSION = 2, /* what is written; version 1 is read, too */
 	/* magic, u32 version, u32 header size, u64 features, u64 tail offset, u32 tail size, u32 crc */
 	KS_DB_HEADER_SIZE = 40,
 };
@@ -99,7 +99,8 @@ struct ks_db {
 	char *path;
 	int fd;
 	u64 size;
-	struct ks_names names;
+	struct ks_names *names;
+	u32 version;
 	struct ks_host host;
 	KS_VEC(u16) nodes; /* by CPU */
 	u8 *summary;

@@ -6,11 +6,8 @@
 #include "db/ksdb.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 #include <zlib.h>
 #include <zstd.h>
 
@@ -67,7 +64,8 @@ static int read_section(struct ks_db *db, struct ks_bytes *tail, ZSTD_DCtx *zstd
 /* Names must come out with the numbers they went in with: each is new. */
 static int parse_names(struct ks_db *db, struct ks_bytes *b)
 {
-	struct ks_intern *tables[] = { NULL, &db->names.caches, &db->names.comms, &db->names.gfps };
+	struct ks_intern *tables[] = { NULL, &db->names->caches, &db->names->comms,
+				       &db->names->gfps };
 	size_t table;
 
 	for (table = 0; table < ARRAY_SIZE(tables); table++) {
@@ -83,7 +81,7 @@ static int parse_names(struct ks_db *db, struct ks_bytes *b)
 			if (!s)
 				return KS_EBADINPUT;
 			id = table ? ks_intern_add(tables[table], s, len)
-				   : ks_sites_add(&db->names.sites, s, len);
+				   : ks_sites_add(&db->names->sites, s, len);
 			if (id == KS_NONE)
 				return -ENOMEM;
 			if (id != i)
@@ -121,7 +119,7 @@ static int parse_stacks(struct ks_db *db, struct ks_bytes *b)
 	for (i = 0; i < count; i++) {
 		size_t len;
 		const char *s = ks_bytes_string(b, &len);
-		u32 id = s ? ks_sites_add(&db->names.frames, s, len) : 0;
+		u32 id = s ? ks_sites_add(&db->names->frames, s, len) : 0;
 
 		if (id == KS_NONE)
 			return -ENOMEM;
@@ -138,11 +136,11 @@ static int parse_stacks(struct ks_db *db, struct ks_bytes *b)
 		for (k = 0; k < len; k++) {
 			u64 frame = ks_bytes_varint(b);
 
-			if (b->overrun || frame >= db->names.frames.sites.len)
+			if (b->overrun || frame >= db->names->frames.sites.len)
 				return KS_EBADINPUT;
 			frames[k] = (u32)frame;
 		}
-		id = ks_names_add_stack(&db->names, frames, (size_t)len);
+		id = ks_names_add_stack(db->names, frames, (size_t)len);
 		if (id == KS_NONE)
 			return -ENOMEM;
 		if (id != i)
@@ -326,10 +324,11 @@ static int read_header(struct ks_db *db, struct ks_diag *diag)
 	features = ks_bytes_u64(&b);
 	tail_offset = ks_bytes_u64(&b);
 	tail_len = ks_bytes_u32(&b);
-	if (version != KS_DB_VERSION || size != KS_DB_HEADER_SIZE)
+	db->version = version;
+	if (!version || version > KS_DB_VERSION || size != KS_DB_HEADER_SIZE)
 		return ks_diag_set(
 			diag, KS_EBADINPUT,
-			"%s: is a kmemscope DB of version %u; this program reads version %u",
+			"%s: is a kmemscope DB of version %u; this program reads versions up to %u",
 			db->path, version, KS_DB_VERSION);
 	if (crc32(0, header, sizeof(header) - 4) != ks_bytes_u32(&b))
 		return ks_db_damaged(db, 0, "the checksum of the header is wrong", diag);
@@ -370,72 +369,50 @@ int ks_db_read_frame(const struct ks_db *db, ZSTD_DCtx *zstd, u64 offset,
 	return 0;
 }
 
-bool ks_db_is_db(const char *path)
-{
-	char magic[KS_DB_MAGIC_LEN];
-	struct stat st;
-	bool is_db;
-	int fd;
-
-	/* Opening a pipe only to look would end it for its writer. */
-	if (stat(path, &st) || !S_ISREG(st.st_mode))
-		return false;
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	is_db = fd >= 0 && pread(fd, magic, sizeof(magic), 0) == sizeof(magic) &&
-		!memcmp(magic, KS_DB_MAGIC, sizeof(magic));
-
-	if (fd >= 0)
-		close(fd);
-	return is_db;
-}
-
-int ks_db_open(const char *path, struct ks_db **ret_db, struct ks_diag *diag)
+int ks_db_open(int fd, u64 size, const char *path, struct ks_names *names, struct ks_db **ret_db,
+	       struct ks_diag *diag)
 {
 	struct ks_db *db = calloc(1, sizeof(*db));
-	struct stat st;
 	int err;
 
-	if (!db || ks_names_init(&db->names)) {
-		free(db);
+	if (!db)
 		return ks_diag_nomem(diag, "opening a DB");
-	}
+	db->fd = fd;
+	db->size = size;
+	db->names = names;
 	db->path = strdup(path);
-	db->fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (!db->path) {
-		err = ks_diag_nomem(diag, "opening a DB");
-	} else if (db->fd < 0 || fstat(db->fd, &st)) {
-		err = ks_diag_set(diag, -errno, "%s: cannot open: %s", path, strerror(errno));
-	} else if (!S_ISREG(st.st_mode)) {
-		err = ks_diag_set(diag, KS_EBADINPUT, "%s: a DB must be a regular file", path);
-	} else {
-		db->size = (u64)st.st_size;
-		err = read_header(db, diag);
-	}
-	if (err) {
+	err = db->path ? read_header(db, diag) : ks_diag_nomem(diag, "opening a DB");
+	if (err)
 		ks_db_free(db);
-		return err;
-	}
-	*ret_db = db;
-	return 0;
+	else
+		*ret_db = db;
+	return err;
 }
 
 void ks_db_free(struct ks_db *db)
 {
 	if (!db)
 		return;
-	if (db->fd >= 0)
-		close(db->fd);
 	free(db->path);
 	free(db->summary);
 	ks_vec_free(&db->blocks);
 	ks_vec_free(&db->nodes);
-	ks_names_deinit(&db->names);
 	free(db);
+}
+
+const char *ks_db_path(const struct ks_db *db)
+{
+	return db->path;
+}
+
+u32 ks_db_version(const struct ks_db *db)
+{
+	return db->version;
 }
 
 struct ks_names *ks_db_names(struct ks_db *db)
 {
-	return &db->names;
+	return db->names;
 }
 
 const struct ks_host *ks_db_host(const struct ks_db *db)

@@ -102,12 +102,19 @@ int ks_db_writer_finish(struct ks_db_writer *writer, const struct ks_names *name
 
 struct ks_db;
 
-/* Whether the file begins like a DB. Errors count as no. */
-bool ks_db_is_db(const char *path);
-
-/* Reads and checks everything but the blocks. */
-int ks_db_open(const char *path, struct ks_db **ret_db, struct ks_diag *diag);
+/*
+ * Reads and checks everything but the blocks of a DB of @size bytes, which @fd can read at random. The
+ * descriptor and @names, which get the DB's names and are empty before, must outlive the DB. @path is
+ * for messages.
+ */
+int ks_db_open(int fd, u64 size, const char *path, struct ks_names *names, struct ks_db **ret_db,
+	       struct ks_diag *diag);
 void ks_db_free(struct ks_db *db);
+
+const char *ks_db_path(const struct ks_db *db);
+
+/* Of the file's format. */
+u32 ks_db_version(const struct ks_db *db);
 
 /* May be added to, as ks_helper_caller() does. */
 struct ks_names *ks_db_names(struct ks_db *db);

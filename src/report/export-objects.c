@@ -90,7 +90,7 @@ ks_inline void put_name(const struct filling *to, enum field field, enum ks_obje
 	value->text = NULL;
 	if (!value->set || likely(ks_sink_knows(to->x->sink, field, id)))
 		return;
-	value->text = ks_object_name(to->source, table, id);
+	value->text = ks_object_name(to->source, table, id, NULL);
 	if (!value->text) {
 		to->x->out->failed = true;
 		value->text = "";

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-only
-/* A DB file as a plain stream of events, for whoever does not care that they are matched. */
+/*
+ * A DB file as a source: of matches, which are in its blocks, and of plain events for whoever does not
+ * care that they are matched.
+ */
 #include "source/fmt-ksdb.h"
 
 #include <errno.h>
@@ -14,7 +17,7 @@ enum { BATCH = 1024 };
 
 struct ksdb_trace {
 	struct ks_source base;
-	struct ks_db *db;
+	struct ks_input *input;
 	size_t next_block;
 	struct ks_db_block block;
 	u32 at, slots_at, ptrs_at; /* how far the block is through */
@@ -70,7 +73,7 @@ static u32 unpack_events(struct ksdb_trace *kt)
 static int next_block(struct ksdb_trace *kt, struct ks_diag *diag)
 {
 	unsigned int columns = KS_DB_TASKS | KS_DB_TIMES | KS_DB_SLOTS | KS_DB_PTRS;
-	int err = ks_db_block_read(kt->db, kt->next_block, columns, &kt->block, diag);
+	int err = ks_db_block_read(kt->base.db, kt->next_block, columns, &kt->block, diag);
 
 	if (err)
 		return err;
@@ -82,14 +85,32 @@ static int next_block(struct ksdb_trace *kt, struct ks_diag *diag)
 	return 0;
 }
 
+/* Only whoever asks for events needs to know where objects are. */
+static int make_room(struct ksdb_trace *kt, struct ks_diag *diag)
+{
+	int level;
+
+	for (level = 0; level < KS_DB_LEVELS; level++) {
+		kt->ptr_in[level] = calloc((size_t)ks_db_slots(kt->base.db) + 1, sizeof(u64));
+		if (!kt->ptr_in[level])
+			return ks_diag_nomem(diag, "reading a DB");
+	}
+	return 0;
+}
+
 static int ksdb_next(struct ks_source *source, struct ks_batch *ret_batch, struct ks_diag *diag)
 {
 	struct ksdb_trace *kt = ks_container_of(source, struct ksdb_trace, base);
 	int err;
 
 	*ret_batch = (struct ks_batch){ NULL, 0 };
+	if (!kt->ptr_in[0]) {
+		err = make_room(kt, diag);
+		if (err)
+			return err;
+	}
 	if (kt->at == kt->block.count) {
-		if (kt->next_block == ks_db_blocks(kt->db))
+		if (kt->next_block == ks_db_blocks(kt->base.db))
 			return 0;
 		err = next_block(kt, diag);
 		if (err)
@@ -107,7 +128,8 @@ static void ksdb_close(struct ks_source *source)
 	for (level = 0; level < KS_DB_LEVELS; level++)
 		free(kt->ptr_in[level]);
 	ks_db_block_deinit(&kt->block);
-	ks_db_free(kt->db);
+	ks_db_free(kt->base.db);
+	ks_input_close(kt->input);
 	ks_source_free(source);
 }
 
@@ -116,7 +138,7 @@ static void ksdb_progress(struct ks_source *source, u64 *ret_done, u64 *ret_tota
 	struct ksdb_trace *kt = ks_container_of(source, struct ksdb_trace, base);
 
 	*ret_done = kt->next_block;
-	*ret_total = ks_db_blocks(kt->db);
+	*ret_total = ks_db_blocks(kt->base.db);
 }
 
 static const struct ks_source_ops ksdb_ops = {
@@ -124,32 +146,6 @@ static const struct ks_source_ops ksdb_ops = {
 	.close = ksdb_close,
 	.progress = ksdb_progress,
 };
-
-/* The names with the numbers that the DB gave them. */
-static int copy_names(struct ks_names *to, const struct ks_names *from)
-{
-	const struct ks_sites *src_sites[] = { &from->sites, &from->frames };
-	struct ks_sites *dst_sites[] = { &to->sites, &to->frames };
-	const struct ks_intern *src[] = { &from->caches, &from->comms, &from->gfps, &from->stacks };
-	struct ks_intern *dst[] = { &to->caches, &to->comms, &to->gfps, &to->stacks };
-	size_t table, i;
-
-	for (table = 0; table < ARRAY_SIZE(src_sites); table++)
-		for (i = 0; i < src_sites[table]->texts.strs.len; i++) {
-			struct ks_str s = ks_intern_get(&src_sites[table]->texts, (u32)i);
-
-			if (ks_sites_add(dst_sites[table], s.s, s.len) == KS_NONE)
-				return -ENOMEM;
-		}
-	for (table = 0; table < ARRAY_SIZE(src); table++)
-		for (i = 0; i < src[table]->strs.len; i++) {
-			struct ks_str s = ks_intern_get(src[table], (u32)i);
-
-			if (ks_intern_add(dst[table], s.s, s.len) == KS_NONE)
-				return -ENOMEM;
-		}
-	return 0;
-}
 
 static int copy_nodes(struct ks_source_info *info, const struct ks_db *db)
 {
@@ -170,34 +166,26 @@ int ks_ksdb_source_open(struct ks_input *input, const struct ks_source_opts *opt
 			struct ks_source **ret_source, struct ks_diag *diag)
 {
 	struct ksdb_trace *kt = ks_source_new(sizeof(*kt), &ksdb_ops, "kmemscope DB", opts);
-	int level, err = 0;
+	u64 size;
+	int fd, err;
 
-	if (!kt)
-		err = ks_diag_nomem(diag, "opening a DB");
-	if (!err && !ks_db_is_db(ks_input_name(input)))
-		err = ks_diag_set(
-			diag, KS_EBADINPUT,
-			"%s: a DB is read from a plain file, not compressed and not from a pipe",
-			ks_input_name(input));
-	if (!err)
-		err = ks_db_open(ks_input_name(input), &kt->db, diag);
-	ks_input_close(input);
-	if (!kt)
-		return err;
-	for (level = 0; level < KS_DB_LEVELS && !err; level++) {
-		kt->ptr_in[level] = calloc((size_t)ks_db_slots(kt->db) + 1, sizeof(u64));
-		if (!kt->ptr_in[level])
-			err = ks_diag_nomem(diag, "opening a DB");
+	if (!kt) {
+		ks_input_close(input);
+		return ks_diag_nomem(diag, "opening a DB");
 	}
-	if (!err && (copy_names(&kt->base.names, ks_db_names(kt->db)) ||
-		     copy_nodes(&kt->base.info, kt->db)))
-		err = ks_diag_nomem(diag, "opening a DB");
+	kt->input = input;
+	kt->base.gives |= KS_GIVES_MATCHES;
+	err = ks_input_random(input, &fd, &size, diag);
 	if (!err)
-		kt->base.info.host = *ks_db_host(kt->db);
+		err = ks_db_open(fd, size, ks_input_name(input), &kt->base.names, &kt->base.db,
+				 diag);
+	if (!err && copy_nodes(&kt->base.info, kt->base.db))
+		err = ks_diag_nomem(diag, "opening a DB");
 	if (err) {
 		ksdb_close(&kt->base);
 		return err;
 	}
+	kt->base.info.host = *ks_db_host(kt->base.db);
 	*ret_source = &kt->base;
 	return 0;
 }

@@ -70,7 +70,7 @@ def numbers(raw, code):
 
 def read_tail(data):
     magic, version, size, features, at, length = struct.unpack_from("<8sIIQQI", data)
-    assert magic == b"KSDB\r\n\x1a\n" and (version, size) == (1, 40) and features < 8
+    assert magic == b"KSDB\r\n\x1a\n" and (version, size) == (2, 40) and features < 8
     sections = 3 + bin(features).count("1")
     assert length == 24 * sections + 4
     assert struct.unpack_from("<I", data, 36)[0] == zlib.crc32(data[:36])
@@ -168,6 +168,7 @@ def read_log(path):
 
 
 def read_summary(summary, events):
+    assert summary.varint() == 12
     assert summary.string() == "ftrace text" and summary.string() == "seconds"
     assert summary.varint() == 0
     first, last, lines, comments, others, stacks, dropped = summary.varints(7)
@@ -180,6 +181,7 @@ def read_summary(summary, events):
         summary.varints(6)
     for _ in range(summary.varint()):
         summary.string()
+    assert summary.varint() == 13
     for allocating in (("kmalloc", "kmem_cache_alloc"), ("mm_page_alloc",)):
         sums = summary.varints(13)
         made = [event for event in events if event[1] in allocating]

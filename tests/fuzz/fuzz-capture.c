@@ -4,13 +4,12 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct ks_analysis_opts opts = { .by = size % KS_BYS,
-					 .filter = { .malloc_only = size & 1 } };
+	struct ks_analysis_opts opts = { .filter = { .malloc_only = size & 1 } };
 	struct ks_diag diag = { 0 };
 	struct ks_model *model;
 	char path[64];
 	int fd = fuzz_file(data, size, path);
-	int err = ks_analyze(path, &opts, &model, &diag);
+	int err = analyze_file(path, &opts, size % KS_BYS, NULL, &model, &diag);
 
 	if (!err) {
 		fuzz_check_model(model);

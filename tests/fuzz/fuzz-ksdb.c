@@ -4,7 +4,8 @@
  * with correct checksums, so that the fuzzer gets past the checksums.
  *
  * Input: for each of the twelve parts a u16 length, then the parts. Missing bytes make parts short.
- * An empty summary is replaced by a good one, so that the blocks are reached; an empty host, empty
+ * An empty summary is replaced by a good one of the newest version, so that the blocks are reached;
+ * other summaries are of version 1. An empty host, empty
  * stacks and empty nodes are left out.
  */
 #include "fuzz.h"
@@ -91,7 +92,9 @@ static void build(struct ks_strbuf *file, const struct part *parts)
 	ks_strbuf_init(&index);
 	ks_strbuf_init(&head);
 	ks_strbuf_init(&good);
+	ks_pack_varint(&good, KS_PAGE_SHIFT);
 	ks_facts_pack(&(struct ks_facts){ .format = "fuzz", .clock = KS_CLOCK_SECONDS }, &good);
+	ks_pack_varint(&good, sizeof(struct ks_stat) / sizeof(u64));
 	for (i = 0; i < KS_LEVELS * (int)(sizeof(struct ks_stat) / sizeof(u64) + 1); i++)
 		ks_pack_varint(&good, 0); /* sums of nothing, of no sites */
 	good_part = (struct part){ good.s, good.len };
@@ -119,7 +122,7 @@ static void build(struct ks_strbuf *file, const struct part *parts)
 	}
 	ks_pack_uint(&tail, crc32(0, (const Bytef *)tail.s, (uInt)tail.len), 4);
 	ks_strbuf_add(&head, KS_DB_MAGIC, KS_DB_MAGIC_LEN);
-	ks_pack_uint(&head, KS_DB_VERSION, 4);
+	ks_pack_uint(&head, parts[PART_SUMMARY].len ? 1 : KS_DB_VERSION, 4);
 	ks_pack_uint(&head, KS_DB_HEADER_SIZE, 4);
 	ks_pack_uint(&head, features, 8);
 	ks_pack_uint(&head, file->len, 8);
@@ -133,11 +136,21 @@ static void build(struct ks_strbuf *file, const struct part *parts)
 	ks_strbuf_deinit(&good);
 }
 
-static void ask(const char *path, const struct ks_analysis_opts *opts, bool from_blocks)
+static void ask(const char *path, const struct ks_analysis_opts *opts, enum ks_by by,
+		bool from_blocks)
 {
+	struct ks_view *view = NULL;
 	struct ks_diag diag = { 0 };
 	struct ks_model *model;
-	int err = ks_analyze(path, opts, &model, &diag);
+	int err;
+
+	if (by == KS_BY_CACHE)
+		view = ks_timeline_view_new();
+	else if (by == KS_BY_SIZE)
+		view = ks_leaks_view_new(0, true);
+	else if (by == KS_BY_PID)
+		view = ks_frag_view_new();
+	err = analyze_file(path, opts, by, view, &model, &diag);
 
 	if (err) {
 		FUZZ_ASSERT(diag.err == err && diag.text[0]);
@@ -172,15 +185,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	build(&file, parts);
 	fd = fuzz_file(file.s, file.len, path);
 	for (by = 0; by <= KS_BY_SAMPLE; by++) {
-		struct ks_analysis_opts opts = { .by = (enum ks_by)by,
-						 .level = by & 1,
+		struct ks_analysis_opts opts = { .level = by & 1,
 						 .filter = { .malloc_only = by % 3 == 0 },
 						 .helpers = &helpers,
 						 .skip_helpers = by & 2 };
 
-		ask(path, &opts, true);
+		ask(path, &opts, (enum ks_by)by, true);
 	}
-	ask(path, &(struct ks_analysis_opts){ .by = KS_BY_SITE }, false);
+	ask(path, &(struct ks_analysis_opts){ 0 }, KS_BY_SITE, false);
 	close(fd);
 	ks_helpers_deinit(&helpers);
 	ks_strbuf_deinit(&file);

@@ -11,7 +11,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "analysis/analysis.h"
+#include "../lib/analyze.h"
 #include "target.h"
 
 /* The bytes as a file without a name in any directory; its path is written to @path. */

@@ -5,8 +5,8 @@
  */
 #include "ks-test.h"
 
-#include "analysis/engine.h"
-#include "analysis/facts.h"
+#include "analysis/analysis.h"
+#include "analysis/live.h"
 
 /* === A tiny world of names ================================================================ */
 
@@ -42,23 +42,31 @@ static struct ks_event event(enum ks_kind kind, u64 ptr, u32 site, u64 req, u64 
 				  .kind = kind };
 }
 
+static struct ks_model *run_by(const struct ks_event *events, size_t count, enum ks_by by,
+			       const struct ks_analysis_opts *opts)
+{
+	struct ks_source source = {
+		.gives = KS_GIVES_CAPTURE,
+		.names = names,
+		.info = { .format = "test", .clock = KS_CLOCK_SECONDS },
+	};
+	struct ks_analysis *analysis = ks_analysis_new(opts);
+	struct ks_model *model;
+
+	assert_non_null(analysis);
+	assert_int_equal(ks_analysis_account(analysis, by, NULL), 0);
+	assert_int_equal(ks_analysis_start(analysis, &source, NULL), 0);
+	assert_int_equal(ks_analysis_feed(analysis, events, count, NULL), 0);
+	assert_int_equal(ks_analysis_finish(analysis, NULL), 0);
+	assert_int_equal(ks_analysis_snapshot(analysis, &model, NULL), 0);
+	ks_analysis_free(analysis);
+	return model;
+}
+
 static struct ks_model *run(const struct ks_event *events, size_t count,
 			    const struct ks_analysis_opts *opts)
 {
-	struct ks_source_info info = { .format = "test", .clock = KS_CLOCK_SECONDS };
-	struct ks_facts facts;
-	struct ks_engine engine;
-	struct ks_model *model = calloc(1, sizeof(*model));
-
-	assert_int_equal(ks_engine_init(&engine, opts, &names), 0);
-	assert_int_equal(ks_engine_feed(&engine, events, count, NULL), 0);
-	ks_arena_init(&model->arena);
-	assert_int_equal(ks_facts_init(&facts, &engine.matcher, &info), 0);
-	assert_int_equal(ks_facts_fill(&facts, &names, &engine.account.places, model), 0);
-	assert_int_equal(ks_account_fill(&engine.account, opts->level, model), 0);
-	ks_facts_deinit(&facts);
-	ks_engine_deinit(&engine);
-	return model;
+	return run_by(events, count, KS_BY_SITE, opts);
 }
 
 static const struct ks_stat *row(const struct ks_model *model, const char *label)
@@ -514,8 +522,8 @@ static void test_random_streams(void **state)
 
 	(void)state;
 	for (stream = 0; stream < STREAMS; stream++) {
-		struct ks_analysis_opts opts = { .by = (enum ks_by)(stream % KS_BYS),
-						 .level = (enum ks_level)(stream / KS_BYS % 2) };
+		enum ks_by by = (enum ks_by)(stream % KS_BYS);
+		struct ks_analysis_opts opts = { .level = (enum ks_level)(stream / KS_BYS % 2) };
 		struct ks_model *model;
 
 		rng_state = stream * 7919 + 1;
@@ -525,9 +533,9 @@ static void test_random_streams(void **state)
 		memset(&slow, 0, sizeof(slow));
 		for (i = 0; i < EVENTS; i++) {
 			ev[i] = random_event(1000 + i);
-			slow_event(&slow, &ev[i], opts.by, opts.level, &opts.filter);
+			slow_event(&slow, &ev[i], by, opts.level, &opts.filter);
 		}
-		model = run(ev, EVENTS, &opts);
+		model = run_by(ev, EVENTS, by, &opts);
 		compare(model, &slow);
 		ks_model_free(model);
 	}

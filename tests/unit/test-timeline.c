@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "analysis/analysis.h"
 #include "analysis/timeline.h"
+#include "../lib/analyze.h"
 
 /* === A capture that is known ============================================================== */
 
@@ -229,14 +229,15 @@ static int setup(void **state)
 	assert_true(fd >= 0);
 	close(fd);
 	write_log(path);
-	assert_int_equal(ks_analyze_timeline(path, &opts, &timeline, &model, NULL), 0);
+	assert_int_equal(
+		analyze_file(path, &opts, KS_BY_SITE, ks_timeline_view_new(), &model, NULL), 0);
+	timeline = model->timeline;
 	unlink(path);
 	return 0;
 }
 
 static int teardown(void **state)
 {
-	ks_timeline_free(timeline);
 	ks_model_free(model);
 	return 0;
 }

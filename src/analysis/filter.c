@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: LGPL-2.1-only
+/* Which objects an analysis counts. */
+#include "analysis/filter.h"
+
+#include <string.h>
+
+/* === Internals ============================================================================ */
+
+static bool is_named(const struct ks_intern *names, u32 id, const char *name)
+{
+	return id != KS_NONE && !strcmp(ks_intern_get(names, id).s, name);
+}
+
+/* The function, or "function+0xoffset", with or without the module that follows. */
+static bool is_site(const struct ks_place *place, const char *site)
+{
+	size_t len = strlen(site);
+
+	return !strcmp(place->func, site) ||
+	       (!strncmp(place->label, site, len) &&
+		(!place->label[len] || !strncmp(place->label + len, " [", 2)));
+}
+
+/* === Public =============================================================================== */
+
+void ks_selector_init(struct ks_selector *selector, const struct ks_filter *filter,
+		      const struct ks_names *names, struct ks_places *places)
+{
+	*selector = (struct ks_selector){
+		.filter = *filter,
+		.names = names,
+		.places = places,
+		.until = UINT64_MAX,
+	};
+}
+
+void ks_selector_start(struct ks_selector *selector, u64 first_ts)
+{
+	selector->since = ks_when_in_trace(&selector->filter.since, first_ts, 0);
+	selector->until = ks_when_in_trace(&selector->filter.until, first_ts, UINT64_MAX);
+}
+
+int ks_selector_passes_shape(struct ks_selector *selector, const struct ks_event *ev,
+			     struct ks_diag *diag)
+{
+	const struct ks_filter *filter = &selector->filter;
+	const struct ks_place *place;
+	int err;
+
+	if (filter->malloc_only != filter->cache_only &&
+	    ev->kind != (filter->malloc_only ? KS_KMALLOC : KS_CACHE_ALLOC))
+		return 0;
+	if (filter->cache && !is_named(&selector->names->caches, ev->cache, filter->cache))
+		return 0;
+	if (!filter->branch && !filter->site)
+		return 1;
+	err = ks_places_get(selector->places, ev->site, &place, diag);
+	if (err)
+		return err;
+	if (filter->site && !is_site(place, filter->site))
+		return 0;
+	return !filter->branch || place->in_branch;
+}
+
+bool ks_selector_passes_task(const struct ks_selector *selector, const struct ks_event *ev)
+{
+	const struct ks_filter *filter = &selector->filter;
+
+	return (!filter->by_cpu || ev->cpu == filter->cpu) &&
+	       (!filter->by_pid || ev->pid == filter->pid) &&
+	       (!filter->comm || is_named(&selector->names->comms, ev->comm, filter->comm));
+}
