@@ -10,9 +10,9 @@
 
 /* === Internals ============================================================================ */
 
-static int parse_level(struct ks_kmap_args *args, enum ks_kmap_level *level)
+static int parse_unit(struct ks_kmap_args *args, enum ks_kmap_unit *unit)
 {
-	if (!args->by_name || !ks_kmap_level_parse(args->by_name, level))
+	if (!args->by_name || !ks_kmap_unit_parse(args->by_name, unit))
 		return 0;
 	return ks_cli_error(&args->cli, KS_EXIT_USAGE,
 			    "--by '%s': choose one of site function file dir topdir module",
@@ -57,7 +57,7 @@ static int parse_report(struct ks_kmap_args *args, struct ks_kmap_report_opts *o
 	else if (args->by_name && !strcmp(args->by_name, "type"))
 		opts->by = KS_KMAP_BY_TYPE;
 	else
-		return parse_level(args, &opts->level);
+		return parse_unit(args, &opts->unit);
 	return 0;
 }
 
@@ -70,7 +70,7 @@ static int read_waste(struct ks_kmap_args *args, const char *path, struct ks_kma
 	size_t i;
 	int code;
 
-	if (opts->by != KS_KMAP_BY_LEVEL || opts->level != KS_KMAP_SITE)
+	if (opts->by != KS_KMAP_BY_UNIT || opts->unit != KS_KMAP_SITE)
 		return ks_cli_error(&args->cli, KS_EXIT_USAGE, "--with goes with --by site");
 	args->cli.input = path;
 	code = ks_cli_analyze(&args->cli, KS_BY_SITE, &model);
@@ -118,19 +118,19 @@ int ks_kmap_report(struct ks_kmap_args *args)
 
 static int one_row(struct ks_kmap_args *args, bool is_site)
 {
-	enum ks_kmap_level level = is_site ? KS_KMAP_FUNCTION : KS_KMAP_SITE;
+	enum ks_kmap_unit unit = is_site ? KS_KMAP_FUNCTION : KS_KMAP_SITE;
 	const char *name = args->operands[0];
 	struct ks_doc *doc;
 	bool found = true;
 	struct ks_kmap_map map;
-	int code = parse_level(args, &level);
+	int code = parse_unit(args, &unit);
 
 	if (!code)
 		code = ks_kmap_map_read(args, args->operands[1], &map);
 	if (code)
 		return code;
-	doc = (is_site ? ks_kmap_view_accesses : ks_kmap_view_touches)(
-		map.census, map.places, name, level, args->cli.top, &found);
+	doc = (is_site ? ks_kmap_view_accesses : ks_kmap_view_touches)(map.census, map.places, name,
+								       unit, args->cli.top, &found);
 	if (found) {
 		code = answer(args, doc, map.census);
 	} else {
@@ -172,16 +172,16 @@ static int draw(struct ks_kmap_args *args, const struct ks_kmap_matrix *matrix)
 
 int ks_kmap_matrix(struct ks_kmap_args *args)
 {
-	enum ks_kmap_level level = args->cli.kernel ? KS_KMAP_DIR : KS_KMAP_FUNCTION;
+	enum ks_kmap_unit unit = args->cli.kernel ? KS_KMAP_DIR : KS_KMAP_FUNCTION;
 	struct ks_kmap_matrix matrix;
 	struct ks_kmap_map map;
-	int code = parse_level(args, &level);
+	int code = parse_unit(args, &unit);
 
 	if (!code)
 		code = ks_kmap_map_read(args, args->operands[0], &map);
 	if (code)
 		return code;
-	if (ks_kmap_matrix_init(&matrix, map.census, map.places, level)) {
+	if (ks_kmap_matrix_init(&matrix, map.census, map.places, unit)) {
 		ks_kmap_map_free(&map);
 		return ks_cli_error(&args->cli, KS_EXIT_FAILED, "out of memory");
 	}
@@ -209,9 +209,9 @@ int ks_kmap_privilege(struct ks_kmap_args *args)
 
 int ks_kmap_diff(struct ks_kmap_args *args)
 {
-	enum ks_kmap_level level = KS_KMAP_FUNCTION;
+	enum ks_kmap_unit unit = KS_KMAP_FUNCTION;
 	struct ks_kmap_map old = { 0 }, new = { 0 };
-	int code = parse_level(args, &level);
+	int code = parse_unit(args, &unit);
 
 	if (!code)
 		code = ks_kmap_map_read(args, args->operands[0], &old);
@@ -221,7 +221,7 @@ int ks_kmap_diff(struct ks_kmap_args *args)
 		const struct ks_kmap_census *censuses[] = { old.census, new.census };
 		const struct ks_kmap_places *places[] = { old.places, new.places };
 
-		code = answer(args, ks_kmap_view_diff(censuses, places, level, args->cli.top),
+		code = answer(args, ks_kmap_view_diff(censuses, places, unit, args->cli.top),
 			      new.census);
 	}
 	ks_kmap_map_free(&old);

@@ -9,8 +9,8 @@
 
 /* === Data ================================================================================= */
 
-static const char *const level_names[KS_KMAP_LEVELS] = { "site", "function", "file",
-							 "dir",	 "topdir",   "module" };
+static const char *const unit_names[KS_KMAP_UNITS] = { "site", "function", "file",
+						       "dir",  "topdir",   "module" };
 
 /* Code that no table has a file for. */
 static const char unknown[] = "[unknown]";
@@ -27,12 +27,12 @@ static u32 add_str(struct ks_kmap_places *places, const char *s)
 	return add(places, s, strlen(s));
 }
 
-/* A label for all levels: an object that no code allocated. */
+/* A label for all units: an object that no code allocated. */
 static void label_all(struct ks_kmap_places *places, const char *name, u32 *labels)
 {
 	size_t i;
 
-	for (i = 0; i < KS_KMAP_LEVELS; i++)
+	for (i = 0; i < KS_KMAP_UNITS; i++)
 		labels[i] = add_str(places, name);
 }
 
@@ -138,31 +138,31 @@ static int label_everything(struct ks_kmap_places *places, const struct ks_kmap_
 }
 
 /* Labels come by the thousand: that one could not be made is looked for once, at the end. */
-static bool has_gap(u32 (*labels)[KS_KMAP_LEVELS], size_t len)
+static bool has_gap(u32 (*labels)[KS_KMAP_UNITS], size_t len)
 {
-	size_t i, level;
+	size_t i, unit;
 
 	for (i = 0; i < len; i++)
-		for (level = 0; level < KS_KMAP_LEVELS; level++)
-			if (labels[i][level] == KS_NONE)
+		for (unit = 0; unit < KS_KMAP_UNITS; unit++)
+			if (labels[i][unit] == KS_NONE)
 				return true;
 	return false;
 }
 
 /* === Public =============================================================================== */
 
-const char *ks_kmap_level_name(enum ks_kmap_level level)
+const char *ks_kmap_unit_name(enum ks_kmap_unit unit)
 {
-	return level_names[level];
+	return unit_names[unit];
 }
 
-int ks_kmap_level_parse(const char *name, enum ks_kmap_level *ret_level)
+int ks_kmap_unit_parse(const char *name, enum ks_kmap_unit *ret_unit)
 {
 	size_t i;
 
-	for (i = 0; i < KS_KMAP_LEVELS; i++)
-		if (!strcmp(name, level_names[i])) {
-			*ret_level = (enum ks_kmap_level)i;
+	for (i = 0; i < KS_KMAP_UNITS; i++)
+		if (!strcmp(name, unit_names[i])) {
+			*ret_unit = (enum ks_kmap_unit)i;
 			return 0;
 		}
 	return -EINVAL;
@@ -208,7 +208,7 @@ bool ks_kmap_labels_match(const struct ks_kmap_places *places, const u32 *labels
 	u32 label = ks_intern_find(&places->labels, name, strlen(name));
 	size_t i;
 
-	for (i = 0; label != KS_NONE && i < KS_KMAP_LEVELS; i++)
+	for (i = 0; label != KS_NONE && i < KS_KMAP_UNITS; i++)
 		if (labels[i] == label)
 			return true;
 	return false;

@@ -6,25 +6,25 @@
 #include "kmap/census.h"
 #include "sym/sym.h"
 
-/* From the finest to the coarsest; names as options have them. */
-enum ks_kmap_level {
+/* The units of code by which a map is added up, from the finest to the coarsest; names as options have them. */
+enum ks_kmap_unit {
 	KS_KMAP_SITE, /* "vfs_read+0x1c" */
 	KS_KMAP_FUNCTION,
 	KS_KMAP_FILE,
 	KS_KMAP_DIR,
 	KS_KMAP_TOPDIR,
 	KS_KMAP_MODULE,
-	KS_KMAP_LEVELS
+	KS_KMAP_UNITS
 };
 
-const char *ks_kmap_level_name(enum ks_kmap_level level);
-int ks_kmap_level_parse(const char *name, enum ks_kmap_level *ret_level);
+const char *ks_kmap_unit_name(enum ks_kmap_unit unit);
+int ks_kmap_unit_parse(const char *name, enum ks_kmap_unit *ret_unit);
 
 struct ks_kmap_places {
 	struct ks_intern labels;
-	u32 (*codes)[KS_KMAP_LEVELS]; /* labels, by number of the instruction */
-	u32 (*sites)[KS_KMAP_LEVELS]; /* labels, by number of the site */
-	u64 unnamed;		      /* instructions that nothing has a function for */
+	u32 (*codes)[KS_KMAP_UNITS]; /* labels, by number of the instruction */
+	u32 (*sites)[KS_KMAP_UNITS]; /* labels, by number of the site */
+	u64 unnamed;		     /* instructions that nothing has a function for */
 };
 
 /* @resolver may be NULL: then addresses are their own names. */

@@ -16,8 +16,8 @@ enum op { OP_READ, OP_WRITE, OP_FREE, OP_CALL, OPS };
 
 static const char *const op_names[OPS] = { "read", "write", "free", "call" };
 
-static const enum ks_kmap_level cuts[] = { KS_KMAP_TOPDIR, KS_KMAP_DIR, KS_KMAP_FILE,
-					   KS_KMAP_FUNCTION };
+static const enum ks_kmap_unit cuts[] = { KS_KMAP_TOPDIR, KS_KMAP_DIR, KS_KMAP_FILE,
+					  KS_KMAP_FUNCTION };
 
 /* One observed right: subject @code, object @target of weight @size, used @count times. */
 struct right {
@@ -124,10 +124,10 @@ static void count_subjects(struct rights *rights)
 				    rights->items.items[i].code != rights->items.items[i - 1].code;
 }
 
-/* The weight of each cluster at one level, and of all. */
+/* The weight of each cluster by one unit of code, and of all. */
 static void weigh_clusters(struct rights *rights, const struct ks_kmap_census *census,
 			   const struct ks_kmap_places *places, const double *sizes, enum op op,
-			   enum ks_kmap_level level)
+			   enum ks_kmap_unit unit)
 {
 	size_t i, labels = places->labels.strs.len;
 	bool *called = NULL;
@@ -137,7 +137,7 @@ static void weigh_clusters(struct rights *rights, const struct ks_kmap_census *c
 	rights->all = 0;
 	if (op != OP_CALL) {
 		for (i = 0; i < census->sites.len; i++) {
-			rights->clusters[places->sites[i][level]] += sizes[i];
+			rights->clusters[places->sites[i][unit]] += sizes[i];
 			rights->all += sizes[i];
 		}
 		return;
@@ -149,27 +149,27 @@ static void weigh_clusters(struct rights *rights, const struct ks_kmap_census *c
 		if (called[to])
 			continue;
 		called[to] = true;
-		rights->clusters[places->codes[to][level]] += 1;
+		rights->clusters[places->codes[to][unit]] += 1;
 		rights->all += 1;
 	}
 	free(called);
 }
 
-static struct measure measure_cut(const struct rights *rights, enum ks_kmap_level level)
+static struct measure measure_cut(const struct rights *rights, enum ks_kmap_unit unit)
 {
 	struct measure m = { .mono = (double)rights->subjects * rights->all };
 	size_t i;
 
 	for (i = 0; i < rights->items.len; i++) {
 		const struct right *right = &rights->items.items[i];
-		u32 own = right->code_labels[level];
+		u32 own = right->code_labels[unit];
 
 		m.min += right->size;
 		m.used += (double)right->count;
 		/* Within its cluster an instruction reaches everything, whether it does or not. */
 		if (!i || right->code != right[-1].code)
 			m.cut += rights->clusters[own];
-		if (right->target_labels[level] != own) {
+		if (right->target_labels[unit] != own) {
 			m.cut += right->size;
 			m.mediated += (double)right->count;
 		}
@@ -182,12 +182,12 @@ static double ratio(double part, double whole)
 	return whole > 0 ? part / whole : NAN;
 }
 
-static void put(struct ks_table *table, enum ks_kmap_level level, const char *op,
+static void put(struct ks_table *table, enum ks_kmap_unit unit, const char *op,
 		const struct measure *m)
 {
 	struct ks_row row = ks_table_add(table);
 
-	ks_row_text(row, KS_KMAP_PRIVILEGE_CUT, ks_kmap_level_name(level));
+	ks_row_text(row, KS_KMAP_PRIVILEGE_CUT, ks_kmap_unit_name(unit));
 	ks_row_text(row, KS_KMAP_PRIVILEGE_OPERATION, op);
 	ks_row_u64(row, KS_KMAP_PRIVILEGE_PS_MIN, (u64)(m->min + 0.5));
 	ks_row_u64(row, KS_KMAP_PRIVILEGE_PS_CUT, (u64)(m->cut + 0.5));
@@ -199,7 +199,7 @@ static void put(struct ks_table *table, enum ks_kmap_level level, const char *op
 
 static void put_cut(struct ks_table *table, struct rights *rights,
 		    const struct ks_kmap_census *census, const struct ks_kmap_places *places,
-		    const double *sizes, enum ks_kmap_level level)
+		    const double *sizes, enum ks_kmap_unit unit)
 {
 	struct measure all = { 0 };
 	enum op op;
@@ -209,9 +209,9 @@ static void put_cut(struct ks_table *table, struct rights *rights,
 
 		if (op == OP_CALL && !census->calls.len)
 			continue;
-		weigh_clusters(&rights[op], census, places, sizes, op, level);
-		m = measure_cut(&rights[op], level);
-		put(table, level, op_names[op], &m);
+		weigh_clusters(&rights[op], census, places, sizes, op, unit);
+		m = measure_cut(&rights[op], unit);
+		put(table, unit, op_names[op], &m);
 		/* Calls weigh functions, not bytes: they do not add to the rest. */
 		if (op == OP_CALL)
 			continue;
@@ -221,7 +221,7 @@ static void put_cut(struct ks_table *table, struct rights *rights,
 		all.used += m.used;
 		all.mediated += m.mediated;
 	}
-	put(table, level, "all", &all);
+	put(table, unit, "all", &all);
 }
 
 static int gather(struct rights *rights, const struct ks_kmap_census *census,

@@ -108,13 +108,13 @@ static struct pair *find(struct pairs *pairs, const char *site, const char *code
 }
 
 static int add_sites(struct pairs *pairs, const struct ks_kmap_census *census,
-		     const struct ks_kmap_places *places, enum ks_kmap_level level, int side)
+		     const struct ks_kmap_places *places, enum ks_kmap_unit unit, int side)
 {
 	size_t i;
 
 	for (i = 0; i < census->sites.len; i++) {
 		const struct ks_kmap_stat *stat = &census->sites.items[i].stat;
-		struct pair *pair = find(pairs, ks_kmap_label(places, places->sites[i][level]), "");
+		struct pair *pair = find(pairs, ks_kmap_label(places, places->sites[i][unit]), "");
 
 		if (!pair)
 			return -ENOMEM;
@@ -128,7 +128,7 @@ static int add_sites(struct pairs *pairs, const struct ks_kmap_census *census,
 }
 
 static int add_edges(struct pairs *pairs, const struct ks_kmap_census *census,
-		     const struct ks_kmap_places *places, enum ks_kmap_level level, int side)
+		     const struct ks_kmap_places *places, enum ks_kmap_unit unit, int side)
 {
 	size_t i;
 
@@ -138,8 +138,8 @@ static int add_edges(struct pairs *pairs, const struct ks_kmap_census *census,
 
 		if (!edge->reads && !edge->writes)
 			continue;
-		pair = find(pairs, ks_kmap_label(places, places->sites[edge->site][level]),
-			    ks_kmap_label(places, places->codes[edge->code][level]));
+		pair = find(pairs, ks_kmap_label(places, places->sites[edge->site][unit]),
+			    ks_kmap_label(places, places->codes[edge->code][unit]));
 		if (!pair)
 			return -ENOMEM;
 		pair->in[side] = true;
@@ -230,8 +230,8 @@ static void put(struct ks_table *table, struct pairs *pairs,
 /* === Public =============================================================================== */
 
 struct ks_doc *ks_kmap_view_diff(const struct ks_kmap_census *const *censuses,
-				 const struct ks_kmap_places *const *places,
-				 enum ks_kmap_level level, u64 top)
+				 const struct ks_kmap_places *const *places, enum ks_kmap_unit unit,
+				 u64 top)
 {
 	struct ks_doc *doc = ks_doc_new("kmemscope-kmap-diff-1");
 	struct ks_table *table;
@@ -243,8 +243,8 @@ struct ks_doc *ks_kmap_view_diff(const struct ks_kmap_census *const *censuses,
 	err = pairs_init(&sites);
 	err = pairs_init(&edges) || err;
 	for (side = OLD; side <= NEW && !err; side++) {
-		err = add_sites(&sites, censuses[side], places[side], level, side);
-		err = err || add_edges(&edges, censuses[side], places[side], level, side);
+		err = add_sites(&sites, censuses[side], places[side], unit, side);
+		err = err || add_edges(&edges, censuses[side], places[side], unit, side);
 	}
 	if (err) {
 		doc->failed = true;

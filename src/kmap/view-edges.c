@@ -140,7 +140,7 @@ static void put_touchers(struct ks_doc *doc, const struct row *question,
 /* Edges whose one side is called @name, added up by the label of the other side. */
 static struct ks_doc *make_row(const struct ks_kmap_census *census,
 			       const struct ks_kmap_places *places, const struct row *row,
-			       const char *name, enum ks_kmap_level by, u64 top, bool *ret_found)
+			       const char *name, enum ks_kmap_unit by, u64 top, bool *ret_found)
 {
 	struct ks_doc *doc = ks_doc_new(row->schema);
 	size_t i, len = places->labels.strs.len, used = 0;
@@ -181,7 +181,7 @@ static struct ks_doc *make_row(const struct ks_kmap_census *census,
 static int compare_cells(const void *a, const void *b, void *ctx)
 {
 	const struct ks_kmap_places *places = ctx;
-	const struct ks_kmap_cell *x = a, *y = b;
+	const struct ks_kmap_matrix_entry *x = a, *y = b;
 	int order = strcmp(ks_kmap_label(places, x->code), ks_kmap_label(places, y->code));
 
 	return order ? order
@@ -190,7 +190,7 @@ static int compare_cells(const void *a, const void *b, void *ctx)
 
 static int compare_heat(const void *a, const void *b, void *ctx)
 {
-	const struct ks_kmap_cell *x = a, *y = b;
+	const struct ks_kmap_matrix_entry *x = a, *y = b;
 	u64 key_x = ks_add_sat(x->reads, x->writes), key_y = ks_add_sat(y->reads, y->writes);
 
 	if (key_x != key_y)
@@ -202,20 +202,20 @@ static int compare_heat(const void *a, const void *b, void *ctx)
 
 struct ks_doc *ks_kmap_view_accesses(const struct ks_kmap_census *census,
 				     const struct ks_kmap_places *places, const char *site,
-				     enum ks_kmap_level by, u64 top, bool *ret_found)
+				     enum ks_kmap_unit by, u64 top, bool *ret_found)
 {
 	return make_row(census, places, &accesses_row, site, by, top, ret_found);
 }
 
 struct ks_doc *ks_kmap_view_touches(const struct ks_kmap_census *census,
 				    const struct ks_kmap_places *places, const char *code,
-				    enum ks_kmap_level by, u64 top, bool *ret_found)
+				    enum ks_kmap_unit by, u64 top, bool *ret_found)
 {
 	return make_row(census, places, &touches_row, code, by, top, ret_found);
 }
 
 int ks_kmap_matrix_init(struct ks_kmap_matrix *matrix, const struct ks_kmap_census *census,
-			const struct ks_kmap_places *places, enum ks_kmap_level level)
+			const struct ks_kmap_places *places, enum ks_kmap_unit unit)
 {
 	struct ks_map64 index;
 	int err = ks_map64_init(&index);
@@ -224,20 +224,19 @@ int ks_kmap_matrix_init(struct ks_kmap_matrix *matrix, const struct ks_kmap_cens
 	*matrix = (struct ks_kmap_matrix){ .places = places };
 	for (i = 0; !err && i < census->edges.len; i++) {
 		const struct ks_kmap_edge *edge = &census->edges.items[i];
-		u32 code = places->codes[edge->code][level],
-		    owner = places->sites[edge->site][level];
-		struct ks_kmap_cell *cell;
+		u32 code = places->codes[edge->code][unit], owner = places->sites[edge->site][unit];
+		struct ks_kmap_matrix_entry *cell;
 		u32 number;
 
 		if (!edge->reads && !edge->writes)
 			continue;
 		number = ks_map64_add(&index, (u64)code << 32 | owner);
 		if (number == KS_NONE ||
-		    (number == matrix->cells.len && !ks_vec_push(&matrix->cells))) {
+		    (number == matrix->entries.len && !ks_vec_push(&matrix->entries))) {
 			err = -ENOMEM;
 			break;
 		}
-		cell = &matrix->cells.items[number];
+		cell = &matrix->entries.items[number];
 		cell->code = code;
 		cell->owner = owner;
 		cell->reads = ks_add_sat(cell->reads, edge->reads);
@@ -248,23 +247,23 @@ int ks_kmap_matrix_init(struct ks_kmap_matrix *matrix, const struct ks_kmap_cens
 	ks_map64_deinit(&index);
 	if (err)
 		ks_kmap_matrix_deinit(matrix);
-	else if (matrix->cells.len)
-		qsort_r(matrix->cells.items, matrix->cells.len, sizeof(*matrix->cells.items),
+	else if (matrix->entries.len)
+		qsort_r(matrix->entries.items, matrix->entries.len, sizeof(*matrix->entries.items),
 			compare_cells, (void *)places);
 	return err;
 }
 
 void ks_kmap_matrix_deinit(struct ks_kmap_matrix *matrix)
 {
-	ks_vec_free(&matrix->cells);
+	ks_vec_free(&matrix->entries);
 }
 
 struct ks_doc *ks_kmap_view_matrix(const struct ks_kmap_census *census,
 				   const struct ks_kmap_matrix *matrix, u64 top)
 {
 	struct ks_doc *doc = ks_doc_new("kmemscope-kmap-matrix-1");
-	size_t i, len = matrix->cells.len;
-	struct ks_kmap_cell *sorted = calloc(len + 1, sizeof(*sorted));
+	size_t i, len = matrix->entries.len;
+	struct ks_kmap_matrix_entry *sorted = calloc(len + 1, sizeof(*sorted));
 	struct ks_table *table;
 	u64 total = 0;
 
@@ -274,7 +273,7 @@ struct ks_doc *ks_kmap_view_matrix(const struct ks_kmap_census *census,
 		return NULL;
 	}
 	for (i = 0; i < len; i++) {
-		sorted[i] = matrix->cells.items[i];
+		sorted[i] = matrix->entries.items[i];
 		total = ks_add_sat(total, ks_add_sat(sorted[i].reads, sorted[i].writes));
 	}
 	qsort_r(sorted, len, sizeof(*sorted), compare_heat, (void *)matrix->places);

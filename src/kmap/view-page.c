@@ -146,9 +146,9 @@ static void groups_deinit(struct groups *groups)
 
 /* Two static functions of one name are told apart by their file. */
 static struct group *add_member(struct groups *groups, size_t member, const u32 *labels,
-				enum ks_kmap_level level)
+				enum ks_kmap_unit unit)
 {
-	u64 key = (u64)labels[level] << 32 | labels[KS_KMAP_FILE];
+	u64 key = (u64)labels[unit] << 32 | labels[KS_KMAP_FILE];
 	u32 number = ks_map64_add(&groups->index, key);
 	struct group *group;
 
@@ -213,7 +213,7 @@ static int compare_groups(const void *a, const void *b, void *ctx)
 
 	if (x->weight != y->weight)
 		return x->weight > y->weight ? -1 : 1;
-	for (i = 0; i < KS_KMAP_LEVELS && !order; i++)
+	for (i = 0; i < KS_KMAP_UNITS && !order; i++)
 		order = strcmp(ks_kmap_label(places, x->labels[i]),
 			       ks_kmap_label(places, y->labels[i]));
 	return order;
@@ -254,12 +254,12 @@ static void put_others(struct ks_row row, unsigned int column, const struct grou
 	ks_row_text(row, column, text);
 }
 
-/* The label at a level; "" of the group that stands for the rest. */
+/* The label at a unit; "" of the group that stands for the rest. */
 static void put_label(struct ks_row row, unsigned int column, const struct ks_kmap_places *places,
-		      const struct group *group, enum ks_kmap_level level)
+		      const struct group *group, enum ks_kmap_unit unit)
 {
 	ks_row_text(row, column,
-		    group->number == MOST ? "" : ks_kmap_label(places, group->labels[level]));
+		    group->number == MOST ? "" : ks_kmap_label(places, group->labels[unit]));
 }
 
 static void put_site(struct ks_row row, const struct ks_kmap_census *census,

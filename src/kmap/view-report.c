@@ -169,10 +169,10 @@ static const char *name_of(const struct ks_kmap_census *census, const struct ks_
 	case KS_KMAP_BY_TYPE:
 		name = ks_intern_get(&census->types, s->type).s;
 		return name[0] ? name : "[not recorded]";
-	case KS_KMAP_BY_LEVEL:
+	case KS_KMAP_BY_UNIT:
 		break;
 	}
-	return ks_kmap_label(places, places->sites[site][opts->level]);
+	return ks_kmap_label(places, places->sites[site][opts->unit]);
 }
 
 static struct group *find_group(struct groups *groups, const char *name)
@@ -458,8 +458,8 @@ static void put_codes(struct ks_doc *doc, const struct ks_kmap_census *census,
 static void put_idle(struct ks_doc *doc, const struct ks_kmap_census *census,
 		     const struct ks_kmap_places *places, u64 top)
 {
-	struct ks_kmap_report_opts by_function = { .by = KS_KMAP_BY_LEVEL,
-						   .level = KS_KMAP_FUNCTION };
+	struct ks_kmap_report_opts by_function = { .by = KS_KMAP_BY_UNIT,
+						   .unit = KS_KMAP_FUNCTION };
 	struct ks_table *table = NULL;
 	struct groups groups;
 	size_t i, rows = 0;

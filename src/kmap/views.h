@@ -11,7 +11,7 @@
 
 /* How objects are grouped: by where they were allocated, or by what they are. */
 enum ks_kmap_by {
-	KS_KMAP_BY_LEVEL, /* one of enum ks_kmap_level */
+	KS_KMAP_BY_UNIT, /* one of enum ks_kmap_unit */
 	KS_KMAP_BY_CACHE,
 	KS_KMAP_BY_TYPE,
 };
@@ -38,10 +38,10 @@ struct ks_kmap_waste {
 
 struct ks_kmap_report_opts {
 	enum ks_kmap_by by;
-	enum ks_kmap_level level;
+	enum ks_kmap_unit unit;
 	enum ks_kmap_order order;
 	u64 top;			   /* rows of each table; 0 = all */
-	const struct ks_kmap_waste *waste; /* with by level site; NULL = no capture */
+	const struct ks_kmap_waste *waste; /* with by site; NULL = no capture */
 	size_t nr_waste;
 };
 
@@ -52,34 +52,35 @@ struct ks_doc *ks_kmap_view_report(const struct ks_kmap_census *census,
 /* Who touched the objects of the site called so; NULL with ret_found false if there is none. */
 struct ks_doc *ks_kmap_view_accesses(const struct ks_kmap_census *census,
 				     const struct ks_kmap_places *places, const char *site,
-				     enum ks_kmap_level by, u64 top, bool *ret_found);
+				     enum ks_kmap_unit by, u64 top, bool *ret_found);
 
 /* Whose objects the code called so touched. */
 struct ks_doc *ks_kmap_view_touches(const struct ks_kmap_census *census,
 				    const struct ks_kmap_places *places, const char *code,
-				    enum ks_kmap_level by, u64 top, bool *ret_found);
+				    enum ks_kmap_unit by, u64 top, bool *ret_found);
 
 /* A cell of the matrix: what code did to objects, both by label. */
-struct ks_kmap_cell {
+struct ks_kmap_matrix_entry {
 	u32 code, owner;
 	u64 reads, writes, bytes_read, bytes_written;
 };
 
 struct ks_kmap_matrix {
 	const struct ks_kmap_places *places;
-	KS_VEC(struct ks_kmap_cell) cells; /* by code, then owner, in the order of the names */
+	KS_VEC(struct ks_kmap_matrix_entry)
+	entries; /* by code, then owner, in the order of the names */
 };
 
 int ks_kmap_matrix_init(struct ks_kmap_matrix *matrix, const struct ks_kmap_census *census,
-			const struct ks_kmap_places *places, enum ks_kmap_level level);
+			const struct ks_kmap_places *places, enum ks_kmap_unit unit);
 void ks_kmap_matrix_deinit(struct ks_kmap_matrix *matrix);
 
 struct ks_doc *ks_kmap_view_matrix(const struct ks_kmap_census *census,
 				   const struct ks_kmap_matrix *matrix, u64 top);
 
 struct ks_doc *ks_kmap_view_diff(const struct ks_kmap_census *const *censuses,
-				 const struct ks_kmap_places *const *places,
-				 enum ks_kmap_level level, u64 top);
+				 const struct ks_kmap_places *const *places, enum ks_kmap_unit unit,
+				 u64 top);
 
 /* The columns of its table. */
 enum ks_kmap_privilege_column {

@@ -66,8 +66,8 @@ static int axis_init(struct axis *axis, const struct ks_kmap_matrix *matrix, boo
 	axis->place = calloc(all + 1, sizeof(*axis->place));
 	if (!axis->weight || !axis->labels || !axis->place)
 		return -ENOMEM;
-	for (i = 0; i < matrix->cells.len; i++) {
-		const struct ks_kmap_cell *cell = &matrix->cells.items[i];
+	for (i = 0; i < matrix->entries.len; i++) {
+		const struct ks_kmap_matrix_entry *cell = &matrix->entries.items[i];
 		u64 *weight = &axis->weight[owners ? cell->owner : cell->code];
 
 		*weight = ks_add_sat(*weight, ks_add_sat(cell->reads, cell->writes));
@@ -233,8 +233,8 @@ static u64 *sum_cells(const struct ks_kmap_matrix *matrix, const struct axis *ro
 	u64 *sums = calloc(axis_slots(rows) * width + 1, sizeof(*sums));
 	u64 most = 0;
 
-	for (i = 0; sums && i < matrix->cells.len; i++) {
-		const struct ks_kmap_cell *cell = &matrix->cells.items[i];
+	for (i = 0; sums && i < matrix->entries.len; i++) {
+		const struct ks_kmap_matrix_entry *cell = &matrix->entries.items[i];
 		u64 *sum = &sums[rows->place[cell->code] * width + columns->place[cell->owner]];
 
 		*sum = ks_add_sat(*sum, ks_add_sat(cell->reads, cell->writes));
