@@ -11,6 +11,9 @@
 #define SITES_MAX 32768
 #define COMMS_MAX 8192
 
+/* How many access records are merged before other tasks may run. */
+#define MERGE_BATCH 4096
+
 /* === Internals ============================================================================ */
 
 /* The fields are separated by commas and the lines by newlines, so a comm must not hold them. */
@@ -39,10 +42,11 @@ static u64 access_ip(const struct mz_access *access, u64 text)
 	return text + (s64)(s32)access->ip;
 }
 
-/* Interrupts run on behalf of nobody. */
 static int access_pid(const struct mz_access *access)
 {
-	return mz_access_context(access) == MEMORIZER_IN_TASK ? (int)mz_access_pid(access) : -1;
+	if (mz_access_context(access) != MEMORIZER_IN_TASK)
+		return MEMORIZER_PID_NONE;
+	return (int)mz_access_pid(access);
 }
 
 /* Negative, 0 or positive, as by instruction, thread and context @a is before, with or after @b. */
@@ -58,6 +62,7 @@ static int compare_accesses(const struct mz_access *a, const struct mz_access *b
 static struct mz_access *merge_accesses(struct mz_access *a, struct mz_access *b)
 {
 	struct mz_access *merged = NULL, **end = &merged;
+	unsigned int nr = 0;
 
 	while (a && b) {
 		struct mz_access **least = compare_accesses(a, b) <= 0 ? &a : &b;
@@ -65,6 +70,8 @@ static struct mz_access *merge_accesses(struct mz_access *a, struct mz_access *b
 		*end = *least;
 		end = &(*end)->next;
 		*least = *end;
+		if (++nr % MERGE_BATCH == 0)
+			cond_resched();
 	}
 	*end = a ? a : b;
 	return merged;
@@ -98,6 +105,7 @@ void mz_record_fill(const struct mz_names *names, const struct mz_object *obj,
 	const struct mz_site *site = mz_table_entry(&names->sites, obj->alloc_site);
 	const struct mz_site *free_site = mz_table_entry(&names->sites, obj->free_site);
 	const struct mz_comm *comm = mz_table_entry(&names->comms, obj->comm);
+	bool in_task = obj->context == MEMORIZER_IN_TASK;
 
 	*ret_record = (struct memorizer_record){
 		.addr = mz_object_addr(obj),
@@ -108,8 +116,8 @@ void mz_record_fill(const struct mz_names *names, const struct mz_object *obj,
 		.bytes_req = obj->size,
 		.bytes_alloc = site->bytes_alloc,
 		.gfp = site->gfp,
-		.pid = obj->pid,
-		.tgid = obj->tgid,
+		.pid = in_task ? (int)obj->pid : MEMORIZER_PID_NONE,
+		.tgid = in_task ? (int)obj->tgid : MEMORIZER_PID_NONE,
 		.cpu = obj->cpu,
 		.kind = site->kind,
 		.context = obj->context,
@@ -140,16 +148,20 @@ u64 mz_clock_jiffies(const struct mz_clock *clock, u64 ns)
  *
  * alloc_ip,pid,obj_va_ptr,size,alloc_jiffies,free_jiffies,free_ip,executable
  *
+ * The format is older than struct memorizer_record: its pid of an object from an interrupt is 0,
+ * and the name in the last field says which kind of interrupt it was.
+ *
  * Return: the length of the line.
  */
 int mz_record_text(const struct memorizer_record *record, const struct mz_clock *clock, char *buf,
 		   size_t size)
 {
+	int pid = record->context == MEMORIZER_IN_TASK ? record->pid : 0;
 	char comm[MEMORIZER_COMM_LEN * 4 + 1];
 
 	escape_comm(record->comm, comm);
 	return scnprintf(buf, size, "%016llx,%d,%016llx,%llu,%llu,%llu,%016llx,%s\n",
-			 (unsigned long long)record->alloc_ip, record->pid,
+			 (unsigned long long)record->alloc_ip, pid,
 			 (unsigned long long)record->addr, (unsigned long long)record->bytes_req,
 			 (unsigned long long)mz_clock_jiffies(clock, record->alloc_ns),
 			 (unsigned long long)mz_clock_jiffies(clock, record->free_ns),
@@ -161,10 +173,13 @@ void mz_accesses_sort(struct mz_object *obj)
 {
 	/* Bin i holds a sorted run of 2^i records. */
 	struct mz_access *bins[32] = { NULL }, *access = mz_object_accesses(obj), *all = NULL;
-	unsigned int i;
+	unsigned int i, nr = 0;
 
 	while (access) {
 		struct mz_access *run = access;
+
+		if (++nr % MERGE_BATCH == 0)
+			cond_resched();
 
 		access = access->next;
 		run->next = NULL;

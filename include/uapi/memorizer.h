@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR LGPL-2.1-only */
 /*
- * What the kernel side and user space share: the record layouts of memorizer/kmap_bin and
- * kmap_stream_bin and of kmemtrace/cpuN, with their versions. All fields are in the byte order of the traced machine; a
- * reader tells it from the magic number.
+ * Record layouts that the kernel side writes and user space reads: memorizer/kmap_bin and
+ * kmap_stream_bin, and kmemtrace/cpuN, each with its version. All fields are in the byte order of
+ * the traced machine, which a reader recognises by the magic number.
  */
 #ifndef _UAPI_MEMORIZER_H
 #define _UAPI_MEMORIZER_H
@@ -10,8 +10,8 @@
 #include <linux/types.h>
 
 /*
- * === memorizer: one header at the start of what a file descriptor reads, then objects: a record
- * each, directly followed by the accesses to it ===
+ * === memorizer: each open file delivers one header, then objects: a record each, directly followed
+ * by the accesses to that object ===
  */
 
 #define MEMORIZER_MAGIC	      0x4d5a4b31 /* "MZK1" */
@@ -31,15 +31,21 @@ enum memorizer_kind {
 	MEMORIZER_VMALLOC = 4, /* seen by kernels that count accesses */
 };
 
-/* What an allocation or an access ran in; pid and tgid are 0 outside MEMORIZER_IN_TASK. */
+/* What an allocation or an access ran in. */
 enum memorizer_context {
 	MEMORIZER_IN_TASK = 0,
 	MEMORIZER_IN_SOFTIRQ = 1,
 	MEMORIZER_IN_HARDIRQ = 2,
 };
 
-#define MEMORIZER_FREED	  (1U << 0) /* free_ip and free_ns are set */
-#define MEMORIZER_IMPLIED (1U << 1) /* the free was not seen, only that the address was reused */
+/*
+ * pid and tgid of everything that ran outside of MEMORIZER_IN_TASK. Files from before this constant
+ * have 0 there, so a reader must decide by the context, not by the pid.
+ */
+#define MEMORIZER_PID_NONE (-1)
+
+#define MEMORIZER_FREED	   (1U << 0) /* free_ip and free_ns are set */
+#define MEMORIZER_IMPLIED  (1U << 1) /* the free was not seen, only that the address was reused */
 
 /**
  * struct memorizer_header - the first bytes that each open of a binary file delivers
@@ -48,8 +54,8 @@ enum memorizer_context {
  * @header_size: bytes of this header; records start behind it
  * @record_size: bytes of each record; later versions add fields at the end only
  * @tick_ns: length of a jiffy in nanoseconds
- * @base_ns: a moment in the clock of alloc_ns and free_ns, ftrace's "local" clock ...
- * @base_jiffies: ... and the same moment in jiffies
+ * @base_ns: time at which the header was made, in the clock of alloc_ns and free_ns
+ * @base_jiffies: value of jiffies at @base_ns
  * @anchor: address of the function @anchor_name in the running kernel. The difference to its
  *          address in System.map is the displacement of the kernel image (KASLR).
  * @anchor_name: name of an exported function, zero-terminated
@@ -74,14 +80,15 @@ struct memorizer_header {
  * struct memorizer_record - one object
  * @addr: address of the object; of page memory, its address in the direct map
  * @alloc_ip: the caller outside the allocator; 0 if it could not be had
- * @free_ip: likewise; 0 while the object lives, MEMORIZER_IP_IMPLIED where no free was seen
- * @alloc_ns: nanoseconds in the clock that ftrace calls "local"
- * @free_ns: likewise; 0 while the object lives
- * @bytes_req: as the caller asked
- * @bytes_alloc: as the allocator gave
+ * @free_ip: the caller that freed; 0 while the object lives, MEMORIZER_IP_IMPLIED where no free was
+ *           seen
+ * @alloc_ns: time of the allocation in nanoseconds, in the clock that ftrace calls "local"
+ * @free_ns: time of the free, in the same clock; 0 while the object lives
+ * @bytes_req: bytes that the caller asked for
+ * @bytes_alloc: bytes that the allocator gave
  * @gfp: allocation flags, with the bit numbers of the running kernel
- * @pid: thread that allocated
- * @tgid: process that allocated
+ * @pid: thread that allocated, or MEMORIZER_PID_NONE
+ * @tgid: process that allocated, or MEMORIZER_PID_NONE
  * @cpu: processor that allocated
  * @kind: enum memorizer_kind
  * @context: enum memorizer_context
@@ -111,13 +118,13 @@ struct memorizer_record {
 };
 
 /**
- * struct memorizer_access - what one instruction did to the object before it, in one thread
+ * struct memorizer_access - what one instruction did to the object whose record precedes it
  * @ip: the instruction
  * @writes: how often it wrote to the object
  * @reads: how often it read from it
  * @bytes_written: bytes of all these writes
- * @bytes_read: bytes of all these reads; both are 0 in maps converted from text
- * @pid: thread that ran it; -1 in interrupts
+ * @bytes_read: bytes of all these reads. Maps converted from text have 0 in both byte counts.
+ * @pid: thread that ran it, or MEMORIZER_PID_NONE
  * @context: enum memorizer_context
  * @reserved: 0
  */
@@ -152,8 +159,8 @@ enum kmemtrace_type_id {
  * @event_id: enum kmemtrace_event_id
  * @type_id: enum kmemtrace_type_id
  * @event_size: bytes of the whole record; a reader skips a tail that it does not know
- * @sequence: over all processors, from 1, wrapping. It is taken before room is looked for: a number
- *            that is in none of the streams is a record that was dropped.
+ * @sequence: counts the records of all processors, from 1, wrapping. It is taken before room in the
+ *            buffer is: a number that is in none of the streams belongs to a record that was dropped.
  * @call_site: the caller outside the allocator
  * @ptr: the object; 0 for kfree(NULL) and failed allocations
  */
@@ -169,9 +176,9 @@ struct kmemtrace_event {
 /**
  * struct kmemtrace_alloc - a record with KMEMTRACE_EVENT_ALLOC
  * @event: common part
- * @bytes_req: as the caller asked
- * @bytes_alloc: as the allocator gave
- * @gfp_flags: with the bit numbers of the running kernel
+ * @bytes_req: bytes that the caller asked for
+ * @bytes_alloc: bytes that the allocator gave
+ * @gfp_flags: allocation flags, with the bit numbers of the running kernel
  * @node: NUMA node that the caller asked for, -1 for any
  */
 struct kmemtrace_alloc {

@@ -186,7 +186,8 @@ static void check_line(const struct memorizer_record *record, const struct mz_cl
 
 	FUZZ_ASSERT(len == (int)strlen(line));
 	FUZZ_ASSERT(number(&at, 16, ',') == record->alloc_ip);
-	FUZZ_ASSERT(signed_number(&at, ',') == record->pid);
+	FUZZ_ASSERT(signed_number(&at, ',') ==
+		    (record->context == MEMORIZER_IN_TASK ? record->pid : 0));
 	FUZZ_ASSERT(number(&at, 16, ',') == record->addr);
 	FUZZ_ASSERT(number(&at, 10, ',') == record->bytes_req);
 	FUZZ_ASSERT(number(&at, 10, ',') == jiffies_of(clock, record->alloc_ns));
@@ -253,7 +254,9 @@ static void check_record(const struct model *model, struct steps *steps)
 	FUZZ_ASSERT(record.free_ip == model->sites[obj.free_site].ip);
 	FUZZ_ASSERT(record.alloc_ns == obj.alloc_ns && record.free_ns == obj.free_ns);
 	FUZZ_ASSERT(record.bytes_req == obj.size && record.bytes_alloc == site->bytes_alloc);
-	FUZZ_ASSERT(record.pid == obj.pid && record.tgid == obj.tgid && record.cpu == obj.cpu);
+	FUZZ_ASSERT(record.pid == (obj.context == MEMORIZER_IN_TASK ? (int)obj.pid : -1));
+	FUZZ_ASSERT(record.tgid == (obj.context == MEMORIZER_IN_TASK ? (int)obj.tgid : -1));
+	FUZZ_ASSERT(record.cpu == obj.cpu);
 	FUZZ_ASSERT(record.kind == site->kind && record.context == obj.context);
 	FUZZ_ASSERT(!(record.flags & MEMORIZER_FREED) == !obj.free_ns);
 	FUZZ_ASSERT(!(record.flags & MEMORIZER_IMPLIED) == !obj.implied);

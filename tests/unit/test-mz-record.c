@@ -198,6 +198,34 @@ static void test_record_of_an_object(void **state)
 	mz_names_deinit(&names);
 }
 
+/* Outside of a task there is no pid: -1 in records, 0 in lines, which are older. */
+static void test_record_of_an_interrupt(void **state)
+{
+	static const u8 contexts[] = { MEMORIZER_IN_SOFTIRQ, MEMORIZER_IN_HARDIRQ };
+	struct memorizer_record record;
+	struct mz_names names;
+	char line[MZ_LINE_MAX];
+	size_t i;
+
+	assert_int_equal(mz_names_init(&names), 0);
+	for (i = 0; i < ARRAY_SIZE(contexts); i++) {
+		struct mz_object obj = { .context = contexts[i] };
+
+		mz_record_fill(&names, &obj, &record);
+		assert_int_equal(record.context, contexts[i]);
+		assert_int_equal(record.pid, -1);
+		assert_int_equal(record.tgid, -1);
+		mz_record_text(&record, &hz_250, line, sizeof(line));
+		assert_string_equal(line, "0000000000000000,0,0000000000000000,0,0,0,"
+					  "0000000000000000,\n");
+	}
+	/* The idle task is a task, and has pid 0. */
+	mz_record_fill(&names, &(struct mz_object){ .context = MEMORIZER_IN_TASK }, &record);
+	assert_int_equal(record.pid, 0);
+	assert_int_equal(record.tgid, 0);
+	mz_names_deinit(&names);
+}
+
 /* A process may have any name; the line keeps its eight fields. */
 static void test_hostile_comm(void **state)
 {
@@ -217,6 +245,8 @@ static void test_longest_line_fits(void **state)
 	int len;
 
 	memset(&record, 0xff, sizeof(record));
+	record.context = MEMORIZER_IN_TASK;
+	record.pid = INT32_MIN;
 	len = mz_record_text(&record,
 			     &(struct mz_clock){ .base_jiffies = ~0ull - 9, .tick_ns = ~0u }, line,
 			     sizeof(line));
@@ -233,6 +263,7 @@ int main(void)
 		cmocka_unit_test(test_table_with_threads),
 		cmocka_unit_test(test_jiffies),
 		cmocka_unit_test(test_record_of_an_object),
+		cmocka_unit_test(test_record_of_an_interrupt),
 		cmocka_unit_test(test_hostile_comm),
 		cmocka_unit_test(test_longest_line_fits),
 	};
