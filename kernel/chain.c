@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Chains of objects that belong to their owner alone: queues, and sorting by time. */
+/*
+ * Chains of objects: queues, and sorting by time. A chain belongs to its owner, who serialises all
+ * calls. mz_dead_ready() alone looks at mz_chain::first without the owner's lock, so the functions
+ * that queue and dequeue write it with WRITE_ONCE().
+ */
 #include "index.h"
 
 /* === Data ================================================================================= */
@@ -49,7 +53,7 @@ void mz_chain_push(struct mz_chain *chain, struct mz_object *obj)
 	if (chain->last)
 		chain->last->next = obj;
 	else
-		chain->first = obj;
+		WRITE_ONCE(chain->first, obj);
 	chain->last = obj;
 	chain->nr++;
 }
@@ -57,7 +61,7 @@ void mz_chain_push(struct mz_chain *chain, struct mz_object *obj)
 void mz_chain_push_front(struct mz_chain *chain, struct mz_object *obj)
 {
 	obj->next = chain->first;
-	chain->first = obj;
+	WRITE_ONCE(chain->first, obj);
 	if (!chain->last)
 		chain->last = obj;
 	chain->nr++;
@@ -68,8 +72,8 @@ struct mz_object *mz_chain_pop(struct mz_chain *chain)
 	struct mz_object *obj = chain->first;
 
 	if (obj) {
-		chain->first = obj->next;
-		if (!chain->first)
+		WRITE_ONCE(chain->first, obj->next);
+		if (!obj->next)
 			chain->last = NULL;
 		chain->nr--;
 	}
@@ -84,7 +88,7 @@ void mz_chain_append(struct mz_chain *to, struct mz_chain *from)
 	if (to->last)
 		to->last->next = from->first;
 	else
-		to->first = from->first;
+		WRITE_ONCE(to->first, from->first);
 	to->last = from->last;
 	to->nr += from->nr;
 	*from = (struct mz_chain){ 0 };
