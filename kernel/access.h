@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Counting of loads and stores; without CONFIG_MEMORIZER_ACCESS there is none. */
+/* Counting of loads and stores. Without CONFIG_MEMORIZER_ACCESS these functions are empty. */
 #ifndef MEMORIZER_ACCESS_H
 #define MEMORIZER_ACCESS_H
 
@@ -10,37 +10,38 @@
 
 #ifdef CONFIG_MEMORIZER_ACCESS
 
-/* Whether anyone wants accesses counted at all. */
+/* Whether accesses are to be counted at all. */
 extern bool mz_access_on;
+extern bool mz_access_ready;
 
-/* Who tells of an access. */
-enum mz_teller {
-	MZ_COMPILER, /* at a load or store */
-	MZ_CALLER,   /* of a memory function */
-	MZ_KERNEL,   /* of an atomic operation, or a copy from or to user space */
+/* Where the report of an access comes from. */
+enum mz_reporter {
+	MZ_COMPILER, /* the call at a load or store */
+	MZ_CALLER,   /* a memory function */
+	MZ_KERNEL,   /* the check of an atomic operation, or of a copy from or to user space */
 };
 
 void mz_access_count(unsigned long addr, size_t size, bool write, unsigned long ip,
-		     enum mz_teller teller);
+		     enum mz_reporter reporter);
 
 static __always_inline void mz_access(unsigned long addr, size_t size, bool write, unsigned long ip,
-				      enum mz_teller teller)
+				      enum mz_reporter reporter)
 {
 	unsigned long flags;
 
 	if (likely(!READ_ONCE(mz_access_on)))
 		return;
-	/* User memory may be accessible, which it must not be in functions that are called. */
-	if (teller == MZ_CALLER) {
-		mz_access_count(addr, size, write, ip, teller);
+	/* User memory may be accessible here, and must not be in the functions that are called. */
+	if (reporter == MZ_CALLER) {
+		mz_access_count(addr, size, write, ip, reporter);
 	} else {
 		flags = user_access_save();
-		mz_access_count(addr, size, write, ip, teller);
+		mz_access_count(addr, size, write, ip, reporter);
 		user_access_restore(flags);
 	}
 }
 
-/* What became of the memory of an object, of pages, of a vmalloc area; from core.c. */
+/* Called by core.c when an object starts or ends in this memory. */
 void mz_access_object_changed(unsigned long addr);
 void mz_access_pages_changed(unsigned long addr, size_t bytes, bool tracked);
 void mz_access_area_changed(unsigned long addr, size_t bytes, bool tracked);
@@ -51,9 +52,11 @@ void mz_access_early(void);
 int mz_access_init(void);
 void mz_access_update(void);
 void mz_access_stop(void);
+void mz_access_refill(void);
 void mz_access_settle(void);
 void mz_access_show(struct seq_file *m);
 unsigned long mz_access_text_start(void);
+u64 mz_access_nr_early(void);
 
 #else
 

@@ -3,10 +3,12 @@
  * What a slab cache is called and how large its slots are. The tracepoints hand out the cache, but
  * modules do not see its structure; where its name is in there is found out on a cache of our own.
  */
+#include <linux/hash.h>
 #include <linux/kernel.h>
 #include <linux/slab.h>
 
-#include "memorizer.h"
+#include "events.h"
+#include "record.h"
 
 /* === Data ================================================================================= */
 
@@ -53,6 +55,26 @@ void mz_cache_init(void)
 		return;
 	name_offset = find_name(cache);
 	kmem_cache_destroy(cache);
+}
+
+/**
+ * mz_cache_identity() - tells a cache from others, also from earlier ones at the same address
+ * @cache: a cache that something was allocated from just now, so it is not being destroyed
+ *
+ * kmem_cache_destroy() raises no event, and the next cache may get the memory of the last one: the
+ * structure, and the string with its name. So neither pointer says which cache it is; what is in
+ * there does.
+ */
+u64 mz_cache_identity(struct kmem_cache *cache)
+{
+	const char *name = name_of(cache);
+	u64 hash = (unsigned long)cache * GOLDEN_RATIO_64 + kmem_cache_size(cache);
+	unsigned int i;
+
+	/* FNV-1a, over as much of the name as mz_cache_describe() copies. */
+	for (i = 0; name && i < MEMORIZER_CACHE_LEN - 1 && name[i]; i++)
+		hash = (hash ^ (u8)name[i]) * 0x100000001b3ULL;
+	return hash;
 }
 
 /* What a cache decides for all its objects, of which @object is one. */

@@ -6,7 +6,8 @@
 #include <linux/module.h>
 #include <linux/stacktrace.h>
 
-#include "memorizer.h"
+#include "events.h"
+#include "table.h"
 
 /* === Data ================================================================================= */
 
@@ -87,6 +88,11 @@ int mz_caller_init(void)
 void mz_caller_exit(void)
 {
 	mz_table_deinit(&frames);
+}
+
+size_t mz_caller_bytes(void)
+{
+	return mz_table_bytes(&frames);
 }
 
 /* The return address of who asked for the pages; 0 if it is not wanted or can't be told. */

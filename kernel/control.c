@@ -4,6 +4,8 @@
 #include <linux/seq_file.h>
 #include <linux/uaccess.h>
 
+#include "access.h"
+#include "files.h"
 #include "memorizer.h"
 
 /* === Data ================================================================================= */

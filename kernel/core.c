@@ -1,5 +1,80 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The memorizer: turns the events of the kernel's allocators into objects with a life time. */
+/*
+ * The memorizer: turns the events of the kernel's allocators into objects with a life time.
+ *
+ * Locking
+ * -------
+ * Mutexes, in the order in which they are taken:
+ *
+ * - struct stream::lock (stream.c), one for each open stream file, guards what the file has in
+ *   hand: the object that is being delivered and the bytes of it that were not yet read.
+ * - mz.control serialises changes of what is recorded: the mode and log_access, which probes are
+ *   attached, the channel of kmemtrace, and whether accesses are counted. The fields are read
+ *   without it, by READ_ONCE().
+ * - mz.dead.lock guards the queue of ended objects, and with it the right to collect, release and
+ *   shrink: an object that was found in the index or in the queue under this lock stays what it
+ *   is until the lock is dropped. An object that mz_dead_pop() returned belongs to the caller
+ *   alone.
+ *
+ * A stream file takes mz.dead.lock, and never mz.control. mz_clear_live() and mz_access_update()
+ * take mz.dead.lock inside of mz.control. Attaching a probe and making lanes take the kernel's
+ * own cpu_hotplug_lock inside of mz.control. So code that runs under cpu_hotplug_lock, the
+ * hotplug callback in lane.c, takes none of these mutexes.
+ *
+ * Raw spinlocks, taken with interrupts off (all but the last by mz_lock()):
+ *
+ * - mz_shard::lock guards the buckets, the freed list, the pages and the spare pages of one shard
+ *   of the index, and the objects in the buckets and in the freed list.
+ * - mz_table::lock serialises additions to a table of names; readers take no lock (table.c).
+ * - mz_spans::lock serialises changes of the list of vmalloc areas; readers take no lock
+ *   (spans.c).
+ * - marks_lock (mode.c) serialises changes of the marks on tasks; readers use RCU.
+ *
+ * All four are leaves: whoever holds one takes no other lock, allocates nothing and prints
+ * nothing. Events come from inside the allocators, so the caller may hold any lock of the kernel.
+ * For the same reason the event path never sleeps, never takes a mutex, and leaves waking a
+ * reader and writing to the log to an irq_work.
+ *
+ * The guard
+ * ---------
+ * mz_guard has a bit for each context level (task, softirq, hardirq) of a processor, set from
+ * mz_guard_enter() to mz_guard_leave(), with preemption off. An event whose bit is set was caused
+ * by the memorizer itself and is dropped. Bit 31 is set while mz_lock() holds a lock: then
+ * accesses of all levels are dropped, because the locking functions are instrumented.
+ *
+ * Life of an object, and RCU
+ * --------------------------
+ * mz_index_add() makes an object live, in a bucket of its shard. mz_index_end() moves it to the
+ * freed list of the shard. mz_dead_collect() moves it to the queue, mz_dead_pop() or a clear file
+ * takes it from there, and mz_index_release() gives back its memory.
+ *
+ * The counting of accesses uses objects and records that it has found without keeping a lock:
+ * they are protected by preemption being off, which is an RCU read-side section.
+ * mz_dead_collect() waits for these users before it lets go of what it has collected, in
+ * mz_access_settle(), with two grace periods:
+ *
+ * 1. Ending an object and changing its stamp are two steps, under one mz_guard_enter(). After the
+ *    first grace period all objects that were collected also have their stamps changed.
+ * 2. From then on a lane does not accept what its caches say about these objects. After the
+ *    second grace period everyone has finished who had accepted it before.
+ *
+ * The idle tasks are no RCU readers, so they never touch an object: their accesses count by kind.
+ *
+ * Lanes and stamps
+ * ----------------
+ * Each processor has a lane for each context level (lane.h). Only code of that level on that
+ * processor uses it, with preemption off, so a lane needs neither locks nor atomic operations. An
+ * access that comes while its own lane is busy is dropped, and counted as nested.
+ *
+ * A stamp (stamps.h) is a number that changes whenever an object starts or ends at an address
+ * that shares the stamp. The writer changes the index first and the stamp after it, by a fully
+ * ordered atomic operation. The reader reads the stamp first and the index after it, with
+ * smp_rmb() between them. So a cached answer whose stamps are unchanged is still right, and a
+ * lookup that raced with a change is stored with a stamp that is already outdated.
+ *
+ * A record has one writer: the context level on the processor that it was made for. Readers of a
+ * live object may see a count that is a moment old; after the grace periods the counts are final.
+ */
 #define pr_fmt(fmt) "memorizer: " fmt
 
 #include <linux/mm.h>
@@ -8,6 +83,10 @@
 #include <linux/sched.h>
 #include <linux/slab.h>
 
+#include "access.h"
+#include "events.h"
+#include "files.h"
+#include "kmemtrace.h"
 #include "memorizer.h"
 
 /* === Data ================================================================================= */
@@ -19,14 +98,14 @@ struct memorizer mz = {
 
 static unsigned int max_mb;
 module_param(max_mb, uint, 0444);
-MODULE_PARM_DESC(max_mb, "bound of the memory for tracked objects, in MiB (0: an eighth of all)");
+MODULE_PARM_DESC(max_mb, "bound of all memory that grows, in MiB (0: a quarter of the machine's)");
 
 /* Which contexts of this processor are inside the memorizer: a bit for each level. */
 DEFINE_PER_CPU(unsigned int, mz_guard);
 
 /* Only task context uses it, with preemption off. */
 struct last_comm {
-	char raw[TASK_COMM_LEN]; /* as it was, whatever is behind its end */
+	char raw[TASK_COMM_LEN]; /* the comm with whatever is behind its terminating zero */
 	u32 id;
 };
 
@@ -87,7 +166,7 @@ static u32 add_comm(const struct mz_comm *comm)
 	return id;
 }
 
-/* Most objects of a processor come from the same thread as the one before. */
+/* Most objects of a processor come from the same thread as the object before. */
 static u32 task_comm_id(void)
 {
 	struct last_comm *last = this_cpu_ptr(&last_comm);
@@ -114,8 +193,8 @@ static u32 comm_id(enum memorizer_context context)
 }
 
 /*
- * Pages for our own use: what the traced caller may do we may do too, but never sleep, never dig
- * into the reserves, and wake kswapd only where the caller could have done it.
+ * For pages that the index takes: never sleep, never use the emergency reserves, and wake kswapd
+ * only where the traced caller could have done so.
  */
 static gfp_t own_gfp(gfp_t gfp)
 {
@@ -141,8 +220,9 @@ static void add_object(struct mz_alloc *alloc, enum memorizer_context context)
 	int err;
 
 	/*
-	 * Some kernels report an allocation of whole pages by kmalloc() twice, from the inside out:
-	 * the second time tells the caller. Their frees are never missed, so it is the same object.
+	 * Some kernels report an allocation of whole pages by kmalloc() twice, from the inside
+	 * out, and the second report has the right caller. Frees of such objects are never
+	 * missed, so an object that is still live at this address is the same object.
 	 */
 	if (alloc->kind == MEMORIZER_KMALLOC && alloc->bytes_alloc > KMALLOC_MAX_CACHE_SIZE &&
 	    mz_index_reassign(&mz.index, obj.key, site))
@@ -156,7 +236,7 @@ static void add_object(struct mz_alloc *alloc, enum memorizer_context context)
 	}
 }
 
-/* An allocation that nobody wants to track still ends what was at its address. */
+/* An allocation that is not to be tracked still ends the object that was at its address. */
 static void end_stale(const struct mz_alloc *alloc)
 {
 	u64 key = mz_key(alloc->addr, alloc->kind == MEMORIZER_PAGES);
@@ -172,7 +252,7 @@ static bool end_object(enum memorizer_kind kind, unsigned long ip, unsigned long
 	u64 key = mz_key(addr, kind == MEMORIZER_PAGES);
 
 	if (kind == MEMORIZER_PAGES) {
-		/* The caller is dear to find, and many pages are none of ours. */
+		/* Finding the caller is expensive, and most pages are not tracked. */
 		if (!mz_index_has(&mz.index, key))
 			return false;
 		ip = mz_page_caller();
@@ -180,7 +260,7 @@ static bool end_object(enum memorizer_kind kind, unsigned long ip, unsigned long
 	return mz_index_end(&mz.index, key, mz_now(), free_site_id(ip), false);
 }
 
-/* For those who count accesses: other objects are there now, or none. */
+/* Tells the counting of accesses that another object is at this memory now, or none. */
 static void memory_changed(enum memorizer_kind kind, unsigned long addr, size_t bytes, bool tracked)
 {
 	switch (kind) {
@@ -196,6 +276,12 @@ static void memory_changed(enum memorizer_kind kind, unsigned long addr, size_t 
 	}
 }
 
+/* Whether the memorizer itself allocates, in a function that may sleep. */
+static bool is_own(int level)
+{
+	return level == MEMORIZER_IN_TASK && READ_ONCE(mz.own_task) == current;
+}
+
 static void check_index(void)
 {
 	const char *broken = READ_ONCE(mz.index.broken);
@@ -209,10 +295,10 @@ static void check_index(void)
 /**
  * mz_guard_enter() - keeps the memorizer from tracing itself
  *
- * An event of our own making comes in the same context on the same processor, as preemption is off
- * until mz_guard_leave(); an interrupt is another context and is let through.
+ * An event that the memorizer causes comes in the same context on the same processor, as
+ * preemption is off until mz_guard_leave(). An interrupt is another context and is let through.
  *
- * Return: what mz_guard_leave() needs; negative if the event must be left alone.
+ * Return: what mz_guard_leave() needs; negative if the event must be ignored.
  */
 int mz_guard_enter(void)
 {
@@ -258,7 +344,7 @@ void mz_alloc(struct mz_alloc *alloc)
 		mz_count(MZ_ALLOCS_FAILED);
 		goto leave;
 	}
-	wanted = mz_wants(level);
+	wanted = mz_wants(level) && !is_own(level);
 	if (wanted) {
 		if (alloc->kind == MEMORIZER_PAGES)
 			alloc->ip = mz_page_caller();
@@ -305,7 +391,7 @@ leave:
  * mz_fail() - switches the memorizer off for good, after an inconsistency
  * @why: shown in show_stats
  *
- * What was recorded so far can still be read. The allocators are never taken down with us.
+ * What was recorded so far can still be read.
  */
 void mz_fail(const char *why)
 {
@@ -339,22 +425,28 @@ void mz_header_fill(const struct mz_clock *clock, struct memorizer_header *ret_h
 
 /* === Start and end ======================================================================== */
 
-/* Enough shards that processors seldom meet in one, few enough to visit them all. */
+/* Enough shards that processors rarely wait for each other, few enough to visit them all. */
 static unsigned int shard_bits(void)
 {
 	return clamp(ilog2(roundup_pow_of_two(num_possible_cpus())) + 2, 4, 8);
 }
 
-static long max_pages(void)
+/*
+ * Half of all memory is for objects, their access records and the tables of the lanes, half for
+ * the copies that open kmap files hold. So a snapshot fits even when the index is full.
+ */
+static void memory_bounds(void)
 {
-	return max_mb ? (long)max_mb << (20 - PAGE_SHIFT) : totalram_pages() / 8;
+	mz.max_pages = max_mb ? (long)max_mb << (20 - PAGE_SHIFT) : totalram_pages() / 4;
+	mz.max_snapshot_pages = mz.max_pages / 2;
 }
 
-/* All that recording needs. */
+/* Makes everything that recording needs. */
 static int __init start(void)
 {
 	int err;
 
+	memory_bounds();
 	mz_dead_init();
 	mz_cache_init();
 	err = mz_names_init(&mz.names);
@@ -364,7 +456,8 @@ static int __init start(void)
 	err = mz_caller_init();
 	if (err)
 		goto free_names;
-	err = mz_index_init(&mz.index, shard_bits(), max_pages(), get_random_u64());
+	err = mz_index_init(&mz.index, shard_bits(), mz.max_pages - mz.max_snapshot_pages,
+			    get_random_u64());
 	if (err)
 		goto free_callers;
 	err = mz_access_init();
@@ -404,14 +497,14 @@ static int __init memorizer_init(void)
 		stop();
 		return err;
 	}
-	/* The last step: once there are files, they are used. */
+	/* The last step: once there are files, they may be used. */
 	mz_control_init();
 	return 0;
 }
 
 /*
- * The files go first: nobody can ask for events any more. Then the probes, and with them the last
- * user of the index; then what sleepers and callbacks may still refer to.
+ * The files go first, so nobody can ask for events any more. Then the probes go, and with them the
+ * last user of the index; then what sleepers and callbacks may still refer to.
  */
 static void __exit memorizer_exit(void)
 {
@@ -426,7 +519,7 @@ module_exit(memorizer_exit);
 
 #else
 
-/* As its users know it from the ancestor: memorizer_enabled_boot=yes|no, mem_log_boot=yes|no. */
+/* Kernel parameters of the ancestor: memorizer_enabled_boot=yes|no, mem_log_boot=yes|no. */
 static bool boot_enabled __initdata, boot_log_access __initdata, started __initdata;
 
 static int __init set_boot_enabled(char *value)
@@ -445,7 +538,7 @@ static int __init set_boot_log_access(char *value)
 }
 early_param("mem_log_boot", set_boot_log_access);
 
-/* The earliest that a probe can be attached. What is older than this is told in bulk. */
+/* The earliest moment that a probe can be attached. Of what is older only the sum is known. */
 static int __init memorizer_start(void)
 {
 	int err;

@@ -8,6 +8,8 @@
  */
 #include <linux/poll.h>
 
+#include "access.h"
+#include "events.h"
 #include "memorizer.h"
 
 /* === Internals ============================================================================ */

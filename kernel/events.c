@@ -9,7 +9,8 @@
 #include <trace/events/kmem.h>
 
 #include "bulk.h"
-#include "memorizer.h"
+#include "events.h"
+#include "kmemtrace.h"
 
 /* === Probes =============================================================================== */
 

@@ -5,7 +5,7 @@
 #include <linux/string.h>
 #include <linux/uaccess.h>
 
-#include "memorizer.h"
+#include "files.h"
 
 /* === Files ================================================================================ */
 

@@ -141,14 +141,3 @@ bool mz_index_release_accesses(struct mz_index *idx, struct mz_object *obj)
 	}
 	return access;
 }
-
-/* What a copy of an object takes. */
-size_t mz_object_bytes(const struct mz_object *obj)
-{
-	const struct mz_access *access;
-	size_t bytes = sizeof(*obj);
-
-	for (access = mz_object_accesses(obj); access; access = access->next)
-		bytes += sizeof(*access);
-	return bytes;
-}

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The object index: a hash table by address, split into shards with a lock each. Objects are carved
- * from single pages that belong to one shard; a page whose last object is released goes back to the
- * system. All memory comes from one budget, mz_index::max_pages.
+ * The object index: a hash table by address, split into shards with a lock each. Objects are
+ * carved from single pages that belong to one shard; a page whose last object is released goes
+ * back to the system. All these pages come from one budget, mz_index::max_pages.
  */
 #include "buckets.h"
 #include "index.h"
@@ -76,6 +76,29 @@ void mz_index_deinit(struct mz_index *idx)
 	mz_index_shrink(idx);
 	vfree(idx->shards);
 	idx->shards = NULL;
+}
+
+/**
+ * mz_index_set_aside() - takes pages out of the budget
+ * @idx: the index
+ * @nr: number of pages; negative to put them back
+ *
+ * For tables that are not part of the index, but are to be within the same bound. The caller
+ * serialises all calls and allocates the memory.
+ *
+ * Return: false if so many pages are not free; then nothing has changed.
+ */
+bool mz_index_set_aside(struct mz_index *idx, long nr)
+{
+	/* For a moment the pages count twice: others may be refused one, never get one too many. */
+	bool free = atomic_long_add_return(nr, &idx->nr_pages) <= idx->max_pages;
+
+	if (free) {
+		WRITE_ONCE(idx->max_pages, idx->max_pages - nr);
+		idx->nr_aside += nr;
+	}
+	atomic_long_sub(nr, &idx->nr_pages);
+	return free;
 }
 
 /**
@@ -286,14 +309,14 @@ void mz_index_shrink(struct mz_index *idx)
 	}
 }
 
-static size_t bucket_bytes(const struct mz_shard *shard, u32 bucket)
+static unsigned int bucket_length(const struct mz_shard *shard, u32 bucket)
 {
 	const struct mz_object *obj;
-	size_t bytes = 0;
+	unsigned int nr = 0;
 
 	for (obj = *mz_bucket_head(shard, bucket); obj; obj = obj->next)
-		bytes += mz_object_bytes(obj);
-	return bytes;
+		nr++;
+	return nr;
 }
 
 static int walk_shard(struct mz_shard *shard, struct mz_visitor *visitor)
@@ -305,11 +328,11 @@ static int walk_shard(struct mz_shard *shard, struct mz_visitor *visitor)
 	mz_lock(&shard->lock, flags);
 	for (bucket = 0; bucket < shard->nr_buckets; bucket++) {
 		struct mz_object *obj;
-		size_t bytes;
+		unsigned int nr;
 
-		while ((bytes = bucket_bytes(shard, bucket)) > visitor->room) {
+		while ((nr = bucket_length(shard, bucket)) > visitor->room) {
 			mz_unlock(&shard->lock, flags);
-			err = visitor->make_room(visitor, bytes);
+			err = visitor->make_room(visitor, nr);
 			if (err)
 				return err;
 			mz_lock(&shard->lock, flags);
@@ -330,8 +353,13 @@ static int walk_shard(struct mz_shard *shard, struct mz_visitor *visitor)
  * @idx: the index
  * @visitor: what to call
  *
- * Objects move only to buckets with a higher number meanwhile, as nobody may shrink the index, so
- * none is missed, but one may be seen twice. Return: 0, or what @visitor->make_room returned.
+ * Interrupts are off for one bucket at a time, which holds two objects on average, and for none of
+ * their access records: see mz_visitor::visit.
+ *
+ * Objects move only to buckets with a higher number meanwhile, as nobody may shrink the index. So
+ * no object is missed, but an object may be visited twice.
+ *
+ * Return: 0, or what @visitor->make_room returned.
  */
 int mz_index_walk(struct mz_index *idx, struct mz_visitor *visitor)
 {

@@ -107,8 +107,9 @@ struct mz_index {
 	struct mz_shard *shards;
 	unsigned int shard_bits;
 	u64 seed;
-	atomic_long_t nr_pages;
+	atomic_long_t nr_pages; /* in use, at most max_pages */
 	long max_pages;
+	long nr_aside;	    /* pages that mz_index_set_aside() has taken out of max_pages */
 	u32 reserve;	    /* blank pages that each shard is to have for accesses */
 	bool hungry;	    /* some shard has less than half of them */
 	const char *broken; /* what is inconsistent; the owner must stop using the index */
@@ -150,6 +151,8 @@ static inline u64 mz_object_addr(const struct mz_object *obj)
 int mz_index_init(struct mz_index *idx, unsigned int shard_bits, long max_pages, u64 seed);
 void mz_index_deinit(struct mz_index *idx);
 
+bool mz_index_set_aside(struct mz_index *idx, long nr);
+
 /* Any context but NMI. */
 int mz_index_add(struct mz_index *idx, const struct mz_object *values, u32 implied_site, gfp_t gfp,
 		 bool *ret_implied);
@@ -176,17 +179,23 @@ bool mz_index_refill(struct mz_index *idx, unsigned int nr, gfp_t gfp);
 bool mz_index_release_accesses(struct mz_index *idx, struct mz_object *obj);
 unsigned long mz_index_nr_accesses(struct mz_index *idx);
 
-/* Someone who wants to see all live objects. */
+/* Receives all live objects from mz_index_walk(). */
 struct mz_visitor {
-	size_t room; /* bytes of objects and accesses that visit() can take */
-	/* Without a lock: raise room to @bytes. A failure ends the walk. */
-	int (*make_room)(struct mz_visitor *visitor, size_t bytes);
-	/* With the lock of the shard held and interrupts off. */
+	unsigned int room; /* objects that visit() can take without make_room() */
+	/* Called without a lock: raise room to @nr objects. A failure ends the walk. */
+	int (*make_room)(struct mz_visitor *visitor, unsigned int nr);
+	/*
+	 * Called with the lock of the shard held and interrupts off. Copy the object and leave
+	 * its access records alone, as their number has no bound. The records are reached from
+	 * the head in the copy: new records are only put in front of it, and no record goes away
+	 * before the object is released. So the list from that head on can be read later, without
+	 * a lock, by who keeps the object from being released. Only mz_access::count and bytes
+	 * still change.
+	 */
 	void (*visit)(struct mz_visitor *visitor, struct mz_object *obj);
 };
 
 int mz_index_walk(struct mz_index *idx, struct mz_visitor *visitor);
-size_t mz_object_bytes(const struct mz_object *obj);
 
 unsigned long mz_index_nr_live(struct mz_index *idx);
 unsigned long mz_index_nr_freed(struct mz_index *idx);

@@ -5,86 +5,127 @@
  */
 #include <linux/seq_file.h>
 
+#include "access.h"
+#include "files.h"
 #include "memorizer.h"
 
 /* === Data ================================================================================= */
 
-/* Objects and accesses, as they come. */
+/* A page of copies of one kind: objects, or access records. */
 struct snap_page {
 	struct snap_page *next;
-	size_t used; /* of the whole page */
+	unsigned int nr; /* copies on this page */
 };
 
-/* What surely fits onto a page: at its end there may be no room for the next object. */
-#define BYTES_PER_PAGE (PAGE_SIZE - sizeof(struct snap_page) - sizeof(struct mz_object))
+#define COPIES_PER_PAGE(type) ((PAGE_SIZE - sizeof(struct snap_page)) / sizeof(type))
 
 struct snapshot {
 	struct mz_visitor visitor;
-	struct snap_page *pages;  /* in use, the one being filled first */
-	struct snap_page *blanks; /* reserved by make_room() */
+	struct snap_page *objects; /* the page being filled first */
+	struct snap_page *records; /* likewise */
+	struct snap_page *blanks;  /* reserved by make_room() */
 	struct mz_chain live, dead;
 	u64 dead_position; /* of the first dead object, see dead.c */
 	struct mz_clock clock;
 	u64 now;
 	u8 gen;
 	bool binary;
-	bool head; /* before the objects comes the header, or the line of the anchor */
-	/* Where the last object was, so that reading on does not search from the start. */
+	bool head; /* the output begins with the header, or the line of the anchor */
+	/* Where the last read ended, so that the next one does not search from the start. */
 	loff_t at;
 	struct mz_object *at_object;
 };
 
-/* === Internals: taking the snapshot ======================================================= */
+/* Access records that are copied before other tasks may run. */
+#define RECORD_BATCH 256
 
-static int make_room(struct mz_visitor *visitor, size_t bytes)
+/* Pages of all snapshots, at most mz.max_snapshot_pages. */
+static atomic_long_t nr_snapshot_pages;
+
+/* === Internals: memory of snapshots ======================================================= */
+
+static struct snap_page *take_page(void)
+{
+	struct snap_page *page;
+
+	if (atomic_long_inc_return(&nr_snapshot_pages) > mz.max_snapshot_pages)
+		goto refuse;
+	/* Fail to open the file rather than push the machine into reclaim. */
+	page = (void *)__get_free_page(GFP_KERNEL | __GFP_NORETRY | __GFP_NOWARN);
+	if (!page)
+		goto refuse;
+	*page = (struct snap_page){ .next = NULL };
+	return page;
+refuse:
+	atomic_long_dec(&nr_snapshot_pages);
+	return NULL;
+}
+
+static void give_pages(struct snap_page *page)
+{
+	struct snap_page *next;
+
+	for (; page; page = next) {
+		next = page->next;
+		free_page((unsigned long)page);
+		atomic_long_dec(&nr_snapshot_pages);
+		cond_resched();
+	}
+}
+
+/* Room for @nr more objects, so that they can be copied where no page can be had. */
+static int make_room(struct mz_visitor *visitor, unsigned int nr)
 {
 	struct snapshot *snap = container_of(visitor, struct snapshot, visitor);
 
-	while (visitor->room < bytes) {
-		struct snap_page *page;
+	while (visitor->room < nr) {
+		struct snap_page *page = take_page();
 
-		/* Rather fail to open than push the machine into reclaim. */
-		page = (void *)__get_free_page(GFP_KERNEL | __GFP_NORETRY | __GFP_NOWARN);
 		if (!page)
 			return -ENOMEM;
-		page->used = sizeof(*page);
 		page->next = snap->blanks;
 		snap->blanks = page;
-		visitor->room += BYTES_PER_PAGE;
+		visitor->room += COPIES_PER_PAGE(struct mz_object);
 	}
 	return 0;
 }
 
-static void *copy_bytes(struct snapshot *snap, const void *from, size_t size)
+static struct mz_object *new_object(struct snapshot *snap)
 {
-	struct snap_page *page = snap->pages;
-	void *copy;
+	struct snap_page *page = snap->objects;
 
-	if (!page || page->used + size > PAGE_SIZE) {
+	if (!page || page->nr == COPIES_PER_PAGE(struct mz_object)) {
 		page = snap->blanks;
 		snap->blanks = page->next;
-		page->next = snap->pages;
-		snap->pages = page;
+		page->next = snap->objects;
+		snap->objects = page;
 	}
-	copy = memcpy((char *)page + page->used, from, size);
-	page->used += size;
-	snap->visitor.room -= size;
-	return copy;
+	snap->visitor.room--;
+	return (struct mz_object *)(page + 1) + page->nr++;
 }
 
+static struct mz_access *new_record(struct snapshot *snap)
+{
+	struct snap_page *page = snap->records;
+
+	if (!page || page->nr == COPIES_PER_PAGE(struct mz_access)) {
+		page = take_page();
+		if (!page)
+			return NULL;
+		page->next = snap->records;
+		snap->records = page;
+	}
+	return (struct mz_access *)(page + 1) + page->nr++;
+}
+
+/* === Internals: taking the snapshot ======================================================= */
+
+/* Until copy_records() the copy shares the access records of the object. */
 static struct mz_object *copy_object(struct snapshot *snap, const struct mz_object *obj)
 {
-	struct mz_object *copy = copy_bytes(snap, obj, sizeof(*obj));
-	const struct mz_access *access;
-	struct mz_access *first = NULL;
+	struct mz_object *copy = new_object(snap);
 
-	for (access = mz_object_accesses(obj); access; access = access->next) {
-		struct mz_access *copied = copy_bytes(snap, access, sizeof(*access));
-
-		copied->next = first;
-		first = copied;
-	}
-	mz_object_set_accesses(copy, first);
+	*copy = *obj;
 	return copy;
 }
 
@@ -103,7 +144,7 @@ static void visit_live(struct mz_visitor *visitor, struct mz_object *obj)
 {
 	struct snapshot *snap = container_of(visitor, struct snapshot, visitor);
 
-	/* An object may be met twice, and newer ones do not belong here. */
+	/* The walk may visit an object twice, and newer objects do not belong here. */
 	if (obj->gen == snap->gen || obj->alloc_ns > snap->now)
 		return;
 	obj->gen = snap->gen;
@@ -117,7 +158,7 @@ static int copy_dead(struct snapshot *snap)
 
 	snap->dead_position = mz.dead.taken;
 	for (obj = mz.dead.chain.first; obj; obj = obj->next) {
-		err = make_room(&snap->visitor, mz_object_bytes(obj));
+		err = make_room(&snap->visitor, 1);
 		if (err)
 			return err;
 		mz_chain_push(&snap->dead, copy_object(snap, obj));
@@ -135,13 +176,56 @@ static int copy_late(struct snapshot *snap, const struct mz_chain *late)
 	for (obj = late->first; obj; obj = obj->next) {
 		if (obj->gen == snap->gen || obj->alloc_ns > snap->now)
 			continue;
-		err = make_room(&snap->visitor, mz_object_bytes(obj));
+		err = make_room(&snap->visitor, 1);
 		if (err)
 			return err;
 		copy_live(snap, obj);
 		cond_resched();
 	}
 	return 0;
+}
+
+/*
+ * Gives a copy its own access records. No shard is locked: from the head that the copy has, the
+ * list does not change until the object is released, which mz.dead.lock prevents. See mz_visitor.
+ */
+static int copy_records(struct snapshot *snap, struct mz_object *copy)
+{
+	const struct mz_access *access = mz_object_accesses(copy);
+	struct mz_access *first = NULL;
+	unsigned int nr = 0;
+
+	for (; access; access = access->next) {
+		struct mz_access *record = new_record(snap);
+
+		if (!record)
+			return -ENOMEM;
+		*record = (struct mz_access){
+			.next = first,
+			.ip = access->ip,
+			.who = access->who,
+			.count = READ_ONCE(access->count),
+			.bytes = READ_ONCE(access->bytes),
+		};
+		first = record;
+		if (++nr % RECORD_BATCH == 0)
+			cond_resched();
+	}
+	mz_object_set_accesses(copy, first);
+	return 0;
+}
+
+static int copy_records_of(struct snapshot *snap, const struct mz_chain *chain)
+{
+	struct mz_object *copy;
+	int err = 0;
+
+	lockdep_assert_held(&mz.dead.lock);
+	for (copy = chain->first; copy && !err; copy = copy->next) {
+		err = copy_records(snap, copy);
+		cond_resched();
+	}
+	return err;
 }
 
 static void sort_accesses(const struct mz_chain *chain)
@@ -155,8 +239,9 @@ static void sort_accesses(const struct mz_chain *chain)
 }
 
 /*
- * Only for a walk: then no object has a number that is used again, as each that is live gets the
- * new one. 0 is that of objects that no snapshot has seen.
+ * Numbers are used again after 255 snapshots. That does no harm as long as each snapshot with a
+ * number also walks the index: every live object then gets the new number. 0 is the number of
+ * objects that no snapshot has seen.
  */
 static u8 next_generation(void)
 {
@@ -165,52 +250,55 @@ static u8 next_generation(void)
 	return mz.dead.gen;
 }
 
+static int copy_all_live(struct snapshot *snap)
+{
+	struct mz_chain late = { 0 };
+	int err;
+
+	snap->gen = next_generation();
+	err = mz_index_walk(&mz.index, &snap->visitor);
+	mz_dead_collect(&late);
+	if (!err)
+		err = copy_late(snap, &late);
+	mz_chain_append(&mz.dead.chain, &late);
+	return err;
+}
+
 /*
- * The lock keeps the stream and the clear files from taking objects away meanwhile; allocations and
+ * The lock keeps the stream and the clear files from releasing objects meanwhile; allocations and
  * frees go on. What is not in the queue of dead objects after the first collection was live.
  */
 static int take_snapshot(struct snapshot *snap)
 {
-	struct mz_chain late = { 0 };
+	bool print_live = READ_ONCE(mz.print_live);
 	int err;
 
 	mutex_lock(&mz.dead.lock);
 	mz_dead_collect(&mz.dead.chain);
 	snap->clock = mz_clock_sample();
 	snap->now = snap->clock.base_ns;
-	snap->head = snap->binary;
+	snap->head = snap->binary || print_live;
 	err = copy_dead(snap);
-	if (!err && READ_ONCE(mz.print_live)) {
-		snap->head = true;
-		snap->gen = next_generation();
-		err = mz_index_walk(&mz.index, &snap->visitor);
-		mz_dead_collect(&late);
-		if (!err)
-			err = copy_late(snap, &late);
-		mz_chain_append(&mz.dead.chain, &late);
-	}
+	if (!err && print_live)
+		err = copy_all_live(snap);
+	if (!err)
+		err = copy_records_of(snap, &snap->dead);
+	if (!err)
+		err = copy_records_of(snap, &snap->live);
 	mutex_unlock(&mz.dead.lock);
+	if (err)
+		return err;
 	mz_chain_sort_by_alloc(&snap->live);
 	sort_accesses(&snap->live);
 	sort_accesses(&snap->dead);
-	return err;
-}
-
-static void free_pages_of(struct snap_page *page)
-{
-	struct snap_page *next;
-
-	for (; page; page = next) {
-		next = page->next;
-		free_page((unsigned long)page);
-		cond_resched();
-	}
+	return 0;
 }
 
 static void free_snapshot(struct snapshot *snap)
 {
-	free_pages_of(snap->pages);
-	free_pages_of(snap->blanks);
+	give_pages(snap->objects);
+	give_pages(snap->records);
+	give_pages(snap->blanks);
 	kfree(snap);
 }
 
@@ -346,7 +434,9 @@ static int open_snapshot(struct file *file, bool binary)
 	snap->binary = binary;
 	snap->at = -1;
 	err = take_snapshot(snap);
-	if (!err)
+	if (err)
+		mz_count(MZ_SNAPSHOTS_FAILED);
+	else
 		err = seq_open(file, &kmap_ops);
 	if (err) {
 		free_snapshot(snap);
@@ -370,6 +460,11 @@ static int kmap_release(struct inode *inode, struct file *file)
 {
 	free_snapshot(((struct seq_file *)file->private_data)->private);
 	return seq_release(inode, file);
+}
+
+unsigned long mz_snapshot_pages(void)
+{
+	return atomic_long_read(&nr_snapshot_pages);
 }
 
 const struct file_operations mz_kmap_fops = {

@@ -8,7 +8,9 @@
 #include <linux/relay.h>
 #include <linux/seq_file.h>
 
-#include "memorizer.h"
+#include "events.h"
+#include "files.h"
+#include "kmemtrace.h"
 
 /* Built in, the parameters are kmemtrace.enable and kmemtrace.subbufs. */
 #ifndef MODULE

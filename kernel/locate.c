@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What an address of the kernel belongs to. Objects are known by where they start: for one out of
- * a slab the slab allocator tells its start, for pages and vmalloc areas it is noted here.
+ * What an address of the kernel belongs to. The index finds objects by their start: that of a slab
+ * object comes from the slab allocator, that of pages and vmalloc areas from tables in this file.
  *
- * All of it is called at any place of the kernel that loads or stores, so it takes no lock but
- * those of the index.
+ * Lookups happen wherever the kernel loads or stores, so they take no lock but those of the index.
  */
 #include <linux/memblock.h>
 #include <linux/mm.h>
@@ -17,19 +16,25 @@
 #include "../../slab.h"
 
 #include "locate.h"
+#include "memorizer.h"
 #include "spans.h"
 
 /* === Data ================================================================================= */
 
-/* Areas that vmalloc() has given out to those who are traced. */
-#define AREAS_MAX 8192
+/* Areas of vmalloc() that are tracked objects. A small budget has fewer. */
+#define AREAS_MAX      8192
+#define AREAS_PER_PAGE 2 /* for each page of the budget */
 
 static struct mz_spans areas;
-static atomic_long_t lost; /* for want of room */
+static atomic_long_t lost_areas; /* not found by their addresses: the table was full */
 
 /* For each page frame 1 + the order of the tracked allocation that it was last part of, or 0. */
 static u8 *orders;
 static unsigned long nr_orders;
+static atomic_long_t lost_pages; /* objects not found by their addresses: beyond the table */
+
+/* The table of page frames may take one part in so many of the budget. */
+#define ORDERS_SHARE 4
 
 /* === Internals ============================================================================ */
 
@@ -111,17 +116,49 @@ static unsigned long end_of_frames(void)
 	return end;
 }
 
-/* === Public =============================================================================== */
+static long pages_for(size_t bytes)
+{
+	return DIV_ROUND_UP(bytes, PAGE_SIZE);
+}
 
-int mz_locate_init(void)
+/* Where the budget has no room for the table, the objects that would need it are counted. */
+static int orders_init(void)
 {
 	unsigned long nr = end_of_frames();
+	long pages = pages_for(nr);
 
+	if (pages > mz.index.max_pages / ORDERS_SHARE || !mz_index_set_aside(&mz.index, pages))
+		return 0;
 	orders = vzalloc(nr);
 	if (!orders)
 		return -ENOMEM;
 	nr_orders = nr;
-	return mz_spans_init(&areas, AREAS_MAX);
+	return 0;
+}
+
+static int areas_init(void)
+{
+	long wanted = mz.index.max_pages * AREAS_PER_PAGE;
+	u32 nr = min(wanted, (long)AREAS_MAX);
+
+	if (!mz_index_set_aside(&mz.index, 2 * pages_for(nr * sizeof(struct mz_span))))
+		return -ENOMEM;
+	return mz_spans_init(&areas, nr);
+}
+
+/* === Public =============================================================================== */
+
+int mz_locate_init(void)
+{
+	int err;
+
+	err = areas_init();
+	if (err)
+		return err;
+	err = orders_init();
+	if (err)
+		mz_spans_deinit(&areas);
+	return err;
 }
 
 void mz_locate(unsigned long addr, struct mz_place *ret_place)
@@ -160,23 +197,25 @@ struct mz_object *mz_locate_object(const struct mz_place *place)
 	return obj;
 }
 
-/* Pages are now those of a tracked object. */
+/* Pages now belong to a tracked object. */
 void mz_locate_pages(unsigned long addr, size_t bytes)
 {
 	unsigned long pfn = PHYS_PFN(__pa(addr)), nr = bytes >> PAGE_SHIFT;
 
 	if (pfn + nr <= nr_orders)
 		memset(orders + pfn, ilog2(nr) + 1, nr);
+	else
+		atomic_long_inc(&lost_pages);
 }
 
-/* An area of vmalloc() is now that of a tracked object. */
+/* An area of vmalloc() now is a tracked object. */
 void mz_locate_add_area(unsigned long addr, size_t bytes)
 {
 	if (!mz_spans_add(&areas, addr, addr + bytes))
-		atomic_long_inc(&lost);
+		atomic_long_inc(&lost_areas);
 }
 
-/* It no longer is; how many bytes it had, 0 if there was none. */
+/* The area no longer is a tracked object. Return: its bytes, 0 if it was none. */
 size_t mz_locate_remove_area(unsigned long addr)
 {
 	struct mz_span span;
@@ -186,14 +225,20 @@ size_t mz_locate_remove_area(unsigned long addr)
 	return span.end - addr;
 }
 
-/* None is any more that of a tracked object. */
+/* No area is a tracked object any more. */
 void mz_locate_remove_all_areas(void)
 {
 	mz_spans_clear(&areas);
 }
 
-/* Areas whose accesses can't be told to be theirs. */
-unsigned long mz_locate_lost(void)
+/* Areas whose accesses are not counted as theirs, because the table had no room. */
+unsigned long mz_locate_lost_areas(void)
 {
-	return atomic_long_read(&lost);
+	return atomic_long_read(&lost_areas);
+}
+
+/* Likewise for objects that are pages. */
+unsigned long mz_locate_lost_pages(void)
+{
+	return atomic_long_read(&lost_pages);
 }

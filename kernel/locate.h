@@ -3,11 +3,11 @@
 #ifndef MEMORIZER_LOCATE_H
 #define MEMORIZER_LOCATE_H
 
-#include "memorizer.h"
+#include "index.h"
 
-/* What memory an access is to, or what became of the access. */
+/* The kind of memory that an access is to, or the reason why it was not counted. */
 enum mz_class {
-	MZ_TO_OBJECT, /* that is tracked */
+	MZ_TO_OBJECT, /* a tracked object */
 	MZ_TO_STACK,
 	MZ_TO_GLOBAL,
 	MZ_TO_MODULE,
@@ -21,14 +21,15 @@ enum mz_class {
 	MZ_LOST_NMI,
 	MZ_LOST_FULL,
 	MZ_LOST_FAR,
+	MZ_LOST_CPU,
 	MZ_CLASSES
 };
 
-/* Where an address is. What holds for it holds from @start to @end, which are on one page. */
+/* Where an address is. All of it holds for the addresses from @start to @end, within one page. */
 struct mz_place {
 	unsigned long start, end;
-	unsigned long base;	   /* where the object starts that would be here */
-	unsigned long page_object; /* likewise, of the pages below it; 0: there is none */
+	unsigned long base;	   /* where an object that is here starts */
+	unsigned long page_object; /* where the tracked pages below it start; 0: not tracked */
 	enum mz_class class;	   /* of accesses, if there is no object */
 };
 
@@ -39,6 +40,7 @@ void mz_locate_pages(unsigned long addr, size_t bytes);
 void mz_locate_add_area(unsigned long addr, size_t bytes);
 size_t mz_locate_remove_area(unsigned long addr);
 void mz_locate_remove_all_areas(void);
-unsigned long mz_locate_lost(void);
+unsigned long mz_locate_lost_areas(void);
+unsigned long mz_locate_lost_pages(void);
 
 #endif /* MEMORIZER_LOCATE_H */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * KUnit suites, part of the module where CONFIG_MEMORIZER_KUNIT_TEST is set: what the unit tests in
- * user space can't see, and the same core once more with the kernel's own locks and pages.
+ * KUnit suites, part of the module where CONFIG_MEMORIZER_KUNIT_TEST is set: what the unit tests
+ * in user space can't see, and the same core once more with the kernel's own locks and pages.
  */
 #include <kunit/test.h>
 #include <linux/kthread.h>

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Whose allocations are wanted: the mode, and the marks on processes that modes 2, 3 and a pid set.
+ * Whose allocations are wanted: the mode, and the marks on processes that modes 2, 3 and a pid
+ * set.
  *
- * A stock kernel has no room for a mark in its task_struct, so marks live in a hash table by task.
- * A mark goes with the task: children get it at fork, and it ends when the kernel frees the task.
+ * A stock kernel has no room for a mark in its task_struct, so marks live in a hash table by
+ * task. A mark goes with the task: children get it at fork, and it ends when the kernel frees the
+ * task.
  */
 #include <linux/hashtable.h>
 #include <linux/pid.h>
@@ -12,6 +14,8 @@
 #include <linux/slab.h>
 #include <trace/events/sched.h>
 
+#include "access.h"
+#include "events.h"
 #include "memorizer.h"
 
 /* === Data ================================================================================= */

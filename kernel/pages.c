@@ -30,7 +30,7 @@ void *mz_take_page(struct mz_index *idx, gfp_t gfp)
 {
 	unsigned long page;
 
-	if (atomic_long_inc_return(&idx->nr_pages) > idx->max_pages)
+	if (atomic_long_inc_return(&idx->nr_pages) > READ_ONCE(idx->max_pages))
 		goto refuse;
 	page = __get_free_page(gfp);
 	if (!page)

@@ -29,7 +29,7 @@ static inline struct mz_item_page *mz_page_of(const void *item)
 /* Whether no page is to be had before some are given back. */
 static inline bool mz_budget_used_up(const struct mz_index *idx)
 {
-	return atomic_long_read(&idx->nr_pages) >= idx->max_pages;
+	return atomic_long_read(&idx->nr_pages) >= READ_ONCE(idx->max_pages);
 }
 
 void *mz_take_page(struct mz_index *idx, gfp_t gfp);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What the portable files (index.c, index-access.c, buckets.c, pages.c, chain.c, table.c, record.c,
- * spans.c) take from the kernel. In user space, where the unit tests compile the same files,
- * port-user.h stands in for it.
+ * What the portable files (index.c, index-access.c, buckets.c, pages.c, chain.c, table.c,
+ * record.c, spans.c) take from the kernel. In user space, where the unit tests compile the same
+ * files, port-user.h stands in for it.
  */
 #ifndef MEMORIZER_PORT_H
 #define MEMORIZER_PORT_H

@@ -11,7 +11,7 @@
 struct mz_site {
 	/* The key. */
 	u64 ip;
-	u64 what; /* bytes that were given, or the address of the cache */
+	u64 what; /* bytes that were given, or mz_cache_identity() */
 	u32 gfp;
 	u32 kind; /* enum memorizer_kind, 0 for a free site */
 	/* What follows from it. */

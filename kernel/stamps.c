@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What became of memory, told to those who count accesses by the stamps of its addresses. */
+/* Changes the stamps of memory in which objects start or end, and notes where the objects are. */
 #include <linux/kernel.h>
 #include <linux/mm.h>
 
+#include "access.h"
 #include "locate.h"
 #include "stamps.h"
 

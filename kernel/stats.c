@@ -2,6 +2,9 @@
 /* show_stats: every number that says how far the recorded objects can be trusted. */
 #include <linux/seq_file.h>
 
+#include "access.h"
+#include "events.h"
+#include "files.h"
 #include "memorizer.h"
 
 /* === Data ================================================================================= */
@@ -23,8 +26,24 @@ static const char *const counter_names[] = {
 	[MZ_MARKS_LOST] = "marks_lost",
 	[MZ_STREAMED] = "streamed",
 	[MZ_CLEARED] = "cleared",
+	[MZ_SNAPSHOTS_FAILED] = "snapshots_failed",
 };
 static_assert(ARRAY_SIZE(counter_names) == MZ_COUNTERS);
+
+/* === Internals ============================================================================ */
+
+static void show_memory(struct seq_file *m)
+{
+	const unsigned long page_kb = PAGE_SIZE / 1024;
+	size_t fixed = mz_table_bytes(&mz.names.sites) + mz_table_bytes(&mz.names.comms) +
+		       mz_caller_bytes() + (sizeof(struct mz_shard) << mz.index.shard_bits);
+
+	seq_printf(m, "memory_kb: %lu\n", atomic_long_read(&mz.index.nr_pages) * page_kb);
+	seq_printf(m, "memory_tables_kb: %lu\n", READ_ONCE(mz.index.nr_aside) * page_kb);
+	seq_printf(m, "memory_snapshots_kb: %lu\n", mz_snapshot_pages() * page_kb);
+	seq_printf(m, "memory_max_kb: %lu\n", mz.max_pages * page_kb);
+	seq_printf(m, "memory_fixed_kb: %zu\n", DIV_ROUND_UP(fixed, 1024));
+}
 
 /* === Public =============================================================================== */
 
@@ -54,9 +73,7 @@ int mz_stats_show(struct seq_file *m, void *unused)
 	seq_printf(m, "freed_waiting: %lu\n", waiting);
 	for (i = 0; i < MZ_COUNTERS; i++)
 		seq_printf(m, "%s: %llu\n", counter_names[i], mz_counter_sum(i));
-	seq_printf(m, "memory_kb: %lu\n",
-		   atomic_long_read(&mz.index.nr_pages) * (PAGE_SIZE / 1024));
-	seq_printf(m, "memory_max_kb: %lu\n", mz.index.max_pages * (PAGE_SIZE / 1024));
+	show_memory(m);
 	seq_printf(m, "sites: %u of %u\n", READ_ONCE(mz.names.sites.nr), mz.names.sites.capacity);
 	seq_printf(m, "comms: %u of %u\n", READ_ONCE(mz.names.comms.nr), mz.names.comms.capacity);
 	seq_printf(m, "anchor: %s %016llx\n", MZ_ANCHOR_NAME, mz_anchor());

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * memorizer/kmap_stream and kmap_stream_bin: objects that have ended, oldest first. What is read is
- * forgotten. Readers share one queue; each object goes to one of them.
+ * memorizer/kmap_stream and kmap_stream_bin: objects that have ended, oldest first. What is read
+ * is forgotten. Readers share one queue; each object goes to one of them.
  */
 #include <linux/poll.h>
 #include <linux/uio.h>
 
 #include "compat.h"
+#include "access.h"
+#include "files.h"
 #include "memorizer.h"
 
 /* === Data ================================================================================= */
@@ -27,7 +29,6 @@ struct stream {
 		struct memorizer_header header;
 		struct memorizer_record record;
 		struct memorizer_access access;
-		u8 bytes[1];
 	} buf;
 };
 
@@ -99,7 +100,7 @@ static ssize_t read_available(struct stream *stream, struct iov_iter *to)
 
 	while (iov_iter_count(to) && refill(stream)) {
 		size_t left = stream->len - stream->pos;
-		size_t copied = copy_to_iter(stream->buf.bytes + stream->pos, left, to);
+		size_t copied = copy_to_iter((const u8 *)&stream->buf + stream->pos, left, to);
 
 		stream->pos += copied;
 		done += copied;

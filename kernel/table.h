@@ -26,6 +26,13 @@ void mz_table_deinit(struct mz_table *table);
 bool mz_table_find(struct mz_table *table, const void *key, u32 *ret_id);
 bool mz_table_add(struct mz_table *table, const void *entry, u32 *ret_id);
 
+/* Bytes of memory that a table takes, however full it is. */
+static inline size_t mz_table_bytes(const struct mz_table *table)
+{
+	return (size_t)table->capacity * sizeof(*table->hashes) +
+	       (size_t)(table->capacity + 1) * table->entry_size;
+}
+
 static inline const void *mz_table_entry(const struct mz_table *table, u32 id)
 {
 	return table->entries + (size_t)id * table->entry_size;

@@ -452,13 +452,24 @@ struct walker {
 	bool fail;
 };
 
+/* What the walk left behind for later: the head of an object's records, and how many there were. */
+struct visited {
+	u32 serial;
+	u32 nr_records;
+	struct mz_object *obj;
+	const struct mz_access *head;
+};
+
+static struct visited visits[OBJECTS];
+static u32 nr_visits;
+
 /* Without a lock: others go on meanwhile. */
-static int make_room(struct mz_visitor *visitor, size_t bytes)
+static int make_room(struct mz_visitor *visitor, unsigned int nr)
 {
 	struct walker *walker = container_of(visitor, struct walker, visitor);
 	u8 choice = step_u8(model.steps);
 
-	FUZZ_ASSERT(bytes > visitor->room);
+	FUZZ_ASSERT(nr > visitor->room);
 	if (choice == 255) {
 		walker->fail = true;
 		return -ENOMEM;
@@ -469,21 +480,50 @@ static int make_room(struct mz_visitor *visitor, size_t bytes)
 		end(read_key(), 5);
 	if (choice & 4)
 		count_at(read_key());
-	visitor->room = bytes;
+	if (choice & 8 && nr_visits) {
+		/* To one that was visited, which may have ended since. */
+		count(visits[step_u8(model.steps) % nr_visits].obj);
+	}
+	visitor->room = nr;
 	return 0;
 }
 
 static void visit(struct mz_visitor *visitor, struct mz_object *obj)
 {
-	size_t bytes =
-		sizeof(*obj) + model.objects[obj->size].nr_records * sizeof(struct mz_access);
-
 	check_object(obj, LIVE);
 	FUZZ_ASSERT(live_at(obj->key) == &model.objects[obj->size]);
-	FUZZ_ASSERT(mz_object_bytes(obj) == bytes);
-	FUZZ_ASSERT(visitor->room >= bytes);
-	visitor->room -= bytes;
+	FUZZ_ASSERT(visitor->room > 0);
+	visitor->room--;
+	/* As kmap does: an object that moved to a later bucket is met again. */
+	if (model.objects[obj->size].met == model.nr_walks)
+		return;
 	model.objects[obj->size].met = model.nr_walks;
+	visits[nr_visits++] = (struct visited){
+		.serial = obj->size,
+		.nr_records = model.objects[obj->size].nr_records,
+		.obj = obj,
+		.head = mz_object_accesses(obj),
+	};
+}
+
+/*
+ * From the head that the walk has seen on, there are exactly the records that the object had then:
+ * those that it has got since are in front of it.
+ */
+static void check_visited(const struct visited *visited)
+{
+	const struct mz_access *access = mz_object_accesses(visited->obj);
+	u32 nr_later = model.objects[visited->serial].nr_records - visited->nr_records, nr = 0;
+
+	FUZZ_ASSERT(visited->obj->size == visited->serial);
+	while (nr_later--) {
+		FUZZ_ASSERT(access && access != visited->head);
+		access = access->next;
+	}
+	FUZZ_ASSERT(access == visited->head);
+	for (; access; access = access->next)
+		nr++;
+	FUZZ_ASSERT(nr == visited->nr_records);
 }
 
 static void walk(void)
@@ -493,6 +533,7 @@ static void walk(void)
 	u32 i;
 
 	model.nr_walks++;
+	nr_visits = 0;
 	err = mz_index_walk(&model.idx, &walker.visitor);
 	FUZZ_ASSERT(err == (walker.fail ? -ENOMEM : 0));
 	for (i = 0; i < model.nr_live && !err; i++) {
@@ -500,6 +541,8 @@ static void walk(void)
 
 		FUZZ_ASSERT(known->met == model.nr_walks || known->born == model.nr_walks);
 	}
+	for (i = 0; i < nr_visits; i++)
+		check_visited(&visits[i]);
 }
 
 /* === The target =========================================================================== */

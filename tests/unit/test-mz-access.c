@@ -235,6 +235,78 @@ static void test_reserve_of_one(void **state)
 	teardown(&idx);
 }
 
+/* === Walks ================================================================================ */
+
+struct walker {
+	struct mz_visitor visitor;
+	struct mz_index *idx;
+	struct mz_object *obj;
+	u32 nr_rooms, nr_visits, next_ip;
+	struct mz_access *head; /* of the records when the object was visited */
+};
+
+/* Without a lock, so others may go on: the object gets further records. */
+static int make_room(struct mz_visitor *visitor, unsigned int nr)
+{
+	struct walker *walker = container_of(visitor, struct walker, visitor);
+
+	/* However many records the object has, it is one object. */
+	assert_int_equal(nr, 1);
+	visitor->room = nr;
+	walker->nr_rooms++;
+	assert_true(count(walker->idx, walker->obj, walker->next_ip++, 2, 1, 1));
+	return 0;
+}
+
+static void visit(struct mz_visitor *visitor, struct mz_object *obj)
+{
+	struct walker *walker = container_of(visitor, struct walker, visitor);
+
+	assert_true(visitor->room > 0);
+	visitor->room--;
+	assert_ptr_equal(obj, walker->obj);
+	walker->head = mz_object_accesses(obj);
+	walker->nr_visits++;
+}
+
+/* The records of a visited object are read after the lock is gone, while more of them are made. */
+static void test_walk_with_many_records(void **state)
+{
+	enum { RECORDS = 100000 };
+	static bool seen[RECORDS + 1];
+	struct walker walker = { .visitor = { .make_room = make_room, .visit = visit } };
+	const struct mz_access *access;
+	struct mz_object *obj;
+	struct mz_index idx;
+	u32 nr = 0, i;
+
+	setup(&idx, 10000, 8);
+	walker.idx = &idx;
+	walker.obj = add(&idx, 0x1000);
+	while (walker.next_ip < RECORDS) {
+		mz_index_refill(&idx, 1000, 0);
+		assert_true(count(&idx, walker.obj, walker.next_ip++, 2, 1, 1));
+	}
+	assert_int_equal(mz_index_walk(&idx, &walker.visitor), 0);
+	assert_int_equal(walker.nr_rooms, 1);
+	assert_int_equal(walker.nr_visits, 1);
+	/* After the walk the object gets another record, and ends. */
+	assert_true(count(&idx, walker.obj, walker.next_ip, 2, 1, 1));
+	obj = end_and_collect(&idx, 0x1000);
+
+	memset(seen, 0, sizeof(seen));
+	for (access = walker.head; access; access = access->next, nr++) {
+		assert_true(access->ip <= RECORDS);
+		assert_false(seen[access->ip]);
+		seen[access->ip] = true;
+	}
+	assert_int_equal(nr, RECORDS + 1);
+	for (i = 0; i <= RECORDS; i++)
+		assert_true(seen[i]);
+	mz_index_release(&idx, obj);
+	teardown(&idx);
+}
+
 /* === Threads ============================================================================== */
 
 enum { THREADS = 4, OBJECTS = 64, ROUNDS = 200000 };
@@ -443,10 +515,15 @@ static void test_spans_change(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_sums),	       cmocka_unit_test(test_find_and_release),
-		cmocka_unit_test(test_refill),	       cmocka_unit_test(test_exhausted),
-		cmocka_unit_test(test_reserve_of_one), cmocka_unit_test(test_threads),
-		cmocka_unit_test(test_spans),	       cmocka_unit_test(test_spans_stale),
+		cmocka_unit_test(test_sums),
+		cmocka_unit_test(test_find_and_release),
+		cmocka_unit_test(test_refill),
+		cmocka_unit_test(test_exhausted),
+		cmocka_unit_test(test_reserve_of_one),
+		cmocka_unit_test(test_walk_with_many_records),
+		cmocka_unit_test(test_threads),
+		cmocka_unit_test(test_spans),
+		cmocka_unit_test(test_spans_stale),
 		cmocka_unit_test(test_spans_change),
 	};
 

@@ -249,13 +249,13 @@ struct counter {
 	unsigned int max_nr;
 };
 
-static int count_room(struct mz_visitor *visitor, size_t bytes)
+static int count_room(struct mz_visitor *visitor, unsigned int nr)
 {
 	struct counter *counter = container_of(visitor, struct counter, visitor);
 
-	if (bytes > counter->max_nr * sizeof(struct mz_object))
+	if (nr > counter->max_nr)
 		return -ENOMEM;
-	visitor->room = bytes;
+	visitor->room = nr;
 	return 0;
 }
 
@@ -264,7 +264,7 @@ static void count_visit(struct mz_visitor *visitor, struct mz_object *obj)
 	struct counter *counter = container_of(visitor, struct counter, visitor);
 
 	assert_true(visitor->room > 0);
-	visitor->room -= sizeof(*obj);
+	visitor->room--;
 	counter->nr_visits++;
 	obj->gen++;
 }
@@ -274,7 +274,7 @@ static void test_walk(void **state)
 	struct mz_index idx = make_index(1000);
 	struct counter counter = {
 		.visitor = { .make_room = count_room, .visit = count_visit },
-		.max_nr = 1000,
+		.max_nr = 32,
 	};
 	struct mz_chain chain = { 0 };
 	struct mz_object *obj;

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Lanes: where the accesses of one context level on one processor are counted. The lane protocol
+ * and the stamps are described at the head of core.c.
+ *
+ * A lane has three caches. "recents" holds, by instruction, what the instruction did last.
+ * "places" leads from an address to the object that it is in, and "records" from object,
+ * instruction and thread to the record where they are counted. What is in none of them is looked
+ * up in the index.
+ */
+#ifndef MEMORIZER_LANE_H
+#define MEMORIZER_LANE_H
+
+#include <linux/percpu.h>
+
+#include "../include/uapi/memorizer.h"
+#include "locate.h"
+
+struct task_struct;
+
+/* What was found out about a range of addresses; right while @stamp is the sum of both stamps. */
+struct mz_where {
+	unsigned long start, len;
+	struct mz_object *obj; /* NULL: not part of a tracked object */
+	unsigned long base;
+	u32 stamp;
+	u16 base_stamp, page_stamp;
+	enum mz_class class;
+};
+
+/* As in struct mz_where, a sum can only be compared to a sum of the same two stamps. */
+struct mz_record_slot {
+	unsigned long base;
+	u64 author;
+	struct mz_access *access;
+	u32 stamp;
+	u16 page_stamp;
+};
+
+/* What an instruction did last: most do the same again, to the same object. One cache line. */
+struct mz_recent {
+	struct mz_where where; /* its class is MZ_TO_OBJECT if there is a record */
+	struct mz_access *access;
+	u64 author; /* see author_of() in access.c */
+};
+
+#define MZ_RECENT_BITS 9
+
+struct mz_lane {
+	struct mz_recent *recents; /* NULL: this processor has no lanes */
+	struct mz_where *places;
+	struct mz_record_slot *records;
+	u8 place_bits, record_bits; /* log2 of the numbers of slots */
+	u8 level;		    /* enum memorizer_context */
+	bool busy;		    /* an access is being counted, or there are no caches */
+	/* Whether accesses of @task are wanted, as of this value of mz_wants_changes. */
+	bool wanted;
+	u32 wants_changes;
+	const struct task_struct *task;
+	/* The last access that MZ_KERNEL reported: the compiler may be about to report it again. */
+	unsigned long reported_addr, reported_ip;
+	size_t reported_size;
+	bool reported_write;
+	u64 counts[MZ_CLASSES];
+};
+
+DECLARE_PER_CPU(struct mz_lane, mz_lanes[MEMORIZER_IN_HARDIRQ + 1]);
+
+void mz_lanes_init(void);
+int mz_lanes_start(void);
+u64 mz_lanes_sum(enum mz_class class);
+
+#endif /* MEMORIZER_LANE_H */
