@@ -282,6 +282,11 @@ static bool is_own(int level)
 	return level == MEMORIZER_IN_TASK && READ_ONCE(mz.own_task) == current;
 }
 
+static void write_failure(struct irq_work *work)
+{
+	pr_err("switched off: %s\n", READ_ONCE(mz.failed));
+}
+
 static void check_index(void)
 {
 	const char *broken = READ_ONCE(mz.index.broken);
@@ -391,14 +396,17 @@ leave:
  * mz_fail() - switches the memorizer off for good, after an inconsistency
  * @why: shown in show_stats
  *
- * What was recorded so far can still be read.
+ * What was recorded so far can still be read. Any context but NMI, under any lock: printk() may
+ * wake a task or need a lock that the caller holds, so the message comes from an irq_work. It is
+ * no WARN(), because a kernel with panic_on_warn must survive a defect of the memorizer.
  */
 void mz_fail(const char *why)
 {
-	WRITE_ONCE(mz.failed, why);
+	if (cmpxchg(&mz.failed, NULL, why))
+		return;
 	WRITE_ONCE(mz.mode, MZ_OFF);
 	mz_access_stop();
-	WARN_ONCE(1, "memorizer: switched off: %s\n", why);
+	irq_work_queue(&mz.failure);
 }
 
 u64 mz_anchor(void)
@@ -446,6 +454,7 @@ static int __init start(void)
 {
 	int err;
 
+	init_irq_work(&mz.failure, write_failure);
 	memory_bounds();
 	mz_dead_init();
 	mz_cache_init();
@@ -478,6 +487,7 @@ free_names:
 
 static void stop(void)
 {
+	irq_work_sync(&mz.failure);
 	mz_marks_exit();
 	mz_dead_exit();
 	mz_index_deinit(&mz.index);

@@ -35,7 +35,8 @@ struct memorizer {
 	const struct task_struct *own_task;
 	/* In use before the first object could be tracked; 0 in a module. */
 	unsigned long boot_pages, boot_slab_pages;
-	const char *failed; /* why the memorizer has switched itself off, or NULL */
+	const char *failed;	 /* why the memorizer has switched itself off, or NULL */
+	struct irq_work failure; /* writes that to the kernel log */
 };
 
 extern struct memorizer mz;
