@@ -135,7 +135,7 @@ static u32 alloc_site_id(struct mz_alloc *alloc)
 	bool is_cache = alloc->kind == MEMORIZER_CACHE;
 	struct mz_site site = {
 		.ip = alloc->ip,
-		.what = is_cache ? (unsigned long)alloc->cache : alloc->bytes_alloc,
+		.what = is_cache ? mz_cache_identity(alloc->cache) : alloc->bytes_alloc,
 		.gfp = (__force u32)alloc->gfp,
 		.kind = alloc->kind,
 	};
