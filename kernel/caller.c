@@ -20,22 +20,21 @@ MODULE_PARM_DESC(page_callers, "find out who allocates and frees pages, by walki
 
 /*
  * Functions between here and the caller begin with one of these: those that walk the stack, where
- * the architecture does not leave them out, the probe, and the allocators. Slab functions are among
- * them: pages that a slab grows by belong to who asked it for an object.
+ * the architecture does not leave them out, the probe, and the allocators. Slab functions are
+ * among them: pages that a slab grows by belong to who asked it for an object.
  */
 /* clang-format off */
 static const char *const allocator_prefixes[] = {
-	"___slab_alloc", "__alloc_", "__do_kmalloc", "__folio_alloc", "__folio_batch_release",
-	"__folio_put", "__free_", "__get_free_page", "__kasan_", "__kmalloc", "__kmem_cache_",
-	"__pagevec_release", "__put_page", "__save_stack_trace", "__slab_", "__traceiter_",
-	"__unfreeze_partials",
-	"alloc_frozen_pages", "alloc_page", "alloc_slab_page", "allocate_slab", "discard_slab",
-	"do_slab_free", "folio_alloc", "folios_put", "free_frozen_page", "free_large_kmalloc",
-	"free_page", "free_pcp", "free_slab", "free_the_page", "free_to_partial_list",
-	"free_unref_", "get_free_pages", "get_zeroed_page", "kasan_", "kfree", "kmalloc_",
-	"kmem_cache_", "kvfree", "mz_", "new_slab", "probe_page_", "put_partials", "rcu_free_slab",
-	"release_pages", "save_stack_trace", "slab_", "stack_trace_save", "trace_mm_page_",
-	"vma_alloc_folio",
+	"___kmalloc", "___slab_alloc", "__alloc_", "__do_kmalloc", "__folio_alloc",
+	"__folio_batch_release", "__folio_put", "__free_", "__get_free_page", "__kasan_",
+	"__kmalloc", "__kmem_cache_", "__pagevec_release", "__put_page", "__save_stack_trace",
+	"__slab_", "__traceiter_", "__unfreeze_partials", "alloc_frozen_pages", "alloc_page",
+	"alloc_slab_page", "allocate_slab", "discard_slab", "do_slab_free", "folio_alloc",
+	"folios_put", "free_frozen_page", "free_large_kmalloc", "free_page", "free_pcp",
+	"free_slab", "free_the_page", "free_to_partial_list", "free_unref_", "get_free_pages",
+	"get_zeroed_page", "kasan_", "kfree", "kmalloc_", "kmem_cache_", "kvfree", "mz_",
+	"new_slab", "probe_page_", "put_partials", "rcu_free_slab", "release_pages",
+	"save_stack_trace", "slab_", "stack_trace_save", "trace_mm_page_", "vma_alloc_folio",
 };
 /* clang-format on */
 
