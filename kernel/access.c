@@ -247,11 +247,17 @@ static __always_inline bool reported_before(struct mz_lane *lane, unsigned long 
 	return before;
 }
 
+/*
+ * An interrupt that came while preemption was off may want another task to run, so this checks for
+ * it: otherwise a preemptible kernel would lose the request until the next interrupt. It is safe
+ * anywhere. The check does nothing unless preemption was on and interrupts are on, and there the
+ * interrupt itself would have rescheduled. "notrace" keeps the scheduler's tracing from recursing.
+ */
 static __always_inline void leave(struct mz_lane *lane)
 {
 	barrier();
 	lane->busy = false;
-	preempt_enable_no_resched_notrace();
+	preempt_enable_notrace();
 }
 
 /* Whether the instruction is too far from the kernel's text for mz_access::ip. */
@@ -355,13 +361,13 @@ void mz_access_count(unsigned long addr, size_t size, bool write, unsigned long 
 	level = context_level();
 	if (unlikely(level > MEMORIZER_IN_HARDIRQ)) {
 		this_cpu_inc(mz_lanes[MEMORIZER_IN_HARDIRQ].counts[MZ_LOST_NMI]);
-		preempt_enable_no_resched_notrace();
+		preempt_enable_notrace();
 		return;
 	}
 	lane = raw_cpu_ptr(&mz_lanes[level]);
 	if (unlikely(lane->busy || raw_cpu_read(mz_guard) & (MZ_GUARD_LOCKED | BIT(level)))) {
 		lane->counts[lane->recents ? MZ_LOST_NESTED : MZ_LOST_CPU]++;
-		preempt_enable_no_resched_notrace();
+		preempt_enable_notrace();
 		return;
 	}
 	lane->busy = true;
