@@ -261,10 +261,29 @@ static void mode_guard(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, again, MEMORIZER_IN_TASK);
 }
 
+/* The caller of mz_fail() may hold any lock, so nothing is printed while interrupts are off. */
+static void mode_fail(struct kunit *test)
+{
+	unsigned long flags;
+	bool pending;
+
+	local_irq_save(flags);
+	mz_fail("a test of the failure, not a failure");
+	pending = irq_work_is_pending(&mz.failure);
+	mz_fail("a second reason");
+	local_irq_restore(flags);
+	irq_work_sync(&mz.failure);
+	KUNIT_EXPECT_TRUE(test, pending);
+	KUNIT_EXPECT_STREQ(test, mz.failed, "a test of the failure, not a failure");
+	KUNIT_EXPECT_EQ(test, mz_mode_set(MZ_SYSTEM), -EIO);
+	WRITE_ONCE(mz.failed, NULL);
+}
+
 static struct kunit_case mode_cases[] = {
 	KUNIT_CASE(mode_numbers),
 	KUNIT_CASE(mode_wants),
 	KUNIT_CASE(mode_guard),
+	KUNIT_CASE(mode_fail),
 	{},
 };
 

@@ -8,7 +8,6 @@ build_modules "$headers"
 add_user_side
 make_initramfs <<'TEST'
 . /lib.sh
-STACKS=yes
 insmod /memorizer.ko && insmod /mztest.ko
 . /functional.sh
 rmmod memorizer

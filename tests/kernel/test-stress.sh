@@ -11,6 +11,7 @@ make_initramfs <<'TEST'
 NPROC=2
 . /kunit.sh
 insmod /memorizer.ko && insmod /mztest.ko
+. /callers.sh
 UNLOADS=20
 . /stress.sh
 TEST

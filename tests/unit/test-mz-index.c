@@ -173,9 +173,34 @@ static void test_exhaustion(void **state)
 	mz_index_deinit(&idx);
 }
 
-/*
- * The promised bound: no more than 64 bytes per object, everything included, once there are many.
- */
+/* Memory beside the index comes out of the same bound, and only what is not in use. */
+static void test_set_aside(void **state)
+{
+	struct mz_index idx = make_index(30);
+	unsigned long held = 0, i;
+
+	assert_false(mz_index_set_aside(&idx, 31));
+	assert_int_equal(idx.max_pages, 30);
+	assert_true(mz_index_set_aside(&idx, 10));
+	for (i = 0; i < 5000; i++)
+		held += add(&idx, 0x10000 + i * 64, i) == 0;
+	assert_true(held > 300);
+	assert_int_equal(atomic_long_read(&idx.nr_pages), 20);
+	assert_false(mz_index_set_aside(&idx, 1));
+	assert_int_equal(idx.nr_aside, 10);
+	assert_int_equal(atomic_long_read(&idx.nr_pages), 20);
+
+	/* What is put back can be used again. */
+	assert_true(mz_index_set_aside(&idx, -10));
+	assert_int_equal(idx.nr_aside, 0);
+	assert_int_equal(idx.max_pages, 30);
+	for (i = 0; i < 5000; i++)
+		held += add(&idx, 0x1000000 + i * 64, i) == 0;
+	assert_int_equal(atomic_long_read(&idx.nr_pages), 30);
+	mz_index_deinit(&idx);
+}
+
+/* No more than 64 bytes an object, all included, once there are many. */
 static void test_memory_for_each_object(void **state)
 {
 	struct mz_index idx = make_index(1000000);
@@ -424,6 +449,7 @@ int main(void)
 		cmocka_unit_test(test_two_levels),
 		cmocka_unit_test(test_implied_free),
 		cmocka_unit_test(test_exhaustion),
+		cmocka_unit_test(test_set_aside),
 		cmocka_unit_test(test_memory_for_each_object),
 		cmocka_unit_test(test_collects_in_order_of_frees),
 		cmocka_unit_test(test_clock_steps_back),

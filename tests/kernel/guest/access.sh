@@ -45,6 +45,16 @@ check "an error code taken for a pointer is no endless loop" put error $A/run
 put 0 $M/memorizer_enabled
 check "... and is counted" test "$(stat_of accesses_other)" -ge $((before + 4))
 
+case $(uname -v) in
+*PREEMPT\ * | *PREEMPT)
+	fresh
+	put 1 $M/memorizer_enabled
+	put resched $A/run
+	put 0 $M/memorizer_enabled
+	check "a request to reschedule is not lost" is "$(cat /sys/module/mzaccess/parameters/missed)" 0
+	;;
+esac
+
 # Contexts that the mode excludes.
 for pattern in task irq softirq; do
 	fresh

@@ -154,6 +154,8 @@ sh -c "echo 2 >$M/memorizer_enabled; echo irq >$T/run; echo 0 >$M/memorizer_enab
 cat $M/kmap >/tmp/kmap
 check "A4: mode 2 has interrupts" mzcheck kmap /tmp/kmap
 check "A4: with pid 0" is "$(awk -F, '$8 ~ /irq$/ && $2 != 0' /tmp/kmap)" ""
+cat $M/kmap_bin >/tmp/kmap
+check "... and pid -1 in binary records" mzcheck bin /tmp/kmap
 reset
 sh -c "echo 3 >$M/memorizer_enabled; echo irq >$T/run; echo 0 >$M/memorizer_enabled"
 check "A4: mode 3 has none" is "$(awk -F, '$8 ~ /irq$/' $M/kmap)" ""
@@ -171,13 +173,16 @@ else
 	check "a missed free is implied by the next allocation" mzcheck kmap /tmp/kmap
 	check "... and counted" test "$(stat_of frees_implied)" -ge 8
 fi
-if [ "$STACKS" = yes ]; then
-	reset
-	put 1 /sys/module/memorizer/parameters/page_callers
-	put 1 $M/memorizer_enabled; put pages $T/run; put 0 $M/memorizer_enabled
-	put 0 /sys/module/memorizer/parameters/page_callers
+. /callers.sh
+reset
+put 1 $M/memorizer_enabled; put reborn $T/run; put 0 $M/memorizer_enabled
+if [ "$(wc -l <$T/expect)" = 0 ]; then
+	result 0 "a cache made again # SKIP no cache is made at the address of an earlier one"
+else
 	cat $M/kmap >/tmp/kmap
-	check "pages, with their callers off the stack" mzcheck kmap /tmp/kmap
+	check "a cache at the address of an earlier one: its own sizes" mzcheck kmap /tmp/kmap
+	cat $M/kmap_bin >/tmp/kmap
+	check "... and its own name" mzcheck bin /tmp/kmap
 fi
 
 # --- Streams -----------------------------------------------------------------------------------

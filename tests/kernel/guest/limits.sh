@@ -18,12 +18,25 @@ while [ $i -lt 400 ] && [ "$(stat_of dropped_full)" = 0 ]; do
 	i=$((i + 1))
 done
 check "beyond max_mb objects are dropped and counted" test "$(stat_of dropped_full)" -gt 0
-check "... and not one page more is taken" test "$(stat_of memory_kb)" -le 1024
+memory_all() { echo $(($(stat_of memory_kb) + $(stat_of memory_tables_kb) + $(stat_of memory_snapshots_kb))); }
+check "memory_max_kb is max_mb" is "$(stat_of memory_max_kb)" 1024
+check "... and not one page more is taken" test "$(stat_of memory_kb)" -le 512
 check "... with the memorizer on" is "$(mode)" 1
 put end_live $T/run
 put 0 $M/memorizer_enabled
 cat $M/kmap >/tmp/kmap
 check "... and what was known is followed to its end" mzcheck kmap /tmp/kmap
+# Half of the bound is for copies: one of all that is recorded fits, two do not.
+exec 7<$M/kmap
+check "an open kmap is accounted" test "$(stat_of memory_snapshots_kb)" -gt 256
+check "... within the bound" test "$(memory_all)" -le 1024
+failed=$(stat_of snapshots_failed)
+check "a second one does not fit" fails sh -c ": <$M/kmap"
+check "... and is counted" is "$(stat_of snapshots_failed)" $((failed + 1))
+check "... and leaves nothing behind" test "$(memory_all)" -le 1024
+check "the first is whole" eval "cat <&7 >/tmp/kmap; mzcheck kmap /tmp/kmap"
+exec 7<&-
+check "its memory goes back when it is closed" is "$(stat_of memory_snapshots_kb)" 0
 check "no more than 64 bytes an object" test \
 	"$((($(stat_of live) + $(stat_of freed_waiting)) * 64))" -ge \
 	"$((($(stat_of memory_kb) - 192) * 1024))"

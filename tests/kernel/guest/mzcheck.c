@@ -165,13 +165,24 @@ static void check_times(const struct memorizer_record *r)
 		last_alloc = r->alloc_ns;
 }
 
+/* Whether an object has the name of the cache that the function takes objects of its size from. */
+static bool has_cache(const struct memorizer_record *r, const char *alloc)
+{
+	if (!strcmp(alloc, "mztest_alloc_reborn"))
+		return !strncmp(r->cache, r->bytes_req == 200 ? "mztest_first" : "mztest_second",
+				12);
+	if (!strcmp(alloc, "mztest_callers_grow"))
+		return !strcmp(r->cache, "mztest_growing");
+	return !strcmp(r->cache,
+		       strstr(alloc, "cache") || strstr(alloc, "bulk") ? "mztest_cache" : "");
+}
+
 static void check_bin(const char *path)
 {
 	FILE *f = fopen(path, "r");
 	struct memorizer_access access;
 	struct memorizer_record r;
 	uint32_t magic;
-	bool from_cache;
 
 	if (!f || fread(&magic, sizeof(magic), 1, f) != 1 || magic != MEMORIZER_MAGIC)
 		fail("%s: no header: %m", path);
@@ -180,12 +191,13 @@ static void check_bin(const char *path)
 		const char *alloc = symbol_of(r.alloc_ip);
 
 		check_times(&r);
+		if ((r.context == MEMORIZER_IN_TASK) != (r.pid >= 0) || (r.pid < 0) != (r.tgid < 0))
+			fail("pid %d, tgid %d in context %u", r.pid, r.tgid, r.context);
 		if (alloc && r.kind == MEMORIZER_PAGES)
 			alloc = NULL;
 		if (alloc && r.bytes_alloc < r.bytes_req)
 			fail("%s: %llu of %llu bytes", alloc, r.bytes_alloc, r.bytes_req);
-		from_cache = alloc && (strstr(alloc, "cache") || strstr(alloc, "bulk"));
-		if (alloc && strcmp(r.cache, from_cache ? "mztest_cache" : "") != 0)
+		if (alloc && !has_cache(&r, alloc))
 			fail("%s: cache \"%.32s\"", alloc, r.cache);
 		if (alloc && !strcmp(alloc, "mztest_alloc_small") &&
 		    (r.bytes_alloc < 128 || r.kind != MEMORIZER_KMALLOC || !r.gfp || !r.tgid))

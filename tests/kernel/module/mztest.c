@@ -37,7 +37,9 @@ struct rcu_object {
 
 static struct expectation expected[OBJECTS_MAX];
 static unsigned int nr_expected;
+static bool incomplete; /* some object is not among them */
 static struct kmem_cache *cache;
+static struct kmem_cache *growing; /* while its slabs are expected to be live */
 
 static void *batch[BATCH];
 static struct completion done;
@@ -48,7 +50,9 @@ static struct irq_work hard_work;
 static void expect(const void *addr, size_t size, const char *alloc, const char *free,
 		   const char *comm)
 {
-	if (addr && nr_expected < OBJECTS_MAX)
+	if (!addr || nr_expected == OBJECTS_MAX)
+		incomplete = true;
+	else
 		expected[nr_expected++] = (struct expectation){ addr, size, alloc, free, comm };
 }
 
@@ -280,6 +284,139 @@ static void run_reuse(void)
 	mztest_free_cache();
 }
 
+/* Two caches, one after the other, at one address: whatever is remembered of the first is wrong. */
+#define REBIRTHS 64
+
+static struct kmem_cache *reborn;
+
+static void construct(void *object)
+{
+}
+
+static noinline void mztest_alloc_reborn(void)
+{
+	unsigned int i;
+
+	for (i = 0; i < BATCH; i++)
+		batch[i] = kmem_cache_alloc(reborn, GFP_KERNEL);
+	barrier();
+}
+
+static noinline void mztest_free_reborn(void)
+{
+	unsigned int i;
+
+	for (i = 0; i < BATCH; i++)
+		kmem_cache_free(reborn, batch[i]);
+	barrier();
+}
+
+static void use_reborn(size_t size)
+{
+	mztest_alloc_reborn();
+	expect_batch(size, "mztest_alloc_reborn", "mztest_free_reborn", "-");
+	mztest_free_reborn();
+}
+
+static void run_reborn(void)
+{
+	struct kmem_cache *others[REBIRTHS], *before;
+	unsigned int nr = 0;
+	char name[32];
+
+	before = kmem_cache_create("mztest_first", 200, 0, 0, construct);
+	if (!before)
+		return;
+	reborn = before;
+	use_reborn(200);
+	kmem_cache_destroy(before);
+	for (reborn = NULL; nr < REBIRTHS; nr++) {
+		scnprintf(name, sizeof(name), "mztest_second%u", nr);
+		others[nr] = kmem_cache_create(name, 328, 0, 0, construct);
+		if (others[nr] == before) {
+			reborn = before;
+			use_reborn(328);
+			kmem_cache_destroy(before);
+			break;
+		}
+	}
+	/* Nothing is expected where no cache is made at the same address, as with KASAN. */
+	if (!reborn)
+		nr_expected = 0;
+	while (nr--)
+		kmem_cache_destroy(others[nr]);
+}
+
+/* Pages by other ways than __get_free_pages(), each of which has its own functions in between. */
+static noinline void mztest_callers_alloc(void)
+{
+	batch[0] = page_address(alloc_pages(GFP_KERNEL, 0));
+	batch[1] = (void *)get_zeroed_page(GFP_KERNEL);
+	batch[2] = page_address(alloc_pages(GFP_KERNEL | __GFP_COMP, 2));
+	batch[3] = page_address(alloc_page(GFP_ATOMIC));
+	batch[4] = kmalloc(20000, GFP_KERNEL);
+	barrier();
+}
+
+static noinline void mztest_callers_free(void)
+{
+	__free_pages(virt_to_page(batch[0]), 0);
+	free_page((unsigned long)batch[1]);
+	put_page(virt_to_page(batch[2]));
+	put_page(virt_to_page(batch[3]));
+	kfree(batch[4]);
+	barrier();
+}
+
+static void expect_callers(unsigned int i, size_t size)
+{
+	expect(batch[i], size, "mztest_callers_alloc", "mztest_callers_free", "-");
+}
+
+/* The slabs of a new cache belong to who asks it for an object. */
+static noinline void mztest_callers_grow(void)
+{
+	unsigned int i;
+
+	for (i = 0; i < BATCH; i++)
+		batch[i] = kmem_cache_alloc(growing, GFP_KERNEL);
+	barrier();
+}
+
+static void stop_growing(void)
+{
+	unsigned int i;
+
+	for (i = 0; i < BATCH && growing; i++)
+		kmem_cache_free(growing, batch[i]);
+	kmem_cache_destroy(growing);
+	growing = NULL;
+}
+
+static void run_callers(void)
+{
+	struct page *page;
+	unsigned int i;
+
+	stop_growing();
+	mztest_callers_alloc();
+	for (i = 0; i < 4; i++)
+		expect_callers(i, PAGE_SIZE << (i == 2 ? 2 : 0));
+	expect_callers(4, 20000);
+	expect_callers(4, PAGE_SIZE << get_order(20000));
+	mztest_callers_free();
+
+	growing = kmem_cache_create("mztest_growing", 2000, 0, 0, construct);
+	if (!growing)
+		return;
+	mztest_callers_grow();
+	for (i = 0; i < BATCH; i++)
+		expect(batch[i], 2000, "mztest_callers_grow", "-", "-");
+	page = virt_to_head_page(batch[0]);
+	expect(page_address(page), PAGE_SIZE << compound_order(page), "mztest_callers_grow", "-",
+	       "-");
+}
+
 static void run_pages(void)
 {
 	mztest_alloc_pages();
@@ -289,14 +426,17 @@ static void run_pages(void)
 
 static void run_clear(void)
 {
+	stop_growing();
 	nr_expected = 0;
+	incomplete = false;
 }
 
 static const struct test_pattern patterns[] = {
 	{ "clear", run_clear },	      { "task", run_task },   { "live", run_live },
 	{ "end_live", run_end_live }, { "work", run_work },   { "softirq", run_softirq },
 	{ "rcu", run_rcu },	      { "irq", run_irq },     { "bulk", run_bulk },
-	{ "reuse", run_reuse },	      { "pages", run_pages },
+	{ "reuse", run_reuse },	      { "pages", run_pages }, { "reborn", run_reborn },
+	{ "callers", run_callers },
 };
 
 /* === Files ================================================================================ */
@@ -311,6 +451,9 @@ static void show_expected(struct seq_file *m)
 		seq_printf(m, "%lx %zu %s %s %s\n", (unsigned long)e->addr, e->size, e->alloc,
 			   e->free, e->comm);
 	}
+	/* No object is ever like this one, so the test fails. */
+	if (incomplete)
+		seq_puts(m, "0 0 incomplete list -\n");
 }
 
 static struct test_files files = {
@@ -321,10 +464,6 @@ static struct test_files files = {
 };
 
 /* === Start and end ======================================================================== */
-
-static void construct(void *object)
-{
-}
 
 static int __init mztest_init(void)
 {
@@ -344,6 +483,7 @@ static void __exit mztest_exit(void)
 	test_files_remove(&files);
 	/* A timer callback may have signalled completion without having returned. */
 	synchronize_rcu();
+	stop_growing();
 	kmem_cache_destroy(cache);
 }
 
