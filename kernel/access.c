@@ -59,7 +59,7 @@ static noinline const struct mz_where *look_up(const struct mz_lane *lane, unsig
 	mz_locate(addr, &place);
 	found.base_stamp = mz_stamp_of(place.base);
 	found.stamp += mz_stamp_value(found.base_stamp);
-	smp_rmb(); /* likewise */
+	smp_rmb(); /* pairs with the same atomic_inc_return() */
 	found.obj = mz_locate_object(&place);
 	found.start = place.start;
 	found.len = place.end - place.start;
@@ -227,7 +227,7 @@ static unsigned long count_part(struct mz_lane *lane, struct operation *op, unsi
 
 /*
  * The kernel reports an atomic operation. If the operation is a plain load or store, the compiler
- * reports it as well, from an instruction that is at most so many bytes further on.
+ * reports it as well, from an instruction that is less than this number of bytes further on.
  */
 #define REPORT_DISTANCE 128
 

@@ -100,7 +100,7 @@ static bool attach_free(const char *name)
 	free_probe = (struct kprobe){ .symbol_name = name, .pre_handler = enter_free_bulk };
 	if (register_kprobe(&free_probe))
 		return false;
-	/* By a breakpoint it would run like an NMI does, where nothing can be recorded. */
+	/* A probe by breakpoint runs in a context like an NMI, where nothing is recorded. */
 	if (kprobe_ftrace(&free_probe))
 		return true;
 	unregister_kprobe(&free_probe);
@@ -121,7 +121,7 @@ static bool attach_alloc(const char *name)
 
 /* === Public =============================================================================== */
 
-/* Allocations are watched only if their frees are, or all would seem to leak. */
+/* Allocations are watched only if their frees are; otherwise all of them would look leaked. */
 void mz_bulk_attach(void)
 {
 	unsigned int i;

@@ -5,7 +5,7 @@
 
 struct seq_file;
 
-/* The kernel must be able to probe functions and to tell their arguments. */
+/* The kernel must be able to probe functions and to give access to their arguments. */
 #if defined(CONFIG_KRETPROBES) && defined(CONFIG_HAVE_FUNCTION_ARG_ACCESS_API)
 void mz_bulk_attach(void);
 void mz_bulk_detach(void);

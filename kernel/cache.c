@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What a slab cache is called and how large its slots are. The tracepoints hand out the cache, but
- * modules do not see its structure; where its name is in there is found out on a cache of our own.
+ * The name of a slab cache and the size of its slots. The tracepoints give a pointer to the
+ * cache, but the layout of its structure is private to mm/. So the offset of the name is found by
+ * looking for a known pointer in a cache that is made for this purpose.
  */
 #include <linux/hash.h>
 #include <linux/kernel.h>
@@ -17,7 +18,7 @@ static int name_offset = -1;
 
 /* === Internals ============================================================================ */
 
-/* A cache with a constructor is never merged with another one, which would have another name. */
+/* The kernel never merges a cache that has a constructor with another cache. */
 static void sample_constructor(void *object)
 {
 }
@@ -45,7 +46,7 @@ static int find_name(const struct kmem_cache *cache)
 
 /* === Public =============================================================================== */
 
-/* Without a name all works but the names of the caches. */
+/* If the name is not found, caches have no names and all else works. */
 void mz_cache_init(void)
 {
 	struct kmem_cache *cache;
@@ -58,7 +59,7 @@ void mz_cache_init(void)
 }
 
 /**
- * mz_cache_identity() - tells a cache from others, also from earlier ones at the same address
+ * mz_cache_identity() - a number that differs between caches, also between two at one address
  * @cache: a cache that something was allocated from just now, so it is not being destroyed
  *
  * kmem_cache_destroy() raises no event, and the next cache may get the memory of the last one: the

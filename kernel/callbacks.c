@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What an instrumented kernel calls at each load and store. The compiler knows these functions by
- * their names; with KASAN they would be KASAN's.
+ * The functions that an instrumented kernel calls at each load and store. Their names are fixed
+ * in the compiler; in a kernel with KASAN they belong to KASAN.
  *
- * Nothing here may sleep, fault, or call a function that is instrumented: objtool takes most of
- * them for safe to call while user memory is accessible.
+ * Nothing here may sleep, fault, or call a function that is instrumented: objtool assumes that
+ * most of them can be called while user memory is accessible.
  */
 #include <linux/export.h>
 #include <linux/instruction_pointer.h>
@@ -16,7 +16,7 @@
 
 /* === Loads and stores ===================================================================== */
 
-/* A load or store of a width that the name tells. */
+/* A load or store whose width is part of the name. */
 #define DEFINE_CALLBACK(what, bytes, write)                           \
 	void __asan_##what##_noabort(unsigned long addr)              \
 	{                                                             \
@@ -48,7 +48,7 @@ void __asan_storeN_noabort(unsigned long addr, size_t size)
 }
 EXPORT_SYMBOL(__asan_storeN_noabort);
 
-/* For the stack of KASAN, which we do not have. */
+/* KASAN cleans its shadow of the stack here; there is no shadow. */
 void __asan_handle_no_return(void)
 {
 }

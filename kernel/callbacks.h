@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Functions that compilers call by these names, and nobody else does. */
+/* Prototypes of functions that only the compiler calls. */
 #ifndef MEMORIZER_CALLBACKS_H
 #define MEMORIZER_CALLBACKS_H
 

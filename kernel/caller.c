@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Who allocates or frees pages: the page tracepoints do not say, so it is read off the stack. The
- * first return address outside the allocators is the caller.
+ * The caller of the page allocator. The page tracepoints do not report it, so it is read off the
+ * stack: the first return address outside the allocators is the caller.
  */
 #include <linux/module.h>
 #include <linux/stacktrace.h>
@@ -13,7 +13,7 @@
 
 #define FRAMES_MAX 24
 
-/* Walking the stack costs more than all else together, so it is on demand. */
+/* Off by default: walking the stack costs more than everything else together. */
 static bool page_callers;
 module_param(page_callers, bool, 0644);
 MODULE_PARM_DESC(page_callers, "find out who allocates and frees pages, by walking the stack");
@@ -38,7 +38,7 @@ static const char *const allocator_prefixes[] = {
 };
 /* clang-format on */
 
-/* What is known of a return address. Asking kallsyms is slow, so it is asked once for each. */
+/* Whether a return address is in an allocator. kallsyms is slow, so each is looked up once. */
 struct frame {
 	u64 ip;
 	u64 is_allocator;
@@ -72,7 +72,7 @@ static bool is_allocator(unsigned long ip)
 	if (mz_table_find(&frames, &frame, &id))
 		return ((const struct frame *)mz_table_entry(&frames, id))->is_allocator;
 	frame.is_allocator = has_allocator_name(ip);
-	/* A full table costs time, not truth. */
+	/* If the table is full, the next lookup is slow again, and right. */
 	mz_table_add(&frames, &frame, &id);
 	return frame.is_allocator;
 }
@@ -94,7 +94,7 @@ size_t mz_caller_bytes(void)
 	return mz_table_bytes(&frames);
 }
 
-/* The return address of who asked for the pages; 0 if it is not wanted or can't be told. */
+/* The return address in the caller; 0 if page_callers is off or no caller was found. */
 unsigned long mz_page_caller(void)
 {
 	unsigned long stack[FRAMES_MAX];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Which kernels it is for. The only place that tests the version of the kernel. */
+/* The kernels that the memorizer is for. Only this file tests the version of the kernel. */
 #ifndef MEMORIZER_COMPAT_H
 #define MEMORIZER_COMPAT_H
 
@@ -12,7 +12,7 @@
 #error "memorizer needs Linux 6.1 or later"
 #endif
 
-/* What Kconfig says, for those who build without it. */
+/* The same conditions as in Kconfig, for builds out of the kernel tree. */
 #ifndef CONFIG_64BIT
 #error "memorizer needs a 64-bit kernel"
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The files of debugfs memorizer/, and their other names. */
+/* The files in debugfs memorizer/, and the links to them. */
 #include <linux/debugfs.h>
 #include <linux/seq_file.h>
 #include <linux/uaccess.h>
@@ -67,7 +67,7 @@ static struct mz_flag print_live = {
 	.texts = { "N\n", "Y\n" },
 };
 
-/* Any write does it, whatever is written. */
+/* A file that acts on any write, whatever is written. */
 typedef int (*action)(void);
 
 static ssize_t action_write(struct file *file, const char __user *ubuf, size_t count, loff_t *ppos)
@@ -108,7 +108,7 @@ static const struct {
 	{ "clear_live_objects", 0200, &clear_live, &action_fops },
 };
 
-/* Names that the ancestor gave the same files in other years. */
+/* Names that other versions of the ancestor have for these files. */
 static const struct {
 	const char *name;
 	const char *target;
@@ -120,7 +120,7 @@ static const struct {
 	{ "stats", "show_stats" },
 };
 
-/* Its documentation also spells these without the directory. */
+/* The ancestor's documentation has these files in the root of debugfs. */
 static const char *const in_root[] = {
 	"memorizer_enabled",
 	"memorizer_log_access",
@@ -141,8 +141,9 @@ void mz_control_init(void)
 		debugfs_create_file(files[i].name, files[i].mode, directory, files[i].data,
 				    files[i].fops);
 	/*
-	 * The proxy of debugfs hides splice. It guards against removal under an open file, which
-	 * can't happen here: an open file holds the module, and the files go with the module.
+	 * The proxy of debugfs does not support splice. It protects against the removal of a file
+	 * that is open, which can't happen here: an open file keeps the module from being
+	 * unloaded.
 	 */
 	debugfs_create_file_unsafe("kmap_stream", 0400, directory, NULL, &mz_stream_text_fops);
 	debugfs_create_file_unsafe("kmap_stream_bin", 0400, directory, NULL, &mz_stream_bin_fops);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Objects that have ended and wait for a reader: one queue, oldest first, that the stream takes
- * from, that kmap shows and that the clear files empty.
+ * Objects that have ended and wait for a reader: one queue, oldest first. The stream files take
+ * objects from it, kmap shows it, and the clear files empty it.
  *
- * The queue is filled from the index only when someone looks, so that the free path never meets
- * its lock. Each object has a position: the number of objects that went through the queue before.
+ * Readers fill the queue from the index, so the free path never takes its lock. The position of an
+ * object is the number of objects that went through the queue before it.
  */
 #include <linux/poll.h>
 
@@ -14,7 +14,7 @@
 
 /* === Internals ============================================================================ */
 
-/* The free path may hold any lock of the kernel: waking has to wait until it does not. */
+/* An irq_work, because the free path may hold any lock of the kernel. */
 static void wake_readers(struct irq_work *work)
 {
 	WRITE_ONCE(mz.dead.waiting, false);
@@ -32,7 +32,7 @@ static struct mz_object *take_first(void)
 	return obj;
 }
 
-/* Drops the objects in front of @position. */
+/* Releases the objects before @position. */
 static int clear_up_to(u64 position)
 {
 	struct mz_object *obj;
@@ -63,8 +63,8 @@ void mz_dead_exit(void)
 }
 
 /*
- * Called after an object has ended, when its shard is no longer locked. A sleeper that did not see
- * the object had set "waiting" before it took the lock of that shard, so here it is visible.
+ * Called after an object has ended, when its shard is no longer locked. A reader that did not see
+ * the object had set "waiting" before it took the lock of that shard, so it is visible here.
  */
 void mz_dead_announce(void)
 {
@@ -81,7 +81,10 @@ bool mz_dead_ready(void)
 	return mz_index_has_freed(&mz.index) || READ_ONCE(mz.dead.chain.first);
 }
 
-/* Takes what has ended over from the index. Then it is nobody else's. */
+/*
+ * Moves all ended objects from the index to a chain. When this returns, nobody counts accesses in
+ * them any more, and their memory may be released.
+ */
 void mz_dead_collect(struct mz_chain *to)
 {
 	struct mz_chain ended = { 0 };
@@ -93,7 +96,7 @@ void mz_dead_collect(struct mz_chain *to)
 	mz_chain_append(to, &ended);
 }
 
-/* The oldest object, which is now the caller's; NULL if there is none. */
+/* The oldest object, which then belongs to the caller; NULL if there is none. */
 struct mz_object *mz_dead_pop(void)
 {
 	struct mz_object *obj;
@@ -116,7 +119,7 @@ void mz_dead_unpop(struct mz_object *obj)
 	wake_up_interruptible_poll(&mz.dead.wait, EPOLLIN | EPOLLRDNORM);
 }
 
-/* Forgets an object that was delivered. */
+/* Releases an object that was delivered. */
 void mz_dead_release(struct mz_object *obj)
 {
 	mz_index_release(&mz.index, obj);
@@ -152,7 +155,7 @@ int mz_clear_printed(void)
 	return err;
 }
 
-/* Forgets the live objects: their frees will be frees of something unknown. */
+/* Drops the live objects. Their frees will count as frees of unknown objects. */
 int mz_clear_live(void)
 {
 	struct mz_chain live = { 0 };
@@ -161,7 +164,7 @@ int mz_clear_live(void)
 
 	mutex_lock(&mz.control);
 	mutex_lock(&mz.dead.lock);
-	/* What has ended by itself stays; what ends here is dropped. */
+	/* Objects that have ended by themselves stay; those that end here are released. */
 	mz_dead_collect(&mz.dead.chain);
 	mz_access_forget_areas();
 	mz_index_drop_live(&mz.index, mz_now(), MZ_ID_NONE);

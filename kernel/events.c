@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Where events come from: probes on the tracepoints of the slab and page allocators. They are
- * found by name, and attached only while someone wants events.
+ * Probes on the tracepoints of the slab and page allocators. The tracepoints are found by name,
+ * and the probes are attached only while events are wanted.
  */
 #include <linux/mm.h>
 #include <linux/seq_file.h>
@@ -115,7 +115,7 @@ void mz_probes_find(struct mz_probe *list, unsigned int nr)
 	for_each_kernel_tracepoint(match_tracepoint, &search);
 }
 
-/* Attaches those that are not. On failure none is. */
+/* Attaches all probes of a list. On failure none of them is attached. */
 int mz_probes_attach(struct mz_probe *list, unsigned int nr)
 {
 	unsigned int i;
@@ -134,7 +134,7 @@ int mz_probes_attach(struct mz_probe *list, unsigned int nr)
 	return 0;
 }
 
-/* When it returns no probe is running any more. */
+/* When this returns no probe of the list is running any more. */
 void mz_probes_detach(struct mz_probe *list, unsigned int nr)
 {
 	unsigned int i;
@@ -149,9 +149,9 @@ void mz_probes_detach(struct mz_probe *list, unsigned int nr)
 }
 
 /**
- * mz_events_update() - attaches the probes if someone needs them, detaches them if nobody does
+ * mz_events_update() - attaches the probes if events are wanted, detaches them if not
  *
- * With the mode off they stay as long as there are live objects, to see them freed.
+ * With the mode off the probes stay as long as there are live objects, to see them freed.
  */
 int mz_events_update(void)
 {
@@ -177,7 +177,7 @@ int mz_events_update(void)
 	return err;
 }
 
-/* Whether anyone wants the events that come without a probe. */
+/* Whether events that come without a probe are wanted, too. */
 bool mz_events_attached(void)
 {
 	return READ_ONCE(attached);
@@ -190,7 +190,7 @@ void mz_events_exit(void)
 	mz_probes_detach(probes, ARRAY_SIZE(probes));
 }
 
-/* What is seen and what is not, for show_stats. */
+/* Which events are seen, for show_stats. */
 void mz_events_show(struct seq_file *m)
 {
 	unsigned int i;

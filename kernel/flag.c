@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Files of debugfs that hold one flag. */
+/* Files in debugfs that hold one flag. */
 #include <linux/debugfs.h>
 #include <linux/fs.h>
 #include <linux/string.h>
@@ -17,7 +17,7 @@ static ssize_t flag_read(struct file *file, char __user *ubuf, size_t count, lof
 	return simple_read_from_buffer(ubuf, count, ppos, text, strlen(text));
 }
 
-/* Unlike that of debugfs_create_bool(), a write that means nothing fails. */
+/* Unlike with debugfs_create_bool(), a write that is neither yes nor no fails. */
 static ssize_t flag_write(struct file *file, const char __user *ubuf, size_t count, loff_t *ppos)
 {
 	const struct mz_flag *flag = file->private_data;

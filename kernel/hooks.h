@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What the patched kernel calls by itself; the compiler's calls are in callbacks.c. */
+/* Functions that the patched kernel calls; the calls of the compiler are in callbacks.c. */
 #ifndef MEMORIZER_HOOKS_H
 #define MEMORIZER_HOOKS_H
 

@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The records of accesses in the index. They are carved from pages of the object's shard, as the
- * object is, but an access can't wait for a page: each shard has a reserve.
+ * The access records in the index. They are carved from pages of the object's shard, as the
+ * object is. But no page can be allocated where an access is counted, so each shard has a
+ * reserve.
  */
 #include "index.h"
 #include "pages.h"
 
 /* === Data ================================================================================= */
 
-/* How far an object's accesses are searched for the right one before a further one is made. */
+/* How many records of an object are searched for the right one before another one is made. */
 #define ACCESS_STEPS 24
 
-/* Accesses that are released while interrupts are off. */
+/* Records that are released at once, with interrupts off. */
 #define ACCESS_BATCH 256
 
 /* === Internals ============================================================================ */
@@ -28,7 +29,7 @@ static struct mz_access *find_access(const struct mz_object *obj, u32 ip, u32 wh
 	return NULL;
 }
 
-/* Less than half of the reserve is left, and there may be more. */
+/* Less than half of the reserve is left, and the budget has more. */
 static bool is_hungry(const struct mz_index *idx, const struct mz_shard *shard)
 {
 	return shard->nr_spares < DIV_ROUND_UP(READ_ONCE(idx->reserve), 2) &&
@@ -38,17 +39,17 @@ static bool is_hungry(const struct mz_index *idx, const struct mz_shard *shard)
 /* === Public =============================================================================== */
 
 /**
- * mz_index_access() - where an access is counted
+ * mz_index_access() - the record that an access is counted in
  * @idx: the index
  * @obj: what mz_index_find() has found
  * @ip: mz_access::ip
  * @who: mz_access::who; its processor is this one
- * @fresh: not a record that exists, which is full
+ * @fresh: make a new record, because the one that exists is full
  *
- * The newest records come first, so what is in use is found within a few steps. Who is not found
- * there gets a further record, rather than that a long search is made for each.
+ * The newest records come first, so a record in use is found within a few steps. Where it is not,
+ * a further record is made instead of a long search. Readers add up records that belong together.
  *
- * Return: the record, or NULL if there is no memory for one; the reserve is then to be refilled.
+ * Return: the record, or NULL if there is no memory for one; the reserve should then be refilled.
  */
 struct mz_access *mz_index_access(struct mz_index *idx, struct mz_object *obj, u32 ip, u32 who,
 				  bool fresh)
@@ -80,8 +81,8 @@ struct mz_access *mz_index_access(struct mz_index *idx, struct mz_object *obj, u
 /**
  * mz_index_refill() - gives each shard its reserve of blank pages, as far as there is memory
  * @idx: the index
- * @nr: of pages, at most: the caller may keep others waiting
- * @gfp: how pages may be had
+ * @nr: most pages to take in this call, because the caller may keep interrupts off
+ * @gfp: flags for the pages
  *
  * Return: whether there is more to do.
  */
@@ -110,7 +111,7 @@ bool mz_index_refill(struct mz_index *idx, unsigned int nr, gfp_t gfp)
 	return false;
 }
 
-/* Gives back the first accesses of an object that was collected; whether there are more. */
+/* Releases a batch of records of a collected object. Return: whether there are more. */
 bool mz_index_release_accesses(struct mz_index *idx, struct mz_object *obj)
 {
 	struct mz_shard *shard = mz_page_of(obj)->shard;

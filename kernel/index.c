@@ -11,8 +11,8 @@
 /* === Data ================================================================================= */
 
 /*
- * How often an insertion takes pages, which it does without the lock: meanwhile others may use up
- * what is there, or mz_index_shrink() give it back.
+ * How often an insertion tries to get pages. It takes them without the lock, and meanwhile others
+ * may use them up or mz_index_shrink() give them back.
  */
 #define TRIES 16
 
@@ -86,11 +86,11 @@ void mz_index_deinit(struct mz_index *idx)
  * For tables that are not part of the index, but are to be within the same bound. The caller
  * serialises all calls and allocates the memory.
  *
- * Return: false if so many pages are not free; then nothing has changed.
+ * Return: false if fewer pages than @nr are free; then nothing has changed.
  */
 bool mz_index_set_aside(struct mz_index *idx, long nr)
 {
-	/* For a moment the pages count twice: others may be refused one, never get one too many. */
+	/* The pages count twice for a moment. That may refuse a page to others, never grant one. */
 	bool free = atomic_long_add_return(nr, &idx->nr_pages) <= idx->max_pages;
 
 	if (free) {
@@ -106,10 +106,10 @@ bool mz_index_set_aside(struct mz_index *idx, long nr)
  * @idx: the index
  * @values: what to store
  * @implied_site: free_site for an object still live at the same address, whose free was missed
- * @gfp: how pages may be had
+ * @gfp: flags for the pages
  * @ret_implied: whether there was such an object
  *
- * Return: 0, or -ENOMEM if the object had to be dropped. The one before it has ended all the same.
+ * Return: 0, or -ENOMEM if the new object had to be dropped. The old object has ended in any case.
  */
 int mz_index_add(struct mz_index *idx, const struct mz_object *values, u32 implied_site, gfp_t gfp,
 		 bool *ret_implied)
@@ -130,7 +130,7 @@ int mz_index_add(struct mz_index *idx, const struct mz_object *values, u32 impli
 
 		if (wanted <= shard->nr_spares)
 			break;
-		/* All that are needed: what is there may be gone when the lock is held again. */
+		/* Take all that are needed: the spares may be gone when the lock is held again. */
 		nr = wanted - shard->nr_spares;
 		if (nr < needed)
 			nr = needed;
@@ -161,8 +161,8 @@ int mz_index_add(struct mz_index *idx, const struct mz_object *values, u32 impli
  * @idx: the index
  * @key: mz_key() of the object
  * @now: the time
- * @free_site: who frees
- * @implied: no free was seen, only that the address is in use again
+ * @free_site: number of the site that frees
+ * @implied: no free was seen, only another allocation at the address
  *
  * Return: whether the address was that of a live object.
  */
@@ -210,7 +210,7 @@ struct mz_object *mz_index_find(struct mz_index *idx, u64 key)
 	return obj;
 }
 
-/* Gives the live object at an address, if there is one, another allocation site. */
+/* Changes the allocation site of the live object at an address. False: there is none. */
 bool mz_index_reassign(struct mz_index *idx, u64 key, u32 alloc_site)
 {
 	u64 hash = mz_hash_key(idx, key);
@@ -227,8 +227,9 @@ bool mz_index_reassign(struct mz_index *idx, u64 key, u32 alloc_site)
 }
 
 /*
- * Whether there is anything to collect. Takes each lock, so that a caller who has announced before
- * that it is about to sleep either sees an object here or is seen by the one who ends it.
+ * Whether there is anything to collect. This takes each lock. So a caller that has set a flag
+ * before, because it is about to sleep, either sees an object here, or its flag is seen by
+ * whoever ends one.
  */
 bool mz_index_has_freed(struct mz_index *idx)
 {
@@ -262,7 +263,7 @@ void mz_index_collect(struct mz_index *idx, struct mz_chain *to)
 	mz_chain_append(to, &all);
 }
 
-/* Gives back the memory of an object that was collected. */
+/* Releases the memory of an object that was collected. */
 void mz_index_release(struct mz_index *idx, struct mz_object *obj)
 {
 	struct mz_shard *shard = mz_page_of(obj)->shard;

@@ -40,8 +40,9 @@ struct mz_object {
 
 /*
  * What one instruction did to an object on one processor, in one thread or kind of interrupt: 24
- * bytes. Only that processor in that context counts here, so it needs no atomic operation; readers
- * add up what belongs together. A count that is full makes room for a further record.
+ * bytes. Only that processor in that context counts here, so no atomic operation is needed.
+ * Readers add up the records that belong together. When a count is full, a further record is
+ * made.
  */
 struct mz_access {
 	struct mz_access *next; /* of the same object */
@@ -56,7 +57,7 @@ struct mz_access {
 #define MZ_WHO_CPU_SHIFT     25
 
 /**
- * mz_who() - all that tells records of one instruction and one object apart, to compare at once
+ * mz_who() - packs what distinguishes the records of one object and one instruction
  * @pid: of the thread; 0 in interrupts
  * @context: enum memorizer_context
  * @write: whether it is writes that are counted
@@ -98,7 +99,7 @@ struct mz_shard {
 	struct mz_object ***segments; /* pages of pages of bucket heads */
 	struct mz_chain freed;
 	struct list_head pages;	       /* pages with room for an object */
-	struct list_head access_pages; /* likewise, for an access */
+	struct list_head access_pages; /* pages with room for an access record */
 	unsigned long nr_accesses;
 	void *spares; /* blank pages, linked through their first word */
 } ____cacheline_aligned_in_smp;
@@ -110,7 +111,7 @@ struct mz_index {
 	atomic_long_t nr_pages; /* in use, at most max_pages */
 	long max_pages;
 	long nr_aside;	    /* pages that mz_index_set_aside() has taken out of max_pages */
-	u32 reserve;	    /* blank pages that each shard is to have for accesses */
+	u32 reserve;	    /* blank pages that each shard should have for access records */
 	bool hungry;	    /* some shard has less than half of them */
 	const char *broken; /* what is inconsistent; the owner must stop using the index */
 };
@@ -168,9 +169,9 @@ void mz_index_shrink(struct mz_index *idx);
 void mz_index_drop_live(struct mz_index *idx, u64 now, u32 free_site);
 
 /*
- * Accesses. An object that was found may end at any time, but stays what it is until it is
- * collected and released: who does that must wait for its users in between, by mz_access_settle(),
- * and who uses the object may not sleep.
+ * Accesses. The caller of mz_index_find() and mz_index_access() has preemption off for as long as
+ * it uses the result. The object may end meanwhile, but it is not released: between collecting
+ * and releasing an object its owner waits for such users, by mz_access_settle().
  */
 struct mz_object *mz_index_find(struct mz_index *idx, u64 key);
 struct mz_access *mz_index_access(struct mz_index *idx, struct mz_object *obj, u32 ip, u32 who,

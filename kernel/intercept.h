@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * In front of every instrumented file: its calls of the memory functions, those that the compiler
- * makes up included, go through the memorizer. Files that are not instrumented keep the real ones.
+ * Included at the start of every instrumented file: its calls of the memory functions, those that
+ * the compiler generates included, go to the memorizer. Other files call the functions
+ * themselves.
  */
 #ifndef MEMORIZER_INTERCEPT_H
 #define MEMORIZER_INTERCEPT_H

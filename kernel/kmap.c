@@ -21,8 +21,8 @@ struct snap_page {
 
 struct snapshot {
 	struct mz_visitor visitor;
-	struct snap_page *objects; /* the page being filled first */
-	struct snap_page *records; /* likewise */
+	struct snap_page *objects; /* the page that is being filled first */
+	struct snap_page *records; /* the page that is being filled first */
 	struct snap_page *blanks;  /* reserved by make_room() */
 	struct mz_chain live, dead;
 	u64 dead_position; /* of the first dead object, see dead.c */

@@ -20,7 +20,7 @@
 
 /* === Data ================================================================================= */
 
-/* A multiple of both record sizes would be no power of two: the ends of sub-buffers are padded. */
+/* No power of two is a multiple of both record sizes, so the ends of sub-buffers are padded. */
 #define SUBBUF_SIZE (512 * 1024)
 
 static unsigned int subbufs = 20;
@@ -32,7 +32,7 @@ module_param(enable, charp, 0444);
 MODULE_PARM_DESC(enable, "kmemtrace: \"yes\" to log from the start");
 
 static struct dentry *directory;
-static struct rchan *channel; /* opened at the first start, kept until the module goes */
+static struct rchan *channel; /* opened at the first start, closed when the module is unloaded */
 static bool on;
 static atomic_t sequence = ATOMIC_INIT(0);
 static atomic_t overruns = ATOMIC_INIT(0);
@@ -52,7 +52,7 @@ static int remove_buf_file(struct dentry *dentry)
 	return 0;
 }
 
-/* The oldest data are kept: who finds no room is dropped. */
+/* The oldest records are kept; a record that finds no room is dropped. */
 static int subbuf_start(struct rchan_buf *buf, void *subbuf, void *prev_subbuf, size_t padding)
 {
 	return !relay_buf_full(buf);

@@ -26,7 +26,7 @@ DEFINE_PER_CPU(struct mz_lane, mz_lanes[MEMORIZER_IN_HARDIRQ + 1]);
 /* With a small budget the caches of places and records are halved up to this often. */
 #define SHRINK_MAX 6
 
-/* The lanes of all processors may take one part in so many of the budget before they shrink. */
+/* All lanes together may take this fraction of the budget, a quarter, before they shrink. */
 #define BUDGET_SHARE 4
 
 static unsigned int shrink;

@@ -33,7 +33,7 @@ static u8 *orders;
 static unsigned long nr_orders;
 static atomic_long_t lost_pages; /* objects not found by their addresses: beyond the table */
 
-/* The table of page frames may take one part in so many of the budget. */
+/* The table of page frames may take this fraction of the budget, a quarter. */
 #define ORDERS_SHARE 4
 
 /* === Internals ============================================================================ */
@@ -139,7 +139,7 @@ static int orders_init(void)
 static int areas_init(void)
 {
 	long wanted = mz.index.max_pages * AREAS_PER_PAGE;
-	u32 nr = min(wanted, (long)AREAS_MAX);
+	u32 nr = min_t(long, wanted, AREAS_MAX);
 
 	if (!mz_index_set_aside(&mz.index, 2 * pages_for(nr * sizeof(struct mz_span))))
 		return -ENOMEM;
@@ -176,7 +176,7 @@ void mz_locate(unsigned long addr, struct mz_place *ret_place)
 	}
 }
 
-/* The object at a place, or NULL. An object that was cut out of pages is nearer than the pages. */
+/* The object at a place, or NULL. A slab object has precedence over the pages that it is in. */
 struct mz_object *mz_locate_object(const struct mz_place *place)
 {
 	struct mz_object *obj = NULL;
@@ -187,7 +187,7 @@ struct mz_object *mz_locate_object(const struct mz_place *place)
 		obj = mz_index_find(&mz.index, mz_key(place->base, false));
 		break;
 	default:
-		/* What kmalloc() takes from the page allocator. */
+		/* A large kmalloc() object, which has its pages to itself. */
 		if (place->page_object)
 			obj = mz_index_find(&mz.index, mz_key(place->page_object, false));
 		break;

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Whose allocations are wanted: the mode, and the marks on processes that modes 2, 3 and a pid
- * set.
+ * Whose allocations are recorded: the mode, and the marks on tasks that modes 2, 3 and a pid set.
  *
- * A stock kernel has no room for a mark in its task_struct, so marks live in a hash table by
- * task. A mark goes with the task: children get it at fork, and it ends when the kernel frees the
- * task.
+ * A stock kernel has no room for a mark in its task_struct, so marks are in a hash table by task.
+ * Children inherit a mark at fork, and it ends when the kernel frees the task.
  */
 #include <linux/hashtable.h>
 #include <linux/pid.h>
@@ -32,10 +30,10 @@ atomic_t mz_wants_changes = ATOMIC_INIT(0);
 
 /* === Internals ============================================================================ */
 
-/* What mz_wants() said before may be outdated. */
+/* Makes cached answers of mz_wants() outdated. */
 static void wants_changed(void)
 {
-	/* With the barriers of a function that returns a value: what has changed comes before. */
+	/* A full barrier, as it returns a value: what has changed comes before it. */
 	atomic_inc_return(&mz_wants_changes);
 }
 
@@ -62,7 +60,7 @@ static void probe_fork(void *data, struct task_struct *parent, struct task_struc
 		mz_mark(child);
 }
 
-/* Not at exit: a dying task still frees, and even allocates, a good deal. */
+/* Not at exit: a dying task still frees and allocates. */
 static void probe_task_free(void *data, struct task_struct *task)
 {
 	if (mz_marked(task))
@@ -211,7 +209,7 @@ bool mz_marked(const struct task_struct *task)
 {
 	bool marked;
 
-	/* Nobody marks an idle task, and where one runs RCU may not protect anything. */
+	/* Idle tasks are never marked, and RCU may not protect anything where one runs. */
 	if (is_idle_task(task))
 		return false;
 	rcu_read_lock();
@@ -228,7 +226,7 @@ int mz_mark(const struct task_struct *task)
 
 	if (mz_marked(task))
 		return 0;
-	/* Our own memory is not part of the picture. */
+	/* The memory of the memorizer itself is not recorded. */
 	level = mz_guard_enter();
 	mark = kmalloc(sizeof(*mark), GFP_ATOMIC | __GFP_NOWARN);
 	if (level >= 0)

@@ -7,7 +7,7 @@
 
 /* === Internals ============================================================================ */
 
-/* Makes a blank page a page of free items: some hundred where pages have 4 KiB. */
+/* Makes a blank page a page of free items, a hundred or so in 4 KiB. */
 static void format_page(struct mz_shard *shard, struct mz_item_page *page, size_t size)
 {
 	char *start = (char *)(page + 1);
@@ -47,7 +47,7 @@ void mz_give_page(struct mz_index *idx, void *page)
 	atomic_long_dec(&idx->nr_pages);
 }
 
-/* At most @nr pages, linked through their first word; NULL if there is not one to be had. */
+/* Up to @nr pages, linked through their first word; NULL if there is none. */
 void *mz_take_pages(struct mz_index *idx, unsigned int nr, gfp_t gfp)
 {
 	void *first = NULL, *page;
@@ -108,7 +108,7 @@ void *mz_take_item(struct mz_shard *shard, struct list_head *pages, size_t size)
 	return item;
 }
 
-/* The page, if its last item is free now: then it is on no list any more. */
+/* Return: the page if this was its last item in use; then it is on no list any more. */
 struct mz_item_page *mz_put_item(struct list_head *pages, void *data)
 {
 	struct mz_item_page *page = mz_page_of(data);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Private to the index: where its memory comes from. What is of a shard needs the lock of the
+ * Private to the index: its memory. Functions with a shard as parameter need the lock of the
  * shard; pages are taken and given back without it.
  */
 #ifndef MEMORIZER_PAGES_H
@@ -26,7 +26,7 @@ static inline struct mz_item_page *mz_page_of(const void *item)
 	return (struct mz_item_page *)((unsigned long)item & ~(PAGE_SIZE - 1));
 }
 
-/* Whether no page is to be had before some are given back. */
+/* Whether no page can be taken before one is given back. */
 static inline bool mz_budget_used_up(const struct mz_index *idx)
 {
 	return atomic_long_read(&idx->nr_pages) >= READ_ONCE(idx->max_pages);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The few kernel services that the portable files use, for the unit tests in user space. */
+/* Replacements for the kernel services that the portable files use, for tests in user space. */
 #ifndef MEMORIZER_PORT_USER_H
 #define MEMORIZER_PORT_USER_H
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What the portable files (index.c, index-access.c, buckets.c, pages.c, chain.c, table.c,
- * record.c, spans.c) take from the kernel. In user space, where the unit tests compile the same
- * files, port-user.h stands in for it.
+ * The kernel services that the portable files use (index.c, index-access.c, buckets.c, pages.c,
+ * chain.c, table.c, record.c, spans.c). The unit tests compile these files in user space, where
+ * port-user.h replaces the services.
  */
 #ifndef MEMORIZER_PORT_H
 #define MEMORIZER_PORT_H
@@ -34,8 +34,8 @@
 
 /*
  * Which contexts of this processor are inside the memorizer: a bit for each level, and one for
- * all while a lock is held. The functions that lock are instrumented: what they do in between
- * must not come back here.
+ * all levels while a lock is held. The functions that lock are instrumented, and their accesses
+ * must not be counted under the lock.
  */
 DECLARE_PER_CPU(unsigned int, mz_guard);
 #define MZ_GUARD_LOCKED ((unsigned int)BIT(31))

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* From the packed object to what readers get: binary records, and the text lines made of them. */
+/* Makes binary records of packed objects, and text lines of records. */
 #include "record.h"
 
 /* === Data ================================================================================= */
 
 /*
- * A kernel has some ten thousand pairs of call site and flags. Comms are up to user space, which
- * may invent them: beyond the table they are left out, and counted.
+ * A kernel has some ten thousand pairs of call site and flags. User space chooses comms, and may
+ * choose any number of them: those that do not fit are left out, and counted.
  */
 #define SITES_MAX 32768
 #define COMMS_MAX 8192
@@ -168,7 +168,7 @@ int mz_record_text(const struct memorizer_record *record, const struct mz_clock 
 			 (unsigned long long)record->free_ip, comm);
 }
 
-/* Nobody may count in them any more. */
+/* Sorts the records of an object that nobody counts in any more. */
 void mz_accesses_sort(struct mz_object *obj)
 {
 	/* Bin i holds a sorted run of 2^i records. */
@@ -194,7 +194,7 @@ void mz_accesses_sort(struct mz_object *obj)
 	mz_object_set_accesses(obj, all);
 }
 
-/* How often mz_accesses_next() tells contexts apart. */
+/* The number of sums that mz_accesses_next() makes of an object's records, by context. */
 unsigned int mz_accesses_count(const struct mz_object *obj)
 {
 	const struct mz_access *access = mz_object_accesses(obj);
@@ -207,9 +207,9 @@ unsigned int mz_accesses_count(const struct mz_object *obj)
 
 /**
  * mz_accesses_next() - adds up what one instruction did in one thread
- * @from: the first of its records; they were sorted
+ * @from: the first of its records, which mz_accesses_sort() has sorted
  * @text: where the kernel's text starts
- * @by_context: tell kinds of interrupt apart
+ * @by_context: keep softirq and hardirq apart
  * @ret_access: the sum
  *
  * Return: the first record behind them, or NULL.

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* From the packed object to what readers get: binary records, and the text lines made of them. */
+/* Binary records and text lines, made of packed objects. */
 #ifndef MEMORIZER_RECORD_H
 #define MEMORIZER_RECORD_H
 

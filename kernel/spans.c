@@ -31,7 +31,7 @@ static void replace(struct mz_span *spans, u32 *nr, u32 from, u32 to, const stru
 	WRITE_ONCE(*nr, *nr + added - (to - from));
 }
 
-/* Sends readers to the other copy. All that was written before is there for who comes later. */
+/* Makes readers use the other copy, with all that was written to it. */
 static void turn(struct mz_spans *spans)
 {
 	smp_wmb(); /* pairs with the first one in mz_spans_find() */

@@ -15,7 +15,7 @@ atomic_t mz_stamps[BIT(MZ_STAMP_BITS)];
 
 static void stamp_change(u16 stamp)
 {
-	/* With the barriers of a function that returns a value: what has changed comes before. */
+	/* A full barrier, as it returns a value: what has changed comes before it. */
 	atomic_inc_return(&mz_stamps[stamp]);
 }
 
@@ -47,7 +47,7 @@ void mz_access_all_changed(void)
 		stamp_change(i);
 }
 
-/* Pages are given out or come back, whoever they are for: they may be cut into other objects. */
+/* Pages are allocated or freed, tracked or not: they may be cut into other objects next. */
 void mz_access_pages_changed(unsigned long addr, size_t bytes, bool tracked)
 {
 	if (tracked)
@@ -65,7 +65,7 @@ void mz_access_area_changed(unsigned long addr, size_t bytes, bool tracked)
 	}
 }
 
-/* Before all objects end: what starts meanwhile keeps its area. */
+/* Called before all objects are dropped, so that objects that start meanwhile keep their areas. */
 void mz_access_forget_areas(void)
 {
 	mz_locate_remove_all_areas();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* show_stats: every number that says how far the recorded objects can be trusted. */
+/* show_stats: the numbers that say how far the recorded objects can be trusted. */
 #include <linux/seq_file.h>
 
 #include "access.h"

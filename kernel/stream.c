@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * memorizer/kmap_stream and kmap_stream_bin: objects that have ended, oldest first. What is read
- * is forgotten. Readers share one queue; each object goes to one of them.
+ * memorizer/kmap_stream and kmap_stream_bin: objects that have ended, oldest first. An object that
+ * was read is released. Readers share one queue; each object goes to one of them.
  */
 #include <linux/poll.h>
 #include <linux/uio.h>
@@ -14,8 +14,8 @@
 /* === Data ================================================================================= */
 
 /*
- * An object stays with its reader until its last byte has been read. A reader that closes before
- * gives it back, whole.
+ * An object stays with its reader until its last byte has been read. If the file is closed
+ * before, the whole object goes back to the queue.
  */
 struct stream {
 	struct mutex lock; /* guards all below */

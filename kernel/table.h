@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Tables of what repeats from object to object: call sites, comms, slab caches. An entry is stored
- * once and then named by a number. Entries are never removed, so reading takes no lock.
+ * Tables of values that many objects share: call sites and comms. An entry is stored once and then
+ * referred to by its number. Entries are never removed, so reading takes no lock.
  */
 #ifndef MEMORIZER_TABLE_H
 #define MEMORIZER_TABLE_H
