@@ -117,6 +117,7 @@ static u32 parse_record(const struct ks_kmap_binary *binary, const char *at,
 	const char *comm = at + offsetof(struct memorizer_record, comm);
 	const char *cache = at + offsetof(struct memorizer_record, cache);
 	struct memorizer_record swapped;
+	bool in_task;
 	u32 flags;
 
 	if (unlikely(binary->big_endian != host_is_big_endian)) {
@@ -134,11 +135,13 @@ static u32 parse_record(const struct ks_kmap_binary *binary, const char *at,
 	object->free_ip = flags & MEMORIZER_IMPLIED ? KS_KMAP_IP_IMPLIED
 			  : flags & MEMORIZER_FREED ? FIELD(free_ip)
 						    : 0;
-	object->pid = FIELD(context) == MEMORIZER_IN_TASK ? FIELD(pid) : -1;
+	/* By the context: older files have 0 as the pid of an interrupt. */
+	in_task = FIELD(context) == MEMORIZER_IN_TASK;
+	object->pid = in_task ? FIELD(pid) : MEMORIZER_PID_NONE;
 	object->type = type_of(FIELD(kind));
 	object->fields = 0;
 	object->gfp = FIELD(gfp);
-	object->tgid = FIELD(tgid);
+	object->tgid = in_task ? FIELD(tgid) : MEMORIZER_PID_NONE;
 	object->cpu = FIELD(cpu);
 	object->context = context_of(FIELD(context));
 	object->has_bytes = false;
@@ -172,7 +175,7 @@ static void parse_access(const struct ks_kmap_binary *binary, const char *at,
 	access->bytes_read = ACCESS(bytes_read);
 	access->context = context_of(ACCESS(context));
 	if (ACCESS(context) != MEMORIZER_IN_TASK)
-		access->pid = -1;
+		access->pid = MEMORIZER_PID_NONE;
 	else
 		access->pid = pid < 0 ? KS_KMAP_NO_PID : pid;
 }

@@ -341,19 +341,28 @@ static void put_binary_access(struct writer *writer, const struct ks_kmap_access
 	};
 
 	if (record.context != MEMORIZER_IN_TASK)
-		record.pid = 0;
+		record.pid = MEMORIZER_PID_NONE;
 	ks_strbuf_add(&writer->first, &record, sizeof(record));
 }
 
-/* Text tells the kind of an interrupt by the command's name, if at all. */
+static bool has_comm(const struct ks_kmap_object *object, const char *name)
+{
+	return object->comm.len == strlen(name) && !memcmp(object->comm.s, name, object->comm.len);
+}
+
+/*
+ * A text line has the kind of an interrupt in the name of the command, and 0 or -1 as the pid. The idle
+ * task has pid 0, too, and another name.
+ */
 static u8 object_context(const struct ks_kmap_object *object)
 {
-	bool hardirq = object->comm.len == 7 && !memcmp(object->comm.s, "hardirq", 7);
-
-	if (object->pid >= 0)
+	if (object->pid > 0)
 		return MEMORIZER_IN_TASK;
-	return hardirq || object->context == KS_KMAP_IN_HARDIRQ ? MEMORIZER_IN_HARDIRQ
-								: MEMORIZER_IN_SOFTIRQ;
+	if (object->context == KS_KMAP_IN_HARDIRQ || has_comm(object, "hardirq"))
+		return MEMORIZER_IN_HARDIRQ;
+	if (object->pid < 0 || has_comm(object, "softirq"))
+		return MEMORIZER_IN_SOFTIRQ;
+	return MEMORIZER_IN_TASK;
 }
 
 static void put_binary(struct writer *writer, const struct ks_kmap_object *object)
@@ -369,13 +378,15 @@ static void put_binary(struct writer *writer, const struct ks_kmap_object *objec
 		.bytes_alloc = object->size,
 		.kind = kind_for(writer, object),
 		.context = object_context(object),
-		.pid = object->pid < 0 ? 0 : object->pid,
-		.tgid = object->fields ? ks_max(object->pid, 0) : object->tgid,
+		.pid = object->pid,
+		.tgid = object->fields ? object->pid : object->tgid,
 		.gfp = object->fields ? 0 : object->gfp,
 		.cpu = object->fields ? 0 : object->cpu,
 		.accesses = accesses,
 	};
 
+	if (record.context != MEMORIZER_IN_TASK)
+		record.pid = record.tgid = MEMORIZER_PID_NONE;
 	if (!ks_kmap_is_live(object))
 		record.flags = MEMORIZER_FREED;
 	if (ks_kmap_is_implied(object))

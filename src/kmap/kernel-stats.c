@@ -19,7 +19,9 @@ static const struct {
 	[KS_KMAP_LOST_ACCESSES_FULL] = { "accesses_dropped_full", false },
 	[KS_KMAP_LOST_ACCESSES_NMI] = { "accesses_dropped_nmi", false },
 	[KS_KMAP_LOST_ACCESSES_FAR] = { "accesses_dropped_far", false },
+	[KS_KMAP_LOST_ACCESSES_CPU] = { "accesses_dropped_cpu", false },
 	[KS_KMAP_LOST_VMALLOC] = { "vmalloc_areas_lost", false },
+	[KS_KMAP_LOST_PAGES] = { "page_objects_lost", false },
 };
 _Static_assert(ARRAY_SIZE(counters) == KS_KMAP_LOSSES, "a name for every counter");
 

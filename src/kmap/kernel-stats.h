@@ -16,7 +16,9 @@ enum ks_kmap_loss {
 	KS_KMAP_LOST_ACCESSES_FULL, /* accesses: the memory of the module was used up */
 	KS_KMAP_LOST_ACCESSES_NMI,  /* accesses in a non-maskable interrupt */
 	KS_KMAP_LOST_ACCESSES_FAR,  /* accesses by code beyond the range of a record */
+	KS_KMAP_LOST_ACCESSES_CPU,  /* accesses: no memory for the tables of a processor */
 	KS_KMAP_LOST_VMALLOC,	    /* areas of vmalloc() that are not known as objects */
+	KS_KMAP_LOST_PAGES,	    /* page allocations whose accesses are not counted as theirs */
 	KS_KMAP_LOSSES
 };
 

@@ -714,6 +714,89 @@ static void test_conversions(void **state)
 	check_trip(KS_KMAP_TO_BINARY, 0);
 }
 
+/* A pid of a binary record or access, in the byte order of this machine. */
+static s32 pid_at(const struct ks_strbuf *sb, size_t at)
+{
+	s32 pid;
+
+	assert_true(at + sizeof(pid) <= sb->len);
+	memcpy(&pid, sb->s + at, sizeof(pid));
+	return pid;
+}
+
+/* Outside of a task pid and tgid are -1 in binary maps, whatever the text has. */
+static void test_pids_of_interrupts(void **state)
+{
+	static const char text[] =
+		"ffffffff81000010,0,ffff888000000000,64,10,20,ffffffff81000900,hardirq\n"
+		"  ffffffff81000100,-1,0,5\n"
+		"ffffffff81000010,0,ffff888000000100,64,11,20,ffffffff81000900,softirq\n"
+		"ffffffff81000010,-1,ffff888000000200,64,12,20,ffffffff81000900,other\n"
+		"ffffffff81000010,0,ffff888000000300,64,13,20,ffffffff81000900,swapper/0\n"
+		"ffffffff81000010,7,ffff888000000400,64,14,20,ffffffff81000900,hardirq\n";
+	static const struct {
+		s32 pid;
+		u8 context;
+	} expected[] = {
+		{ -1, MEMORIZER_IN_HARDIRQ }, { -1, MEMORIZER_IN_SOFTIRQ },
+		{ -1, MEMORIZER_IN_SOFTIRQ }, { 0, MEMORIZER_IN_TASK },
+		{ 7, MEMORIZER_IN_TASK },
+	};
+	size_t i, at = sizeof(struct memorizer_header);
+	struct ks_kmap_converted done;
+	struct ks_kmap_reader *reader;
+	struct ks_strbuf parts[2];
+	struct ks_kmap_sink sink = { collect, parts };
+
+	ks_strbuf_init(&parts[0]);
+	ks_strbuf_init(&parts[1]);
+	assert_int_equal(ks_kmap_reader_new(input_of(text, strlen(text)), NULL, 0, &reader, NULL),
+			 0);
+	assert_int_equal(ks_kmap_convert(reader, KS_KMAP_TO_BINARY, &sink, NULL, NULL, &done, NULL),
+			 0);
+	ks_kmap_reader_free(reader);
+	for (i = 0; i < ARRAY_SIZE(expected); i++) {
+		assert_int_equal(pid_at(&parts[0], at + offsetof(struct memorizer_record, pid)),
+				 expected[i].pid);
+		assert_int_equal(pid_at(&parts[0], at + offsetof(struct memorizer_record, tgid)),
+				 expected[i].pid);
+		assert_int_equal(parts[0].s[at + offsetof(struct memorizer_record, context)],
+				 expected[i].context);
+		at += sizeof(struct memorizer_record);
+		if (i == 0) {
+			at += sizeof(struct memorizer_access);
+			assert_int_equal(
+				pid_at(&parts[0], at - sizeof(struct memorizer_access) +
+							  offsetof(struct memorizer_access, pid)),
+				-1);
+		}
+	}
+	assert_int_equal(at, parts[0].len);
+	ks_strbuf_deinit(&parts[0]);
+	ks_strbuf_deinit(&parts[1]);
+}
+
+/* Files from before have 0 as the pid of an interrupt, and are read as those that have -1. */
+static void test_older_pids(void **state)
+{
+	static const s32 pids[] = { 0, -1 };
+	struct ks_kmap_census *census;
+	struct ks_strbuf sb;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(pids); i++) {
+		ks_strbuf_init(&sb);
+		put_header(&sb, false);
+		put_record(&sb, false, 64, 3000, MEMORIZER_FREED, 1);
+		put_access(&sb, false, 0xffffffff81000200, 9, 0, pids[i], MEMORIZER_IN_SOFTIRQ);
+		census = census_of(sb.s, sb.len, NULL);
+		assert_int_equal(sum(census).irq, 9);
+		assert_int_equal(sum(census).foreign, 0);
+		ks_kmap_census_free(census);
+		ks_strbuf_deinit(&sb);
+	}
+}
+
 /* === Cutting ============================================================================== */
 
 /*
@@ -789,7 +872,8 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(test_refusals),      cmocka_unit_test(test_long_input),
 	cmocka_unit_test(test_numbers),	      cmocka_unit_test(test_privilege),
 	cmocka_unit_test(test_torn_accesses), cmocka_unit_test(test_many_accesses),
-	cmocka_unit_test(test_conversions),   cmocka_unit_test(test_framing),
+	cmocka_unit_test(test_conversions),   cmocka_unit_test(test_pids_of_interrupts),
+	cmocka_unit_test(test_older_pids),    cmocka_unit_test(test_framing),
 	cmocka_unit_test(test_merge_many),
 };
 
