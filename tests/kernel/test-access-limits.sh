@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
-# Counting of loads and stores in one MiB: test-access-limits.sh 6.12|6.1 um|x86_64. Speaks TAP.
+# Counting of loads and stores in one MiB: test-access-limits.sh 6.12|6.1 um|x86_64. Prints TAP.
 . "$(dirname "$0")/lib.sh"
 
 need_access_kernel "$1" "$2"
