@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
-# The account against answers that the generator knows, for logs of every era, and against awk.
+# The account, compared with the expected results of the generator for logs of every kernel era, and with awk.
 . "$(dirname "$0")/lib.sh"
 : "${KMEMGEN:?the path of the generator}"
 
@@ -76,8 +76,8 @@ cat >small.log <<'EOF'
 EOF
 must "$KMEMSCOPE" account -c account.txt small.log >quality.txt
 check "the file is laid out as the seed prints it" same want account.txt
-check "and the quality is on standard output" says '4 events' cat quality.txt
-check "and not in the file" exits_with 1 grep -q quality account.txt
+check "the quality is on standard output" says '4 events' cat quality.txt
+check "the quality is not in the file" exits_with 1 grep -q quality account.txt
 
 # Columns widen: a total of more than eight digits keeps its distance.
 for i in 1 2 3; do
@@ -114,7 +114,7 @@ check "--malloc agrees with awk" [ "$(totals --malloc)" = "$(awk_total kmalloc)"
 check "--cache agrees with awk" [ "$(totals --cache)" = "$(awk_total kmem_cache_alloc)" ]
 check "both together are all" [ "$(totals --malloc --cache)" = "$(totals)" ]
 
-# The same bytes, whatever the compression, the way in, and the number of runs.
+# The same output for every compression, every kind of input, and every run.
 must "$KMEMSCOPE" account log >plain
 gzip -k log && xz -k log && zstd -q log
 for form in log.gz log.xz log.zst; do

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
-# Completion in bash, as the shell calls it: the words so far, and which one the cursor is in.
+# Completion in bash, called as the shell does: with the words so far, and the index of the word at the cursor.
 . "$(dirname "$0")/../../packaging/completion/kmemscope.bash"
 . "$(dirname "$0")/lib.sh"
 : "${KMEMSCOPE:?the path of the program}"
@@ -19,11 +19,11 @@ check "none" offers '' "$KMEMSCOPE" x
 check "an option of a command" offers --min-age "$KMEMSCOPE" leaks --min
 check "two on one line of the help" offers '--since' "$KMEMSCOPE" account --si
 check "and the second" offers '--until' "$KMEMSCOPE" account --un
-check "not another command's" offers '' "$KMEMSCOPE" account --min
+check "no option of another command" offers '' "$KMEMSCOPE" account --min
 check "a question of kmap" offers 'record report' "$KMEMSCOPE" kmap re
 check "of lab" offers 'build' "$KMEMSCOPE" lab b
 check "an option of kmap" offers '--dialect' "$KMEMSCOPE" kmap report --dia
-check "files are the shell's business" offers '' "$KMEMSCOPE" account trace
+check "files are left to the shell" offers '' "$KMEMSCOPE" account trace
 check "a colour" offers 'auto always' "$KMEMSCOPE" account --color a
 check "an ancestor" offers --rings-file ./trace_analyze --rings-f
 # Every command of the help has a word, and every word is a command.

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
-# The DB file: every question gets the same answer from it as from the log.
+# The DB file: every report of it is the same as that of the log.
 . "$(dirname "$0")/lib.sh"
 : "${KMEMGEN:?the path of the generator}"
 
@@ -38,8 +38,8 @@ check "damage in a block is found when it is read" fails_saying 3 'db: the DB is
 check "import names the DB" fails_saying 2 'name the DB file' "$KMEMSCOPE" import log
 check "an unwritable place" fails_saying 1 '/nowhere/db: cannot create' "$KMEMSCOPE" import -o /nowhere/db log
 check "a DB goes to a regular file only" fails_saying 1 'must be a regular file' "$KMEMSCOPE" import -o /dev/null log
-check "nor to standard output" fails_saying 1 'must be a regular file' "$KMEMSCOPE" import -o - log
-check "nor is there one under that name" [ ! -e - ]
+check "a DB does not go to standard output" fails_saying 1 'must be a regular file' "$KMEMSCOPE" import -o - log
+check "no file of that name is made" [ ! -e - ]
 must "$KMEMSCOPE" import -o good log >/dev/null
 check "a DB of a DB is refused" fails_saying 1 'good: is a DB already' "$KMEMSCOPE" import -o better good
 "$KMEMSCOPE" account good >good.account
@@ -54,10 +54,10 @@ for question in account "report --by pid" "report --by module --json" leaks "rep
 done
 echo hello >text
 check "a failed import leaves no file" fails_saying 3 'no kmem event' "$KMEMSCOPE" import -o made text
-check "neither under its name nor another" [ -z "$(ls made* 2>/dev/null)" ]
+check "a failed import leaves no file under any other name" [ -z "$(ls made* 2>/dev/null)" ]
 if mkdir full && mount -t tmpfs -o size=64k none full 2>/dev/null; then
-	check "a full disk is told" fails_saying 1 'full/db: cannot write: No space left' "$KMEMSCOPE" import -o full/db log
-	check "and leaves nothing" [ -z "$(ls full)" ]
+	check "a full disk is reported" fails_saying 1 'full/db: cannot write: No space left' "$KMEMSCOPE" import -o full/db log
+	check "a full disk leaves no file" [ -z "$(ls full)" ]
 	umount full
 else
 	skip "a full disk" "mounting a tmpfs is not permitted"

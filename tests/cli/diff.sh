@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
-# Differences between two captures, against what the generator knows of both.
+# Differences between two captures, compared with the expected results of the generator.
 . "$(dirname "$0")/lib.sh"
 : "${KMEMGEN:?the path of the generator}"
 
@@ -31,7 +31,7 @@ check "there are sites of every kind in it" [ "$(rows | awk '$2 != "same" { prin
 must "$KMEMSCOPE" diff --csv a.log b.log | tail -n +2 | cut -d, -f5 | tr -d + | sed 's/^-//' >deltas
 sort -rn deltas >want
 check "the largest change comes first" same want deltas
-check "delta is after less before" bash -c "must \"\$0\" diff --csv a.log b.log | awk -F, 'NR > 1 && \$5 + 0 != \$4 - \$3 { exit 1 }'" "$KMEMSCOPE"
+check "delta is after minus before" bash -c "must \"\$0\" diff --csv a.log b.log | awk -F, 'NR > 1 && \$5 + 0 != \$4 - \$3 { exit 1 }'" "$KMEMSCOPE"
 
 json() { # PROGRAM OPTION...
 	local program=$1
@@ -71,16 +71,16 @@ check "and nothing else changed" [ "$(must "$KMEMSCOPE" diff --csv b.log leaky.l
 must "$KMEMSCOPE" import -o b.ksdb b.log >/dev/null
 must "$KMEMSCOPE" diff --csv a.log b.log >want
 must "$KMEMSCOPE" diff --csv a.log b.ksdb >got
-check "a DB compares as its log does" same want got
+check "a DB compares like its log" same want got
 must "$KMEMSCOPE" diff --csv a.log - <b.log >got
 check "standard input" same want got
 
 check "one file" fails_saying 2 'give two captures' "$KMEMSCOPE" diff a.log
 check "standard input twice" fails_saying 2 'only one' "$KMEMSCOPE" diff - -
 check "an unknown measure" fails_saying 2 "measure 'x': choose live" "$KMEMSCOPE" diff --measure x a.log b.log
-check "an unknown way" fails_saying 2 "normalize 'x': choose none, time or events" "$KMEMSCOPE" diff --normalize x a.log b.log
+check "an unknown normalisation" fails_saying 2 "normalize 'x': choose none, time or events" "$KMEMSCOPE" diff --normalize x a.log b.log
 grep -m1 ': kmalloc' a.log >one.log
 check "no time to normalise by" fails_saying 3 'covers no time' "$KMEMSCOPE" diff --normalize time one.log b.log
 "$KMEMGEN" --events 3000 --seed 4 >lossy.log
-check "--strict looks at the second too" fails_saying 4 'lost events' "$KMEMSCOPE" diff --strict a.log lossy.log
+check "--strict checks the second capture too" fails_saying 4 'lost events' "$KMEMSCOPE" diff --strict a.log lossy.log
 done_testing

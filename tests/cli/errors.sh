@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
-# Bad input and bad usage: each a clear message on standard error and its own exit status.
+# Bad input and bad usage: each gives a clear message on standard error and its own exit status.
 . "$(dirname "$0")/lib.sh"
 : "${KMEMGEN:?the path of the generator}"
 "$KMEMGEN" --events 2000 --seed 4 --clean >clean.log
@@ -28,7 +28,7 @@ echo 'ffffffff81000010,812,ffff888003a00000,192,100,180,ffffffff81000920,bash' >
 check "an access map" fails_saying 3 "an access map, to be read with 'kmemscope kmap report'" "$KMEMSCOPE" account kmap
 must "$KMEMSCOPE" kmap convert --to binary -o kmap.bin kmap
 check "a binary access map" fails_saying 3 "a binary access map: read it with 'kmemscope kmap report'" "$KMEMSCOPE" account kmap.bin
-# Not random: another format's magic number could come of it. Every byte from 128 on, which none begins with.
+# Not random bytes, which could begin with the magic number of a format, but all bytes from 128 on.
 for _ in $(seq 24); do printf "$(printf '\\%o' $(seq 128 255))"; done >noise
 check "noise" fails_saying 3 'noise: is binary data of no known format' "$KMEMSCOPE" account noise
 check "an ELF file" fails_saying 3 'is an ELF file and no capture; .* -k' "$KMEMSCOPE" account "$KMEMSCOPE"
@@ -41,25 +41,25 @@ check "truncated xz" fails_saying 3 'cut.xz: the xz data ends in the middle' "$K
 gzip -c clean.log >bad.gz
 printf 'XXXXXXXX' | dd of=bad.gz bs=1 seek=2000 conv=notrunc status=none
 check "damaged gzip" fails_saying 3 'bad.gz: damaged gzip data near byte' "$KMEMSCOPE" account bad.gz
-check "a window beside the capture" says 'no event is in the window .* the capture has 100.0' "$KMEMSCOPE" account --since 5 --until 3 clean.log
+check "a window outside of the capture" says 'no event is in the window .* the capture has 100.0' "$KMEMSCOPE" account --since 5 --until 3 clean.log
 in_window() { must "$KMEMSCOPE" account --since +0 --until 1000 clean.log 2>&1 >/dev/null | grep 'no event' && return 1; true; }
-check "and one around it" in_window
+check "a window around the capture" in_window
 check "bad --since" fails_saying 2 "since 'noon'" "$KMEMSCOPE" account --since noon clean.log
 check "bad --by" fails_saying 2 "by 'colour': choose site, function" "$KMEMSCOPE" report --by colour clean.log
 check "bad --top" fails_saying 2 "top 'x'" "$KMEMSCOPE" account --top x clean.log
 check "bad --color" fails_saying 2 "choose auto, always or never" "$KMEMSCOPE" account --color blue clean.log
 check "--json with --csv" fails_saying 2 'choose one' "$KMEMSCOPE" account --json --csv clean.log
 check "-b without a tree" fails_saying 2 'needs the kernel tree' "$KMEMSCOPE" account -b fs clean.log
-check "a tree that is not there" fails_saying 1 'gone-tree' "$KMEMSCOPE" account -k gone-tree clean.log
+check "a tree that does not exist" fails_saying 1 'gone-tree' "$KMEMSCOPE" account -k gone-tree clean.log
 check "full standard output of a help text" fails_saying 1 'standard output: cannot write: No space left' bash -c '"$0" account --help >/dev/full' "$KMEMSCOPE"
 check "full standard output" fails_saying 1 'standard output: cannot write: No space left' bash -c '"$0" account clean.log >/dev/full' "$KMEMSCOPE"
 check "a limit of file sizes" fails_saying 1 'limited.ksdb: cannot write: File too large' bash -c 'ulimit -f 1; exec "$0" import -o limited.ksdb clean.log' "$KMEMSCOPE"
-check "and nothing is left" [ -z "$(ls limited* 2>/dev/null)" ]
+check "a limit of file sizes leaves no file" [ -z "$(ls limited* 2>/dev/null)" ]
 check "full output file" fails_saying 1 '/dev/full: cannot write: No space left' "$KMEMSCOPE" account -c /dev/full clean.log
 
 check "--strict, nothing lost" exits_with 0 "$KMEMSCOPE" account --strict clean.log
 check "--strict, events lost" fails_saying 4 'the capture lost events' "$KMEMSCOPE" account --strict lossy.log
-check "the report is printed all the same" ends_saying 4 'number of allocs' "$KMEMSCOPE" account --strict lossy.log
+check "the report is still printed" ends_saying 4 'number of allocs' "$KMEMSCOPE" account --strict lossy.log
 sed '1i # entries-in-buffer/entries-written: 2000/5000   #P:2' clean.log >overwritten.log
 check "overwritten events are a loss" fails_saying 4 'lost events' "$KMEMSCOPE" info --strict overwritten.log
 check "and are counted" says '3000 events overwritten before the log begins' "$KMEMSCOPE" info overwritten.log
@@ -74,19 +74,20 @@ wide_help() {
 	done
 }
 check "no line of any --help is too wide" test -z "$(wide_help)"
-check "--help: text that goes on is below the text" says '^ {27}free_count, waste, peak$' "$KMEMSCOPE" account --help
-check "--help: an argument that may be left out" says '^ {6}--cache\[=NAME\]  ' "$KMEMSCOPE" report --help
-check "--help: an option of one's own in the place of a shared one" test "$(must "$KMEMSCOPE" report --help | grep -c -e --cache)" = 1
+check "--help: a continued text is indented" says '^ {27}free_count, waste, peak$' "$KMEMSCOPE" account --help
+check "--help: an optional argument" says '^ {6}--cache\[=NAME\]  ' "$KMEMSCOPE" report --help
+check "--help: a command's own option replaces a shared option" test "$(must "$KMEMSCOPE" report --help | grep -c -e --cache)" = 1
 check "--help" says '^usage: kmemscope account' "$KMEMSCOPE" account --help
 check "--version" says '^kmemscope [0-9]+\.[0-9]+' "$KMEMSCOPE" --version
 
-# What came out of a trace must not reach the terminal as it is.
+# Text from a trace must be escaped before it reaches the terminal.
 printf ' x-1 [000] .... 1.0: kmalloc: call_site=\033[31mred+0x1/0x2 ptr=00000000a24afd00 bytes_req=1 bytes_alloc=8 gfp_flags=GFP_KERNEL\n \033]0;title\a\n' >hostile.log
 check "escape sequences in a site are made harmless" exits_with 1 bash -c 'must "$0" account hostile.log | grep -q "$(printf "\033")"' "$KMEMSCOPE"
 check "and in lines not understood" exits_with 1 bash -c 'must "$0" info hostile.log | grep -q "$(printf "\033")"' "$KMEMSCOPE"
 check "and in JSON" bash -c 'must "$0" info --json hostile.log | python3 -m json.tool' "$KMEMSCOPE"
 
-# A serial console's log: half lines and boot messages are counted, the first few shown, and the rest used.
+# The log of a serial console: half lines and boot messages are counted, the first few are shown, and the other
+# lines are used.
 {
 	echo '[    0.000000] Linux version 3.6.0'
 	sed -n 3,500p clean.log
@@ -94,8 +95,8 @@ check "and in JSON" bash -c 'must "$0" info --json hostile.log | python3 -m json
 	echo '   bash-1 [000] .... 1.0: kmalloc: call_site=f+0x1/0x2 ptr=00000000a2'
 	sed -n 501,900p clean.log
 } | sed 's/$/\r/' >serial.log
-check "serial log: the rest is used" says "\"events_total\": 898" "$KMEMSCOPE" info --json serial.log
-check "serial log: what is not understood is counted" says '3 lines not understood' "$KMEMSCOPE" info serial.log
+check "serial log: the other lines are used" says "\"events_total\": 898" "$KMEMSCOPE" info --json serial.log
+check "serial log: lines that are not understood are counted" says '3 lines not understood' "$KMEMSCOPE" info serial.log
 check "and the first few are shown" says 'usb 1-1: new high-speed' "$KMEMSCOPE" info serial.log
 head -c 700000 /dev/zero | tr '\0' x >long-line
 cat clean.log long-line clean.log >long.log

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
-# Exports, read by the programs that they are for: the same totals as in the report, and what is
-# broken on purpose is refused, so that "it was read" means something.
+# Exports, read by the programs that they are for: the totals must be those of the report. Files that are broken
+# on purpose must be refused, which shows that the programs check what they read.
 . "$(dirname "$0")/lib.sh"
 : "${KMEMGEN:?the path of the generator}"
 exports=$tests/exports
@@ -47,7 +47,7 @@ else
 	skip "pprof" "there is no go"
 fi
 
-# By call stack, where there are any: two ways to one site, and two caches.
+# By call stack: two call stacks of one site, and two caches.
 event() { # SECOND PTR SITE CACHE BYTES FRAME...
 	printf ' x-1 [000] .... %s.0: kmem_cache_alloc: call_site=%s+0x1/0x9 ptr=ffff88800000%s name=%s bytes_req=%s bytes_alloc=%s gfp_flags=GFP_KERNEL\n' "$1" "$3" "$2" "$4" "$5" "$5"
 	[ $# = 5 ] || { printf ' x-1 [000] .... %s.0: <stack trace>\n' "$1"; printf ' => %s\n' kmem_cache_alloc "$3" "${@:6}"; }
@@ -83,18 +83,18 @@ assert got == sorted(open("want").read().splitlines()), got'
 	fi
 done
 printf '%s\n' '[kernel];lonely;lonely+0x1 50000' '[kernel];make_file;make_file+0x1 4123' >want
-check "collapsed: by place, if that is asked for" stacks_of stacks.log --frames place
+check "collapsed: by place with --frames place" stacks_of stacks.log --frames place
 check "the same of a DB" stacks_of stacks.db --frames place
 check "no such frames" fails_saying 2 "frames 'x': choose stack or place" "$KMEMSCOPE" export --format pprof --frames x stacks.log
 
-# speedscope, in a real browser: it tells the totals of its profiles in a list.
+# speedscope in a real browser, which shows the totals of its profiles in a list.
 if ! command -v chromium >/dev/null; then
 	skip "speedscope" "there is no chromium"
 elif ! speedscope=$("$exports/fetch.py" speedscope 2>reason); then
 	skip "speedscope" "$(cat reason)"
 else
 	browse() { # FILE [VIEW]: the text of the page, a line an element
-		# It tells errors in a dialog, for which nobody is there.
+		# speedscope reports errors in a dialog, which nobody would close here.
 		printf 'window.alert = () => {}; speedscope.loadFileFromBase64("%s", "%s")\n' "$1" "$(base64 -w0 "$1")" >load.js
 		timeout 120 chromium --headless --no-sandbox --disable-gpu --disable-dev-shm-usage \
 			--allow-file-access-from-files --user-data-dir="$scratch/browser" \
@@ -102,7 +102,7 @@ else
 			"file://$speedscope/dist/release/index.html#localProfilePath=$scratch/load.js&view=${2:-sandwich}" 2>/dev/null |
 			sed 's/<[^>]*>/\n/g' | grep -v '^ *$'
 	}
-	# browse_until TEXT FILE: a busy machine may not have drawn all of the page by then; twice more, if so.
+	# browse_until TEXT FILE: on a busy machine the page may not be complete in time; then tries twice more.
 	browse_until() {
 		local try
 		for try in 1 2 3; do
@@ -129,7 +129,7 @@ for p in json.load(open("out.speedscope"))["profiles"]:
 	check "speedscope: allocations" bash -c 'grep -A1 -x "allocations" page | grep -qx "$0"' "$(commas "$allocs")"
 	sed -E '0,/^( +)[0-9]+,$/s//\199999,/' out.speedscope >stray.speedscope
 	browse stray.speedscope >page
-	check "speedscope: a frame that is not there is refused" refused grep -qx 'kernel slab memory - speedscope' page
+	check "speedscope: a missing frame is refused" refused grep -qx 'kernel slab memory - speedscope' page
 	first_site=$(head -1 out.collapsed | sed 's/.*;//; s/ [0-9]*$//')
 	browse_until "$first_site" out.collapsed
 	check "collapsed stacks: speedscope reads them" grep -qx 'out.collapsed - speedscope' page
@@ -139,7 +139,7 @@ for p in json.load(open("out.speedscope"))["profiles"]:
 	check "collapsed stacks: without numbers they are refused" refused grep -qx 'broken.collapsed - speedscope' page
 fi
 
-# Collapsed stacks: what they are is quickly said.
+# Collapsed stacks.
 check "collapsed: the sum" [ "$(awk '{ s += $NF } END { print s }' out.collapsed)" = "$live" ]
 export_as collapsed total.collapsed --measure total
 check "collapsed: another measure" [ "$(awk '{ s += $NF } END { print s }' total.collapsed)" = "$bytes" ]
@@ -173,7 +173,7 @@ check "chrome: rates times their buckets are all bytes" [ "$(rate_sum)" = 1.0 ]
 
 # Tables.
 check "csv: the sum" [ "$(awk -F, 'NR > 1 { s += $4 } END { print s }' out.csv)" = "$live" ]
-check "csv of objects: a row an object" [ "$(awk -F, 'NR > 1 { n++; s += $6; if ($12 == "live") l += $6 } END { print n, s, l }' objects.csv)" = "$allocs $bytes $live" ]
+check "csv of objects: a row per object" [ "$(awk -F, 'NR > 1 { n++; s += $6; if ($12 == "live") l += $6 } END { print n, s, l }' objects.csv)" = "$allocs $bytes $live" ]
 check "csv of objects: implied frees" [ "$(grep -c ,implied, objects.csv)" = "$(total implied_frees)" ]
 check "csv of objects: frees" [ "$(grep -c ,freed, objects.csv)" = "$(total frees)" ]
 # One object followed by hand: the first kmalloc that a kfree ends, on another CPU.
@@ -188,7 +188,7 @@ check "json of sites is the report" bash -c 'diff <(grep -v schema report.json) 
 json_sum='import json; o = json.load(open("objects.json"))["objects"]; print(len(o), sum(x["bytes_allocated"] for x in o), sum(x["bytes_allocated"] for x in o if x["end"] == "live"))'
 check "json of objects: the sums" [ "$(python3 -c "$json_sum")" = "$allocs $bytes $live" ]
 
-# DuckDB, for Parquet and, while it is there, for CSV and JSON.
+# DuckDB, for Parquet and also for CSV and JSON.
 if ! library=$("$exports/fetch.py" @duckdb/node-bindings-linux-x64 2>reason); then
 	skip "DuckDB" "$(cat reason)"
 elif ! "$exports/duckdb.py" "$library/libduckdb.so" 'select 1' >/dev/null 2>reason; then
@@ -220,7 +220,7 @@ else
 	check "parquet: no rows" [ "$(ask "select count(*) from 'none.parquet'")" = 0 ]
 fi
 
-# The same from a DB, to a pipe, and twice.
+# The same output from a DB, and through a pipe.
 must "$KMEMSCOPE" import -o db log >/dev/null
 for format in pprof speedscope collapsed chrome csv json parquet; do
 	must "$KMEMSCOPE" export --format $format db | cat >from-db
@@ -231,9 +231,9 @@ for format in csv json parquet; do
 	check "$format of objects: the same from a DB, through a pipe" cmp objects.$format from-db
 done
 
-# Names from a trace that mean something to a format.
+# Names from a trace with characters that are special in a format.
 printf ' x-1 [000] .... 1.0: kmalloc: call_site=a;b"c\\\377<d>+0x1/0x2 ptr=00000000a24afd00 bytes_req=1 bytes_alloc=8 gfp_flags=GFP_KERNEL\n' >hostile
-check "a semicolon in a name parts no frames" says '^\[kernel\];a:b"c\\\\xff<d>;a:b"c\\\\xff<d>\+0x1 8$' "$KMEMSCOPE" export --format collapsed hostile
+check "a semicolon in a name does not separate frames" says '^\[kernel\];a:b"c\\\\xff<d>;a:b"c\\\\xff<d>\+0x1 8$' "$KMEMSCOPE" export --format collapsed hostile
 check "JSON stays JSON" bash -c 'must "$0" export --format speedscope hostile | python3 -m json.tool && must "$0" export --format json --table objects hostile | python3 -m json.tool' "$KMEMSCOPE"
 
 check "a format must be named" fails_saying 2 'no format given' "$KMEMSCOPE" export log

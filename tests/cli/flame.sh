@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
-# Flame graphs: what the picture says, in its titles and in the widths of its frames, is the report's.
+# Flame graphs: the titles and the widths of the frames must agree with the report.
 . "$(dirname "$0")/lib.sh"
 : "${KMEMGEN:?the path of the generator}"
 
 "$KMEMGEN" --events 20000 --sites 40 --seed 6 --clean >log
 
-# Of an SVG: every frame's numbers against the report, its width against its share, and its place
+# Checks an SVG: the numbers of every frame against the report, its width against its share, and its position
 # inside its parent.
 judge() { # SVG REPORT.json MEMBER
 	python3 - "$@" <<-'PY'
@@ -36,7 +36,7 @@ judge() { # SVG REPORT.json MEMBER
 		    assert all(a[1] <= b[0] + 0.02 for a, b in zip(row, row[1:])), "frames overlap"
 	PY
 }
-# Two ways to one site: by call stack, the callers stand above it, and its parts add up.
+# Two call stacks of one site: the callers are above it, and its parts add up.
 for pair in open_it:4 accept_it:12; do
 	for i in $(seq "${pair#*:}"); do
 		at=$((${pair#*:} * 100 + i))
@@ -52,12 +52,12 @@ by_stack='all: 1,600 bytes, 100.0 %|syscall: 1,600 bytes, 100.0 %|accept_it: 1,2
 by_place='all: 1,600 bytes, 100.0 %|[kernel]: 1,600 bytes, 100.0 %|make_file: 1,600 bytes, 100.0 %|make_file+0x1: 1,600 bytes, 100.0 %'
 for file in stacks.log stacks.db; do
 	check "$file: by call stack" equal "$(names $file)" "$by_stack"
-	check "$file: by place, if that is asked for" equal "$(names --frames place $file)" "$by_place"
+	check "$file: by place with --frames place" equal "$(names --frames place $file)" "$by_place"
 done
 
 fills() { must "$KMEMSCOPE" flame "$@" | sed -n 's/.*<title>\([^:<]*\):.*fill="\(#[0-9a-f]*\)"\/>.*/\1 \2/p'; }
 check "functions of a stack differ in colour, but for two by chance" equal "$(fills stacks.log | grep -v + | awk '{ print $2 }' | sort -u | wc -l)" 4
-check "and a function has one, wherever it stands" equal "$(fills stacks.log | grep '^make_file ' | sort -u | wc -l)" 1
+check "a function has the same colour everywhere" equal "$(fills stacks.log | grep '^make_file ' | sort -u | wc -l)" 1
 check "a frame with room says its size" grep '>make_file  1.2 KiB<' <(must "$KMEMSCOPE" flame stacks.log)
 
 must "$KMEMSCOPE" report --json log >report.json
@@ -83,13 +83,13 @@ mkdir tree/kernel
 printf 'int k(int x) { return x + 1; }\n' | cc -x c -c - -o tree/kernel/k.o
 cp tree/mm/g.c tree/kernel/k.c
 sed 's/=f+/=k+/; s/=g+/=nowhere+/' small.log >unplaced.log
-check "what has no place is not in the directory kernel" equal "$(names -k tree unplaced.log)" 'all: 192 bytes, 100.0 %|kernel: 128 bytes, 66.7 %|kernel/k.c: 128 bytes, 66.7 %|k: 128 bytes, 66.7 %|k+0x10: 128 bytes, 66.7 %|[kernel]: 64 bytes, 33.3 %|nowhere: 64 bytes, 33.3 %|nowhere+0x10: 64 bytes, 33.3 %'
+check "a site without a source file is not in the directory kernel" equal "$(names -k tree unplaced.log)" 'all: 192 bytes, 100.0 %|kernel: 128 bytes, 66.7 %|kernel/k.c: 128 bytes, 66.7 %|k: 128 bytes, 66.7 %|k+0x10: 128 bytes, 66.7 %|[kernel]: 64 bytes, 33.3 %|nowhere: 64 bytes, 33.3 %|nowhere+0x10: 64 bytes, 33.3 %'
 check "to a file, with the quality on standard output" says '^capture quality' "$KMEMSCOPE" flame -o made.svg small.log
 check "which is the same picture" bash -c 'must "$0" flame small.log | cmp - made.svg' "$KMEMSCOPE"
 printf ' x-1 [000] .... 1.0: kmalloc: call_site=a<b>&"c"+0x1/0x2 ptr=00000000a24afd00 bytes_req=1 bytes_alloc=8 gfp_flags=GFP_KERNEL\n' >hostile
 check "names are escaped" bash -c 'must "$0" flame hostile | python3 -c "import sys, xml.dom.minidom; xml.dom.minidom.parse(sys.stdin)"' "$KMEMSCOPE"
 "$KMEMGEN" --events 20000 --sites 9000 --seed 7 >many.log
-check "what is too thin is counted" says '[0-9]+ frames are too thin' "$KMEMSCOPE" flame many.log
+check "frames that are too thin are counted" says '[0-9]+ frames are too thin' "$KMEMSCOPE" flame many.log
 check "losses are in the title" says 'the capture lost events' "$KMEMSCOPE" flame many.log
 check "nothing to draw is no error" says '>0 bytes in all<' "$KMEMSCOPE" flame --until +0 log
 check "an unknown measure" fails_saying 2 "measure 'x': choose live" "$KMEMSCOPE" flame --measure x log

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
-# Budgets: what is over, what is within, and files that are no budgets.
+# Budgets: captures over and within the budget, and files that are not budgets.
 . "$(dirname "$0")/lib.sh"
 : "${KMEMGEN:?the path of the generator}"
 
@@ -15,13 +15,13 @@ gate() { # CODE RULE...
 }
 
 check "a limit may be reached" gate 0 "total live $live" "total waste $waste"
-check "and not passed" gate 5 "total live $((live - 1))"
+check "a limit may not be exceeded" gate 5 "total live $((live - 1))"
 check "waste" gate 5 "total waste $((waste - 1))"
 read -r _ _ bytes _ name < <(sort -k3n sites | tail -1)
 check "a site at its limit" gate 0 "site $name live $bytes"
 check "a site over it" gate 5 "site $name live $((bytes - 1))"
-check "* holds each to it: the largest is at the limit" gate 0 "site * live $bytes"
-check "and over it alone" ends_saying 5 "^1 of $(wc -l <sites) over" bash -c 'echo "site * live $1" >budget; "$0" gate --budget budget log' "$KMEMSCOPE" $((bytes - 1))
+check "* applies to each site: the largest is at the limit" gate 0 "site * live $bytes"
+check "only the largest is over the limit" ends_saying 5 "^1 of $(wc -l <sites) over" bash -c 'echo "site * live $1" >budget; "$0" gate --budget budget log' "$KMEMSCOPE" $((bytes - 1))
 function=${name%+*}
 of_function=$(awk -v f="$function+" 'index($5, f) == 1 { s += $3 } END { print s }' sites)
 check "a function" gate 0 "function $function live $of_function"
@@ -38,7 +38,7 @@ check "a rate over its limit" gate 5 "total rate $((rate - rate / 1000))"
 
 printf '# all\n\n  total  live 1G # plenty\r\nmodule gone* live 0\n' >budget
 check "comments, blanks and CRLF" exits_with 0 "$KMEMSCOPE" gate --budget budget log
-check "a name that fits nothing is told" says 'ok    live of module gone\*: 0 B of 0 B \(nothing of that name' "$KMEMSCOPE" gate --budget budget log
+check "a name that matches nothing is reported" says 'ok    live of module gone\*: 0 B of 0 B \(nothing of that name' "$KMEMSCOPE" gate --budget budget log
 echo "total live $((live - 100))" >budget
 check "the reason is readable" ends_saying 5 "^OVER  live of total: $live B of $((live - 100)) B, 100 B too much \(line 1\)" "$KMEMSCOPE" gate --budget budget log
 check "and on standard error, in short" fails_saying 5 'log: over budget in 1 of 1 checks' "$KMEMSCOPE" gate --budget budget log
@@ -100,7 +100,7 @@ check "no such budget" fails_saying 1 'gone: cannot open' "$KMEMSCOPE" gate --bu
 check "a budget must be named" fails_saying 2 'no budget given' "$KMEMSCOPE" gate log
 grep -m1 ': kmalloc' log >one.log
 echo 'total rate 1' >budget
-check "no time to make a rate of" fails_saying 3 'has no time' "$KMEMSCOPE" gate --budget budget one.log
+check "no times for a rate" fails_saying 3 'has no time' "$KMEMSCOPE" gate --budget budget one.log
 "$KMEMGEN" --events 5000 --seed 4 >lossy.log
 echo 'total live 10G' >budget
 check "--strict" fails_saying 4 'lost events' "$KMEMSCOPE" gate --strict --budget budget lossy.log

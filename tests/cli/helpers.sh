@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
-# The pitfall of trace_analyze's README: kvasprintf's allocations are kobject_set_name_vargs's.
+# The pitfall that trace_analyze's README describes: kvasprintf allocates for kobject_set_name_vargs.
 . "$(dirname "$0")/lib.sh"
 tracefs=/sys/kernel/tracing
 instance=$tracefs/instances/kmemscope-helpers-$$
@@ -30,7 +30,7 @@ sites() { must "$KMEMSCOPE" account --csv "$@" | sed 1d | cut -d, -f1 | sort | p
 check "as the log has it" equal "$(sites stacks.log)" "alloc_fdtable+0x5 kmemdup_noprof+0x4f kstrdup.isra.0+0x4f kstrndup+0x4f kvasprintf+0x4f"
 check "blamed on the callers" equal "$(sites --skip-helpers stacks.log)" "alloc_fdtable+0x5 kobject_set_name_vargs+0x0 kstrdup.isra.0+0x4f kstrndup+0x4f wrapper+0x0"
 echo 'wrapper # of ours' >mine
-check "a list of one's own" equal "$(sites --skip-helpers --helpers mine stacks.log)" "alloc_fdtable+0x5 kobject_set_name_vargs+0x0 kstrdup.isra.0+0x4f kstrndup+0x4f real_one+0x10 [mod]"
+check "a list of the user" equal "$(sites --skip-helpers --helpers mine stacks.log)" "alloc_fdtable+0x5 kobject_set_name_vargs+0x0 kstrdup.isra.0+0x4f kstrndup+0x4f real_one+0x10 [mod]"
 check "helpers are marked" says 'helpers: kvasprintf\+0x4f, kmemdup_noprof\+0x4f, kstrdup.isra.0\+0x4f, kstrndup\+0x4f' "$KMEMSCOPE" account stacks.log
 {
 	event 0 kvasprintf+0x4f/0xb0 1000
@@ -50,22 +50,22 @@ check "an interrupt comes between an event and its stack" equal "$(sites --skip-
 check "a helper with several stacks is named once" says 'helpers: kvasprintf\+0x4f$' "$KMEMSCOPE" flame -o flame.svg thrice.log
 check "with their sum" says '4 allocations, 64 bytes live' "$KMEMSCOPE" account stacks.log
 check "and in JSON" equal "$(must "$KMEMSCOPE" account --json stacks.log | grep -c '"helper": true')" 4
-check "a list that is not there" fails_saying 1 'gone: cannot open' "$KMEMSCOPE" account --helpers gone stacks.log
+check "a list that does not exist" fails_saying 1 'gone: cannot open' "$KMEMSCOPE" account --helpers gone stacks.log
 must "$KMEMSCOPE" import -o db stacks.log >/dev/null
 check "a DB keeps the stack traces" equal "$(sites --skip-helpers db)" "$(sites --skip-helpers stacks.log)"
 check "and what was recorded" equal "$(sites db)" "$(sites stacks.log)"
-check "a list of one's own, on a DB" equal "$(sites --skip-helpers --helpers mine db)" "$(sites --skip-helpers --helpers mine stacks.log)"
+check "a list of the user, on a DB" equal "$(sites --skip-helpers --helpers mine db)" "$(sites --skip-helpers --helpers mine stacks.log)"
 check "a timeline of a DB, which goes another way" says 'kobject_set_name_vargs\+0x0' "$KMEMSCOPE" timeline --skip-helpers --by site --json db
 check "nor is one made from what was skipped" fails_saying 2 'do not go together' "$KMEMSCOPE" account --skip-helpers --save-db x stacks.log
 
-# A log of many megabytes, read in pieces: no stack is cut from its event.
+# A log of many megabytes, read in pieces: no stack loses its event.
 for i in $(seq 1000 9999); do
 	event 0 kvasprintf+0x4f/0xb0 $i
 	stack 0 __kmalloc_node_track_caller_noprof kvasprintf kvasprintf_const "caller_$((i % 7))"
 done >long.log
 must "$KMEMSCOPE" import -o long.db long.log >/dev/null
 check "nor in a DB" equal "$(sites --skip-helpers long.db)" "$(sites --skip-helpers long.log)"
-check "no stack is cut from its event" equal "$(sites --skip-helpers long.log)" "$(for i in 0 1 2 3 4 5 6; do echo "caller_$i+0x0"; done | paste -sd' ')"
+check "no stack loses its event" equal "$(sites --skip-helpers long.log)" "$(for i in 0 1 2 3 4 5 6; do echo "caller_$i+0x0"; done | paste -sd' ')"
 
 # An interrupt lasts for more than one piece of the log.
 {
@@ -76,17 +76,17 @@ check "no stack is cut from its event" equal "$(sites --skip-helpers long.log)" 
 	done
 	stack 0 __kmalloc_node_track_caller_noprof kvasprintf interrupted
 } >interrupt.log
-check "a stack in another piece than its event" [ "$(stat -c %s interrupt.log)" -gt 600000 ]
+check "a stack in a piece other than that of its event" [ "$(stat -c %s interrupt.log)" -gt 600000 ]
 check "finds it" equal "$(sites --skip-helpers interrupt.log)" "elsewhere+0x0 interrupted+0x0"
 
-# Not every stack is of a kmem event.
+# Not every stack belongs to a kmem event.
 {
 	stack 0 __kmalloc not_in_the_log
 	event 0 kvasprintf+0x4f/0xb0 1000 # no stack trace
 	printf '            bash-70    [000] d..2.  1.000001: sched_wakeup: comm=sh pid=12 prio=120 target_cpu=001\n'
 	stack 0 try_to_wake_up kvasprintf of_the_scheduler
 } >others.log
-check "a stack of another event is not ours" equal "$(sites --skip-helpers others.log)" "kvasprintf+0x4f"
+check "a stack of another event is not used" equal "$(sites --skip-helpers others.log)" "kvasprintf+0x4f"
 check "a stack without its event is counted" says '^ +1 stack traces without their event$' "$KMEMSCOPE" account --skip-helpers others.log
 must "$KMEMSCOPE" import -o others.db others.log >/dev/null
 check "also in a DB" says '"stacks_alone": 1,' "$KMEMSCOPE" info --json others.db
@@ -100,7 +100,7 @@ if mkdir "$instance" 2>/dev/null; then
 	for i in $(seq 20); do cat /proc/self/mounts /proc/self/maps /proc/cpuinfo; done >/dev/null
 	echo 0 >"$instance/tracing_on"
 	cat "$instance/trace" >live.log
-	# Allocations, not sites: one whose stack fell over the end of the trace stays with its helper.
+	# Counts allocations, not sites: an allocation whose stack is after the end of the trace stays with its helper.
 	helpers() {
 		must "$KMEMSCOPE" report --by site --json "$@" |
 			awk '/"helper":/ { ours = /true/ } /"allocs":/ && ours { sum += $2; ours = 0 } END { print sum + 0 }'

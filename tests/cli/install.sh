@@ -1,18 +1,18 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
-# "make install" with DESTDIR and PREFIX: the program, the ancestors' names and the manual are in place.
+# "make install" with DESTDIR and PREFIX installs the program, the names of the older programs, and the manual.
 . "$(dirname "$0")/lib.sh"
 build=$(dirname "$KMEMSCOPE")
 dest="$scratch/a root"
 check "installs" env DESTDIR="$dest" meson install --no-rebuild --quiet -C "$build"
 prefix=$(meson introspect --buildoptions "$build" | python3 -c 'import json, sys; print([o["value"] for o in json.load(sys.stdin) if o["name"] == "prefix"][0])')
-check "the program runs from there" says '^kmemscope ' "$dest$prefix/bin/kmemscope" --version
+check "the installed program runs" says '^kmemscope ' "$dest$prefix/bin/kmemscope" --version
 for name in trace_analyze trace_analyze.py; do
-	check "$name is there under its own name" says '^usage: trace_analyze' "$dest$prefix/bin/$name" --help
+	check "$name is installed under its own name" says '^usage: trace_analyze' "$dest$prefix/bin/$name" --help
 done
 check "manual pages of commands" [ "$(find "$dest$prefix" -path '*man1*' -name 'kmemscope*.1*' | wc -l)" -ge 5 ]
 check "of formats" [ "$(find "$dest$prefix" -path '*man5*' -name 'kmemscope-ksdb.5*' | wc -l)" = 1 ]
-# As the shell looks for it when the name is typed.
+# In the place where the shell looks for it.
 completes() { bash -c 'cd "$1/share/bash-completion/completions" && . ./"$2" && complete -p "$2"' - "$dest$prefix" "$1"; }
 check "completion" completes kmemscope
 check "of an ancestor" completes trace_analyze.py

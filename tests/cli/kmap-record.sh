@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
-# kmap record where it cannot record: each error says how to mend it, and leaves no file. What it
-# records is looked at in tests/kernel, where there is a kernel with the module.
+# kmap record where it cannot record: each error says how to fix it, and leaves no file. tests/kernel checks what
+# it records, on a kernel with the module.
 . "$(dirname "$0")/lib.sh"
 
 record() { "$KMEMSCOPE" kmap record "$@"; }
 
-# Without debugfs, as any directory is.
+# A plain directory instead of debugfs.
 MEMORIZER_DIR=$scratch/memorizer check "no debugfs" \
 	fails_saying 1 'mount -t debugfs nodev /sys/kernel/debug' record -- touch ran
 mkdir memorizer
@@ -37,13 +37,13 @@ unset MEMORIZER_DIR
 check "the command was never run" test ! -e ran
 check "no map is left" test ! -e trace.kmap
 
-check "a mode that is none" fails_saying 2 "give a number from 1 to 3" record --mode 4
-check "a pid that is none" fails_saying 2 "give the number of a process" record -p x
+check "a mode that does not exist" fails_saying 2 "give a number from 1 to 3" record --mode 4
+check "a pid that is not a number" fails_saying 2 "give the number of a process" record -p x
 check "a pid that the kernel would take for a mode" fails_saying 2 "4 or above" record -p 3
 check "a pid and a command" fails_saying 2 "--pid and a command: choose one" record -p 99 -- ls
 check "a pid and a mode" fails_saying 2 "--pid and --mode: choose one" record -p 99 --mode 1
 check "a duration of nothing" fails_saying 2 "give seconds" record --duration 0
 check "an option of another question" fails_saying 2 "has no option --by" record --by site
-check "its options are no other question's" fails_saying 2 "has no option --live" \
+check "other questions do not take its options" fails_saying 2 "has no option --live" \
 	"$KMEMSCOPE" kmap report --live x
 done_testing

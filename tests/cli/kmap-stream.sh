@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
-# kmap stream and kmap listen: every byte arrives once, whoever is killed meanwhile.
+# kmap stream and kmap listen: every byte arrives once, whichever side is killed.
 . "$(dirname "$0")/lib.sh"
 
-# Started and ended by number; nothing is left running.
+# Processes are started and ended by pid; none is left running.
 listener='' sender=''
 cleanup() {
 	[ -z "$listener" ] || kill -9 "$listener" 2>/dev/null
@@ -12,7 +12,7 @@ cleanup() {
 	rm -rf "$scratch.small"
 }
 
-# listen DIR [PORT]: waits until it listens; $port is where. It must not hold the pipe (3) open.
+# listen DIR [PORT]: waits until it listens, and sets $port. It must not keep the pipe (3) open.
 listen() {
 	: >listen.err # before the listener does so: the port of the one before must not be read
 	"$KMEMSCOPE" kmap listen --bind "127.0.0.1:${2:-0}" -o "$1" 2>listen.err 3>&- &
@@ -23,14 +23,14 @@ listen() {
 	done
 }
 
-# kill9 PID: and waits until it is gone.
+# kill9 PID: kills it and waits until it has ended.
 kill9() {
 	kill -9 "$1"
 	wait "$1" 2>/dev/null
 	return 0
 }
 
-# received DIR BYTES: waits until that much is there.
+# received DIR BYTES: waits until DIR has that number of bytes.
 received() {
 	until [ "$(cat "$1"/*.kmap 2>/dev/null | wc -c)" = "$2" ]; do
 		sleep 0.02
@@ -63,7 +63,7 @@ check "arrived whole" cmp map in/*.kmap
 check "the spool is gone" test ! -e s0
 check "what arrived can be read" says '^  60000 objects' "$KMEMSCOPE" kmap report in/*.kmap
 
-# The listener is killed half way, and comes back.
+# The listener is killed half way and started again.
 rm in/* && mkfifo live
 "$KMEMSCOPE" kmap stream --to "tcp:127.0.0.1:$port" --spool s1 - <live 2>stream.err &
 sender=$!
@@ -83,7 +83,7 @@ check "the sender ends well though the listener was killed" test $status = 0
 check "each byte once: listener killed" cmp map in/*.kmap
 check "in one file" test "$(ls in | wc -l)" = 1
 
-# The sender is killed with all of the first half delivered, and comes back to the same spool.
+# The sender is killed when the first half is delivered, and is started again with the same spool.
 rm in/*
 "$KMEMSCOPE" kmap stream --to "tcp:127.0.0.1:$port" --spool s2 - <live 2>/dev/null &
 sender=$!
@@ -122,7 +122,7 @@ kill9 $sender
 sender=''
 head -c 3333 /dev/zero >>s4
 must timeout 120 "$KMEMSCOPE" kmap stream --to "tcp:127.0.0.1:$port" --spool s4 map 2>/dev/null
-check "a torn spool is mended" cmp map in/*.kmap
+check "a torn spool is repaired" cmp map in/*.kmap
 
 # Many at once.
 rm in/*
@@ -135,7 +135,7 @@ wait "${senders[@]}"
 check "four senders at once" diff <(md5sum <part1; md5sum <part2; md5sum <part3; md5sum <part4) \
 	<(for f in $(ls -S in); do md5sum <"in/$f"; done)
 
-# A receiver that lost what it acknowledged is told from one that is behind.
+# A receiver that lost acknowledged data is distinguished from one that is late.
 rm in/*
 "$KMEMSCOPE" kmap stream --to "tcp:127.0.0.1:$port" --spool s5 - <live 2>/dev/null &
 sender=$!
@@ -148,11 +148,11 @@ exec 3>&-
 rm in/*
 check "a receiver that lost data" fails_saying 3 'its file was changed' timeout 60 "$KMEMSCOPE" kmap stream --to "tcp:127.0.0.1:$port" --spool s5 map
 
-# Strangers at the door.
+# Connections that do not speak the protocol.
 rm in/*
 printf 'GET / HTTP/1.0\r\n\r\n%040d' 0 >"/dev/tcp/127.0.0.1/$port"
-check "a stranger is turned away, and the rest is served" timeout 60 "$KMEMSCOPE" kmap stream --to "tcp:127.0.0.1:$port" --spool s6 part4
-check "no file came of the stranger" test "$(ls in | wc -l)" = 1
+check "an invalid connection is refused, and others are served" timeout 60 "$KMEMSCOPE" kmap stream --to "tcp:127.0.0.1:$port" --spool s6 part4
+check "an invalid connection makes no file" test "$(ls in | wc -l)" = 1
 kill9 $listener
 listener=''
 
@@ -173,5 +173,5 @@ else
 	skip "a disk that was full" "cannot mount here"
 fi
 check "a bad address" fails_saying 1 'HOST:PORT' "$KMEMSCOPE" kmap stream --to tcp:nowhere --spool s8 map
-check "a directory that is not there" fails_saying 1 'gone: cannot open' "$KMEMSCOPE" kmap listen -o gone
+check "a directory that does not exist" fails_saying 1 'gone: cannot open' "$KMEMSCOPE" kmap listen -o gone
 done_testing

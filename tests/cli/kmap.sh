@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
-# kmemscope kmap: the views against awk and against values worked out by hand; conversions; symbols.
+# kmemscope kmap: the views, compared with awk and with values computed by hand; conversions; symbols.
 . "$(dirname "$0")/lib.sh"
 : "${MAKE_TREE:?the script that makes a tiny kernel}"
 
@@ -12,7 +12,7 @@ at() {
 	printf '%016x' $((0x$(nm "$image" | awk -v f="$1" '$3 == f { print $1; exit }') + $2 + ${3:-0}))
 }
 
-# make_map SLIDE: two sites, in fs/ext4 and in mm, one global; who touches them is below.
+# make_map SLIDE: two sites, in fs/ext4 and in mm, and one global, with their accesses.
 make_map() {
 	cat <<MAP
 $(at ext4_alloc 4 "$1"),10,ffff888000000000,100,0,100,$(at base_alloc 8 "$1"),KMALLOC,ls,kmalloc-128,
@@ -63,9 +63,9 @@ check "the matrix" prints 'mm fs/ext4 7 0
 fs mm 0 5
 fs/ext4 fs/ext4 3 2
 fs [GLOBAL] 1 0' rows matrix -k tree/src --by dir map
-check "an unknown site is said" fails_saying 1 "no objects of 'nobody'" "$KMEMSCOPE" kmap accesses -k tree/src nobody map
+check "an unknown site is reported" fails_saying 1 "no objects of 'nobody'" "$KMEMSCOPE" kmap accesses -k tree/src nobody map
 
-# KASLR: addresses moved; a kallsyms of that boot tells how far, and so does the head of a binary stream.
+# KASLR moved the addresses. The offset comes from a kallsyms of that boot, or from the header of a binary stream.
 make_map 0x1200000 >moved
 nm "$image" | while read -r address kind name; do
 	printf '%016x %s %s\n' $((0x$address + 0x1200000)) "$kind" "$name"
@@ -145,7 +145,7 @@ for to in seed uscope iti json binary; do
 	kmap convert --to $to -o big.$to big 2>big.$to.said
 done
 kmap convert --to csv -o big big 2>big.csv.said
-check "a 10-field reader takes it" prints "$counted" python3 capmap.py big.uscope
+check "a 10-field reader accepts it" prints "$counted" python3 capmap.py big.uscope
 for to in seed uscope iti binary; do
 	check "back from $to" prints "$counted" eval "kmap report --by type --top 0 --csv big.$to | sums objects bytes reads writes"
 done
@@ -168,14 +168,14 @@ while at < len(data):
 print(objects, size, reads, writes)
 PY
 check "binary as its manual page says" prints "$counted" python3 by-manual.py big.binary
-check "a map cut within accesses keeps what is whole" says '1 lines or records not understood' eval 'head -c 260 big.binary | kmap report -'
-check "an object a line in JSON" prints "$counted" python3 -c 'import json
+check "a map cut within accesses keeps what is complete" says '1 lines or records not understood' eval 'head -c 260 big.binary | kmap report -'
+check "one object per line in JSON" prints "$counted" python3 -c 'import json
 o=[json.loads(l) for l in open("big.json")]; o=[x for x in o if "size" in x]
 a=[y for x in o for y in x["accesses"]]
 print(len(o),sum(x["size"] for x in o),sum(y["reads"] for y in a),sum(y["writes"] for y in a))'
 check "a second round changes nothing" same big.iti <(kmap convert --to iti big.iti 2>/dev/null)
 check "nor does one of binary" cmp big.binary <(kmap convert --to binary big.binary 2>/dev/null)
-check "what was dropped is said" says '1 call lines dropped' cat big.iti.said
+check "drops are reported" says '1 call lines dropped' cat big.iti.said
 check "and the types that became others" says '1 types written as the nearest' cat big.uscope.said
 
 # As a DB, which all other commands read: site by site what the map says, in both levels of memory.
@@ -187,8 +187,9 @@ check "a DB says the same of every site" same \
 		END { for (s in n) print s, n[s], b[s], l[s], lb[s] }' | sort)
 check "and of all" prints "${counted% * *}" eval 'cat <(of_db) <(of_db --pages) |
 	awk -F, "{ n += \$8; b += \$2 } END { print n, b }"'
-check "a DB says what it has no place for" says "$(grep -c '^ ' big) access lines dropped" cat big.ksdb.said
-# Within one tick an address is used three times; one object lives, one ended unseen, a global was never allocated.
+check "drops are reported for a DB" says "$(grep -c '^ ' big) access lines dropped" cat big.ksdb.said
+# Within one tick an address is used three times. One object is live, the free of one was not seen, and a global
+# was never allocated.
 cat >tick <<'MAP'
 ffffffff81000010,42,ffff888000000040,64,5,5,ffffffff81000900,KMALLOC,ls,kmalloc-64,
 ffffffff81000010,42,ffff888000000040,64,5,9,ffffffff81000900,KMALLOC,ls,kmalloc-64,
@@ -200,13 +201,13 @@ MAP
 kmap convert --to ksdb -o tick.ksdb tick 2>tick.said
 check "one tick, one address, three objects" says '^ +320 +0 +64 +5/4 ' "$KMEMSCOPE" account tick.ksdb
 check "every end was found" prints 0 eval 'must "$KMEMSCOPE" info tick.ksdb | grep -cE "implied|before"'
-check "what no allocator made is said" says '4000 bytes in them' cat tick.said
+check "objects that no allocator made are reported" says '4000 bytes in them' cat tick.said
 check "an end that was not seen is said" says '1 objects ended unseen' cat tick.said
 kmap convert --to ksdb -k tree/src -o map.ksdb map 2>/dev/null
 check "a DB with names" says ' ext4_alloc\+0x4$' "$KMEMSCOPE" account map.ksdb
 check "a DB needs a name" fails_saying 2 'with -o' "$KMEMSCOPE" kmap convert --to ksdb map
 
-# Without types, pages are told by having no site, and a whole page that has one is of a slab.
+# Without types, objects without a site are pages, and a whole page with a site is a slab object.
 cat >typeless <<'MAP'
 0000000000000000,42,ffff888000001000,4096,5,0,0000000000000000,ls
 ffffffff81000010,42,ffff888000002000,4096,5,0,0000000000000000,ls
@@ -217,7 +218,7 @@ check "without types: slabs and pages" prints '4160 2
 4096 1' eval 'for level in "" --pages; do must "$KMEMSCOPE" report --json $level typeless.ksdb |
 	python3 -c "import json,sys; t=json.load(sys.stdin)[\"total\"]; print(t[\"live_bytes\"],t[\"live_objects\"])"; done'
 
-# What an instrumented kernel recorded of /bin/true: both forms, counted by other means.
+# A map of /bin/true from an instrumented kernel, in both forms, counted independently.
 sums_of_map() { kmap report --json "$1" | python3 -c 'import json,sys
 m=json.load(sys.stdin)["map"]; print(m["objects"],m["bytes"],m["reads"],m["writes"])'; }
 zstd -dq "$data/true.kmap.bin.zst" -o true.bin
@@ -248,7 +249,7 @@ check "diff: what vanished and changed" prints 'vanished slub_alloc 1 0 0 0
 changed ext4_alloc 2 2 10 12' rows diff -k tree/src map later
 check "diff of a map with itself is empty" test "$(kmap diff --csv map map | wc -l)" = 1
 
-# Waste beside access.
+# The waste from a capture next to the accesses.
 cat >kmem.log <<LOG
  ls-10 [000] ..... 1.000000: kmalloc: call_site=ext4_alloc+0x4/0x20 ptr=00000000a24afd00 bytes_req=70 bytes_alloc=100 gfp_flags=GFP_KERNEL
  ls-10 [000] ..... 1.000001: kmalloc: call_site=ext4_alloc+0x4/0x20 ptr=00000000a24afe00 bytes_req=90 bytes_alloc=100 gfp_flags=GFP_KERNEL
@@ -267,7 +268,7 @@ check "a bad --by" fails_saying 2 "by 'colour'" "$KMEMSCOPE" kmap report --by co
 check "a bad --dialect" fails_saying 2 '8 to 11' "$KMEMSCOPE" kmap report --dialect 7 map
 check "a bad --to" fails_saying 2 'seed uscope iti csv json binary ksdb' "$KMEMSCOPE" kmap convert --to xml map
 check "not a map" fails_saying 3 'no line of an access map' "$KMEMSCOPE" kmap report kmem.log
-check "--strict, all well" exits_with 0 "$KMEMSCOPE" kmap report --strict map
+check "--strict, a good map" exits_with 0 "$KMEMSCOPE" kmap report --strict map
 echo junk >>map
 check "--strict, a bad line" fails_saying 4 'not understood' "$KMEMSCOPE" kmap report --strict map
 printf 'ffffffff81000010,1,0,8,1,2,ffffffff81000020,\033[31mred\n  ffffffff81000020,1,1,1\n' >hostile

@@ -14,7 +14,7 @@ else
 	must "$KMEMSCOPE" info --json perf.log >info.json
 	number() { awk -F: -v label="$1" '$1 ~ label { gsub(/[ ,]/, "", $2); print $2; exit }' perf.txt; }
 	ours() { must "$KMEMSCOPE" account --json perf.log | awk -F'[ ,:]+' -v name="\"$1\"" '$2 == name && !seen++ { print $3 }'; }
-	check "perf script: every sample is an event of ours" [ "$(grep -c 'kmem:' perf.log)" = "$(awk -F'[ ,:]+' '/"events_total"/ { print $3 }' info.json)" ]
+	check "perf script: every sample is read as an event" [ "$(grep -c 'kmem:' perf.log)" = "$(awk -F'[ ,:]+' '/"events_total"/ { print $3 }' info.json)" ]
 	check "perf script: nothing left over" says '"unparsed": 0' cat info.json
 	check "there is something to compare" [ "$(number 'Total bytes allocated')" -gt 10000 ]
 	check "bytes requested as perf kmem counts them" [ "$(ours total_requested)" = "$(number 'Total bytes requested')" ]
@@ -49,7 +49,7 @@ else
 			trace-cmd report trace.dat >report.log 2>>extract.log
 	}
 	if mkdir "$dir" 2>/dev/null; then
-		# Beside others who trace, it has been seen to write nothing.
+		# If others trace at the same time, it sometimes writes nothing.
 		for try in 1 2 3 4 5; do
 			! capture || break
 			tail -n 2 extract.log | sed 's/^/# /'

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
-# Recording the running kernel, against trace-cmd and perf on the same files. Needs root and tracefs.
+# Recording the running kernel, compared with trace-cmd and perf on the same files. Needs root and tracefs.
 . "$(dirname "$0")/lib.sh"
 ln -s "$KMEMSCOPE" kmemtraced
 ln -s "$KMEMSCOPE" kmemtrace_check
@@ -16,7 +16,7 @@ if ! grep -q '^kmemscope record will work$' doctor.txt; then
 fi
 tracefs=$(awk '$3 == "tracefs" { print $2; exit }' /proc/self/mounts)
 
-# As in a container: the events are there, and nothing can be switched on.
+# As in a container: the events exist, and nothing can be switched on.
 doctor_in_a_box() {
 	unshare -m bash -c 'mount --bind "$0" "$0" && mount -o remount,bind,ro "$0" && "$1" doctor' "$tracefs" "$KMEMSCOPE"
 }
@@ -36,12 +36,12 @@ work() {
 	ls -lR /usr/share/doc 2>/dev/null | head -c 2000000 >/dev/null
 }
 
-# What a JSON document of ours says for a key, the first time it has it.
+# The value of the first occurrence of a key in a JSON document of kmemscope.
 value() {
 	sed -n "s/^ *\"$1\": \([0-9]*\),\{0,1\}$/\1/p" "$2" | head -1
 }
 
-# Others may be recording too, and end meanwhile: only an instance without its process is left over.
+# Other recorders may run and end at the same time: only an instance without its process is left over.
 no_instance() {
 	local name pid
 	for name in $(ls "$tracefs/instances" | grep -xE 'kmemscope-[0-9]+-[0-9]+'); do
@@ -54,14 +54,14 @@ no_instance() {
 
 # Waits until the recorder with that pid traces.
 recording() {
-	# A new instance is on until it is told not to be: it records once it has events, too.
+	# A new instance is on by default, so it records only when it also has events.
 	until grep -qs '[1X]' "$tracefs/instances/kmemscope-$1"-*/events/kmem/enable && grep -qs 1 "$tracefs/instances/kmemscope-$1"-*/tracing_on; do
 		kill -0 "$1" 2>/dev/null || return 1
 		sleep 0.02
 	done
 }
 
-# Without the recorder's own, which we leave out, and without gaps.
+# The events without those of the recorder, which reports leave out, and without gaps.
 trace_cmd_events() {
 	trace-cmd report -i "$1" 2>/dev/null | grep -v 'EVENTS DROPPED' | tail -n +2 | wc -l
 }
@@ -93,7 +93,7 @@ record_all() {
 check "record the machine until Ctrl-C" record_all
 check "says what it recorded" grep -qE '^all.dat: [0-9]+ events, [0-9]+ lost' all.txt
 check "leaves no instance" no_instance
-check "the capture is whole" "$KMEMSCOPE" check all.dat
+check "the capture is complete" "$KMEMSCOPE" check all.dat
 check "mode 0600" test "$(stat -c %a all.dat)" = 600
 told=$(sed -n 's/^all.dat: \([0-9]*\) events.*/\1/p' all.txt)
 all_events() {
@@ -110,7 +110,7 @@ else
 	skip "trace-cmd mem finds records" "no trace-cmd"
 fi
 
-# A tree of this release is believed without a word, one of another is not.
+# A tree of this release is used without a message; a tree of another release gives a warning.
 mkdir -p tree/include/config
 uname -r >tree/include/config/kernel.release
 grep ' [tT] ' /proc/kallsyms >tree/System.map
@@ -135,7 +135,7 @@ only_its_tasks() {
 check "the command's tasks and no others" only_its_tasks
 must "$KMEMSCOPE" import -o cmd.ksdb cmd.dat >/dev/null
 for file in cmd.dat cmd.ksdb; do
-	check "$file: who else frees is told to be missing" says 'of some processes only' "$KMEMSCOPE" leaks $file
+	check "$file: says that frees by others are missing" says 'of some processes only' "$KMEMSCOPE" leaks $file
 done
 check "in JSON too" says '"some_tasks": true' "$KMEMSCOPE" info --json cmd.ksdb
 check "and not of a whole machine" says '"some_tasks": false' "$KMEMSCOPE" info --json all.dat
@@ -167,7 +167,7 @@ limited() {
 	[ $status = 0 ] && grep -q 'stopped at --max-size' max.txt
 }
 check "--max-size" limited
-# Signal 1 comes before 2 where both wait: a hangup that counted would make it 143.
+# If both are pending, signal 1 is delivered before 2: a hangup that counts would make the status 143.
 ends_after() { # STATUS SIGNALS COMMAND...
 	local want=$1 signals=$2 pid signal got=0
 
@@ -206,7 +206,7 @@ flood() {
 	wait $pid
 	grep -E '^flood.dat: [0-9]+ events, [1-9][0-9]* lost' flood.txt
 }
-check "small buffers lose events, and it says so" flood
+check "small buffers lose events, and the recorder says so" flood
 lost=$(sed -n 's/^flood.dat: .* \([0-9]*\) lost.*/\1/p' flood.txt)
 same_loss() {
 	must "$KMEMSCOPE" check --json flood.dat >flood.json
@@ -251,7 +251,7 @@ fi
 head -c $(($(stat -c %s all.dat) / 2)) all.dat >torn.dat
 check "a torn file is an error that names it" fails_saying 3 'torn.dat' "$KMEMSCOPE" info torn.dat
 head -c 5000 all.dat >cut.dat
-check "a file that was not copied whole says where it ends" fails_saying 3 "cut.dat: cut off or damaged: .* the end is at 5000" "$KMEMSCOPE" info cut.dat
+check "a truncated file is reported with the offset of its end" fails_saying 3 "cut.dat: cut off or damaged: .* the end is at 5000" "$KMEMSCOPE" info cut.dat
 
 mkdir full
 if mount -t tmpfs -o size=2m none full 2>/dev/null; then
@@ -270,7 +270,7 @@ if mount -t tmpfs -o size=2m none full 2>/dev/null; then
 	none_forgotten() {
 		local seen
 
-		# What it saw, and what the rings overwrote before that.
+		# The events that the recorder saw, and those that the rings overwrote before.
 		seen=$(sed -n 's/^full\/f.dat: \([0-9]*\) events seen.* \([0-9]*\) lost,.*/\1 + \2/p' full.txt)
 		must "$KMEMSCOPE" info --json full/f.dat >info.json
 		[ "$(value lost_events info.json)" -gt 0 ] &&
@@ -296,7 +296,7 @@ if mount -t tmpfs -o size=2m none full 2>/dev/null; then
 		wait $worker 2>/dev/null
 		[ $status = 0 ] && [ "$(stat -c %s full/f.dat)" -gt $((4096 * 1024)) ] || { cat full.txt; ls -l full; return 1; }
 	}
-	check "no room for a copy at the end: all the same" no_copy
+	check "no room for a copy at the end: recording still succeeds" no_copy
 	check "the file is whole" says 'trace.dat, ok$' "$KMEMSCOPE" check full/f.dat
 	umount full
 else
@@ -323,7 +323,7 @@ $(value cross_node_requests frag.json)/$(value allocs frag.json)"
 }
 if command -v perf >/dev/null && perf kmem --slab record -o perf.data -- sh -c 'ls -lR /usr/share/doc >/dev/null' \
 	>/dev/null 2>&1 && [ -s perf.data ]; then
-	check "perf kmem and we agree on bytes, allocations and cross-CPU" perf_agrees
+	check "perf kmem and kmemscope agree on bytes, allocations and cross-CPU frees" perf_agrees
 	check "perf.data is whole" "$KMEMSCOPE" check perf.data
 else
 	skip "perf kmem and we agree on bytes, allocations and cross-CPU" "perf kmem does not record here"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
 # Ring charts: trace_analyze's README, sections "static analysis" and "ringchart", each command line as
-# printed there; the numbers behind a chart; and what is wrong with a wrong question.
+# printed there; the numbers of a chart; and messages about wrong usage.
 . "$(dirname "$0")/lib.sh"
 : "${MAKE_TREE:?the path of make-tree.sh}"
 unset DISPLAY WAYLAND_DISPLAY
@@ -49,10 +49,10 @@ check "README: static of a branch" readme x86_static.png ./trace_analyze.py -k t
 check "README: --malloc" readme kmallocs.png ./trace_analyze.py -k linux/ -f kmem.log -r kmallocs.png --malloc
 check "README: a DB file" exits_with 0 ./trace_analyze.py -k torvalds/ -f kmem.log --save-db db
 check "README: chart and account from it" readme rings.png ./trace_analyze.py -k torvalds/ --db-file db -r rings.png -c account.txt
-check "the account is there too" says 'current bytes allocated' cat account.txt
-check "README: its slip of total_dynamic" readme t.png ./trace_analyze.py -k linux -f kmem.log -r t.png -a total_dyamic
+check "the account is written too" says 'current bytes allocated' cat account.txt
+check "README: its typing error in total_dynamic" readme t.png ./trace_analyze.py -k linux -f kmem.log -r t.png -a total_dyamic
 check "-i without a display says so" says 'no display .* it is in i.png' ./trace_analyze.py -k linux -r i.png -i
-check "and the file is there" is_png i.png
+check "the chart is still written" is_png i.png
 check "the current directory is the tree" bash -c 'cd tiny/src && "$0" -r "$1/here.png"' "$scratch/trace_analyze" "$scratch"
 
 # The numbers: bytes of each node, by path.
@@ -92,7 +92,7 @@ for name in ("ext4_alloc", "inode_alloc", "base_alloc"):
 open("moved.log", "w").write(log)
 EOF
 check "a moved kernel" equal "$(bytes -k linux -k kallsyms moved.log)" "$(bytes -k linux kmem.log)"
-check "without its kallsyms nothing is made up" equal "$(bytes -k linux moved.log)" \
+check "without its kallsyms nothing is guessed" equal "$(bytes -k linux moved.log)" \
 	".=832 drivers=32 drivers/net=32 drivers/net/veth-one.c=32 unresolved=800"
 check "three of -k" fails_saying 2 'more than two' "$KMEMSCOPE" rings -k linux -k kallsyms -k x moved.log --json
 
@@ -129,7 +129,7 @@ check "a wrong attribute" fails_saying 2 'choose current, static' "$KMEMSCOPE" r
 check "an attribute that needs a capture" fails_saying 2 'name a capture' "$KMEMSCOPE" rings -k linux -o x.png -a waste
 check "a wrong branch" fails_saying 1 'branch fs/ext: there is no such' "$KMEMSCOPE" rings -k linux -o x.png -b fs/ext
 check "a wrong branch, with a capture" fails_saying 1 'branch fs/ext: there is no such' "$KMEMSCOPE" rings -k linux kmem.log -o x.png -b fs/ext
-check "a name that says no format" fails_saying 2 "x.gif.*\.png or \.svg" "$KMEMSCOPE" rings -k linux -o x.gif
+check "a name without the suffix of a format" fails_saying 2 "x.gif.*\.png or \.svg" "$KMEMSCOPE" rings -k linux -o x.gif
 check "nothing was written" [ ! -e x.png ]
 check "a chart that cannot be written" fails_saying 1 'no-such-dir/x.png: cannot create' "$KMEMSCOPE" rings -k linux -o no-such-dir/x.png
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
-# The static footprint, against readelf, size and ar over the same files: on a tiny kernel made here,
-# and on a real one that is built once.
+# The static footprint, compared with readelf, size and ar on the same files: of a tiny kernel that is made here,
+# and of a real kernel that is built once.
 . "$(dirname "$0")/lib.sh"
 : "${MAKE_TREE:?the path of make-tree.sh}"
 "$MAKE_TREE" "$scratch/tiny" >&2 || exit 1
@@ -38,8 +38,8 @@ check_tree() {
 	must "$KMEMSCOPE" static -k "$tree" --json >model.json
 	objects "$tree" >objects
 	local ours=$(($(total model.json builtin) + $(total model.json modules)))
-	check "$name: all sections as readelf has them" equal "$ours" "$(readelf_sum "$tree" <objects)"
-	check "$name: as size has them" equal "$ours" "$(size_sum "$tree" <objects)"
+	check "$name: all sections agree with readelf" equal "$ours" "$(readelf_sum "$tree" <objects)"
+	check "$name: all sections agree with size" equal "$ours" "$(size_sum "$tree" <objects)"
 	local class
 	objects "$tree" builtin >builtin
 	for class in text bss percpu; do
@@ -69,7 +69,7 @@ init/main.o
 mm/slub.o
 EOF
 sort objects >sorted
-check "what is linked, and nothing else, is counted" same sorted expected
+check "exactly the linked objects are counted" same sorted expected
 cat >expected <<'EOF'
 composite      drivers/net/veth-pair.o
 host tool      scripts/tool.o
@@ -77,7 +77,7 @@ not linked     boot/setup.o
 not linked     lib/never.o
 EOF
 must "$KMEMSCOPE" static -k tiny/out --skipped >skipped
-check "the rest is listed with its reason" same skipped expected
+check "the other objects are listed with the reason" same skipped expected
 
 rows() { # ARGUMENT...: names of the rows, in order of size
 	must "$KMEMSCOPE" static "$@" --csv | sed 1d | cut -d, -f1 | paste -sd' '
@@ -117,7 +117,7 @@ check "vmlinux, all of it" equal "$(total image.json builtin)" "$(echo vmlinux |
 check "vmlinux without debug information: names of files" says ' inode\.c$' "$KMEMSCOPE" static -k tiny/out/vmlinux --by file
 check "vmlinux, a wrong branch" fails_saying 1 'branch fs/ext:' "$KMEMSCOPE" static -k tiny/src/vmlinux -b fs/ext
 
-# Damaged objects are named, and the rest still counts.
+# Damaged objects are named, and the others still count.
 cp -r tiny/out deep
 deepest=deep/fs/$(printf 'd/%.0s' {1..62})
 mkdir -p "$deepest/d"
@@ -130,11 +130,11 @@ head -c 500 tiny/out/fs/inode.o >damaged/fs/inode.o
 head -c 900 /dev/urandom >damaged/mm/slub.o
 : >damaged/fs/ext4/inode.o
 check "a truncated object is named" fails_saying 3 'fs/inode.o: .*the rest is counted' "$KMEMSCOPE" static -k damaged
-check "so is one that is no object" fails_saying 3 'mm/slub.o: is not an ELF file' "$KMEMSCOPE" static -k damaged
-check "and an empty one" fails_saying 3 'fs/ext4/inode.o: is not an ELF file' "$KMEMSCOPE" static -k damaged
+check "a file that is not an object is named" fails_saying 3 'mm/slub.o: is not an ELF file' "$KMEMSCOPE" static -k damaged
+check "an empty file is named" fails_saying 3 'fs/ext4/inode.o: is not an ELF file' "$KMEMSCOPE" static -k damaged
 must exits_with 3 "$KMEMSCOPE" static -k damaged --json >damaged.json 2>/dev/null
 must "$KMEMSCOPE" static -k tiny/out --json >whole.json
-check "the rest is counted" python3 - <<'EOF'
+check "the other objects are counted" python3 - <<'EOF'
 import json
 whole, damaged = json.load(open("whole.json")), json.load(open("damaged.json"))
 rows = {r["dir"]: r for r in damaged["rows"]}
@@ -169,7 +169,7 @@ if tree=$("$tests/lib/kernel-tree.sh" 2>why); then
 	check "Linux 6.12: the parts of a module" equal \
 		"$(rows -k "$tree" -b fs/ext4 --by file | tr ' ' '\n' | sed 's/\.c$/.o/' | sort | paste -sd' ')" \
 		"$(sort "$tree/fs/ext4/ext4.mod" | paste -sd' ')"
-	check "Linux 6.12: kallsyms is told apart" says '[1-9][0-9]{4,} kallsyms' "$KMEMSCOPE" static -k "$tree"
+	check "Linux 6.12: kallsyms is recognised" says '[1-9][0-9]{4,} kallsyms' "$KMEMSCOPE" static -k "$tree"
 	must "$KMEMSCOPE" static -k "$tree" --by symbol --csv | sed 1d | cut -d, -f1,9 | sort >ours
 	(cd "$tree" && xargs -d '\n' nm -S --defined-only <"$scratch/objects") |
 		awk 'NF == 4 { print $4 }' | sort -u >symbols

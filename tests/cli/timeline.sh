@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
-# Memory over time, against a slow and simple model of the log.
+# Memory over time, compared with a slow and simple model of the log.
 . "$(dirname "$0")/lib.sh"
 : "${KMEMGEN:?the path of the generator}"
 
 "$KMEMGEN" --events 30000 --sites 40 --seed 8 --clean >log
 
-# Follows the log's objects with a dictionary, and says for each step what the CSV must say.
+# Follows the log's objects with a dictionary, and prints the expected CSV of each step.
 cat >model.py <<'PY'
 import csv, re, sys
 rows = list(csv.reader(open("got.csv")))
@@ -71,7 +71,7 @@ check "the quality" says '^capture quality' "$KMEMSCOPE" timeline log
 must "$KMEMSCOPE" import -o db log >/dev/null
 check "the same from a DB" bash -c 'diff <(must "$0" timeline log) <(must "$0" timeline db)' "$KMEMSCOPE"
 
-# The chart: what the boxes of a bar add up to is what lives.
+# The chart: the boxes of a bar add up to the live bytes.
 must "$KMEMSCOPE" timeline -o chart.svg --top 4 log >quality
 must "$KMEMSCOPE" timeline --csv --top 4 log >got.csv
 chart() {
@@ -91,7 +91,7 @@ chart() {
 	PY
 }
 check "the chart's bars are as high as the live bytes" chart
-# Axes: the labels are round, and each stands where its number is.
+# Axes: the labels are round numbers, and each is at the position of its number.
 axes() {
 	python3 - <<-'PY'
 		import csv, re, xml.etree.ElementTree as tree

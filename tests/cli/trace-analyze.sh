@@ -12,14 +12,14 @@ ln -s tiny/src linux
 mkdir -p below/here && ln -s ../tiny/src torvalds && ln -s "$scratch/tiny/src" "$(dirname "$scratch")/torvalds-$$"
 trap 'rm -f "$(dirname "$scratch")/torvalds-$$"; cd /; rm -rf "$scratch"; cleanup' EXIT
 
-# The address of a function plus 5, as an old kernel prints it.
+# The address of a function plus 5, in the format of an old kernel.
 at() { printf '%x' $((0x$(awk -v f="$1" '$3 == f { print $1 }' linux/System.map) + 5)); }
 line() { # TIME EVENT SITE PTR [REQ ALLOC]
 	printf '            bash-77    [000]  %s: %s: call_site=%s ptr=%s' "$1" "$2" "$3" "$4"
 	[ $# -lt 6 ] || printf ' bytes_req=%s bytes_alloc=%s gfp_flags=GFP_KERNEL' "$5" "$6"
 	echo
 }
-# The same events for both eras: SITE is looked up by the function given.
+# The same events for both kernel eras. The function in the argument gives SITE.
 events() { # SITE-FUNCTION
 	line 1.000001 kmalloc "$($1 ext4_alloc)" ffff880000000100 100 128
 	line 1.000002 kmalloc "$($1 ext4_alloc)" ffff880000000200 100 128
@@ -78,14 +78,14 @@ for log in old.log new.log; do
 	check "$log: site, live bytes, waste, directory" says '^inode_alloc\+0x5 +600 +0 +fs$' cat callers.txt
 	check "$log: and of a sub-directory" says '^ext4_alloc\+0x5 +128 +28 +fs/ext4$' cat callers.txt
 done
-check "a wrong branch is told" fails_saying 1 'fs/ext5' ./trace_analyze -k linux --db-file db -b fs/ext5 -c account.txt
-check "a wrong order is told" fails_saying 2 'choose current_dynamic' ./trace_analyze -k linux --db-file db -c account.txt -o do_free
+check "a wrong branch is reported" fails_saying 1 'fs/ext5' ./trace_analyze -k linux --db-file db -b fs/ext5 -c account.txt
+check "a wrong order is reported" fails_saying 2 'choose current_dynamic' ./trace_analyze -k linux --db-file db -c account.txt -o do_free
 check "neither log nor DB" fails_saying 2 'give a log' ./trace_analyze -k linux -c account.txt
 check "symbols without a tree: none, and no failure" says '0xffffffff81' "$KMEMSCOPE" account old.log
 check "symbols from System.map alone" says 'ext4_alloc\+0x5' "$KMEMSCOPE" account -k linux/System.map old.log
 check "symbols from vmlinux alone" says 'ext4_alloc\+0x5' "$KMEMSCOPE" account -k linux/vmlinux old.log
 
-# A log made here and now, as the README tells: stop tracing, cat trace > kmem.log.
+# A log of this machine, made as in the README: stop tracing, cat trace > kmem.log.
 if [ -d $tracefs/instances ] || mount -t tracefs none $tracefs 2>/dev/null; then :; fi
 if mkdir "$instance" 2>/dev/null; then
 	echo 16384 >"$instance/buffer_size_kb"
@@ -99,14 +99,14 @@ if mkdir "$instance" 2>/dev/null; then
 	check "live: the log has events" [ "$(grep -c call_site kmem.log)" -gt 1000 ]
 	check "live: an account" exits_with 0 ./trace_analyze.py -k /proc/kallsyms -f kmem.log -c account.txt
 	check "live: nothing was left over" says '"unparsed": 0' "$KMEMSCOPE" info --json kmem.log
-	# Independent counts: awk knows fields by their names, too, and nothing else.
+	# Independent counts: awk finds fields by their names too, and shares no other code.
 	awk '/ (kmalloc|kmem_cache_alloc)(_node)?: / && !/ptr=(0+|\(null\)) / { n++; for (i = 1; i <= NF; i++) { if ($i ~ /^bytes_req=/) r += substr($i, 11); if ($i ~ /^bytes_alloc=/) a += substr($i, 13) } } END { printf "%d %d %d\n", n, r, a }' kmem.log >want
 	must "$KMEMSCOPE" account --csv kmem.log | awk -F, 'NR > 1 { n += $8; r += $3; a += $2 } END { printf "%d %d %d\n", n, r, a }' >got
 	check "live: allocs and bytes agree with awk" same want got
-	# Live bytes by awk: an address that is allocated again has ended before.
+	# Live bytes by awk: when an address is allocated again, its old object has ended.
 	awk '/ (kmalloc|kmem_cache_alloc)(_node)?: / || / (kfree|kmem_cache_free): / { b = ""; for (i = 1; i <= NF; i++) { if ($i ~ /^ptr=/) p = substr($i, 5); if ($i ~ /^bytes_alloc=/) b = substr($i, 13) } if (p ~ /^(0+|\(null\))$/) next; if (b != "") { live += b - size[p]; size[p] = b } else { live -= size[p]; delete size[p]; frees++ } } END { printf "%d\n", live }' kmem.log >want
 	must "$KMEMSCOPE" account --csv kmem.log | awk -F, 'NR > 1 { l += $4 } END { printf "%d\n", l }' >got
-	check "live: bytes alive agree with awk" same want got
+	check "live: live bytes agree with awk" same want got
 	grep -c ' kfree: .*ptr=0000000000000000' kmem.log >want
 	must "$KMEMSCOPE" info --json kmem.log | awk -F'[ ,:]+' '/"null_frees"/ { print $3 }' >got
 	check "live: NULL frees agree with grep" same want got
