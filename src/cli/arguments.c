@@ -22,7 +22,7 @@ int ks_cli_parse_kernel(struct ks_cli *cli, const struct ks_option *option, cons
 {
 	(void)option;
 	if (cli->kernel && cli->kallsyms)
-		return ks_cli_error(cli, KS_EXIT_USAGE, "more than two of --kernel");
+		return ks_cli_error(cli, KS_EXIT_USAGE, "more than two --kernel options");
 	*(cli->kernel ? &cli->kallsyms : &cli->kernel) = arg;
 	return -1;
 }
@@ -35,7 +35,7 @@ int ks_cli_parse_when(struct ks_cli *cli, const struct ks_option *option, const 
 	if (ks_parse_time(arg + when->relative, &when->ns))
 		return ks_cli_error(cli, KS_EXIT_USAGE,
 				    "--%s '%s': give seconds as the trace prints them (415.2), or "
-				    "from its first event on (+1.5, +20ms)",
+				    "after its first event (+1.5, +20ms)",
 				    option->name, arg);
 	when->set = true;
 	return -1;
@@ -85,10 +85,11 @@ int ks_cli_input(struct ks_cli *cli, int argc, char **argv)
 	if (optind < argc && !cli->input)
 		cli->input = argv[optind++];
 	if (optind < argc)
-		return ks_cli_error(
-			cli, KS_EXIT_USAGE, "one file at a time: what is '%s'?%s", argv[optind],
-			cli->filter.cache_only ? " (one cache alone: kmemscope report --cache=NAME)"
-					       : "");
+		return ks_cli_error(cli, KS_EXIT_USAGE,
+				    "takes one file: unexpected argument '%s'%s", argv[optind],
+				    cli->filter.cache_only
+					    ? " (for one cache: kmemscope report --cache=NAME)"
+					    : "");
 	if (!cli->input)
 		return ks_cli_error(cli, KS_EXIT_USAGE,
 				    "no capture given; name a file, or - for standard input");

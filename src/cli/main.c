@@ -14,20 +14,20 @@ const struct ks_command ks_commands[] = {
 	  "trace_analyze's account: bytes, waste and counts by call site" },
 	{ "report", ks_cmd_report, "the same by function, module, cache, size, pid, cpu, ..." },
 	{ "info", ks_cmd_info, "what is in a capture, and how good it is" },
-	{ "import", ks_cmd_import, "make a DB file, to ask a capture again at once" },
+	{ "import", ks_cmd_import, "make a DB file, from which reports come at once" },
 	{ "static", ks_cmd_static, "what a built kernel occupies before it allocates anything" },
 	{ "kmap", ks_cmd_kmap, "access maps: which code touches which objects" },
 	{ "lab", ks_cmd_lab, "run a command in a kernel that counts every access" },
 	{ "rings", ks_cmd_rings, "ring charts: memory by directory, as PNG or SVG" },
-	{ "leaks", ks_cmd_leaks, "what still lives at the end of a capture, with ages" },
+	{ "leaks", ks_cmd_leaks, "what is still allocated at the end of a capture, with ages" },
 	{ "html", ks_cmd_html, "the report in one file, to open in a browser" },
 	{ "diff", ks_cmd_diff, "what changed between two captures" },
 	{ "export", ks_cmd_export, "a capture for pprof, speedscope, flame graphs, spreadsheets" },
 	{ "flame", ks_cmd_flame, "a flame graph of a capture, as SVG" },
 	{ "timeline", ks_cmd_timeline, "memory over time: table, SVG, PNG" },
 	{ "gate", ks_cmd_gate, "fail when a capture is over its budget" },
-	{ "check", ks_cmd_check, "validate captures; finish one whose recorder was killed" },
-	{ "doctor", ks_cmd_doctor, "what can be captured here, and what mends what cannot" },
+	{ "check", ks_cmd_check, "validate captures; finish a capture whose recorder was killed" },
+	{ "doctor", ks_cmd_doctor, "what can be captured here, and how to fix what cannot" },
 	{ NULL, NULL, NULL },
 };
 
@@ -55,10 +55,10 @@ static void print_help(FILE *to)
 	for (command = ks_commands; command->name; command++)
 		fprintf(to, "  %-10s %s\n", command->name, command->summary);
 	fputs("\n"
-	      "  -h, --help   this text\n"
-	      "  --version    the version of kmemscope\n"
+	      "  -h, --help   print this help\n"
+	      "  --version    print the version of kmemscope\n"
 	      "\n"
-	      "'kmemscope COMMAND --help' tells a command's options; so does its manual page,\n"
+	      "'kmemscope COMMAND --help' lists the options of a command, as does its manual page,\n"
 	      "kmemscope-COMMAND(1).\n",
 	      to);
 }
@@ -75,7 +75,7 @@ static int run_command(int argc, char **argv)
 		argv[0] = name; /* what getopt puts in front of its messages */
 		return command->run(argc, argv);
 	}
-	fprintf(stderr, "kmemscope: there is no command '%s'; see 'kmemscope --help'\n", argv[0]);
+	fprintf(stderr, "kmemscope: unknown command '%s'; see 'kmemscope --help'\n", argv[0]);
 	return KS_EXIT_USAGE;
 }
 

@@ -57,20 +57,21 @@ static void make_table(struct ks_cli *cli, const struct ks_option *own, struct t
 		{ 'b', "start-branch", "DIR",
 		  "only call sites in this directory or file of the tree",
 		  .string = &cli->filter.branch, .set = KS_WITH_BRANCH },
-		{ 0, "malloc", NULL, "only kmalloc", .flag = &cli->filter.malloc_only,
+		{ 0, "malloc", NULL, "only kmalloc allocations", .flag = &cli->filter.malloc_only,
 		  .set = KS_WITH_FILTER },
-		{ 0, "cache", NULL, "only kmem_cache", .flag = &cli->filter.cache_only,
+		{ 0, "cache", NULL, "only kmem_cache allocations", .flag = &cli->filter.cache_only,
 		  .set = KS_WITH_FILTER },
 		{ 0, "pages", NULL, "the page allocator instead of the slab allocator",
 		  .flag = &cli->pages, .set = KS_WITH_FILTER },
-		{ 0, "since", "T", "only from then on: 415.2 as in the log, or +1.5 from its start",
+		{ 0, "since", "T",
+		  "only events from T on: 415.2 as in the log, +1.5 from its start",
 		  .parse = ks_cli_parse_when, .value = &cli->filter.since, .set = KS_WITH_FILTER },
-		{ 0, "until", "T", "only up to then", .parse = ks_cli_parse_when,
+		{ 0, "until", "T", "only events before T", .parse = ks_cli_parse_when,
 		  .value = &cli->filter.until, .set = KS_WITH_FILTER },
 		{ 0, "skip-helpers", NULL,
-		  "blame kstrdup's allocations on its caller, by stack traces",
+		  "blame the caller of helpers such as kstrdup, using stack traces",
 		  .flag = &cli->skip_helpers, .set = KS_WITH_FILTER },
-		{ 0, "helpers", "FILE", "more functions to treat so, one a line",
+		{ 0, "helpers", "FILE", "names of more helper functions, one per line",
 		  .string = &cli->helpers, .set = KS_WITH_FILTER },
 		{ 'o', "order-by", "KEY",
 		  "current_dynamic (default), total_dynamic, alloc_count,\n"
@@ -81,14 +82,14 @@ static void make_table(struct ks_cli *cli, const struct ks_option *own, struct t
 		{ 0, "json", NULL, "all numbers, for programs", .flag = &cli->json,
 		  .set = KS_WITH_JSON },
 		{ 0, "csv", NULL, "the rows as CSV", .flag = &cli->csv, .set = KS_WITH_CSV },
-		{ 0, "strict", NULL, "exit 4 when the capture lost events", .flag = &cli->strict,
-		  .set = KS_WITH_COMMON },
+		{ 0, "strict", NULL, "exit with 4 when the capture lost events",
+		  .flag = &cli->strict, .set = KS_WITH_COMMON },
 		{ 0, "no-pager", NULL, "never use a pager", .flag = &cli->no_pager,
 		  .set = KS_WITH_COMMON },
 		{ 0, "color", "WHEN", "colour messages: auto, always, never", .choice = &cli->color,
 		  .choices = KS_COLORS, .name_of = color_name, .set = KS_WITH_COMMON },
 	};
-	static const struct ks_option help = { 'h', "help", NULL, .help = "this text" };
+	static const struct ks_option help = { 'h', "help", NULL, .help = "print this help" };
 	size_t i;
 
 	table->len = 0;

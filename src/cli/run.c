@@ -51,7 +51,7 @@ static void tell_other_kernel(const struct ks_cli *cli, const struct ks_resolver
 
 	if (release && *model->kernel && strcmp(release, model->kernel))
 		fprintf(stderr,
-			"%s: the capture is of Linux %s, but %s is Linux %s; places may be wrong\n",
+			"%s: the capture is of Linux %s, but %s is Linux %s; source files may be wrong\n",
 			cli->command, model->kernel, cli->kernel, release);
 }
 
@@ -69,7 +69,7 @@ static void tell_empty_window(const struct ks_cli *cli, const struct ks_model *m
 	ks_render_time(model, model->first_ts, &span);
 	ks_strbuf_puts(&span, " to ");
 	ks_render_time(model, model->last_ts, &span);
-	fprintf(stderr, "%s: no event is in the window that was asked for; the capture has %s\n",
+	fprintf(stderr, "%s: no event is in the requested window; the capture has %s\n",
 		cli->command, ks_strbuf_str(&span));
 	ks_strbuf_deinit(&span);
 }

@@ -7,12 +7,12 @@
 "$KMEMGEN" --events 20000 --seed 4 >lossy.log
 
 check "no command" fails_saying 2 '^usage: kmemscope COMMAND' "$KMEMSCOPE"
-check "unknown command" fails_saying 2 "no command 'acount'" "$KMEMSCOPE" acount
-check "prefixes are not commands" fails_saying 2 "no command 'acc'" "$KMEMSCOPE" acc clean.log
+check "unknown command" fails_saying 2 "unknown command 'acount'" "$KMEMSCOPE" acount
+check "prefixes are not commands" fails_saying 2 "unknown command 'acc'" "$KMEMSCOPE" acc clean.log
 check "unknown option" fails_saying 2 "Try 'kmemscope account --help'" "$KMEMSCOPE" account --frobnicate
 check "no file" fails_saying 2 'no capture given' "$KMEMSCOPE" account
-check "two files" fails_saying 2 'one file at a time' "$KMEMSCOPE" account clean.log lossy.log
-check "a cache for a file" fails_saying 2 'one cache alone: kmemscope report --cache=NAME' "$KMEMSCOPE" report --cache dentry clean.log
+check "two files" fails_saying 2 'takes one file' "$KMEMSCOPE" account clean.log lossy.log
+check "a cache for a file" fails_saying 2 'for one cache: kmemscope report --cache=NAME' "$KMEMSCOPE" report --cache dentry clean.log
 check "missing file" fails_saying 1 'gone.log: cannot open: No such file' "$KMEMSCOPE" account gone.log
 check "directory" fails_saying 1 'is a directory' "$KMEMSCOPE" account .
 : >empty
@@ -41,7 +41,7 @@ check "truncated xz" fails_saying 3 'cut.xz: the xz data ends in the middle' "$K
 gzip -c clean.log >bad.gz
 printf 'XXXXXXXX' | dd of=bad.gz bs=1 seek=2000 conv=notrunc status=none
 check "damaged gzip" fails_saying 3 'bad.gz: damaged gzip data near byte' "$KMEMSCOPE" account bad.gz
-check "a window outside of the capture" says 'no event is in the window .* the capture has 100.0' "$KMEMSCOPE" account --since 5 --until 3 clean.log
+check "a window outside of the capture" says 'no event is in the requested window; the capture has 100.0' "$KMEMSCOPE" account --since 5 --until 3 clean.log
 in_window() { must "$KMEMSCOPE" account --since +0 --until 1000 clean.log 2>&1 >/dev/null | grep 'no event' && return 1; true; }
 check "a window around the capture" in_window
 check "bad --since" fails_saying 2 "since 'noon'" "$KMEMSCOPE" account --since noon clean.log
