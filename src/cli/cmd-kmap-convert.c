@@ -93,27 +93,31 @@ static void say_what_was_lost(const struct ks_kmap_args *args, const struct ks_k
 			      const struct ks_kmap_quality *quality)
 {
 	const struct loss losses[] = {
-		{ done->dropped_accesses, "access lines dropped: the target has none" },
-		{ done->dropped_calls, "call lines dropped: the target has none" },
-		{ done->dropped_types, "types dropped: the target has no place for them" },
-		{ done->changed_types, "types written as the nearest that the target knows" },
-		{ done->dropped_caches, "cache names dropped: the target has none" },
-		{ done->dropped_sizes, "requested sizes dropped: the target has one size" },
+		{ done->dropped_accesses, "access lines dropped: the target cannot hold them" },
+		{ done->dropped_calls, "call lines dropped: the target cannot hold them" },
+		{ done->dropped_types, "types dropped: the target cannot hold them" },
+		{ done->changed_types, "types replaced by the nearest type that the target knows" },
+		{ done->dropped_caches, "cache names dropped: the target cannot hold them" },
+		{ done->dropped_sizes, "requested sizes dropped: the target has only one size" },
 		{ done->dropped_details,
-		  "cpus, gfp flags and processes dropped: the target has none" },
+		  "CPUs, GFP flags and processes dropped: the target cannot hold them" },
 		{ done->dropped_anchors,
-		  "notes of the place of the kernel dropped: the target has none" },
-		{ done->dropped_callers, "callers of accesses dropped: the target has none" },
+		  "notes of the kernel's address dropped: the target cannot hold them" },
+		{ done->dropped_callers,
+		  "callers of accesses dropped: the target cannot hold them" },
 		{ done->dropped_contexts,
 		  "kinds of interrupts dropped: the target has -1 for all" },
-		{ done->changed_contexts, "accesses in interrupts of unknown kind, now softirqs" },
-		{ done->dropped_bytes, "byte counts of accesses dropped: the target has none" },
-		{ done->dropped_pids, "pids of accesses dropped: the target has none" },
-		{ done->dropped_new_types, "types of successors dropped: the target has none" },
-		{ done->changed_names, "names had commas or line ends, now _" },
-		{ done->cut_names, "names cut to the length of their field" },
+		{ done->changed_contexts,
+		  "accesses in interrupts of unknown kind written as softirqs" },
+		{ done->dropped_bytes,
+		  "byte counts of accesses dropped: the target cannot hold them" },
+		{ done->dropped_pids, "pids of accesses dropped: the target cannot hold them" },
+		{ done->dropped_new_types,
+		  "types of successors dropped: the target cannot hold them" },
+		{ done->changed_names, "names had commas or line ends, which became _" },
+		{ done->cut_names, "names truncated to the length of their field" },
 		{ quality->bad_lines, "lines not understood, left out" },
-		{ quality->orphan_accesses, "accesses of no object, left out" },
+		{ quality->orphan_accesses, "accesses without an object, left out" },
 	};
 
 	say(args, losses, ARRAY_SIZE(losses));
@@ -124,20 +128,20 @@ static void say_what_was_not_traced(const struct ks_kmap_args *args,
 				    const struct ks_kmap_quality *quality)
 {
 	const struct loss losses[] = {
-		{ traced->accesses, "access lines dropped: a DB has none" },
-		{ traced->calls, "call lines dropped: a DB has none" },
-		{ traced->not_allocated, "objects dropped that no allocator made, with" },
+		{ traced->accesses, "access lines dropped: a DB cannot hold them" },
+		{ traced->calls, "call lines dropped: a DB cannot hold them" },
+		{ traced->not_allocated, "objects that no allocator made dropped, with" },
 		{ traced->not_allocated_bytes, "bytes in them" },
 		{ traced->guessed,
-		  "objects have no type: what seems to be pages is taken for pages, the "
-		  "others for kmalloc's" },
+		  "objects have no type: those of whole pages are taken for pages, the "
+		  "others for kmalloc objects" },
 		{ traced->other_kernel,
-		  "kernel was given that is not the one recorded: names may be wrong" },
-		{ traced->unseen, "objects ended unseen: now freed by no site" },
-		{ traced->timeless, "objects freed at no time, or before their time: now freed at "
-				    "once" },
+		  "kernel given that is not the recorded kernel: names may be wrong" },
+		{ traced->unseen, "objects whose free was not seen: freed without a site" },
+		{ traced->timeless, "objects whose free has no time, or an earlier time than the "
+				    "allocation: freed at once" },
 		{ quality->bad_lines, "lines not understood, left out" },
-		{ quality->orphan_accesses, "accesses of no object, left out" },
+		{ quality->orphan_accesses, "accesses without an object, left out" },
 	};
 
 	say(args, losses, ARRAY_SIZE(losses));

@@ -77,7 +77,7 @@ static int check_receiver(const struct ks_spool *spool, u64 have, struct ks_diag
 		return 0;
 	return ks_diag_set(diag, KS_EBADINPUT,
 			   "the receiver has %llu bytes of this stream, but acknowledged %llu of "
-			   "the %llu that there are; its file was changed",
+			   "%llu bytes; its file was changed",
 			   (unsigned long long)have, (unsigned long long)spool->acked,
 			   (unsigned long long)spool->len);
 }
@@ -89,7 +89,7 @@ static int read_spool(struct ks_spool *spool, char *buf, u32 len, u64 offset, st
 	if (n == (ssize_t)len)
 		return 0;
 	return ks_diag_set(diag, n < 0 ? (int)n : KS_EBADINPUT, "%s: cannot read: %s", spool->path,
-			   n < 0 ? strerror((int)-n) : "it was cut off");
+			   n < 0 ? strerror((int)-n) : "the file is truncated");
 }
 
 /* One connection. 0: all is delivered; -EAGAIN: connect again; else an error of our own. */
@@ -264,7 +264,7 @@ int ks_kmap_listen(struct ks_kmap_args *args)
 
 	if (!args->output)
 		return ks_cli_error(&args->cli, KS_EXIT_USAGE,
-				    "name the directory for what arrives with -o");
+				    "name the directory for received maps with -o");
 	dir_fd = open(args->output, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (dir_fd < 0)
 		return ks_cli_error(&args->cli, KS_EXIT_FAILED, "%s: cannot open: %s", args->output,

@@ -12,16 +12,16 @@ static const char usage[] =
 	"\n"
 	"Access maps: which code read and wrote which objects, and how often.\n"
 	"\n"
-	"  kmap record [-- COMMAND...]  a map of the running kernel, from its module memorizer\n"
-	"  kmap report FILE             objects by site, cache or type; the hottest\n"
-	"  kmap accesses SITE FILE      who reads and writes the objects of a site\n"
+	"  kmap record [-- COMMAND...]  records a map of the running kernel with the module memorizer\n"
+	"  kmap report FILE             objects by site, cache or type; the hottest objects\n"
+	"  kmap accesses SITE FILE      which code reads and writes the objects of a site\n"
 	"  kmap touches CODE FILE       whose objects a function reads and writes\n"
-	"  kmap matrix FILE             who touches whose objects, as table or heat map\n"
+	"  kmap matrix FILE             which code touches whose objects, as table or heat map\n"
 	"  kmap privilege FILE          least-privilege measures\n"
 	"  kmap diff OLD NEW            what appeared, vanished or changed\n"
-	"  kmap convert --to FORM FILE  the map in another form\n"
-	"  kmap stream --to WHERE [FILE]   a live map, to a file or a listener\n"
-	"  kmap listen -o DIR           receive live maps\n";
+	"  kmap convert --to FORM FILE  writes the map in another form\n"
+	"  kmap stream --to WHERE [FILE]   sends a live map to a file or a listener\n"
+	"  kmap listen -o DIR           receives live maps\n";
 
 /* Numbers of operands that are none. */
 enum { ONE_OR_NONE = -1, A_COMMAND = -2 };
@@ -89,43 +89,45 @@ int ks_cmd_kmap(int argc, char **argv)
 		  .string = &args.by_name },
 		{ 0, "order-by", "WHAT", "bytes, objects, live, mean, cold, accesses, foreign",
 		  .string = &args.order_name },
-		{ 0, "top", "N", "so many rows a table (default 20; 0 = all)",
+		{ 0, "top", "N", "at most N rows per table (default 20; 0 = all)",
 		  .number = &args.cli.top },
 		{ 0, "accesses", "FILE", "the second file of a CSV pair",
 		  .string = &args.accesses },
 		{ 0, "dialect", "N", "8, 9, 10 or 11 fields in an object's line",
 		  .number = &args.fields, .min = 8, .max = 11 },
-		{ 0, "with", "FILE", "an allocation capture of the same run: waste beside access",
+		{ 0, "with", "FILE", "a capture of the same run: adds the waste of each site",
 		  .string = &args.with },
 		{ 0, "to", "WHERE",
 		  "convert: seed, uscope, iti, csv, json, binary, ksdb;\n"
 		  "stream: FILE or tcp:HOST:PORT",
 		  .string = &args.to },
-		{ 0, "spool", "FILE", "stream: what was not acknowledged (kmap-stream.spool)",
+		{ 0, "spool", "FILE", "stream: file for unacknowledged data (kmap-stream.spool)",
 		  .string = &args.spool },
-		{ 0, "bind", "ADDRESS", "listen: where (127.0.0.1:9999)", .string = &args.bind },
+		{ 0, "bind", "ADDRESS", "listen: the address (127.0.0.1:9999)",
+		  .string = &args.bind },
 		{ 'o', "output", "FILE",
-		  "the heat map (.png, .svg), the converted map, where to put\n"
-		  "what arrives; record: the map (trace.kmap)",
+		  "matrix: the heat map (.png, .svg); convert: the map; listen:\n"
+		  "the directory; record: the map (trace.kmap)",
 		  .string = &args.output },
 		/* The kernel takes smaller numbers for modes. */
-		{ 'p', "pid", "PID", "record: this process and the children it will have",
+		{ 'p', "pid", "PID", "record: this process and its future children",
 		  .parse = ks_cli_parse_pid, .value = &args.pid, .min = 4 },
 		{ 0, "mode", "N",
 		  "record: 1 the whole system (default), 2 COMMAND and\n"
-		  "interrupts, 3 COMMAND (default with one)",
+		  "interrupts, 3 COMMAND (default with COMMAND)",
 		  .number = &args.mode, .min = 1, .max = 3 },
 		{ 0, "duration", "TIME", "record: stop after 10, 1.5, 200ms, 5m, ...",
 		  .parse = ks_cli_parse_time, .value = &args.duration_ns, .min = 1 },
-		{ 0, "text", NULL, "record: lines, not binary records", .flag = &args.text },
-		{ 0, "live", NULL, "record: also what lives at the end", .flag = &args.live },
-		{ 0, "clear", NULL, "record: first forget objects that have ended",
+		{ 0, "text", NULL, "record: lines instead of binary records", .flag = &args.text },
+		{ 0, "live", NULL, "record: also the objects that are live at the end",
+		  .flag = &args.live },
+		{ 0, "clear", NULL, "record: first discard the objects that have ended",
 		  .flag = &args.clear },
 		{ 0, "json", NULL, "one JSON document", .flag = &args.cli.json,
 		  .set = KS_WITH_COMMON },
 		{ 0, "csv", NULL, "the first table as CSV", .flag = &args.cli.csv,
 		  .set = KS_WITH_COMMON },
-		{ 0, "strict", NULL, "exit 4 when lines of the map were not understood",
+		{ 0, "strict", NULL, "exit with 4 when lines of the map were not understood",
 		  .flag = &args.cli.strict, .set = KS_WITH_COMMON },
 		{ 0 },
 	};
@@ -144,7 +146,7 @@ int ks_cmd_kmap(int argc, char **argv)
 		return ask(&args, own, &questions[i], argc - 1, argv + 1);
 	}
 	if (argc > 1)
-		fprintf(stderr, "kmemscope kmap: there is no question '%s'\n", argv[1]);
+		fprintf(stderr, "kmemscope kmap: unknown question '%s'\n", argv[1]);
 	fprintf(stderr, "Try 'kmemscope kmap --help'.\n");
 	return KS_EXIT_USAGE;
 }

@@ -32,7 +32,7 @@ static void set_anchor(const struct ks_kmap_args *args, struct ks_resolver *reso
 	    !ks_resolver_set_anchor(resolver, info->anchor_name, info->anchor))
 		return;
 	fprintf(stderr,
-		"%s: %s is not the kernel that was recorded: it has %s elsewhere; names may be wrong\n",
+		"%s: %s is not the recorded kernel: it has %s at another address; names may be wrong\n",
 		args->cli.command, args->cli.kernel, info->anchor_name);
 }
 

@@ -87,10 +87,10 @@ for to in seed binary; do
 	kmap convert --to $to -o moved.$to moved.text 2>/dev/null
 	check "the anchor stays in $to" prints 'ext4_alloc+0x4 1 64' rows report -k tree/src moved.$to
 done
-check "a form without anchors says so" says '1 notes of the place of the kernel dropped' kmap convert --to iti moved.text
+check "a form without anchors says so" says "1 notes of the kernel's address dropped" kmap convert --to iti moved.text
 
 sed 's/slub_alloc/base_alloc/' moved.text >other.text
-check "another kernel than the one recorded is noticed" says 'not the kernel that was recorded: it has base_alloc elsewhere' kmap report -k tree/src other.text
+check "a kernel other than the recorded one is noticed" says 'not the recorded kernel: it has base_alloc at another address' kmap report -k tree/src other.text
 check "the right one is not" prints 0 eval 'kmap report -k tree/src moved.text 2>&1 | grep -c recorded'
 
 # A larger map: every view adds up to what awk counts.
@@ -176,7 +176,7 @@ print(len(o),sum(x["size"] for x in o),sum(y["reads"] for y in a),sum(y["writes"
 check "a second round changes nothing" same big.iti <(kmap convert --to iti big.iti 2>/dev/null)
 check "nor does one of binary" cmp big.binary <(kmap convert --to binary big.binary 2>/dev/null)
 check "drops are reported" says '1 call lines dropped' cat big.iti.said
-check "and the types that became others" says '1 types written as the nearest' cat big.uscope.said
+check "and the types that became others" says '1 types replaced by the nearest' cat big.uscope.said
 
 # As a DB, which all other commands read: site by site what the map says, in both levels of memory.
 kmap convert --to ksdb -o big.ksdb big 2>big.ksdb.said
@@ -202,7 +202,7 @@ kmap convert --to ksdb -o tick.ksdb tick 2>tick.said
 check "one tick, one address, three objects" says '^ +320 +0 +64 +5/4 ' "$KMEMSCOPE" account tick.ksdb
 check "every end was found" prints 0 eval 'must "$KMEMSCOPE" info tick.ksdb | grep -cE "implied|before"'
 check "objects that no allocator made are reported" says '4000 bytes in them' cat tick.said
-check "an end that was not seen is said" says '1 objects ended unseen' cat tick.said
+check "a free that was not seen is reported" says '1 objects whose free was not seen' cat tick.said
 kmap convert --to ksdb -k tree/src -o map.ksdb map 2>/dev/null
 check "a DB with names" says ' ext4_alloc\+0x4$' "$KMEMSCOPE" account map.ksdb
 check "a DB needs a name" fails_saying 2 'with -o' "$KMEMSCOPE" kmap convert --to ksdb map
@@ -261,7 +261,7 @@ slub_alloc+0x6 60 0 0 0
 
 # Errors.
 check "no question" fails_saying 2 "Try 'kmemscope kmap --help'" "$KMEMSCOPE" kmap
-check "an unknown one" fails_saying 2 "no question 'rport'" "$KMEMSCOPE" kmap rport map
+check "an unknown one" fails_saying 2 "unknown question 'rport'" "$KMEMSCOPE" kmap rport map
 check "no file" fails_saying 2 'usage: kmemscope kmap report FILE' "$KMEMSCOPE" kmap report
 check "an option of another question" fails_saying 2 "has no option --to" "$KMEMSCOPE" kmap report --to json map
 check "a bad --by" fails_saying 2 "by 'colour'" "$KMEMSCOPE" kmap report --by colour map
