@@ -278,7 +278,7 @@ static void tell_losses(const struct lab *lab, const struct ks_kmap_kernel_stats
 				(unsigned long long)stats->lost[i]);
 	if (stats->lost[KS_KMAP_LOST_FULL] || stats->lost[KS_KMAP_LOST_ACCESSES_FULL])
 		fprintf(stderr,
-			"%s: its memory ran full: give the guest more with --mem, or the map more of "
+			"%s: out of memory: give the guest more with --mem, or the memorizer more of "
 			"it with --append memorizer.max_mb=N\n",
 			lab->path);
 }
@@ -382,7 +382,7 @@ static int conclude(struct lab *lab, struct ks_lab_session *session, int err, st
 	if (err)
 		ks_cli_error(cli, KS_EXIT_LAB, "%s", diag->text);
 	if (err && !kept && session->counter.last_begin && !lab->args->quiet)
-		fprintf(stderr, "%s: holds what came before\n", lab->path);
+		fprintf(stderr, "%s: holds what was recorded before\n", lab->path);
 	keep_log(lab, session, guest_failed && !command_missing);
 	if (command_missing)
 		return session->status;
@@ -444,7 +444,7 @@ int ks_lab_shell(struct ks_lab_args *args)
 				    "give no command; 'kmemscope lab run' takes one");
 	if (!args->output && (args->access || args->mode || args->binary))
 		return ks_cli_error(&args->cli, KS_EXIT_USAGE,
-				    "give -o FILE, too: without it nothing is recorded");
+				    "give -o FILE too: without it nothing is recorded");
 	args->command = words;
 	return run(args, args->output, isatty(STDIN_FILENO));
 }

@@ -17,12 +17,12 @@ static const char usage[] =
 	"       kmemscope lab run [OPTION...] [--] COMMAND...\n"
 	"       kmemscope lab shell [OPTION...]\n"
 	"\n"
-	"A kernel with the memorizer in it, which runs a command on a view of this machine's\n"
-	"files and records what it does with kernel memory. It needs no root.\n"
+	"Runs a command in a kernel with the memorizer built in, on a view of this machine's\n"
+	"files, and records the command's use of kernel memory. Needs no root.\n"
 	"\n"
-	"  lab build            make the kernel, from Debian's source package\n"
-	"  lab run COMMAND      boot it, run COMMAND in it, write its map, exit as it does\n"
-	"  lab shell            a shell in it\n";
+	"  lab build            build the kernel from Debian's source package\n"
+	"  lab run COMMAND      boot the kernel, run COMMAND in it, write the map\n"
+	"  lab shell            run a shell in the kernel\n";
 
 /* === Internals: options =================================================================== */
 
@@ -118,8 +118,9 @@ static int run_script(const struct ks_lab_args *args, const char *script, struct
 	if (pid < 0 || waitpid(pid, &status, 0) < 0)
 		return ks_cli_error(&args->cli, KS_EXIT_FAILED, "%s: %s", script, strerror(errno));
 	if (WIFSIGNALED(status))
-		return ks_cli_error(&args->cli, 128 + WTERMSIG(status),
-				    "interrupted; 'kmemscope lab build' goes on where it was");
+		return ks_cli_error(
+			&args->cli, 128 + WTERMSIG(status),
+			"interrupted; 'kmemscope lab build' continues where it stopped");
 	if (WEXITSTATUS(status))
 		return ks_cli_error(&args->cli, KS_EXIT_FAILED,
 				    WEXITSTATUS(status) == 127
@@ -190,15 +191,16 @@ int ks_cmd_lab(int argc, char **argv)
 		  .number = &args.mode, .min = 1, .max = 3 },
 		{ 0, "access", NULL, "also count each object's reads and writes",
 		  .flag = &args.access },
-		{ 0, "boot", NULL, "from the kernel's start on; in mode 1 unless --mode is given",
+		{ 0, "boot", NULL,
+		  "record from the kernel's start; in mode 1 unless --mode is given",
 		  .flag = &args.boot },
-		{ 0, "binary", NULL, "binary records, which have more to tell than lines",
+		{ 0, "binary", NULL, "binary records, which have more detail than lines",
 		  .flag = &args.binary },
 		{ 0, "smp", "N", "processors (1); more than one with --arch x86_64",
 		  .number = &args.processors, .min = 1, .max = 8 },
 		{ 0, "mem", "SIZE", "the guest's memory (512M; 1G with --arch x86_64)",
 		  .parse = parse_mem, .value = &args.memory_mb },
-		{ 0, "share", "DIR", "a directory that the guest writes to, not to a copy",
+		{ 0, "share", "DIR", "a directory that the guest writes to directly, not to a copy",
 		  .parse = parse_share, .value = &args },
 		{ 0, "append", "TEXT", "more parameters for the kernel",
 		  .string = &args.parameters },
@@ -206,12 +208,12 @@ int ks_cmd_lab(int argc, char **argv)
 		  .choices = KS_LAB_ACCELS, .name_of = accel_name },
 		{ 0, "timeout", "TIME", "give up after 60, 5m, ...", .parse = ks_cli_parse_time,
 		  .value = &args.timeout_ns, .min = 1000000 },
-		{ 0, "log", "FILE", "what the kernel prints; else it is kept only after a failure",
+		{ 0, "log", "FILE", "the kernel's console output; else kept only after a failure",
 		  .string = &args.log },
-		{ 'q', "quiet", NULL, "no words about the map", .flag = &args.quiet },
-		{ 0, "strict", NULL, "exit 4 when objects or accesses were dropped",
+		{ 'q', "quiet", NULL, "print nothing about the map", .flag = &args.quiet },
+		{ 0, "strict", NULL, "exit with 4 when objects or accesses were dropped",
 		  .flag = &args.cli.strict },
-		{ 0, "no-pager", NULL, "accepted, and without effect here",
+		{ 0, "no-pager", NULL, "accepted, but has no effect here",
 		  .flag = &args.cli.no_pager },
 		{ 0 },
 	};
@@ -239,7 +241,7 @@ int ks_cmd_lab(int argc, char **argv)
 		return code;
 	}
 	if (argc > 1)
-		fprintf(stderr, "kmemscope lab: there is no '%s'\n", argv[1]);
+		fprintf(stderr, "kmemscope lab: unknown command '%s'\n", argv[1]);
 	fprintf(stderr, "Try 'kmemscope lab --help'.\n");
 	return KS_EXIT_USAGE;
 }

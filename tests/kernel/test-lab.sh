@@ -122,7 +122,7 @@ check "and records from the start on" [ "$(lines_of ',swapper' boot.kmap)" -gt 5
 check "with accesses of that time" eval 'grep -A1 ",swapper" boot.kmap | grep -q "^ "'
 check "without a command, too" eval 'run --boot -o boot2.kmap && [ -s boot2.kmap ]'
 
-check "what is lost is told" fails_saying 4 'lost.kmap: its memory ran full: .*--mem' lab run --strict --append memorizer.max_mb=1 --access -o lost.kmap -- ls -lR /usr/include/linux
+check "losses are reported" fails_saying 4 'lost.kmap: out of memory: .*--mem' lab run --strict --append memorizer.max_mb=1 --access -o lost.kmap -- ls -lR /usr/include/linux
 
 for nr in 1 2; do
 	run --access -o same$nr.kmap -- ./prog >/dev/null
