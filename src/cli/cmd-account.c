@@ -7,7 +7,7 @@ static const char usage[] =
 	"\n"
 	"Adds up a capture by call site and prints trace_analyze's account file, then the\n"
 	"capture quality. FILE is a capture of any kind: a text log, trace.dat, perf.data, a\n"
-	"directory of kmemtrace, compressed or not, or a DB file. - reads standard input.\n";
+	"kmemtrace directory, compressed or not, or a DB file. - is standard input.\n";
 
 int ks_cmd_account(int argc, char **argv)
 {
@@ -20,12 +20,12 @@ int ks_cmd_account(int argc, char **argv)
 	struct ks_account_outputs outputs = { .account = "-" };
 	const struct ks_option own[] = {
 		{ 'c', "account-file", "FILE",
-		  "write the table to FILE; quality stays on standard output",
+		  "write the table to FILE; the quality goes to standard output",
 		  .string = &outputs.account },
 		{ 'l', "callers-file", "FILE",
 		  "write site, live bytes, waste and directory to FILE",
 		  .string = &outputs.callers },
-		{ 0, "save-db", "FILE", "keep the whole capture as a DB file too",
+		{ 0, "save-db", "FILE", "also save the whole capture as a DB file",
 		  .string = &outputs.save_db },
 		{ 0 },
 	};

@@ -11,7 +11,7 @@ static const char usage[] =
 	"\n"
 	"Validates captures: framing, order of time stamps or sequence numbers on each CPU,\n"
 	"gaps and losses, records that cannot be true. A directory is a kmemtrace capture.\n"
-	"Exits with 0 when all is well, with 3 when a capture is damaged.\n";
+	"Exits with 0 on success, and with 3 when a capture is damaged.\n";
 
 /* === Internals ============================================================================ */
 
@@ -82,7 +82,7 @@ int ks_cmd_check(int argc, char **argv)
 	const struct ks_option own[] = {
 		{ 0, "repair", NULL, "finish a trace.dat whose recorder was killed",
 		  .flag = &all.repair },
-		{ 0, "json", NULL, "the same, for programs", .flag = &cli.json },
+		{ 0, "json", NULL, "print JSON, for programs", .flag = &cli.json },
 		{ 0 },
 	};
 	int code = ks_cli_parse(&cli, own, argc, argv);

@@ -85,7 +85,7 @@ int ks_cmd_diff(int argc, char **argv)
 		  "time or events: scale the first capture to the length of\n"
 		  "the second; none (default)",
 		  .choice = &wish.normal, .choices = KS_NORMALS, .name_of = ks_normal_name },
-		{ 0, "since", "T", "only from then on, in both: +1.5 from the start of each",
+		{ 0, "since", "T", "only events from T on, in both: +1.5 from the start of each",
 		  .parse = ks_cli_parse_when, .value = &cli.filter.since },
 		{ 0 },
 	};
@@ -96,7 +96,8 @@ int ks_cmd_diff(int argc, char **argv)
 	if (argc - optind != 2)
 		return ks_cli_error(&cli, KS_EXIT_USAGE, "give two captures to compare");
 	if (!strcmp(argv[optind], "-") && !strcmp(argv[optind + 1], "-"))
-		return ks_cli_error(&cli, KS_EXIT_USAGE, "only one can be standard input");
+		return ks_cli_error(&cli, KS_EXIT_USAGE,
+				    "only one of the captures can be standard input");
 	if (cli.json && cli.csv)
 		return ks_cli_error(&cli, KS_EXIT_USAGE, "--json and --csv: choose one");
 	return compare(&cli, &wish, argv[optind], argv[optind + 1]);

@@ -17,9 +17,9 @@
 static const char usage[] =
 	"usage: kmemscope doctor [OPTION...]\n"
 	"\n"
-	"Tells what can be captured on this machine, what is missing, and the command that\n"
-	"mends it. Removes tracing instances that killed recorders left behind. Exits with 0\n"
-	"when 'kmemscope record' will work, with 1 when not.\n";
+	"Shows what can be captured on this machine, what is missing, and the command that\n"
+	"fixes it. Removes tracing instances that killed recorders left behind. Exits with 0\n"
+	"if 'kmemscope record' will work, and with 1 if not.\n";
 
 enum state { FINE, NOTE, MISSING };
 
@@ -110,7 +110,7 @@ static void check_tracefs(struct doctor *d)
 	if (!ks_tracefs_has(&d->tfs, "instances"))
 		add(d, MISSING, "instances", NULL, "the kernel has no private tracing instances");
 	if (!ks_tracefs_remove_stale(d->tfs.root, &stale) && stale)
-		add(d, NOTE, "instances", NULL, "removed %u that killed recorders left behind",
+		add(d, NOTE, "instances", NULL, "removed %u left behind by killed recorders",
 		    stale);
 }
 
@@ -191,7 +191,7 @@ static void check_others(struct doctor *d)
 	u64 overruns = read_number("/sys/kernel/debug/kmemtrace/total_overruns", UINT64_MAX);
 
 	if (!access(module, F_OK))
-		add(d, FINE, "module", NULL, "kmemtrace relay files are there, %s overruns",
+		add(d, FINE, "module", NULL, "kmemtrace relay files exist, %s overruns",
 		    overruns == UINT64_MAX ? "unknown"
 		    : overruns		   ? "some"
 					   : "no");
@@ -258,8 +258,8 @@ int ks_cmd_doctor(int argc, char **argv)
 		.shared = KS_WITH_JSON | KS_WITH_COMMON,
 	};
 	const struct ks_option own[] = {
-		{ 0, "json", NULL, "the same, for programs", .flag = &cli.json },
-		{ 0, "strict", NULL, "accepted, and without effect here", .flag = &cli.strict },
+		{ 0, "json", NULL, "print JSON, for programs", .flag = &cli.json },
+		{ 0, "strict", NULL, "accepted, but has no effect here", .flag = &cli.strict },
 		{ 0 },
 	};
 	struct doctor d = { 0 };
@@ -271,7 +271,7 @@ int ks_cmd_doctor(int argc, char **argv)
 	if (code >= 0)
 		return code;
 	if (optind < argc)
-		return ks_cli_error(&cli, KS_EXIT_USAGE, "takes no argument: what is '%s'?",
+		return ks_cli_error(&cli, KS_EXIT_USAGE, "takes no argument, but got '%s'",
 				    argv[optind]);
 	check_user(&d);
 	check_tracefs(&d);

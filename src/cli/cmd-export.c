@@ -45,7 +45,7 @@ static int export_timeline(struct ks_cli *cli, struct wish *wish,
 	if (!ks_model_in_seconds(model)) {
 		ks_model_free(model);
 		return ks_cli_error(cli, KS_EXIT_BAD_INPUT,
-				    "%s: has no time in seconds to put counters on", cli->input);
+				    "%s: has no times in seconds, which counters need", cli->input);
 	}
 	export.model = model;
 	export.timeline = model->timeline;
@@ -182,7 +182,8 @@ static int run_export(struct ks_cli *cli, struct wish *wish)
 				    exporter->name);
 	if (wish->table == OBJECTS && exporter->objects == KS_OBJECTS_NONE)
 		return ks_cli_error(cli, KS_EXIT_USAGE,
-				    "%s has no objects: csv, json and parquet do", exporter->name);
+				    "%s cannot hold objects: use csv, json or parquet",
+				    exporter->name);
 	wish->written.format = exporter->name;
 	if (exporter->objects != KS_OBJECTS_NONE)
 		wish->written.table = table_name(wish->table);
@@ -204,17 +205,17 @@ int ks_cmd_export(int argc, char **argv)
 		{ 0, "format", "FORMAT",
 		  "pprof, speedscope, collapsed, csv, json, parquet or chrome",
 		  .choice = &wish.format, .choices = ks_nr_exporters, .name_of = ks_exporter_name },
-		{ 'o', "output", "FILE", "write here; - is standard output, the default",
+		{ 'o', "output", "FILE", "the file to write; - is standard output, the default",
 		  .string = &wish.written.path },
-		{ 0, "table", "WHAT", "of csv, json and parquet: sites (default) or objects",
+		{ 0, "table", "WHAT", "for csv, json and parquet: sites (default) or objects",
 		  .choice = &wish.table, .choices = TABLES, .name_of = table_name },
 		{ 0, "measure", "WHAT",
-		  "of collapsed stacks: live (default), waste, objects, peak,\n"
+		  "for collapsed stacks: live (default), waste, objects, peak,\n"
 		  "total, allocs",
 		  .choice = &wish.measure, .choices = KS_MEASURES, .name_of = ks_measure_name },
 		{ 0, "frames", "WHAT",
-		  "of pprof, speedscope and collapsed stacks: stack, by call stack\n"
-		  "where there are any (default), or place, by directory and file",
+		  "for pprof, speedscope and collapsed stacks: stack (default), by\n"
+		  "call stack if there are any, or place, by directory and file",
 		  .choice = &wish.frames, .choices = KS_FRAMES, .name_of = ks_frames_name },
 		{ 0, "json", NULL, "with a file: say what was written, for programs",
 		  .flag = &cli.json },

@@ -11,9 +11,9 @@
 static const char usage[] =
 	"usage: kmemscope flame [OPTION...] FILE\n"
 	"\n"
-	"Draws a flame graph, as SVG: by call stack where the capture has stack traces; else\n"
-	"by directory, file, function and call site where the kernel tree is given, and by\n"
-	"module, function and call site where it is not.\n";
+	"Draws a flame graph, as SVG: by call stack if the capture has stack traces. Otherwise\n"
+	"by directory, file, function and call site if a kernel tree is given, or by module,\n"
+	"function and call site.\n";
 
 /* === Internals ============================================================================ */
 
@@ -54,10 +54,10 @@ int ks_cmd_flame(int argc, char **argv)
 		{ 0, "measure", "WHAT", "live (default), waste, objects, peak, total, allocs",
 		  .choice = &measure, .choices = KS_MEASURES, .name_of = ks_measure_name },
 		{ 0, "frames", "WHAT",
-		  "stack: by call stack where there are any (default); place:\n"
-		  "by directory and file in any case",
+		  "stack (default): by call stack if there are any; place:\n"
+		  "always by directory and file",
 		  .choice = &frames, .choices = KS_FRAMES, .name_of = ks_frames_name },
-		{ 'o', "output", "FILE", "write here; - is standard output, the default",
+		{ 'o', "output", "FILE", "the file to write; - is standard output, the default",
 		  .string = &written.path },
 		{ 0, "json", NULL, "with a file: say what was written, for programs",
 		  .flag = &cli.json },

@@ -7,7 +7,7 @@
 static const char usage[] =
 	"usage: kmemscope gate --budget FILE [OPTION...] CAPTURE\n"
 	"\n"
-	"Holds a capture against a budget and exits with 5 when it is exceeded. A rule of the\n"
+	"Checks a capture against a budget and exits with 5 when it is exceeded. A rule of the\n"
 	"budget is a line such as 'module ext4 live 4M' or 'site * waste 64K'.\n";
 
 /* === Internals ============================================================================ */

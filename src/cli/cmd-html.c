@@ -15,7 +15,7 @@ static const char usage[] =
 	"\n"
 	"Writes a report to open in a browser: one file, which needs no network. Sites,\n"
 	"flame graph, rings, timeline, leaks, fragmentation, lifetimes and CPUs; drag a\n"
-	"range of time, and all of them show that range.\n";
+	"range of time, and all views show that range.\n";
 
 /* What the options ask for. */
 struct wish {
@@ -112,11 +112,11 @@ int ks_cmd_html(int argc, char **argv)
 		  .string = &wish.output },
 		{ 0, "data", NULL, "only the data of the report, as JSON",
 		  .flag = &wish.data_only },
-		{ 0, "kmap", "MAP", "an access map of the same run, or alone: who touched what",
+		{ 0, "kmap", "MAP", "an access map, of the same run or alone, for the view Objects",
 		  .string = &wish.kmap },
 		{ 0, "diff", "FIRST",
-		  "compare with this capture, which came before: what is new,\n"
-		  "gone, grown and shrunk",
+		  "compare with this earlier capture: what is new, gone,\n"
+		  "grown and shrunk",
 		  .string = &wish.first },
 		{ 0, "json", NULL, "say what was written, for programs", .flag = &cli.json },
 		{ 0 },

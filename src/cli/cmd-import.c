@@ -5,8 +5,8 @@
 static const char usage[] =
 	"usage: kmemscope import -o DB [OPTION...] FILE\n"
 	"\n"
-	"Reads a capture once and keeps all of it in a DB file, which every command reads in\n"
-	"its place: at once where no filter is asked, and fast where one is.\n";
+	"Reads a capture once and saves all of it in a DB file, which every command reads\n"
+	"instead of the capture: at once without a filter, and fast with one.\n";
 
 int ks_cmd_import(int argc, char **argv)
 {
@@ -17,7 +17,7 @@ int ks_cmd_import(int argc, char **argv)
 	};
 	const char *db_path = NULL;
 	const struct ks_option own[] = {
-		{ 'o', "output", "DB", "the DB file to make (by custom, NAME.ksdb)",
+		{ 'o', "output", "DB", "the DB file to make (by convention, NAME.ksdb)",
 		  .string = &db_path },
 		{ 0 },
 	};

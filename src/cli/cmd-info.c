@@ -5,7 +5,7 @@
 static const char usage[] =
 	"usage: kmemscope info [OPTION...] FILE\n"
 	"\n"
-	"Tells what is in a capture: format, time span, events by kind, totals, capture\n"
+	"Shows what is in a capture: format, time span, events by kind, totals, capture\n"
 	"quality, misuse of the allocator, and the first lines that were not understood.\n";
 
 int ks_cmd_info(int argc, char **argv)

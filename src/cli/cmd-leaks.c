@@ -5,8 +5,8 @@
 static const char usage[] =
 	"usage: kmemscope leaks [OPTION...] FILE\n"
 	"\n"
-	"Lists what was allocated during the capture and still lives at its end, by call\n"
-	"site, with ages. Sites whose frees the kernel does not show are told apart.\n";
+	"Lists what was allocated during the capture and is still live at its end, by call\n"
+	"site, with ages. Sites whose frees raise no event are listed separately.\n";
 
 int ks_cmd_leaks(int argc, char **argv)
 {
@@ -20,7 +20,7 @@ int ks_cmd_leaks(int argc, char **argv)
 	const struct ks_option own[] = {
 		{ 0, "min-age", "TIME", "only objects at least this old: 1.5, 200ms, 1m",
 		  .parse = ks_cli_parse_time, .value = &min_age },
-		{ 0, "stacks", NULL, "by stack trace, of a capture made with record --stack",
+		{ 0, "stacks", NULL, "by stack trace; needs a capture made with record --stack",
 		  .flag = &stacks },
 		{ 0 },
 	};

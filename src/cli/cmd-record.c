@@ -55,25 +55,26 @@ static int parse_options(struct record *r, int argc, char **argv)
 {
 	bool all = false;
 	const struct ks_option own[] = {
-		{ 'o', "output", "FILE", "where to (trace.dat)", .string = &r->opts.path },
+		{ 'o', "output", "FILE", "the file to write (trace.dat)", .string = &r->opts.path },
 		{ 0, "slab", NULL, "only kmalloc and kmem_cache", .flag = &r->opts.slab },
 		{ 0, "pages", NULL, "only the page allocator", .flag = &r->opts.pages },
 		{ 0, "all", NULL, "both (default)", .flag = &all },
 		{ 0, "stack", NULL, "a stack trace with each event; ten times the cost",
 		  .flag = &r->opts.stack },
-		{ 'p', "pid", "PID", "only this process and the children it will have",
+		{ 'p', "pid", "PID", "only this process and its future children",
 		  .parse = ks_cli_parse_pid, .value = &r->pid, .min = 1 },
 		{ 0, "duration", "TIME", "stop after 10, 1.5, 200ms, 5m, ...",
 		  .parse = ks_cli_parse_time, .value = &r->duration_ns, .min = 1 },
-		{ 0, "max-size", "SIZE", "stop when the file has this size: 500M, 2G",
+		{ 0, "max-size", "SIZE", "stop when the file reaches this size: 500M, 2G",
 		  .parse = ks_cli_parse_size, .value = &r->opts.max_size },
-		{ 0, "buffer-size", "KB", "of the kernel's ring, for each CPU (8192)",
+		{ 0, "buffer-size", "KB", "size of the kernel's ring buffer, per CPU (8192)",
 		  .number = &r->opts.buffer_kb, .min = 1 },
 		{ 0, "clock", "NAME", "the kernel's trace clock (local)",
 		  .string = &r->opts.clock },
-		{ 'q', "quiet", NULL, "say nothing unless something is wrong", .flag = &r->quiet },
-		{ 0, "json", NULL, "accepted, and without effect here", .flag = &r->cli->json },
-		{ 0, "strict", NULL, "exit 4 when events were lost", .flag = &r->cli->strict },
+		{ 'q', "quiet", NULL, "print nothing unless something is wrong",
+		  .flag = &r->quiet },
+		{ 0, "json", NULL, "accepted, but has no effect here", .flag = &r->cli->json },
+		{ 0, "strict", NULL, "exit with 4 when events were lost", .flag = &r->cli->strict },
 		{ 0 },
 	};
 	int code = ks_cli_parse(r->cli, own, argc, argv);
@@ -293,10 +294,10 @@ static int record(struct record *r, struct ks_recorder *rec)
 		int code = ks_cli_fail(r->cli, err, &diag);
 
 		if (!access(r->opts.path, R_OK))
-			fprintf(stderr, "%s: holds what was recorded up to then.%s\n", r->opts.path,
+			fprintf(stderr, "%s: holds what was recorded before.%s\n", r->opts.path,
 				stats.finished
 					? ""
-					: " kmemscope reads it as it is; with room on the disk, "
+					: " kmemscope can read it; with space on the disk, "
 					  "'kmemscope check --repair' makes it readable for trace-cmd.");
 		return code;
 	}
@@ -310,7 +311,7 @@ int ks_cmd_record(int argc, char **argv)
 	struct ks_cli cli = {
 		.command = argv[0],
 		.usage = usage,
-		.epilogue = "Exits with the status of COMMAND, with 130 after Ctrl-C.\n",
+		.epilogue = "Exits with the status of COMMAND, or with 130 after Ctrl-C.\n",
 		.shared = KS_WITH_COMMON,
 		.runs_command = true,
 	};

@@ -10,7 +10,7 @@ static const char usage[] =
 	"usage: kmemscope report [--by KEY] [OPTION...] FILE\n"
 	"\n"
 	"Adds up a capture by KEY and prints live bytes, waste, live objects, peak, total\n"
-	"bytes, allocations and frees, and how many of the frees were seen as events.\n";
+	"bytes, allocations and frees, and the share of frees that were seen as events.\n";
 
 static int report(struct ks_cli *cli, enum ks_by by)
 {
@@ -113,13 +113,16 @@ int ks_cmd_report(int argc, char **argv)
 		  .flag = &frag },
 		{ 0, "time", "A,B", "--since and --until in one; A or B may be left out",
 		  .parse = parse_window },
-		{ 0, "cpu", "N", "only what was allocated on this CPU",
-		  .parse = parse_filter_number, .value = &cpu },
-		{ 0, "pid", "N", "by this task", .parse = parse_filter_number, .value = &pid },
-		{ 0, "comm", "NAME", "by tasks of this name", .string = &cli.filter.comm },
-		{ 0, "site", "NAME", "by this function, or function+0xoffset",
+		{ 0, "cpu", "N", "only allocations on this CPU", .parse = parse_filter_number,
+		  .value = &cpu },
+		{ 0, "pid", "N", "only allocations by this task", .parse = parse_filter_number,
+		  .value = &pid },
+		{ 0, "comm", "NAME", "only allocations by tasks of this name",
+		  .string = &cli.filter.comm },
+		{ 0, "site", "NAME", "only allocations in this function, or at function+0xoffset",
 		  .string = &cli.filter.site },
-		{ 0, "cache", "[=NAME]", "only kmem_cache; with a name, only this cache",
+		{ 0, "cache", "[=NAME]",
+		  "only kmem_cache allocations; with a name, only this cache",
 		  .parse = parse_cache },
 		{ 0 },
 	};
@@ -128,7 +131,6 @@ int ks_cmd_report(int argc, char **argv)
 	if (code >= 0)
 		return code;
 	if (frag && (cli.csv || by != KS_BY_SITE))
-		return ks_cli_error(&cli, KS_EXIT_USAGE,
-				    "--frag has rows of its own: no --by, no --csv");
+		return ks_cli_error(&cli, KS_EXIT_USAGE, "--frag does not take --by or --csv");
 	return frag ? report_frag(&cli) : report(&cli, by);
 }

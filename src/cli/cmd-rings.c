@@ -5,9 +5,9 @@
 static const char usage[] =
 	"usage: kmemscope rings [-k TREE] [-f LOG | --db-file DB] -o FILE.png|FILE.svg [OPTION...]\n"
 	"\n"
-	"Draws memory by directory of the kernel tree, one ring a level. Without a capture it\n"
-	"shows the static footprint, with one what is live at its end; with a capture and no\n"
-	"tree, by function.\n";
+	"Draws memory by directory of the kernel tree, one ring per level. Without a capture,\n"
+	"shows the static footprint; with a capture, the memory that is live at its end. With\n"
+	"a capture and no tree, the rings are functions.\n";
 
 int ks_cmd_rings(int argc, char **argv)
 {
@@ -20,7 +20,7 @@ int ks_cmd_rings(int argc, char **argv)
 	const struct ks_option own[] = {
 		{ 'k', "kernel", "TREE", "built kernel tree, or vmlinux",
 		  .parse = ks_cli_parse_kernel },
-		{ 'o', "output", "FILE", "the chart: PNG or SVG by the end of its name",
+		{ 'o', "output", "FILE", "the chart: PNG or SVG, depending on its suffix",
 		  .string = &args.file },
 		{ 'a', "attr", "ATTR",
 		  "current (static and live), static, waste,\n"
@@ -39,7 +39,7 @@ int ks_cmd_rings(int argc, char **argv)
 	if (optind < argc && !cli.input)
 		cli.input = argv[optind++];
 	if (optind < argc)
-		return ks_cli_error(&cli, KS_EXIT_USAGE, "what is '%s'?", argv[optind]);
+		return ks_cli_error(&cli, KS_EXIT_USAGE, "unexpected argument '%s'", argv[optind]);
 	if (!cli.kernel && !cli.input)
 		return ks_cli_error(&cli, KS_EXIT_USAGE,
 				    "name a kernel tree with -k, or a capture, or both");

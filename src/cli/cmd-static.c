@@ -7,8 +7,8 @@
 static const char usage[] =
 	"usage: kmemscope static -k TREE [OPTION...]\n"
 	"\n"
-	"Measures what a built kernel occupies before it allocates anything: every object that\n"
-	"was linked, once, by section. TREE is a build directory (in-tree or O=) or a vmlinux.\n";
+	"Measures what a built kernel occupies before it allocates anything: each linked\n"
+	"object, by section. TREE is a build directory (in-tree or O=) or a vmlinux.\n";
 
 struct static_args {
 	enum ks_static_by by;
@@ -41,7 +41,8 @@ int ks_cli_static_model(const struct ks_cli *cli, bool symbols, struct ks_static
 	if (err)
 		return ks_cli_fail(cli, err, &diag);
 	for (i = 0; i < (*ret_model)->bad.len; i++)
-		ks_cli_error(cli, 0, "%s; the rest is counted", (*ret_model)->bad.items[i].message);
+		ks_cli_error(cli, 0, "%s; the other objects are counted",
+			     (*ret_model)->bad.items[i].message);
 	return 0;
 }
 
@@ -54,18 +55,17 @@ int ks_cmd_static(int argc, char **argv)
 	};
 	struct static_args args = { .by = KS_STATIC_DIR, .depth = 1 };
 	const struct ks_option own[] = {
-		{ 'k', "kernel", "TREE",
-		  "the built tree, or vmlinux alone (or name it as an argument)",
+		{ 'k', "kernel", "TREE", "the built tree or a vmlinux (or name it as an argument)",
 		  .string = &cli.kernel },
 		{ 'b', "start-branch", "DIR", "only this directory or file of the tree",
 		  .string = &cli.filter.branch },
 		{ 0, "by", "KEY", "dir (default), file, section, symbol", .choice = &args.by,
 		  .choices = KS_STATIC_BYS, .name_of = ks_static_by_name },
-		{ 0, "depth", "N", "with dir: so many levels below the branch (default 1)",
+		{ 0, "depth", "N", "with dir: number of levels below the branch (default 1)",
 		  .number = &args.depth, .min = 1, .max = 64 },
 		{ 0, "skipped", NULL, "list the object files that were not counted, and why",
 		  .flag = &args.skipped },
-		{ 0, "strict", NULL, "accepted, and without effect here", .flag = &cli.strict },
+		{ 0, "strict", NULL, "accepted, but has no effect here", .flag = &cli.strict },
 		{ 0 },
 	};
 	struct ks_static_model *model = NULL;
@@ -76,7 +76,7 @@ int ks_cmd_static(int argc, char **argv)
 	if (!cli.kernel && optind < argc)
 		cli.kernel = argv[optind++];
 	if (optind < argc)
-		return ks_cli_error(&cli, KS_EXIT_USAGE, "what is '%s'?", argv[optind]);
+		return ks_cli_error(&cli, KS_EXIT_USAGE, "unexpected argument '%s'", argv[optind]);
 	if (!cli.kernel)
 		return ks_cli_error(&cli, KS_EXIT_USAGE,
 				    "name a built kernel tree or a vmlinux with -k");

@@ -71,14 +71,14 @@ int ks_cmd_timeline(int argc, char **argv)
 	};
 	struct wish wish = { .dim = KS_TL_SITE, .buckets = 60 };
 	const struct ks_option own[] = {
-		{ 'o', "output", "FILE", "a chart, whose name ends in .svg or .png",
+		{ 'o', "output", "FILE", "draw a chart; the name ends in .svg or .png",
 		  .string = &wish.output },
 		/* Not by stack: these have no names. */
 		{ 0, "by", "KEY", "the groups: site (default), cache, size, comm, cpu",
 		  .choice = &wish.dim, .choices = KS_TL_STACK, .name_of = ks_tl_dim_name },
-		{ 0, "buckets", "N", "at most so many steps of time: 60 (default), 240 at most",
+		{ 0, "buckets", "N", "maximum number of time steps: 60 (default), 240 at most",
 		  .number = &wish.buckets, .min = 1 },
-		{ 0, "top", "N", "how many groups: 8 (default)", .number = &cli.top },
+		{ 0, "top", "N", "number of groups: 8 (default)", .number = &cli.top },
 		{ 0 },
 	};
 	int code = ks_cli_parse_capture(&cli, own, argc, argv);

@@ -28,7 +28,7 @@ static const char check_usage[] =
 	"usage: kmemtrace_check FILE...\n"
 	"\n"
 	"Checks per-CPU files of kmemtraced (cpu0.out, ...): framing, sequence numbers,\n"
-	"records that cannot be true. Exits with 0 when all is well, with 3 when not.\n";
+	"records that cannot be true. Exits with 0 on success, and with 3 when a file is damaged.\n";
 
 static const char report_usage[] =
 	"usage: kmemtrace-report [DIRECTORY]\n"
@@ -121,7 +121,7 @@ int ks_kmemtraced(int argc, char **argv)
 	if (code >= 0)
 		return code;
 	if (optind < argc)
-		return ks_cli_error(&cli, KS_EXIT_USAGE, "takes no argument: what is '%s'?",
+		return ks_cli_error(&cli, KS_EXIT_USAGE, "takes no argument, but got '%s'",
 				    argv[optind]);
 	if (!relay_dir)
 		relay_dir = KS_RELAY_DIR;
@@ -176,8 +176,8 @@ int ks_kmemtrace_report(int argc, char **argv)
 		return code;
 	cli.input = optind < argc ? argv[optind++] : ".";
 	if (optind < argc)
-		return ks_cli_error(&cli, KS_EXIT_USAGE, "one directory at a time: what is '%s'?",
-				    argv[optind]);
+		return ks_cli_error(&cli, KS_EXIT_USAGE,
+				    "takes one directory: unexpected argument '%s'", argv[optind]);
 	code = ks_cli_frag(&cli, &model);
 	if (code)
 		return code;

@@ -68,9 +68,9 @@ int ks_trace_analyze(int argc, char **argv)
 		{ 'k', "kernel", "PATH", "built kernel tree", .parse = ks_cli_parse_kernel },
 		{ 'f', "file", "LOG", "kmem log: the text of the trace file, or any capture",
 		  .parse = ks_cli_parse_input },
-		{ 0, "save-db", "DB", "keep the log as a DB file",
+		{ 0, "save-db", "DB", "save the log as a DB file",
 		  .string = &wish.outputs.save_db },
-		{ 0, "db-file", "DB", "read a DB file in the place of a log",
+		{ 0, "db-file", "DB", "read a DB file instead of a log",
 		  .parse = ks_cli_parse_input },
 		{ 'b', "start-branch", "DIR", "only this directory of the tree",
 		  .string = &cli.filter.branch },
@@ -88,10 +88,10 @@ int ks_trace_analyze(int argc, char **argv)
 		{ 'r', "rings-file", "FILE", "ring chart", .parse = parse_rings_file,
 		  .value = &wish },
 		{ 'a', "rings-attr", "ATTR",
-		  "what it shows: current, static, waste, current_dynamic,\n"
+		  "what the chart shows: current, static, waste, current_dynamic,\n"
 		  "total_dynamic",
 		  .parse = ks_cli_parse_ring_attr, .value = &wish.rings.attr },
-		{ 'i', "rings-show", NULL, "show it in a window", .flag = &wish.rings.show },
+		{ 'i', "rings-show", NULL, "show the chart in a window", .flag = &wish.rings.show },
 		{ 0 },
 	};
 	int code = ks_cli_parse(&cli, own, argc, argv);
@@ -99,6 +99,6 @@ int ks_trace_analyze(int argc, char **argv)
 	if (code >= 0)
 		return code;
 	if (optind < argc)
-		return ks_cli_error(&cli, KS_EXIT_USAGE, "what is '%s'?", argv[optind]);
+		return ks_cli_error(&cli, KS_EXIT_USAGE, "unexpected argument '%s'", argv[optind]);
 	return run(&cli, &wish);
 }

@@ -140,7 +140,7 @@ static void describe_unresolved(struct rings *r)
 		return;
 	ks_strbuf_puts(&r->subtitle, "; not shown: ");
 	ks_render_bytes(&r->subtitle, ks_dirtree_node(&r->tree, node)->bytes);
-	ks_strbuf_puts(&r->subtitle, " of no known directory");
+	ks_strbuf_puts(&r->subtitle, " in no known directory");
 }
 
 /* Of the machine that was traced; where it is not told, and for what is built in, of the tree. */
@@ -310,11 +310,11 @@ int ks_cli_rings(struct ks_cli *cli, const struct ks_rings_args *args)
 		r.attr = cli->input ? KS_RING_CURRENT_DYNAMIC : KS_RING_STATIC;
 	if (r.attr != KS_RING_STATIC && !cli->input)
 		return ks_cli_error(cli, KS_EXIT_USAGE,
-				    "that attribute is of allocations: name a capture with -f, or "
+				    "this attribute needs a capture: name one with -f, or "
 				    "choose -a static");
 	if (!cli->kernel && (has_static(r.attr) || cli->filter.branch))
 		return ks_cli_error(cli, KS_EXIT_USAGE,
-				    "the static footprint and branches are of a kernel tree: name "
+				    "the static footprint and branches need a kernel tree: name "
 				    "it with -k");
 	if (ks_dirtree_init(&r.tree))
 		return nomem(&r);

@@ -239,7 +239,7 @@ check "JSON stays JSON" bash -c 'must "$0" export --format speedscope hostile | 
 check "a format must be named" fails_saying 2 'no format given' "$KMEMSCOPE" export log
 check "an unknown format" fails_saying 2 "format 'svg': choose pprof" "$KMEMSCOPE" export --format svg log
 check "an unknown table" fails_saying 2 "table 'x': choose sites or objects" "$KMEMSCOPE" export --format csv --table x log
-check "no objects in a profile" fails_saying 2 'pprof has no objects' "$KMEMSCOPE" export --format pprof --table objects log
+check "no objects in a profile" fails_saying 2 'pprof cannot hold objects' "$KMEMSCOPE" export --format pprof --table objects log
 check "a full disk" fails_saying 1 '/dev/full: cannot write: No space' "$KMEMSCOPE" export --format csv --table objects -o /dev/full log
 check "full standard output" fails_saying 1 'standard output: cannot write: No space' bash -c '"$0" export --format parquet --table objects log >/dev/full' "$KMEMSCOPE"
 check "a failed export leaves no file" bash -c '! "$0" export --format csv --table objects -o made /dev/null 2>/dev/null && [ -z "$(ls made* 2>/dev/null)" ]' "$KMEMSCOPE"

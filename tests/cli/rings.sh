@@ -77,7 +77,7 @@ check "current is static and live" equal "$(bytes -k linux kmem.log -a current -
 	".=$(($(size linux/fs/ext4/inode.o | awk 'END { print $4 }') + 128)) inode.c=$(($(size linux/fs/ext4/inode.o | awk 'END { print $4 }') + 128))"
 check "a single file" equal "$(bytes -k linux kmem.log -b fs/inode.c)" ".=600"
 check "a branch without allocations" equal "$(bytes -k linux kmem.log -b mm)" ".=0"
-check "what is not in a branch for want of a name is told" says 'not shown: 8 B of no known directory' "$KMEMSCOPE" rings -k linux kmem.log -b fs --json
+check "a chart of a branch says how much is in no known directory" says 'not shown: 8 B in no known directory' "$KMEMSCOPE" rings -k linux kmem.log -b fs --json
 check "capture quality comes with it" says '^capture quality' "$KMEMSCOPE" rings -k linux kmem.log -o q.png
 
 # A log with addresses, of a kernel that KASLR moved: its kallsyms is the second -k.
@@ -126,7 +126,7 @@ check "static without a tree" fails_saying 2 'name it with -k' "$KMEMSCOPE" ring
 check "a branch without a tree" fails_saying 2 'name it with -k' "$KMEMSCOPE" rings kmem.log -b fs -o x.png
 check "no output" fails_saying 2 'name the chart with -o' "$KMEMSCOPE" rings -k linux
 check "a wrong attribute" fails_saying 2 'choose current, static' "$KMEMSCOPE" rings -k linux -o x.png -a __doc__
-check "an attribute that needs a capture" fails_saying 2 'name a capture' "$KMEMSCOPE" rings -k linux -o x.png -a waste
+check "an attribute that needs a capture" fails_saying 2 'needs a capture' "$KMEMSCOPE" rings -k linux -o x.png -a waste
 check "a wrong branch" fails_saying 1 'branch fs/ext: there is no such' "$KMEMSCOPE" rings -k linux -o x.png -b fs/ext
 check "a wrong branch, with a capture" fails_saying 1 'branch fs/ext: there is no such' "$KMEMSCOPE" rings -k linux kmem.log -o x.png -b fs/ext
 check "a name without the suffix of a format" fails_saying 2 "x.gif.*\.png or \.svg" "$KMEMSCOPE" rings -k linux -o x.gif

@@ -129,7 +129,7 @@ cp -r tiny/out damaged
 head -c 500 tiny/out/fs/inode.o >damaged/fs/inode.o
 head -c 900 /dev/urandom >damaged/mm/slub.o
 : >damaged/fs/ext4/inode.o
-check "a truncated object is named" fails_saying 3 'fs/inode.o: .*the rest is counted' "$KMEMSCOPE" static -k damaged
+check "a truncated object is named" fails_saying 3 'fs/inode.o: .*the other objects are counted' "$KMEMSCOPE" static -k damaged
 check "a file that is not an object is named" fails_saying 3 'mm/slub.o: is not an ELF file' "$KMEMSCOPE" static -k damaged
 check "an empty file is named" fails_saying 3 'fs/ext4/inode.o: is not an ELF file' "$KMEMSCOPE" static -k damaged
 must exits_with 3 "$KMEMSCOPE" static -k damaged --json >damaged.json 2>/dev/null
