@@ -39,7 +39,7 @@ enum record_type {
 	REC_COMPRESSED2 = 83,
 };
 
-/* Not events, but they take effect at their place in time. */
+/* These are not events, but they take effect at their time, so they are sorted with the events. */
 enum { PSEUDO_COMM = KS_KINDS, PSEUDO_FORK };
 
 struct perf_trace {
@@ -50,7 +50,7 @@ struct perf_trace {
 
 	u8 *window; /* of the file */
 	size_t window_pos, window_len;
-	u64 file_pos; /* behind the window */
+	u64 file_pos; /* in the file, after the window */
 
 	ZSTD_DStream *zstd;
 	u8 *unpacked;
@@ -59,7 +59,7 @@ struct perf_trace {
 	bool unpacking; /* packed has more to give */
 
 	struct ks_reorder order;
-	u64 newest, limit; /* up to limit, all has arrived */
+	u64 newest, limit; /* all events up to limit have been read */
 	bool flushing, ended;
 	u64 lost_counted; /* by records that have a place in time */
 	u64 lost_samples; /* by the totals at the end */
@@ -441,7 +441,7 @@ static int read_record(struct perf_trace *pt, struct ks_diag *diag)
 
 /* === Internals: handing out =============================================================== */
 
-/* Lets the pseudo events take effect and names the tasks of the rest; returns how many are left. */
+/* Applies the pseudo events, and gives the others their task names. Returns the number of events. */
 static int settle(struct perf_trace *pt, size_t *count)
 {
 	size_t i, to = 0;
@@ -467,7 +467,7 @@ static int settle(struct perf_trace *pt, size_t *count)
 	return 0;
 }
 
-/* The totals at the end count more than the records on the way did. */
+/* Losses that only the totals at the end count. */
 static size_t finish(struct perf_trace *pt)
 {
 	struct ks_perf_sample at = { .time = pt->newest, .cpu = KS_CPU_UNKNOWN };

@@ -18,8 +18,8 @@ enum {
 /* === Internals: events ==================================================================== */
 
 /*
- * A stream came to its end. What its last pages tell to be lost, and what its statistics count and no
- * page told, are its last gaps: at most two events.
+ * A stream came to its end. Its last gaps are the losses that its last pages report, and those that only
+ * its statistics count: at most two events.
  */
 static size_t finish_stream(struct ks_td_stream *stream, struct ks_event *events)
 {
@@ -70,7 +70,7 @@ static int drain_top(struct ks_td_reader *tt, size_t *count, struct ks_diag *dia
 static bool take_unwritten(struct ks_td_reader *tt, struct ks_event *ev)
 {
 	const struct ks_source_info *info = &tt->base.info;
-	u64 told = 0,
+	u64 counted = 0,
 	    seen = info->binary.other_events + info->binary.stacks + info->binary.self_events;
 	struct ks_td_stream nobody = { .cpu = KS_CPU_UNKNOWN };
 	bool unwritten = false;
@@ -80,7 +80,7 @@ static bool take_unwritten(struct ks_td_reader *tt, struct ks_event *ev)
 		return false;
 	tt->ended = true;
 	for (i = 0; i < tt->td.stats.len; i++) {
-		told += tt->td.stats.items[i].entries + tt->td.stats.items[i].read;
+		counted += tt->td.stats.items[i].entries + tt->td.stats.items[i].read;
 		unwritten |= tt->td.stats.items[i].unwritten;
 	}
 	for (i = 0; i < tt->streams_len; i++) {
@@ -88,7 +88,7 @@ static bool take_unwritten(struct ks_td_reader *tt, struct ks_event *ev)
 		nobody.info.last_ts = ks_max(nobody.info.last_ts, tt->streams[i].info.last_ts);
 	}
 	if (unwritten)
-		ks_td_lost(&nobody, nobody.info.last_ts, told - ks_min(told, seen), ev);
+		ks_td_lost(&nobody, nobody.info.last_ts, counted - ks_min(counted, seen), ev);
 	return unwritten;
 }
 

@@ -17,7 +17,7 @@ struct ks_merge {
 	size_t len;
 };
 
-/* Room for so many streams. 0 or -ENOMEM. */
+/* @streams: the most that will be added. 0 or -ENOMEM. */
 int ks_merge_init(struct ks_merge *merge, size_t streams);
 void ks_merge_deinit(struct ks_merge *merge);
 
@@ -30,7 +30,7 @@ static inline bool ks_merge_before(const u64 *a, const u64 *b)
 	return *a != *b ? *a < *b : a < b;
 }
 
-/* The stream that comes next when the top one is through; NULL where it is alone. */
+/* The earliest stream but for the top one; NULL where there is no other. */
 static inline const u64 *ks_merge_runner_up(const struct ks_merge *merge)
 {
 	if (merge->len < 2)

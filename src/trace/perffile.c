@@ -66,7 +66,7 @@ static void read_attrs(struct ks_perf_file *pf, struct ks_cursor *cur, u64 offse
 	}
 }
 
-/* The CPUs of a node, as a list; a feature that makes no sense is one that is not there. */
+/* The CPUs of a node, as a list. A feature that makes no sense is ignored. */
 static void add_node(struct ks_perf_file *pf, u32 node, const char *cpus)
 {
 	u32 first, last;
@@ -97,7 +97,7 @@ static void read_numa(struct ks_perf_file *pf, struct ks_cursor *at)
 	at->err = 0;
 }
 
-/* A string that makes no sense is one that is not there. */
+/* A string that makes no sense is ignored. */
 static void read_string(struct ks_cursor *at, char *to, size_t cap)
 {
 	u64 len = ks_cursor_uint(at, 4);
@@ -129,7 +129,7 @@ static void read_feature(struct ks_perf_file *pf, struct ks_cursor *at, unsigned
 		snprintf(pf->host.arch, sizeof(pf->host.arch), "%.31s", text);
 		break;
 	case FEATURE_NRCPUS:
-		ks_cursor_skip(at, 4); /* those that it could have */
+		ks_cursor_skip(at, 4); /* the CPUs that the machine could have */
 		pf->host.cpus = (u32)ks_cursor_uint(at, 4);
 		break;
 	}
@@ -151,7 +151,7 @@ static void read_features(struct ks_perf_file *pf, struct ks_cursor *cur, const 
 		offset = ks_cursor_uint(cur, 8);
 		size = ks_cursor_uint(cur, 8);
 		if (cur->err || offset > pf->size || size > pf->size - offset)
-			continue; /* one that nobody asks for may be out of place */
+			continue; /* features that are not used may be damaged */
 		ks_cursor_file(&at, pf->name, pf->fd, offset, offset + size);
 		at.big_endian = pf->big_endian;
 		read_feature(pf, &at, i, dec);

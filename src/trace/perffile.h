@@ -53,10 +53,10 @@ int ks_perf_add_attr(struct ks_perf_file *pf, struct ks_cursor *attr, u64 attr_s
 
 enum { KS_PERF_RECORD_HEADER = 8 };
 
-/* What every record says of its place, and a sample of its event. */
+/* Where and when a record was made; of a sample, also its event. */
 struct ks_perf_sample {
 	u64 time;
-	u32 cpu; /* KS_CPU_UNKNOWN where not told */
+	u32 cpu; /* KS_CPU_UNKNOWN where the sample does not say */
 	const u8 *raw;
 	u32 raw_len;
 	const u8 *chain; /* addresses of the kernel's part of the call chain, 8 bytes each */
@@ -71,7 +71,7 @@ bool ks_perf_parse_sample(const struct ks_perf_file *pf, const u8 *rec, size_t s
 void ks_perf_parse_trailer(const struct ks_perf_file *pf, const u8 *rec, size_t size,
 			   struct ks_perf_sample *ret_sample);
 
-/* The same sections as in a trace.dat, one behind the other. */
+/* Reads the sections that a trace.dat has as well, one after the other. */
 void ks_perf_tracing_data(struct ks_cursor *cur, struct ks_rawdec *dec);
 
 #endif

@@ -15,7 +15,7 @@ static const struct ks_perf_attr *attr_by_id(const struct ks_perf_file *pf, u64 
 	return &pf->attrs.items[at == KS_NONE ? 0 : pf->id_attrs.items[at]];
 }
 
-/* perf sees to it that the id is at one place in all samples, or in front of all. */
+/* perf puts the id at the same place in all samples, or in front of them. */
 static const struct ks_perf_attr *attr_of_sample(const struct ks_perf_file *pf, const u8 *rec,
 						 size_t size)
 {
@@ -43,8 +43,8 @@ static size_t read_size(u64 format, u64 nr)
 }
 
 /*
- * A chain is parted by marks that say in whose context the addresses behind them are; of these there is
- * the kernel's at most once.
+ * Marks divide a chain: each says in which context the addresses after it are. The kernel's context
+ * occurs at most once.
  */
 static void find_kernel_part(const u8 *chain, u64 len, bool swap, struct ks_perf_sample *ret)
 {

@@ -25,9 +25,9 @@ struct ks_raw_field {
 	u8 shift;   /* bits of the eight bytes that are not of the field */
 };
 
-/* One event id of this capture, as far as it is ours. */
+/* How the records of one event id look, where it is a kmem event or a stack. */
 struct ks_rawlayout {
-	u8 kind;      /* KS_KINDS = not one of ours */
+	u8 kind;      /* KS_KINDS = not a kmem event */
 	bool stack;   /* a kernel_stack record */
 	bool single;  /* a page event without an order */
 	bool by_page; /* a page event of an old kernel: the address of struct page is its identity */
@@ -41,7 +41,7 @@ struct ks_rawlayout {
 
 enum ks_raw_class {
 	KS_RAW_EVENT,
-	KS_RAW_OTHER, /* an event that is not ours */
+	KS_RAW_OTHER, /* not a kmem event */
 	KS_RAW_STACK,
 	KS_RAW_BAD,
 };
@@ -71,7 +71,7 @@ struct ks_rawdec {
 	 * in there, and comms are left out: trace/rawlocal.h makes the names of the capture from these.
 	 */
 	const struct ks_rawdec *shared;
-	bool swap; /* the capture's byte order is not ours */
+	bool swap; /* the capture's byte order is not this machine's */
 	bool big_endian;
 	u8 page_shift;
 	u8 word_size;		      /* of the traced kernel */
@@ -107,7 +107,7 @@ void ks_rawdec_deinit(struct ks_rawdec *dec);
 int ks_rawdec_init_local(struct ks_rawdec *dec, const struct ks_rawdec *shared,
 			 struct ks_names *names);
 
-/* Learns one format file; one that is not ours is no error. -ENOMEM only. */
+/* Learns one format file; those of other events are left out. 0 or -ENOMEM. */
 int ks_rawdec_add_format(struct ks_rawdec *dec, const char *text, size_t len);
 
 /* Takes over the text of kallsyms. */
@@ -133,7 +133,7 @@ u32 ks_rawdec_stack(struct ks_rawdec *dec, const u8 *data, size_t len);
 u32 ks_rawdec_add_stack(struct ks_rawdec *dec, const u8 *addresses, size_t count,
 			unsigned int size);
 
-/* True when some event of ours is described. */
+/* True when at least one kmem event is described. */
 bool ks_rawdec_has_events(const struct ks_rawdec *dec);
 
 /* In ret_event: all but ts and cpu, which are the caller's. */

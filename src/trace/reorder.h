@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only */
 /*
- * Puts events in order of time that come as a few interleaved runs, each in order already: perf
- * writes the ring of one CPU after the other.
+ * Sorts events by time that come as a few runs, each of which is in order: perf writes the ring of one
+ * CPU after the other.
  */
 #ifndef KS_TRACE_REORDER_H
 #define KS_TRACE_REORDER_H

@@ -41,7 +41,7 @@ static inline struct ks_ring_format ks_td_ring_format(const struct ks_tracedat *
 	};
 }
 
-/* @read_size: plain pages are read in pieces of so many bytes, at least a page. */
+/* @read_size: the bytes of a piece of plain pages, rounded to whole pages, at least one. */
 void ks_ring_file_init(struct ks_ring_file *file, const struct ks_tracedat *td,
 		       const struct ks_td_buffer *buffer, const struct ks_td_cpu *cpu,
 		       u32 read_size);

@@ -11,7 +11,7 @@
 /* Some readers hold a chunk's size in an int. */
 static const u64 max_chunk = INT32_MAX;
 
-/* The list of a CPU only leads forwards, and not too far. */
+/* A link leads forwards only, and not further than an int can say. */
 static bool can_link(const struct ks_td_writer *w, const struct ks_td_range *range)
 {
 	const struct ks_td_place *block = &w->blocks.items[range->first];
@@ -89,7 +89,7 @@ static int write_tail(struct ks_td_writer *w, const struct ks_td_meta *meta,
 	return err;
 }
 
-/* From here on it is no journal any more. Everything else must be on the disk by then. */
+/* This turns the journal into a finished file. Everything else must be on the disk before. */
 static int write_pointer(struct ks_td_writer *w, u64 options)
 {
 	struct ks_strbuf sb;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only
-/* The blocks of a trace.dat whose recorder did not come to its end. */
+/* The blocks of a trace.dat whose recorder was killed. */
 #include "trace/tracedat-parts.h"
 
 #include <stdlib.h>

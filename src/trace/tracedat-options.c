@@ -146,7 +146,7 @@ static void read_recorder(struct ks_tracedat *td, struct ks_cursor *cur, u64 siz
 	free(text);
 }
 
-/* "Linux name 6.12.48 x86_64": of these the last two. */
+/* "Linux name 6.12.48 x86_64": the last two words are used. */
 static void read_uname(struct ks_tracedat *td, const char *text)
 {
 	char words[4][128] = { "" };

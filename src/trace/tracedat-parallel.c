@@ -20,7 +20,7 @@ static void count_piece(struct ks_td_reader *tt, struct ks_td_stream *stream,
 	stream->ring.bad += piece->bad_pages;
 }
 
-/* Goes to the first item of a piece. What was lost behind the piece before it is told here. */
+/* Goes to the first item of a piece. What was lost at the end of the piece before it is counted here. */
 static void start_piece(struct ks_td_stream *stream, struct ks_piece *piece)
 {
 	struct ks_ring *ring = &stream->ring;

@@ -77,7 +77,7 @@ static int push_loss(struct ks_piece *piece, const struct ks_ring *ring, u64 *le
 	return push_time(piece, ring->ts, left_out) ? -ENOMEM : push(piece, ev);
 }
 
-/* A record that is no event of ours. */
+/* A record that is not a kmem event. */
 static int pass_record(const struct ks_td_pool *pool, struct ks_piece *piece,
 		       const struct ks_ring *ring, enum ks_raw_class class, u64 *left_out)
 {
@@ -150,7 +150,7 @@ static int decode(struct worker *worker, struct ks_piece *piece, struct ks_ring 
 	if (push(piece, ks_event_blank(KS_ITEM_TIME, 0, 0)))
 		return -ENOMEM;
 	while (ks_ring_next(ring)) {
-		/* What has to be told in front of an event is told by the slower way. */
+		/* decode_record() also puts losses and times in front of an event. */
 		if (native && piece->any && !ring->lost_here && !left_out &&
 		    decode_events(worker, piece, ring))
 			continue;

@@ -18,7 +18,7 @@ enum ks_item_kind {
 	/* Below KS_LOST: an event, whose names are the worker's numbers. KS_LOST: as in an event. */
 	/* A time that the CPU had come to before the next item, which is earlier. */
 	KS_ITEM_TIME = KS_KINDS,
-	/* A record that is not ours, or is damaged; and a stack trace. Where stacks are wanted. */
+	/* Only where stacks are wanted: a damaged record, or one of another event; and a stack. */
 	KS_ITEM_OTHER,
 	KS_ITEM_STACK, /* ptr is the address of the record, bytes_req its length */
 };
@@ -36,7 +36,7 @@ struct ks_piece {
 	bool lost_here;		   /* events were lost behind the last record, */
 	u64 lost;		   /* this many */
 	bool last;		   /* the CPU has no more; this piece may have no items */
-	u64 other, stacks;	   /* records that are no events of ours */
+	u64 other, stacks;	   /* records that are not kmem events */
 	u64 bad_records, bad_pages;
 	u64 bytes_read;
 	int err; /* the pages cannot be read; then nothing else counts */

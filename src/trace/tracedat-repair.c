@@ -13,7 +13,7 @@
 
 /* === Internals ============================================================================ */
 
-/* The metadata of a journal again, as raw sections. */
+/* Reads the metadata of a journal back, as raw sections. */
 static int read_section(const struct ks_tracedat *td, u64 offset, u32 id, struct ks_strbuf *ret,
 			struct ks_diag *diag)
 {
@@ -173,7 +173,7 @@ static int finish_journal(struct ks_tracedat *td, const char *path, int fd, stru
 	meta.page_size = td->start.page_size;
 	meta.ring_page_size = buffer->page_size;
 	meta.cpus = td->cpu_count;
-	/* They change hands. */
+	/* The writer owns them now. */
 	meta.self = td->self;
 	meta.nodes = td->nodes;
 	td->self = td->nodes = (struct ks_numbers){ 0 };

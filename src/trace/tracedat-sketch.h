@@ -48,7 +48,7 @@ void ks_td_sketch_machine(struct ks_td_sketch *sk, const struct ks_td_meta *meta
 /* Appends the options. */
 void ks_td_sketch_end(struct ks_td_sketch *sk);
 
-/* Where the content of the section of pages will begin, if all that is missing are the next. */
+/* Where the content of the section of pages will begin if only the options of the pages follow. */
 u64 ks_td_sketch_pages_at(const struct ks_td_sketch *sk, const struct ks_td_meta *meta,
 			  size_t cpus);
 
@@ -56,7 +56,7 @@ u64 ks_td_sketch_pages_at(const struct ks_td_sketch *sk, const struct ks_td_meta
 void ks_td_sketch_end_pages(struct ks_td_sketch *sk, const struct ks_td_meta *meta,
 			    const struct ks_td_ranges *ranges, u64 size);
 
-/* Lets the header in the text say where the options are. */
+/* Writes the offset of the options into the header. */
 void ks_td_sketch_point(struct ks_td_sketch *sk);
 
 #endif

@@ -174,7 +174,7 @@ static u64 sketch_final(struct ks_td_sketch *sk, const struct ks_td_meta *meta,
 	return at;
 }
 
-/* Rather now than after half of the copy. Not every file system can tell. */
+/* To fail now is better than after half of the copy. Not every file system knows. */
 static int check_room(const struct ks_outfile *out, u64 size, struct ks_diag *diag)
 {
 	if (!fallocate(out->fd, FALLOC_FL_KEEP_SIZE, 0, (off_t)size) ||
@@ -312,7 +312,7 @@ int ks_td_writer_block(struct ks_td_writer *w, u32 cpu, u32 seq, const void *sto
 	if (err) {
 		w->blocks.len--;
 		if (ftruncate(w->fd, (off_t)w->size))
-			return err; /* the reader ignores what hangs over */
+			return err; /* the reader ignores an incomplete block at the end */
 		return err;
 	}
 	*block = (struct ks_td_place){ data, cpu, seq, stored_len, len };

@@ -34,7 +34,7 @@ struct ks_td_meta {
 void ks_td_meta_init(struct ks_td_meta *meta);
 void ks_td_meta_deinit(struct ks_td_meta *meta);
 
-/* A line of cpu_stats that is ours: how many chunks of pages did not get into the file. */
+/* A line that kmemscope adds to cpu_stats: how many chunks of pages are not in the file. */
 #define KS_TD_UNWRITTEN "unwritten chunks: "
 
 struct ks_td_writer;
@@ -74,7 +74,7 @@ int ks_td_writer_adopt_block(struct ks_td_writer *writer, u32 cpu, u32 seq, u64 
 
 /*
  * Finishes the journal at @path that another process left behind. 0 also where it was finished
- * already; *ret_done tells whether there was something to do.
+ * already; *ret_done: there was something to do.
  */
 int ks_td_repair(const char *path, bool *ret_done, struct ks_diag *diag);
 

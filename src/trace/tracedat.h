@@ -31,21 +31,22 @@ enum {
 	KS_TD_SEC_KALLSYMS = 19,
 	KS_TD_SEC_PRINTK = 20,
 	KS_TD_SEC_CMDLINES = 21,
-	/* Ours, in a file that is still being recorded: where the blocks begin, and one block. */
+	/* kmemscope's own, in a file that is being recorded: where the blocks begin, and a block. */
 	KS_TD_OPT_JOURNAL = 0x4b53,
 	KS_TD_SEC_BLOCK = 0x4b53,
 };
 
 enum {
 	KS_TD_FL_COMPRESSED = 1,
-	KS_TD_FL_LINKED = 2, /* of a block of ours: has room for what makes it part of a list */
+	KS_TD_FL_LINKED =
+		2, /* of a journal's block: it has room for what makes it part of a list */
 };
 
 enum { KS_TD_LINK = 16 }; /* bytes of room behind such a block; see tracedat-inplace.h */
 
 /* In the text of KS_TD_OPT_VERSION: the recorder's own threads, with commas in between. */
 #define KS_TD_SELF " self="
-/* In the same text: the NUMA node of each CPU, with commas in between. */
+/* Also in the text of KS_TD_OPT_VERSION: the NUMA node of each CPU, with commas in between. */
 #define KS_TD_NODES " nodes="
 
 /* A piece of one CPU's pages inside an unfinished file. */
@@ -70,12 +71,12 @@ struct ks_td_buffer {
 	KS_VEC(struct ks_td_cpu) cpus;
 };
 
-/* What one CPU's statistics said at the end. */
+/* The statistics of one CPU at the end. */
 struct ks_td_stat {
 	u32 buffer; /* 0 = the top one, n = the nth that has a name */
 	u32 cpu;
 	u64 entries, overrun, commit_overrun, dropped, read;
-	u64 unwritten; /* chunks that our recorder had no room for */
+	u64 unwritten; /* chunks that kmemscope's recorder had no room for */
 };
 
 struct ks_tracedat {
@@ -93,13 +94,13 @@ struct ks_tracedat {
 	u32 tsc_mult, tsc_shift;
 	u64 tsc_offset;
 	s64 ts_offset;
-	bool journal;			/* the recorder did not come to its end */
+	bool journal;			/* the recorder was killed */
 	u64 journal_start, journal_end; /* whole blocks lie in between */
 	KS_VEC(struct ks_td_buffer) buffers;
 	KS_VEC(struct ks_td_stat) stats;
 	struct ks_numbers self;	 /* threads of the recorder, whose objects are left out */
-	bool some_tasks;	 /* ours, and without such: it followed a command or a process */
-	struct ks_numbers nodes; /* NUMA node by CPU; empty = not told */
+	bool some_tasks;	 /* kmemscope recorded one command or process, not all */
+	struct ks_numbers nodes; /* NUMA node by CPU; empty = not known */
 };
 
 /*
