@@ -4,6 +4,8 @@
 
 #include <errno.h>
 
+#include "analysis/engine-plain.h"
+
 /* === Internals ============================================================================ */
 
 /* So many events are looked at ahead, to have what they need in the cache. */
@@ -156,9 +158,16 @@ static void look_ahead(const struct ks_matcher *m, const struct ks_event *events
 		ks_live_prefetch_obj(&m->live[ks_level_of(events[i].kind)], hashes[i]);
 }
 
+/* The filter's window is all of time. */
+static bool is_unbounded(const struct ks_audience *to)
+{
+	return !to->selector.since && to->selector.until == UINT64_MAX;
+}
+
 ks_inline int feed(struct ks_matcher *m, struct ks_audience *to, const struct ks_event *events,
 		   size_t count, bool plain, struct ks_diag *diag)
 {
+	bool fast = plain && is_unbounded(to);
 	u64 hashes[AHEAD];
 	size_t i, j;
 	int err;
@@ -168,6 +177,14 @@ ks_inline int feed(struct ks_matcher *m, struct ks_audience *to, const struct ks
 
 		look_ahead(m, events + i, len, hashes);
 		for (j = 0; j < len; j++) {
+			if (plain && fast) {
+				err = ks_plain_step(m, to->accounts.items[0], &events[i + j],
+						    hashes[j]);
+				if (likely(err == KS_PLAIN_DONE))
+					continue;
+				if (err)
+					return ks_diag_nomem(diag, "matching events");
+			}
 			err = step(m, to, &events[i + j], hashes[j], plain, diag);
 			if (unlikely(err))
 				return err;

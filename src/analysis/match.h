@@ -167,25 +167,38 @@ ks_inline int ks_matcher_step(struct ks_matcher *m, const struct ks_event *ev, u
 					  : ks_match_free(m, ev, hash, ret_match);
 }
 
+/* Fills the slot of a new object. */
+ks_inline void ks_matcher_begin(struct ks_live *live, const struct ks_event *ev, u32 slot,
+				bool counted)
+{
+	struct ks_obj *obj = &live->objs.items[slot];
+
+	obj->site = ev->site;
+	obj->bytes_req = (u32)ev->bytes_req;
+	obj->bytes_alloc = (u32)ev->bytes_alloc;
+	obj->kind = ev->kind;
+	obj->counted = counted;
+}
+
+/* Ends the object in the slot, which the last step found. */
+ks_inline void ks_matcher_end(struct ks_matcher *m, struct ks_live *live, const struct ks_event *ev,
+			      u32 slot, enum ks_level level)
+{
+	*ks_matcher_recent(m, level, ev->ptr) =
+		(struct ks_recent_free){ ev->ptr, live->objs.items[slot].site,
+					 m->lost_windows + 1 };
+	ks_live_remove(live, slot, m->bucket);
+}
+
 ks_inline void ks_matcher_commit(struct ks_matcher *m, const struct ks_event *ev,
 				 const struct ks_match *match, bool counted)
 {
 	struct ks_live *live = &m->live[match->level];
-	struct ks_obj *obj;
 
-	if (match->op == KS_OP_ALLOC) {
-		obj = &live->objs.items[match->slot];
-		obj->site = ev->site;
-		obj->bytes_req = (u32)ev->bytes_req;
-		obj->bytes_alloc = (u32)ev->bytes_alloc;
-		obj->kind = ev->kind;
-		obj->counted = counted;
-	} else if (match->op == KS_OP_FREE) {
-		obj = &live->objs.items[match->slot];
-		*ks_matcher_recent(m, (enum ks_level)match->level, ev->ptr) =
-			(struct ks_recent_free){ ev->ptr, obj->site, m->lost_windows + 1 };
-		ks_live_remove(live, match->slot, m->bucket);
-	}
+	if (match->op == KS_OP_ALLOC)
+		ks_matcher_begin(live, ev, match->slot, counted);
+	else if (match->op == KS_OP_FREE)
+		ks_matcher_end(m, live, ev, match->slot, (enum ks_level)match->level);
 }
 
 #endif
