@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: LGPL-2.1-only
+/* Opens a kernel: types, layouts, bases. */
+#include "heap/kernel.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <bpf/btf.h>
+
+/* === Internals ============================================================================ */
+
+static const char running_btf[] = "/sys/kernel/btf/vmlinux";
+
+static int load_btf(const char *path, struct btf **ret_btf, struct ks_diag *diag)
+{
+	struct btf *btf;
+	int err;
+
+	btf = btf__parse(path ? path : running_btf, NULL);
+	err = btf ? 0 : -errno;
+	if (err == -ENOENT && !path)
+		return ks_diag_set(diag, err,
+				   "%s is not there: the kernel was built without type information "
+				   "(CONFIG_DEBUG_INFO_BTF)",
+				   running_btf);
+	if (err)
+		return ks_diag_set(diag, path ? KS_EBADINPUT : err,
+				   "%s: no type information (BTF) that can be read: %s",
+				   path ? path : running_btf, strerror(-err));
+	*ret_btf = btf;
+	return 0;
+}
+
+/* === Public =============================================================================== */
+
+void ks_kernel_free(struct ks_kernel *k)
+{
+	if (!k)
+		return;
+	ks_memory_free(k->memory);
+	btf__free(k->btf);
+	free(k);
+}
+
+int ks_kernel_open_btf(struct ks_memory *memory, struct btf *btf, bool live,
+		       struct ks_kernel **ret_kernel, struct ks_diag *diag)
+{
+	struct ks_kernel *k = calloc(1, sizeof(*k));
+	int err;
+
+	if (!k) {
+		ks_memory_free(memory);
+		btf__free(btf);
+		return ks_diag_nomem(diag, "opening a kernel");
+	}
+	*k = (struct ks_kernel){ .memory = memory, .btf = btf, .live = live };
+	err = ks_layout_load(btf, &k->layout, diag);
+	if (!err && memory->ops->locate)
+		err = memory->ops->locate(memory, btf, diag);
+	if (!err)
+		err = ks_kernel_find_bases(k, diag);
+	if (err) {
+		ks_kernel_free(k);
+		return err;
+	}
+	*ret_kernel = k;
+	return 0;
+}
+
+int ks_kernel_open(struct ks_memory *memory, const char *btf_path, struct ks_kernel **ret_kernel,
+		   struct ks_diag *diag)
+{
+	struct btf *btf = NULL;
+	int err = load_btf(btf_path, &btf, diag);
+
+	if (err) {
+		ks_memory_free(memory);
+		return err;
+	}
+	return ks_kernel_open_btf(memory, btf, !btf_path, ret_kernel, diag);
+}
+
+u64 ks_kernel_end(const struct ks_kernel *k)
+{
+	const struct ks_memory_facts *facts = &k->memory->facts;
+	u64 end = 0;
+	size_t i;
+
+	for (i = 0; i < facts->ram.len; i++)
+		end = ks_max(end, facts->ram.items[i].end);
+	return end;
+}
+
+int ks_kernel_cache_of(struct ks_kernel *k, u64 object, u64 *ret_cache)
+{
+	const struct ks_layout *l = &k->layout;
+	u64 pfn = (object - k->page_offset) >> 12, page, head;
+	u8 buf[256];
+
+	if (object < k->page_offset || pfn >= ks_kernel_end(k))
+		return -ERANGE;
+	page = ks_kernel_page(k, pfn);
+	if (ks_memory_get(k->memory, page, buf, l->page_size))
+		return -EFAULT;
+	head = ks_u64_at(buf, l->page_head);
+	if (head & 1) {
+		/* The head's address, or a mask that makes the head's address from the tail's (7.x). */
+		head = head >= k->vmemmap && head < ks_kernel_page(k, ks_kernel_end(k))
+			       ? head - 1
+			       : page & head;
+		if (ks_memory_get(k->memory, head, buf, l->page_size))
+			return -EFAULT;
+	}
+	if (l->typing == KS_TYPING_NUMBER ? ks_u32_at(buf, l->page_type) >> 24 != l->type_slab
+					  : !(ks_u64_at(buf, l->page_flags) >> l->flag_slab & 1))
+		return -ENOENT;
+	*ret_cache = ks_u64_at(buf, l->slab_cache);
+	return 0;
+}

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: LGPL-2.1-only */
+/* A kernel whose memory can be read: the memory, its layouts, and where the big tables are. */
+#ifndef KS_HEAP_KERNEL_H
+#define KS_HEAP_KERNEL_H
+
+#include "heap/layout.h"
+#include "heap/memory.h"
+
+struct btf;
+
+struct ks_kernel {
+	struct ks_memory *memory;
+	struct btf *btf;
+	struct ks_layout layout;
+	u64 page_offset; /* where physical memory is mapped */
+	u64 vmemmap;	 /* the struct page of page 0 */
+	u64 slab_caches; /* head of the list of caches; 0 = not known */
+	u64 page_table;	 /* top level; 0 = not known */
+	bool live;	 /* the kernel that runs here: /proc and /sys are its own */
+};
+
+/*
+ * Takes the memory over, also when it fails. @btf_path NULL: the running kernel's types. KS_EBADINPUT: a kernel
+ * that is not known here, by name.
+ */
+int ks_kernel_open(struct ks_memory *memory, const char *btf_path, struct ks_kernel **ret_kernel,
+		   struct ks_diag *diag);
+
+/* As above with types that are in memory; takes them over as well. */
+int ks_kernel_open_btf(struct ks_memory *memory, struct btf *btf, bool live,
+		       struct ks_kernel **ret_kernel, struct ks_diag *diag);
+
+void ks_kernel_free(struct ks_kernel *kernel);
+
+static inline u64 ks_kernel_page(const struct ks_kernel *k, u64 pfn)
+{
+	return k->vmemmap + pfn * k->layout.page_size;
+}
+
+static inline u64 ks_kernel_addr(const struct ks_kernel *k, u64 pfn)
+{
+	return k->page_offset + (pfn << 12);
+}
+
+/* One past the last page of memory. */
+u64 ks_kernel_end(const struct ks_kernel *kernel);
+
+/*
+ * Whether this object lies in a slab, by the bases as they are; then its cache. It is how guesses of bases are
+ * tried out.
+ */
+int ks_kernel_cache_of(struct ks_kernel *kernel, u64 object, u64 *ret_cache);
+
+/* Private: finds the bases that the memory's back end does not know (bases.c). */
+int ks_kernel_find_bases(struct ks_kernel *kernel, struct ks_diag *diag);
+
+#endif

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: LGPL-2.1-only */
+/*
+ * Kernel memory that can be read by virtual address: of the running kernel, of a dump, of an image that a
+ * test made up. Nothing here knows what the bytes mean.
+ */
+#ifndef KS_HEAP_MEMORY_H
+#define KS_HEAP_MEMORY_H
+
+#include "base/diag.h"
+#include "base/vec.h"
+
+struct btf;
+
+/* One piece to read. A piece that can't be read whole is zeroed and says so. */
+struct ks_piece {
+	u64 addr;
+	void *buf;
+	u32 len;
+	bool failed;
+};
+
+/* Physical memory, [first, end) in pages. */
+struct ks_ram {
+	u64 first, end;
+};
+
+/*
+ * What a back end knows of its kernel beyond the bytes. Zero: it does not know; then kernel.c asks the
+ * symbols, or works it out.
+ */
+struct ks_memory_facts {
+	KS_VEC(struct ks_ram) ram;
+	KS_VEC(u64) percpu; /* what to add to a per-CPU pointer, by CPU */
+	u64 page_offset, vmemmap;
+	u64 slab_caches; /* the head of the list of caches */
+	u64 page_table;	 /* the top level, as a virtual address */
+	u64 task;	 /* any task that has a user's address space */
+};
+
+struct ks_memory;
+
+struct ks_memory_ops {
+	const char *name;
+
+	/* Fails only where nothing can be read any more; a bad address is its piece's affair. */
+	int (*read)(struct ks_memory *memory, struct ks_piece *pieces, size_t count,
+		    struct ks_diag *diag);
+
+	/* Another handle on the same memory, for another thread. */
+	int (*dup)(struct ks_memory *memory, struct ks_memory **ret_memory, struct ks_diag *diag);
+
+	/* Adds facts that need the kernel's types. May be NULL. */
+	int (*locate)(struct ks_memory *memory, const struct btf *btf, struct ks_diag *diag);
+
+	void (*free)(struct ks_memory *memory);
+};
+
+struct ks_memory {
+	const struct ks_memory_ops *ops;
+	struct ks_memory_facts facts;
+	u64 bytes, failed; /* read so far; pieces that could not be */
+};
+
+void ks_memory_free(struct ks_memory *memory);
+
+int ks_memory_dup(struct ks_memory *memory, struct ks_memory **ret_memory, struct ks_diag *diag);
+
+/* All pieces, in one go where the back end can. */
+int ks_memory_read(struct ks_memory *memory, struct ks_piece *pieces, size_t count,
+		   struct ks_diag *diag);
+
+/* One piece; -EFAULT where it can't be read. */
+int ks_memory_get(struct ks_memory *memory, u64 addr, void *buf, u32 len);
+
+static inline int ks_memory_word(struct ks_memory *memory, u64 addr, u64 *ret_word)
+{
+	return ks_memory_get(memory, addr, ret_word, sizeof(*ret_word));
+}
+
+/* A string of at most @size - 1 bytes, always terminated. -EFAULT: nothing of it can be read. */
+int ks_memory_string(struct ks_memory *memory, u64 addr, char *buf, size_t size);
+
+/* === Back ends ============================================================================ */
+
+/* The running kernel by a BPF program that copies memory. Needs CAP_BPF and CAP_PERFMON. */
+int ks_memory_open_bpf(struct ks_memory **ret_memory, struct ks_diag *diag);
+
+/* The running kernel by an ELF core of it, normally /proc/kcore. */
+int ks_memory_open_kcore(const char *path, struct ks_memory **ret_memory, struct ks_diag *diag);
+
+/* An image in memory, which must stay: see memory-image.c for its layout. */
+int ks_memory_open_image(const void *data, size_t len, struct ks_memory **ret_memory,
+			 struct ks_diag *diag);
+
+/* For back ends: takes the facts over where it copies them. */
+int ks_memory_copy_facts(const struct ks_memory_facts *from, struct ks_memory_facts *to);
+
+/* For back ends of the running kernel: "System RAM" of /proc/iomem. */
+int ks_memory_ram_of_iomem(struct ks_memory_facts *facts, struct ks_diag *diag);
+
+#endif
