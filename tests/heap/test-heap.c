@@ -1,0 +1,376 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The census of made-up kernels: what was put into them must be found, whatever their structures are. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <elf.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <bpf/btf.h>
+
+#include "heap/census.h"
+#include "heap/model.h"
+
+/* === Data ================================================================================= */
+
+enum { SIZE = 256 }; /* of the objects of "alpha" */
+
+struct taken {
+	struct model model;
+	void *image;
+	struct ks_kernel *kernel;
+	struct ks_census *census;
+	struct ks_diag diag;
+};
+
+/* === Internals ============================================================================ */
+
+static int take(struct taken *t)
+{
+	const struct ks_census_options options = { .charges = true };
+	struct ks_memory *memory;
+	size_t len;
+	int err;
+
+	t->image = model_pack(&t->model, &len);
+	assert_int_equal(ks_memory_open_image(t->image, len, &memory, &t->diag), 0);
+	err = ks_kernel_open_btf(memory, model_btf(t->model.kind), false, &t->kernel, &t->diag);
+	return err ? err : ks_census_take(t->kernel, &options, &t->census, &t->diag);
+}
+
+static void drop(struct taken *t)
+{
+	ks_census_free(t->census);
+	ks_kernel_free(t->kernel);
+	free(t->image);
+	model_deinit(&t->model);
+}
+
+static const struct ks_census_row *row_of(const struct taken *t, const char *name)
+{
+	size_t i;
+
+	for (i = 0; i < t->census->rows.len; i++)
+		if (!strcmp(t->census->caches->items.items[i].name, name))
+			return &t->census->rows.items[i];
+	fail_msg("no cache %s", name);
+	return NULL;
+}
+
+static u64 sum_of_kinds(const struct taken *t)
+{
+	u64 sum = 0;
+
+	for (int i = 0; i < KS_PAGE_KINDS; i++)
+		sum += t->census->pages->kinds[i];
+	return sum;
+}
+
+static void put64(const struct taken *t, u64 addr, u64 value)
+{
+	memcpy(model_at(&t->model, addr), &value, 8);
+}
+
+/* === Tests ================================================================================ */
+
+static void test_slabs(void **state)
+{
+	for (int kind = 0; kind < MODEL_KINDS; kind++) {
+		struct taken t = { 0 };
+		const struct ks_census_row *row;
+		u64 alpha;
+
+		model_init(&t.model, kind);
+		alpha = model_cache(&t.model, "alpha", SIZE, 0);
+		model_cache(&t.model, "empty", 64, 0);
+		model_slab(&t.model, alpha, SIZE, 16);
+		model_slab(&t.model, alpha, SIZE, 5);
+		model_slab(&t.model, alpha, SIZE, 1);
+		assert_int_equal(take(&t), 0);
+		row = row_of(&t, "alpha");
+		assert_int_equal(row->slabs, 3);
+		assert_int_equal(row->room, 48);
+		assert_int_equal(row->objects, 22);
+		assert_int_equal(row->bytes, 22 * SIZE);
+		assert_int_equal(row_of(&t, "empty")->slabs, 0);
+		assert_int_equal(t.census->caches->items.len, 2);
+		assert_int_equal(t.census->torn, 0);
+		assert_int_equal(sum_of_kinds(&t), MODEL_PAGES);
+		assert_int_equal(t.census->pages->kinds[KS_PAGE_SLAB], 3);
+		assert_int_equal(t.census->pages->kinds[KS_PAGE_RESERVED], 1);
+		/* Two pages for each cache, and all others are free. */
+		assert_int_equal(t.census->pages->kinds[KS_PAGE_KERNEL], 4);
+		assert_int_equal(t.census->pages->kinds[KS_PAGE_FREE], MODEL_PAGES - 8);
+		drop(&t);
+	}
+}
+
+/* A CPU's list: the slab says that all are used, and five of them are not. */
+static void test_cpu_list(void **state)
+{
+	for (int kind = 0; kind < MODEL_7_2; kind++) {
+		struct taken t = { 0 };
+		const struct ks_census_row *row;
+		u64 alpha, slab;
+
+		model_init(&t.model, kind);
+		alpha = model_cache(&t.model, "alpha", SIZE, 0);
+		slab = model_slab(&t.model, alpha, SIZE, 11);
+		model_to_cpu(&t.model, alpha, slab, SIZE, 11, 1);
+		assert_int_equal(take(&t), 0);
+		row = row_of(&t, "alpha");
+		assert_int_equal(row->used, 16);
+		assert_int_equal(row->waiting[KS_WAITING_CPU], 5);
+		assert_int_equal(row->objects, 11);
+		assert_int_equal(t.census->waiting->torn, 0);
+		drop(&t);
+	}
+}
+
+static void test_sheaves(void **state)
+{
+	for (int kind = MODEL_6_18; kind < MODEL_KINDS; kind++) {
+		struct taken t = { 0 };
+		const struct ks_census_row *row;
+		u64 alpha, slab, objects[16];
+
+		model_init(&t.model, kind);
+		alpha = model_cache(&t.model, "alpha", SIZE, 0);
+		slab = model_slab(&t.model, alpha, SIZE, 16);
+		for (u32 i = 0; i < 16; i++)
+			objects[i] = model_object(&t.model, slab, SIZE, i);
+		model_to_sheaf(&t.model, alpha, 0, objects, 3);
+		model_to_sheaf(&t.model, alpha, 1, objects + 3, 2);
+		model_to_barn(&t.model, alpha, objects + 5, 4);
+		model_to_barn(&t.model, alpha, objects + 9, 1);
+		assert_int_equal(take(&t), 0);
+		row = row_of(&t, "alpha");
+		assert_int_equal(row->waiting[KS_WAITING_SHEAF], 5);
+		assert_int_equal(row->waiting[KS_WAITING_BARN], 5);
+		assert_int_equal(row->objects, 6);
+		drop(&t);
+	}
+}
+
+static void test_charges(void **state)
+{
+	for (int kind = 0; kind < MODEL_KINDS; kind++) {
+		struct taken t = { 0 };
+		const struct ks_charges *c;
+		u64 alpha, beta, one, two, slab;
+
+		model_init(&t.model, kind);
+		alpha = model_cache(&t.model, "alpha", SIZE, 0);
+		beta = model_cache(&t.model, "beta", 512, 0);
+		one = model_cgroup(&t.model, "shop");
+		two = model_cgroup(&t.model, "mail");
+		slab = model_slab(&t.model, alpha, SIZE, 9);
+		model_charge(&t.model, slab, one, 9);
+		model_charge(&t.model, slab, two, 4);
+		slab = model_slab(&t.model, beta, 512, 8);
+		model_charge(&t.model, slab, two, 7);
+		assert_int_equal(take(&t), 0);
+		c = t.census->charges;
+		assert_int_equal(c->paths.len, 2);
+		assert_int_equal(c->rows.len, 3);
+		for (size_t i = 0; i < c->rows.len; i++) {
+			const struct ks_charge *row = &c->rows.items[i];
+			bool shop = !strcmp(c->paths.items[row->cgroup], "/shop");
+			bool is_beta =
+				!strcmp(t.census->caches->items.items[row->cache].name, "beta");
+
+			if (!shop)
+				assert_string_equal(c->paths.items[row->cgroup], "/mail");
+			assert_int_equal(row->objects, is_beta ? 7 : shop ? 5 : 4);
+			assert_int_equal(row->bytes, row->objects * (is_beta ? 512 : SIZE));
+		}
+		drop(&t);
+	}
+}
+
+static void test_kinds(void **state)
+{
+	struct taken t = { 0 };
+	u64 *kinds;
+
+	model_init(&t.model, MODEL_6_18);
+	model_page(&t.model, 0xf2, 0, 1);
+	model_page(&t.model, 0xf8, 0, 1);
+	model_page(&t.model, 0, 0xffff888000001001ull, 1);
+	model_page(&t.model, 0, 0xffff888000001001ull, 2);
+	model_page(&t.model, 0, 0xffff888000002000ull, 1);
+	model_page(&t.model, 0, 0, 0);
+	assert_int_equal(take(&t), 0);
+	kinds = t.census->pages->kinds;
+	assert_int_equal(kinds[KS_PAGE_TABLE], 1);
+	assert_int_equal(kinds[KS_PAGE_KMALLOC], 1);
+	assert_int_equal(kinds[KS_PAGE_ANON], 2);
+	assert_int_equal(kinds[KS_PAGE_FILE], 1);
+	assert_int_equal(kinds[KS_PAGE_UNUSED], 1);
+	assert_int_equal(sum_of_kinds(&t), MODEL_PAGES);
+	drop(&t);
+}
+
+/* What makes no sense is counted, and nothing hangs: a list that goes round, one that leaves its slab. */
+static void test_torn_lists(void **state)
+{
+	for (int round = 0; round < 2; round++) {
+		struct taken t = { 0 };
+		u64 alpha, slab, at;
+
+		model_init(&t.model, MODEL_6_18);
+		alpha = model_cache(&t.model, "alpha", SIZE, 0);
+		slab = model_slab(&t.model, alpha, SIZE, 11);
+		model_to_cpu(&t.model, alpha, slab, SIZE, 11, 0);
+		at = model_object(&t.model, slab, SIZE, 12) + SIZE / 2;
+		put64(&t, at,
+		      (round ? model_object(&t.model, slab, SIZE, 11) : alpha) ^
+			      0x5deece66d1234567ull ^ __builtin_bswap64(at));
+		assert_int_equal(take(&t), 0);
+		assert_int_equal(t.census->waiting->torn, 1);
+		assert_int_equal(row_of(&t, "alpha")->objects, 16);
+		drop(&t);
+	}
+}
+
+static void test_torn_sheaves(void **state)
+{
+	struct taken t = { 0 };
+	u64 alpha, beta, slab, object;
+
+	model_init(&t.model, MODEL_7_2);
+	alpha = model_cache(&t.model, "alpha", SIZE, 0);
+	beta = model_cache(&t.model, "beta", SIZE, 0);
+	slab = model_slab(&t.model, alpha, SIZE, 16);
+	/* An object of another cache, and one that is none. */
+	object = model_object(&t.model, slab, SIZE, 3);
+	model_to_sheaf(&t.model, beta, 0, &object, 1);
+	object += 8;
+	model_to_sheaf(&t.model, alpha, 0, &object, 1);
+	assert_int_equal(take(&t), 0);
+	assert_int_equal(t.census->waiting->stray, 2);
+	assert_int_equal(row_of(&t, "alpha")->objects, 16);
+	drop(&t);
+}
+
+/* Slabs whose numbers contradict each other, and a cache that is none. */
+static void test_torn_slabs(void **state)
+{
+	struct taken t = { 0 };
+	u64 alpha, slab;
+
+	model_init(&t.model, MODEL_6_18);
+	alpha = model_cache(&t.model, "alpha", SIZE, 0);
+	slab = model_slab(&t.model, alpha, SIZE, 16);
+	put64(&t, slab + 40, 17 | 16 << 16);
+	slab = model_slab(&t.model, alpha, SIZE, 16);
+	put64(&t, slab + 40, 16 | 17 << 16);
+	slab = model_slab(&t.model, alpha, SIZE, 16);
+	put64(&t, slab + 8, 0xdeadbeefdeadbee8ull);
+	model_slab(&t.model, alpha, SIZE, 2);
+	assert_int_equal(take(&t), 0);
+	assert_int_equal(t.census->torn, 3);
+	assert_int_equal(t.census->caches->invalid, 1);
+	assert_int_equal(row_of(&t, "alpha")->objects, 2);
+	assert_int_equal(t.census->pages->kinds[KS_PAGE_SLAB], 4);
+	drop(&t);
+}
+
+/* Types that lack what is needed: refused by the name of what is missing. */
+static void test_unknown_layout(void **state)
+{
+	struct taken t = { 0 };
+	struct ks_memory *memory;
+	struct btf *btf = btf__new_empty();
+	size_t len;
+
+	model_init(&t.model, MODEL_6_18);
+	t.image = model_pack(&t.model, &len);
+	assert_int_equal(ks_memory_open_image(t.image, len, &memory, &t.diag), 0);
+	btf__set_pointer_size(btf, 8);
+	assert_int_equal(ks_kernel_open_btf(memory, btf, false, &t.kernel, &t.diag), KS_EBADINPUT);
+	assert_non_null(strstr(t.diag.text, "page.flags"));
+	drop(&t);
+}
+
+static void test_bad_image(void **state)
+{
+	struct ks_memory *memory;
+	struct ks_diag diag;
+
+	assert_int_equal(ks_memory_open_image("KSIMAGE0", 8, &memory, &diag), KS_EBADINPUT);
+	assert_int_equal(ks_memory_open_image("KSIMAGE1", 8, &memory, &diag), KS_EBADINPUT);
+}
+
+/* An ELF core of two segments, the first of which is behind the other in the file. */
+static void test_kcore(void **state)
+{
+	char path[] = "/tmp/kcore-XXXXXX";
+	int fd = mkstemp(path);
+	Elf64_Ehdr head = { .e_ident = ELFMAG,
+			    .e_type = ET_CORE,
+			    .e_machine = EM_X86_64,
+			    .e_phoff = sizeof(head),
+			    .e_phentsize = sizeof(Elf64_Phdr),
+			    .e_phnum = 2 };
+	Elf64_Phdr parts[2] = {
+		{ .p_type = PT_LOAD,
+		  .p_offset = 8192,
+		  .p_vaddr = 0xffff888000000000,
+		  .p_memsz = 4096 },
+		{ .p_type = PT_LOAD,
+		  .p_offset = 4096,
+		  .p_vaddr = 0xffffea0000000000,
+		  .p_memsz = 64 },
+	};
+	struct ks_memory *memory, *twin;
+	struct ks_diag diag;
+	u64 word;
+
+	head.e_ident[EI_CLASS] = ELFCLASS64;
+	head.e_ident[EI_DATA] = ELFDATA2LSB;
+	assert_int_equal(pwrite(fd, &head, sizeof(head), 0), sizeof(head));
+	assert_int_equal(pwrite(fd, parts, sizeof(parts), sizeof(head)), sizeof(parts));
+	assert_int_equal(pwrite(fd, "structs.", 8, 4096), 8);
+	assert_int_equal(ftruncate(fd, 12288), 0);
+	assert_int_equal(pwrite(fd, "objects!", 8, 8192 + 4088), 8);
+	assert_int_equal(ks_memory_open_kcore(path, &memory, &diag), 0);
+	assert_int_equal(ks_memory_dup(memory, &twin, &diag), 0);
+	assert_int_equal(ks_memory_word(memory, 0xffffea0000000000, &word), 0);
+	assert_memory_equal(&word, "structs.", 8);
+	assert_int_equal(ks_memory_word(twin, 0xffff888000000ff8, &word), 0);
+	assert_memory_equal(&word, "objects!", 8);
+	assert_int_equal(ks_memory_word(memory, 0xffff888000000ff9, &word), -EFAULT);
+	assert_int_equal(ks_memory_word(memory, 0xffff887fffffffff, &word), -EFAULT);
+	ks_memory_free(memory);
+	ks_memory_free(twin);
+	head.e_type = ET_EXEC;
+	assert_int_equal(pwrite(fd, &head, sizeof(head), 0), sizeof(head));
+	assert_int_equal(ks_memory_open_kcore(path, &memory, &diag), KS_EBADINPUT);
+	close(fd);
+	unlink(path);
+	assert_int_equal(ks_memory_open_kcore(path, &memory, &diag), -ENOENT);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_slabs),	       cmocka_unit_test(test_cpu_list),
+		cmocka_unit_test(test_sheaves),	       cmocka_unit_test(test_charges),
+		cmocka_unit_test(test_kinds),	       cmocka_unit_test(test_torn_lists),
+		cmocka_unit_test(test_torn_sheaves),   cmocka_unit_test(test_torn_slabs),
+		cmocka_unit_test(test_unknown_layout), cmocka_unit_test(test_bad_image),
+		cmocka_unit_test(test_kcore),
+	};
+
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
