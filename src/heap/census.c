@@ -52,6 +52,22 @@ static int recheck(struct ks_kernel *k, struct ks_census *c, struct ks_diag *dia
 	return err;
 }
 
+/* Slabs that changed again while the lists of CPUs were read. */
+static void drop_odd(struct ks_census *c)
+{
+	size_t i;
+
+	for (i = 0; i < c->pages->slabs.len; i++) {
+		struct ks_slab *slab = &c->pages->slabs.items[i];
+
+		if (!slab->objects || makes_sense(c, slab))
+			continue;
+		slab->objects = slab->inuse = 0;
+		slab->exts = 0;
+		c->torn++;
+	}
+}
+
 static struct ks_census_node *node_of(struct ks_census *c, u32 node)
 {
 	while (c->nodes.len <= node)
@@ -87,6 +103,8 @@ static int add_slabs(struct ks_kernel *k, struct ks_census *c)
 		const struct ks_waiting_object *o = &c->waiting->objects.items[i];
 		const struct ks_slab *slab = ks_slab_at(k, c->pages, o->addr);
 
+		if (!slab->objects)
+			continue;
 		c->rows.items[o->cache].waiting[o->place]++;
 		c->nodes.items[slab->node].waiting++;
 		c->nodes.items[slab->node].bytes -= c->caches->items.items[o->cache].size;
@@ -150,6 +168,8 @@ int ks_census_take(struct ks_kernel *k, const struct ks_census_options *options,
 		err = recheck(k, c, diag);
 	if (!err)
 		err = ks_waiting_read(k, c->pages, c->caches, &c->waiting, diag);
+	if (!err)
+		drop_odd(c);
 	if (!err)
 		err = add_up(k, c, diag);
 	if (!err && options->charges)
