@@ -202,6 +202,7 @@ int ks_cmd_import(int argc, char **argv);
 int ks_cmd_record(int argc, char **argv);
 int ks_cmd_check(int argc, char **argv);
 int ks_cmd_doctor(int argc, char **argv);
+int ks_cmd_heap(int argc, char **argv);
 int ks_cmd_leaks(int argc, char **argv);
 int ks_cmd_html(int argc, char **argv);
 int ks_cmd_diff(int argc, char **argv);

@@ -19,6 +19,7 @@ const struct ks_command ks_commands[] = {
 	{ "kmap", ks_cmd_kmap, "access maps: which code touches which objects" },
 	{ "lab", ks_cmd_lab, "run a command in a kernel that counts every access" },
 	{ "rings", ks_cmd_rings, "ring charts: memory by directory, as PNG or SVG" },
+	{ "heap", ks_cmd_heap, "what is in the kernel's memory now, by cache, cgroup, node" },
 	{ "leaks", ks_cmd_leaks, "what is still allocated at the end of a capture, with ages" },
 	{ "html", ks_cmd_html, "the report in one file, to open in a browser" },
 	{ "diff", ks_cmd_diff, "what changed between two captures" },

@@ -91,6 +91,7 @@ static int add_slabs(struct ks_kernel *k, struct ks_census *c)
 		if (!slab->objects)
 			continue;
 		row->slabs++;
+		row->partial += slab->inuse < slab->objects;
 		row->pages += slab->pages;
 		row->room += slab->objects;
 		row->used += slab->inuse;

@@ -8,8 +8,9 @@
 
 struct ks_census_row {
 	u64 slabs, pages;
-	u64 room; /* objects that there are places for */
-	u64 used; /* as the slabs count */
+	u64 partial; /* slabs that have free places */
+	u64 room;    /* objects that there are places for */
+	u64 used;    /* as the slabs count */
 	u64 waiting[KS_WAITING_PLACES];
 	u64 aside;   /* free, in slabs of CPUs */
 	u64 objects; /* in use: used without waiting */

@@ -125,8 +125,9 @@ static int start_workers(struct walk *w, unsigned int count, struct ks_diag *dia
 	int err = 0;
 
 	for (i = 0; i < w->slabs.len; i++)
-		room = ks_max(room, (size_t)bytes_of(w->census, &w->census->pages->slabs
-								 .items[w->slabs.items[i]]));
+		room = ks_max(room,
+			      (size_t)bytes_of(w->census,
+					       &w->census->pages->slabs.items[w->slabs.items[i]]));
 	w->memory[0] = w->kernel->memory;
 	for (i = 0; !err && i < count; i++) {
 		if (i)

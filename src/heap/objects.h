@@ -13,7 +13,7 @@ struct ks_places {
 	u32 *first; /* by number of the slab, and one more for the end */
 	u32 count;
 	u64 *used; /* a bit for each place: an object is there */
-	u64 torn;  /* slabs whose free list could not be followed: all that they count is taken for used */
+	u64 torn; /* slabs whose free list could not be followed: all that they count is taken for used */
 };
 
 struct ks_slab_view {

@@ -24,77 +24,76 @@ struct walk {
 	struct ks_pages *pages;
 	u8 *buf; /* BATCH blocks of struct pages */
 	KS_VEC(u64) blocks;
-	enum ks_page_kind
-		head; /* of the compound page that tails belong to; KS_PAGE_KINDS = none */
-	u64 skip;     /* up to this page all is part of a free block */
+	enum ks_page_use head; /* of the compound page that tails belong to; KS_USES = none */
+	u64 skip;	       /* up to this page all is part of a free block */
 };
 
 static const struct {
 	const char *name, *text;
-} kinds[KS_PAGE_KINDS] = {
-	[KS_PAGE_FREE] = { "free", "free lists of the page allocator" },
-	[KS_PAGE_UNUSED] = { "unreferenced",
-			     "per-CPU free pages, and pages behind the first of a plain block" },
-	[KS_PAGE_DEFERRED] = { "deferred", "free, not yet given to the page allocator" },
-	[KS_PAGE_SLAB] = { "slab", "objects of caches, kmalloc up to 8 KiB" },
-	[KS_PAGE_KMALLOC] = { "large kmalloc", "kmalloc of more than 8 KiB" },
-	[KS_PAGE_ANON] = { "anonymous", "memory of processes" },
-	[KS_PAGE_FILE] = { "page cache", "contents of files" },
-	[KS_PAGE_SHMEM] = { "shared", "tmpfs and shared memory" },
-	[KS_PAGE_TABLE] = { "page tables", "page tables of processes" },
-	[KS_PAGE_VMALLOC] = { "vmalloc", "vmalloc, vmap, kernel stacks, modules, per-CPU memory" },
-	[KS_PAGE_POOL] = { "page pool", "buffers of network devices" },
-	[KS_PAGE_HUGETLB] = { "hugetlb", "huge pages that were set aside" },
-	[KS_PAGE_ZSMALLOC] = { "zsmalloc", "compressed memory" },
-	[KS_PAGE_OFFLINE] = { "offline", "given back to the host, or taken out of use" },
-	[KS_PAGE_GUARD] = { "guard", "guard pages of the page allocator's debugging" },
-	[KS_PAGE_UNACCEPTED] = { "unaccepted", "not yet accepted by a confidential guest" },
-	[KS_PAGE_KERNEL] = { "other kernel", "in use, and struct page does not say by whom" },
-	[KS_PAGE_RESERVED] = { "reserved", "kernel image, struct pages, firmware" },
-	[KS_PAGE_UNREADABLE] = { "unreadable", "struct pages that could not be read" },
+} kinds[KS_USES] = {
+	[KS_USE_FREE] = { "free", "free lists of the page allocator" },
+	[KS_USE_UNUSED] = { "unreferenced",
+			    "per-CPU free pages, and pages behind the first of a plain block" },
+	[KS_USE_DEFERRED] = { "deferred", "free, not yet given to the page allocator" },
+	[KS_USE_SLAB] = { "slab", "objects of caches, kmalloc up to 8 KiB" },
+	[KS_USE_KMALLOC] = { "large kmalloc", "kmalloc of more than 8 KiB" },
+	[KS_USE_ANON] = { "anonymous", "memory of processes" },
+	[KS_USE_FILE] = { "page cache", "contents of files" },
+	[KS_USE_SHMEM] = { "shared", "tmpfs and shared memory" },
+	[KS_USE_TABLE] = { "page tables", "page tables of processes" },
+	[KS_USE_VMALLOC] = { "vmalloc", "vmalloc, vmap, kernel stacks, modules, per-CPU memory" },
+	[KS_USE_POOL] = { "page pool", "buffers of network devices" },
+	[KS_USE_HUGETLB] = { "hugetlb", "huge pages that were set aside" },
+	[KS_USE_ZSMALLOC] = { "zsmalloc", "compressed memory" },
+	[KS_USE_OFFLINE] = { "offline", "given back to the host, or taken out of use" },
+	[KS_USE_GUARD] = { "guard", "guard pages of the page allocator's debugging" },
+	[KS_USE_UNACCEPTED] = { "unaccepted", "not yet accepted by a confidential guest" },
+	[KS_USE_KERNEL] = { "other kernel", "in use, and struct page does not say by whom" },
+	[KS_USE_RESERVED] = { "reserved", "kernel image, struct pages, firmware" },
+	[KS_USE_UNREADABLE] = { "unreadable", "struct pages that could not be read" },
 };
 
 /* === Internals: one page ================================================================== */
 
-static enum ks_page_kind kind_of_number(const struct ks_layout *l, u32 number)
+static enum ks_page_use kind_of_number(const struct ks_layout *l, u32 number)
 {
 	const struct {
 		u32 number;
-		enum ks_page_kind kind;
+		enum ks_page_use kind;
 	} numbers[] = {
-		{ l->type_slab, KS_PAGE_SLAB },
-		{ l->type_buddy, KS_PAGE_FREE },
-		{ l->type_table, KS_PAGE_TABLE },
-		{ l->type_large_kmalloc, KS_PAGE_KMALLOC },
-		{ l->type_offline, KS_PAGE_OFFLINE },
-		{ l->type_guard, KS_PAGE_GUARD },
-		{ l->type_hugetlb, KS_PAGE_HUGETLB },
-		{ l->type_zsmalloc, KS_PAGE_ZSMALLOC },
-		{ l->type_unaccepted, KS_PAGE_UNACCEPTED },
+		{ l->type_slab, KS_USE_SLAB },
+		{ l->type_buddy, KS_USE_FREE },
+		{ l->type_table, KS_USE_TABLE },
+		{ l->type_large_kmalloc, KS_USE_KMALLOC },
+		{ l->type_offline, KS_USE_OFFLINE },
+		{ l->type_guard, KS_USE_GUARD },
+		{ l->type_hugetlb, KS_USE_HUGETLB },
+		{ l->type_zsmalloc, KS_USE_ZSMALLOC },
+		{ l->type_unaccepted, KS_USE_UNACCEPTED },
 	};
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(numbers); i++)
 		if (numbers[i].number == number)
 			return numbers[i].kind;
-	return KS_PAGE_KERNEL;
+	return KS_USE_KERNEL;
 }
 
-/* The type of the page, or KS_PAGE_KINDS where it has none. */
-static enum ks_page_kind kind_of_type(const struct ks_layout *l, u32 type)
+/* The type of the page, or KS_USES where it has none. */
+static enum ks_page_use kind_of_type(const struct ks_layout *l, u32 type)
 {
 	if (l->typing == KS_TYPING_NUMBER)
 		return type >= 0xf0000000 && type < 0xff000000 ? kind_of_number(l, type >> 24)
-							       : KS_PAGE_KINDS;
+							       : KS_USES;
 	if ((type & 0xf0000000) != 0xf0000000 || (s32)type >= -128)
-		return KS_PAGE_KINDS;
+		return KS_USES;
 	if (!(type & l->type_buddy))
-		return KS_PAGE_FREE;
+		return KS_USE_FREE;
 	if (!(type & l->type_table))
-		return KS_PAGE_TABLE;
+		return KS_USE_TABLE;
 	if (!(type & l->type_offline))
-		return KS_PAGE_OFFLINE;
-	return !(type & l->type_guard) ? KS_PAGE_GUARD : KS_PAGE_KERNEL;
+		return KS_USE_OFFLINE;
+	return !(type & l->type_guard) ? KS_USE_GUARD : KS_USE_KERNEL;
 }
 
 static bool has_flag(u64 flags, u32 bit)
@@ -102,20 +101,20 @@ static bool has_flag(u64 flags, u32 bit)
 	return bit < 64 && flags >> bit & 1;
 }
 
-static enum ks_page_kind kind_of_user(const struct ks_layout *l, const void *page, u64 flags)
+static enum ks_page_use kind_of_user(const struct ks_layout *l, const void *page, u64 flags)
 {
 	u64 mapping = ks_u64_at(page, l->page_mapping);
 
 	if (l->page_pp_magic != KS_NONE &&
 	    (ks_u64_at(page, l->page_pp_magic) & PP_MASK) == PP_SIGNATURE)
-		return KS_PAGE_POOL;
+		return KS_USE_POOL;
 	if (!mapping || !(mapping >> 63))
-		return KS_PAGE_KERNEL;
+		return KS_USE_KERNEL;
 	if (mapping & 1)
-		return KS_PAGE_ANON;
+		return KS_USE_ANON;
 	if (mapping & 2)
-		return KS_PAGE_KERNEL; /* movable by its driver */
-	return has_flag(flags, l->flag_swapbacked) ? KS_PAGE_SHMEM : KS_PAGE_FILE;
+		return KS_USE_KERNEL; /* movable by its driver */
+	return has_flag(flags, l->flag_swapbacked) ? KS_USE_SHMEM : KS_USE_FILE;
 }
 
 static u16 node_of(const struct ks_layout *l, const void *page)
@@ -162,18 +161,18 @@ static void add_tail(struct walk *w, u64 pfn)
 {
 	struct ks_pages *pages = w->pages;
 
-	if (w->head == KS_PAGE_KINDS) {
+	if (w->head == KS_USES) {
 		pages->torn++;
-		pages->kinds[KS_PAGE_KERNEL]++;
+		pages->kinds[KS_USE_KERNEL]++;
 		set_unexplained(w, pfn);
 		return;
 	}
 	pages->kinds[w->head]++;
-	if (w->head == KS_PAGE_KERNEL)
+	if (w->head == KS_USE_KERNEL)
 		set_unexplained(w, pfn);
-	if (w->head == KS_PAGE_SLAB && pages->slabs.items[pages->slabs.len - 1].pages < UINT16_MAX)
+	if (w->head == KS_USE_SLAB && pages->slabs.items[pages->slabs.len - 1].pages < UINT16_MAX)
 		pages->slabs.items[pages->slabs.len - 1].pages++;
-	else if (w->head == KS_PAGE_KMALLOC)
+	else if (w->head == KS_USE_KMALLOC)
 		pages->large.items[pages->large.len - 1].pages++;
 }
 
@@ -190,23 +189,23 @@ static u32 free_order(struct walk *w, const void *page, u64 pfn)
 
 static int visit(struct walk *w, const void *page, u64 pfn)
 {
-	enum ks_page_kind kind = ks_page_classify(w->layout, page);
+	enum ks_page_use kind = ks_page_classify(w->layout, page);
 	struct ks_pages *pages = w->pages;
 
-	if (kind == KS_PAGE_KINDS) {
+	if (kind == KS_USES) {
 		add_tail(w, pfn);
 		return 0;
 	}
 	w->head = kind;
 	pages->kinds[kind]++;
-	if (kind == KS_PAGE_FREE) {
+	if (kind == KS_USE_FREE) {
 		w->skip = pfn + (1ull << free_order(w, page, pfn));
-		w->head = KS_PAGE_KINDS;
-	} else if (kind == KS_PAGE_SLAB) {
+		w->head = KS_USES;
+	} else if (kind == KS_USE_SLAB) {
 		return add_slab(w, page, pfn);
-	} else if (kind == KS_PAGE_KMALLOC) {
+	} else if (kind == KS_USE_KMALLOC) {
 		return add_large(w, page, pfn);
-	} else if (kind == KS_PAGE_KERNEL) {
+	} else if (kind == KS_USE_KERNEL) {
 		set_unexplained(w, pfn);
 	}
 	return 0;
@@ -220,7 +219,7 @@ static int visit_run(struct walk *w, const u8 *structs, u64 first, u64 end)
 
 	for (pfn = first; pfn < end; pfn++, structs += w->layout->page_size) {
 		if (pfn < w->skip) {
-			w->pages->kinds[KS_PAGE_FREE]++;
+			w->pages->kinds[KS_USE_FREE]++;
 			continue;
 		}
 		err = visit(w, structs, pfn);
@@ -241,8 +240,8 @@ static int visit_in_parts(struct walk *w, u8 *structs, u64 first, u64 end)
 		n = ks_min(end - pfn, (u64)(part - pfn % part));
 		if (ks_memory_get(w->kernel->memory, ks_kernel_page(w->kernel, pfn), structs,
 				  (u32)n * w->layout->page_size)) {
-			w->pages->kinds[KS_PAGE_UNREADABLE] += n;
-			w->head = KS_PAGE_KINDS;
+			w->pages->kinds[KS_USE_UNREADABLE] += n;
+			w->head = KS_USES;
 			continue;
 		}
 		err = visit_run(w, structs, pfn, pfn + n);
@@ -271,7 +270,7 @@ static int peek(struct walk *w, struct ks_diag *diag)
 	for (i = 0; !err && i < count; i++) {
 		u64 order = ks_u64_at(pieces[i].buf, l->page_private);
 
-		if (!pieces[i].failed && ks_page_classify(l, pieces[i].buf) == KS_PAGE_FREE &&
+		if (!pieces[i].failed && ks_page_classify(l, pieces[i].buf) == KS_USE_FREE &&
 		    order == BLOCK_ORDER)
 			w->blocks.items[i] |= 1ull << 63;
 	}
@@ -309,8 +308,8 @@ static int visit_batch(struct walk *w, size_t *at, u64 end, struct ks_diag *diag
 		pfn = w->blocks.items[first];
 		if (pfn >> 63) {
 			pfn &= ~(1ull << 63);
-			w->pages->kinds[KS_PAGE_FREE] += block_end(pfn, end) - pfn;
-			w->head = KS_PAGE_KINDS;
+			w->pages->kinds[KS_USE_FREE] += block_end(pfn, end) - pfn;
+			w->head = KS_USES;
 			continue;
 		}
 		err = pieces[i].failed ? visit_in_parts(w, pieces[i].buf, pfn, block_end(pfn, end))
@@ -329,7 +328,7 @@ static int visit_range(struct walk *w, const struct ks_ram *ram, struct ks_diag 
 	int err;
 
 	w->blocks.len = 0;
-	w->head = KS_PAGE_KINDS;
+	w->head = KS_USES;
 	w->skip = 0;
 	for (pfn = ram->first; pfn < ram->end; pfn = block_end(pfn, ram->end)) {
 		slot = ks_vec_push(&w->blocks);
@@ -345,26 +344,26 @@ static int visit_range(struct walk *w, const struct ks_ram *ram, struct ks_diag 
 
 /* === Public =============================================================================== */
 
-enum ks_page_kind ks_page_classify(const struct ks_layout *l, const void *page)
+enum ks_page_use ks_page_classify(const struct ks_layout *l, const void *page)
 {
 	u64 flags = ks_u64_at(page, l->page_flags);
-	enum ks_page_kind kind;
+	enum ks_page_use kind;
 	u32 type;
 
 	/* A tail's type and flags are used for other things: ask for tails first. */
 	if (ks_u64_at(page, l->page_head) & 1)
-		return KS_PAGE_KINDS;
+		return KS_USES;
 	if (has_flag(flags, l->flag_reserved))
-		return KS_PAGE_RESERVED;
+		return KS_USE_RESERVED;
 	if (l->typing == KS_TYPING_BITS && has_flag(flags, l->flag_slab))
-		return KS_PAGE_SLAB;
+		return KS_USE_SLAB;
 	type = ks_u32_at(page, l->page_type);
 	kind = kind_of_type(l, type);
-	if (kind != KS_PAGE_KINDS)
+	if (kind != KS_USES)
 		return kind;
 	/* Nobody's page has a map count of -1: a kernel that puts preparing off leaves 0 here. */
 	if (!ks_u32_at(page, l->page_refcount))
-		return type ? KS_PAGE_UNUSED : KS_PAGE_DEFERRED;
+		return type ? KS_USE_UNUSED : KS_USE_DEFERRED;
 	return kind_of_user(l, page, flags);
 }
 
@@ -426,7 +425,7 @@ int ks_slabs_refresh(struct ks_kernel *k, struct ks_pages *pages, struct ks_slab
 	if (!err)
 		err = ks_memory_read(k->memory, pieces, count, diag);
 	for (i = 0; !err && i < count; i++) {
-		if (ks_page_classify(&k->layout, pieces[i].buf) == KS_PAGE_SLAB)
+		if (ks_page_classify(&k->layout, pieces[i].buf) == KS_USE_SLAB)
 			ks_slab_parse(&k->layout, pieces[i].buf, slabs[i], &cache);
 		else
 			cache = 0;
@@ -449,12 +448,12 @@ void ks_pages_free(struct ks_pages *pages)
 	free(pages);
 }
 
-const char *ks_page_kind_name(enum ks_page_kind kind)
+const char *ks_page_use_name(enum ks_page_use kind)
 {
 	return kinds[kind].name;
 }
 
-const char *ks_page_kind_text(enum ks_page_kind kind)
+const char *ks_page_use_text(enum ks_page_use kind)
 {
 	return kinds[kind].text;
 }

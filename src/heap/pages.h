@@ -6,27 +6,27 @@
 #include "base/map64.h"
 #include "heap/kernel.h"
 
-enum ks_page_kind {
-	KS_PAGE_FREE,	  /* in the page allocator's free lists */
-	KS_PAGE_UNUSED,	  /* referenced by nobody: per-CPU free lists, tails of plain blocks */
-	KS_PAGE_DEFERRED, /* free, its struct page was never written */
-	KS_PAGE_SLAB,
-	KS_PAGE_KMALLOC, /* one large kmalloc() */
-	KS_PAGE_ANON,
-	KS_PAGE_FILE,
-	KS_PAGE_SHMEM,
-	KS_PAGE_TABLE,
-	KS_PAGE_VMALLOC, /* mapped into the kernel's own address space (vmap.c) */
-	KS_PAGE_POOL,	 /* of the network's page pools */
-	KS_PAGE_HUGETLB,
-	KS_PAGE_ZSMALLOC,
-	KS_PAGE_OFFLINE,
-	KS_PAGE_GUARD,
-	KS_PAGE_UNACCEPTED,
-	KS_PAGE_KERNEL,	  /* in use, and nothing says by whom */
-	KS_PAGE_RESERVED, /* never given to the page allocator: not part of MemTotal */
-	KS_PAGE_UNREADABLE,
-	KS_PAGE_KINDS,
+enum ks_page_use {
+	KS_USE_FREE,	 /* in the page allocator's free lists */
+	KS_USE_UNUSED,	 /* referenced by nobody: per-CPU free lists, tails of plain blocks */
+	KS_USE_DEFERRED, /* free, its struct page was never written */
+	KS_USE_SLAB,
+	KS_USE_KMALLOC, /* one large kmalloc() */
+	KS_USE_ANON,
+	KS_USE_FILE,
+	KS_USE_SHMEM,
+	KS_USE_TABLE,
+	KS_USE_VMALLOC, /* mapped into the kernel's own address space (vmap.c) */
+	KS_USE_POOL,	/* of the network's page pools */
+	KS_USE_HUGETLB,
+	KS_USE_ZSMALLOC,
+	KS_USE_OFFLINE,
+	KS_USE_GUARD,
+	KS_USE_UNACCEPTED,
+	KS_USE_KERNEL,	 /* in use, and nothing says by whom */
+	KS_USE_RESERVED, /* never given to the page allocator: not part of MemTotal */
+	KS_USE_UNREADABLE,
+	KS_USES,
 };
 
 struct ks_slab {
@@ -50,11 +50,11 @@ struct ks_large {
 };
 
 struct ks_pages {
-	u64 kinds[KS_PAGE_KINDS];     /* in pages */
+	u64 kinds[KS_USES];	      /* in pages */
 	KS_VEC(struct ks_slab) slabs; /* by address */
 	KS_VEC(struct ks_large) large;
 	struct ks_map64 caches; /* addresses of the caches that slabs name: their numbers */
-	u64 *unexplained;	/* a bit for each page of KS_PAGE_KERNEL */
+	u64 *unexplained;	/* a bit for each page of KS_USE_KERNEL */
 	u64 end;		/* pages that have a bit */
 	u64 torn; /* pages whose parts contradict each other: they changed while they were read */
 };
@@ -62,8 +62,8 @@ struct ks_pages {
 int ks_pages_read(struct ks_kernel *kernel, struct ks_pages **ret_pages, struct ks_diag *diag);
 void ks_pages_free(struct ks_pages *pages);
 
-/* What one struct page says, for who reads it again. A tail is no kind: KS_PAGE_KINDS. */
-enum ks_page_kind ks_page_classify(const struct ks_layout *layout, const void *page);
+/* What one struct page says, for who reads it again. A tail is no kind: KS_USES. */
+enum ks_page_use ks_page_classify(const struct ks_layout *layout, const void *page);
 
 /* The fields of a slab but for its number of pages, from its struct page. */
 void ks_slab_parse(const struct ks_layout *layout, const void *page, struct ks_slab *ret_slab,
@@ -76,7 +76,7 @@ int ks_slabs_refresh(struct ks_kernel *kernel, struct ks_pages *pages, struct ks
 		     size_t count, struct ks_diag *diag);
 
 /* "free", "slab", ... for rows of tables; and one line that says what it is. */
-const char *ks_page_kind_name(enum ks_page_kind kind);
-const char *ks_page_kind_text(enum ks_page_kind kind);
+const char *ks_page_use_name(enum ks_page_use kind);
+const char *ks_page_use_text(enum ks_page_use kind);
 
 #endif

@@ -56,8 +56,8 @@ static void explain(struct walk *w, u64 pfn, u64 count)
 		if (!(w->pages->unexplained[pfn / 64] & bit))
 			continue;
 		w->pages->unexplained[pfn / 64] &= ~bit;
-		w->pages->kinds[KS_PAGE_KERNEL]--;
-		w->pages->kinds[KS_PAGE_VMALLOC]++;
+		w->pages->kinds[KS_USE_KERNEL]--;
+		w->pages->kinds[KS_USE_VMALLOC]++;
 	}
 }
 

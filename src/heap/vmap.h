@@ -6,7 +6,7 @@
 #include "heap/pages.h"
 
 /*
- * Walks the kernel's page tables and moves pages from KS_PAGE_KERNEL to KS_PAGE_VMALLOC. Without a page table
+ * Walks the kernel's page tables and moves pages from KS_USE_KERNEL to KS_USE_VMALLOC. Without a page table
  * to begin with nothing changes.
  */
 int ks_vmap_read(struct ks_kernel *kernel, struct ks_pages *pages, struct ks_diag *diag);

@@ -69,7 +69,7 @@ static u64 sum_of_kinds(const struct taken *t)
 {
 	u64 sum = 0;
 
-	for (int i = 0; i < KS_PAGE_KINDS; i++)
+	for (int i = 0; i < KS_USES; i++)
 		sum += t->census->pages->kinds[i];
 	return sum;
 }
@@ -104,11 +104,11 @@ static void test_slabs(void **state)
 		assert_int_equal(t.census->caches->items.len, 2);
 		assert_int_equal(t.census->torn, 0);
 		assert_int_equal(sum_of_kinds(&t), MODEL_PAGES);
-		assert_int_equal(t.census->pages->kinds[KS_PAGE_SLAB], 3);
-		assert_int_equal(t.census->pages->kinds[KS_PAGE_RESERVED], 1);
+		assert_int_equal(t.census->pages->kinds[KS_USE_SLAB], 3);
+		assert_int_equal(t.census->pages->kinds[KS_USE_RESERVED], 1);
 		/* Two pages for each cache, and all others are free. */
-		assert_int_equal(t.census->pages->kinds[KS_PAGE_KERNEL], 4);
-		assert_int_equal(t.census->pages->kinds[KS_PAGE_FREE], MODEL_PAGES - 8);
+		assert_int_equal(t.census->pages->kinds[KS_USE_KERNEL], 4);
+		assert_int_equal(t.census->pages->kinds[KS_USE_FREE], MODEL_PAGES - 8);
 		drop(&t);
 	}
 }
@@ -210,11 +210,11 @@ static void test_kinds(void **state)
 	model_page(&t.model, 0, 0, 0);
 	assert_int_equal(take(&t), 0);
 	kinds = t.census->pages->kinds;
-	assert_int_equal(kinds[KS_PAGE_TABLE], 1);
-	assert_int_equal(kinds[KS_PAGE_KMALLOC], 1);
-	assert_int_equal(kinds[KS_PAGE_ANON], 2);
-	assert_int_equal(kinds[KS_PAGE_FILE], 1);
-	assert_int_equal(kinds[KS_PAGE_UNUSED], 1);
+	assert_int_equal(kinds[KS_USE_TABLE], 1);
+	assert_int_equal(kinds[KS_USE_KMALLOC], 1);
+	assert_int_equal(kinds[KS_USE_ANON], 2);
+	assert_int_equal(kinds[KS_USE_FILE], 1);
+	assert_int_equal(kinds[KS_USE_UNUSED], 1);
 	assert_int_equal(sum_of_kinds(&t), MODEL_PAGES);
 	drop(&t);
 }
@@ -280,7 +280,7 @@ static void test_torn_slabs(void **state)
 	assert_int_equal(t.census->torn, 3);
 	assert_int_equal(t.census->caches->invalid, 1);
 	assert_int_equal(row_of(&t, "alpha")->objects, 2);
-	assert_int_equal(t.census->pages->kinds[KS_PAGE_SLAB], 4);
+	assert_int_equal(t.census->pages->kinds[KS_USE_SLAB], 4);
 	drop(&t);
 }
 

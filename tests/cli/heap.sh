@@ -1,0 +1,124 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-only
+# The census of the kernel that runs here: its sums, and objects that a program makes and drops again.
+. "$(dirname "$0")/lib.sh"
+: "${HOLD:?the path of the program that holds objects}"
+
+check "there is no such way to read memory" exits_with 2 "$KMEMSCOPE" heap --memory paper
+check "an argument is too much" exits_with 2 "$KMEMSCOPE" heap what
+check "without the right to read memory, a message says so" fails_saying 1 'root|lacks|kcore|type information' \
+	setpriv --reuid 65534 --regid 65534 --clear-groups "$KMEMSCOPE" heap
+
+status=0
+"$KMEMSCOPE" heap --json >before.json 2>refused || status=$?
+if [ $status != 0 ]; then
+	skip "a census" "$(head -c 200 refused)"
+	done_testing
+fi
+
+# field FILE CACHE FIELD: of the cache of that name, or of the one that it was merged into; 0 = none has slabs.
+field() {
+	python3 - "$@" <<'EOF'
+import json, sys
+rows = json.load(open(sys.argv[1]))["caches"]
+print(sum(r[sys.argv[3]] for r in rows if sys.argv[2] in [r["cache"]] + r["merged"]))
+EOF
+}
+
+# grew FILE FILE CACHE BY: other processes may have made or dropped a few meanwhile.
+grew() {
+	local from to
+	from=$(field "$1" "$3" objects)
+	to=$(field "$2" "$3" objects)
+	echo "$3: from $from to $to, expected $4 more"
+	[ $((to - from)) -ge $(($4 - $4 / 20 - 20)) ] && [ $((to - from)) -le $(($4 + $4 / 20 + 500)) ]
+}
+
+sums() {
+	python3 - before.json <<'EOF'
+import json, sys
+doc = json.load(open(sys.argv[1]))
+used = sum(r["bytes"] for r in doc["memory"] if r["kind"] not in ("reserved", "unreadable"))
+total = [int(l.split()[1]) * 1024 for l in open("/proc/meminfo") if l.startswith("MemTotal")][0]
+slab = [int(l.split()[1]) * 1024 for l in open("/proc/meminfo") if l.startswith("Slab")][0]
+slabs = sum(r["slab_bytes"] for r in doc["caches"] if r["cache"] != "large kmalloc")
+print(used, total, slabs, slab)
+assert abs(used - total) <= total // 1000
+assert abs(slabs - slab) <= slab // 4
+for row in doc["caches"]:
+    assert row["slack"] == row["slab_bytes"] - row["bytes"], row
+    assert row["waiting"] == row["cpu_lists"] + row["sheaves"] + row["barns"], row
+EOF
+}
+check "all uses of memory add up to MemTotal" sums
+check "the text has the caches with the most bytes, and all of memory" \
+	says 'slab +objects of caches' "$KMEMSCOPE" heap --top 3
+check "by node" says '^ *node +bytes' "$KMEMSCOPE" heap --by node
+check "as CSV, the caches" says '^cache,bytes,objects' "$KMEMSCOPE" heap --csv
+
+# --- Objects that come and go ------------------------------------------------------------------
+
+mkfifo end
+"$HOLD" 4000 <end >held &
+exec 9>end
+for _ in $(seq 600); do
+	[ "$(wc -l <held)" -ge 7 ] && break
+	sleep 0.1
+done
+made() { awk -v kind="$1" '$1 == kind { sum += $2 } END { print sum + 0 }' held; }
+check "there is something to find" [ "$(made sockets)" -gt 1000 ]
+must "$KMEMSCOPE" heap --json >during.json
+must "$KMEMSCOPE" heap --by cgroup --json >cgroups.json
+exec 9>&-
+wait
+
+files=$(($(made files) + 2 * $(made pipes) + $(made sockets) + $(made epolls) + $(made queues)))
+check "files, of all kinds" grew before.json during.json filp $files
+check "sockets" grew before.json during.json sock_inode_cache "$(made sockets)"
+check "watched files" grew before.json during.json eventpoll_epi "$(made epolls)"
+check "timers" grew before.json during.json posix_timers_cache "$(made timers)"
+check "message queues" grew before.json during.json mqueue_inode_cache "$(made queues)"
+
+# Files are freed a little after they are closed.
+for _ in $(seq 100); do
+	must "$KMEMSCOPE" heap --json >after.json
+	[ "$(field after.json filp objects)" -lt $(($(field before.json filp objects) + files / 10)) ] && break
+	sleep 0.1
+done
+check "files vanish" [ "$(field after.json filp objects)" -lt $(($(field before.json filp objects) + files / 10)) ]
+check "sockets vanish" [ "$(field after.json sock_inode_cache objects)" -lt \
+	$(($(field before.json sock_inode_cache objects) + $(made sockets) / 10)) ]
+
+charged() {
+	python3 - <<'EOF'
+import json
+doc = json.load(open("cgroups.json"))
+mine = [l.strip().split(":", 2)[2] for l in open("/proc/self/cgroup") if l.startswith("0::")]
+rows = {r["cgroup"]: r["objects"] for r in doc["cgroups"]}
+filp = {r["cgroup"]: r["objects"] for r in doc["charges"] if r["cache"] == "filp"}
+print(mine, rows, filp)
+assert any(path.endswith(mine[0].rstrip("/")) and count > 4000 for path, count in filp.items())
+EOF
+}
+if grep -qw memory /sys/fs/cgroup/cgroup.controllers 2>/dev/null && ! grep -q '^0::/$' /proc/self/cgroup; then
+	check "files are charged to the cgroup of the test" charged
+else
+	skip "files are charged to the cgroup of the test" "no memory cgroup here"
+fi
+
+# --- Against slabinfo --------------------------------------------------------------------------
+
+# Caches come and go seldom, so that nothing happens between the two counts.
+if [ -r /proc/slabinfo ]; then
+	says_slabinfo() {
+		local ours theirs
+		must "$KMEMSCOPE" heap --json >again.json
+		theirs=$(awk '$1 == "kmem_cache" { print $2 }' /proc/slabinfo)
+		ours=$(($(field again.json kmem_cache objects) + $(field again.json kmem_cache waiting) +
+			$(field again.json kmem_cache aside)))
+		echo "$ours, $theirs"
+		[ "$ours" = "$theirs" ]
+	}
+	check "what is used, waits and is set aside is what slabinfo calls active" says_slabinfo
+fi
+done_testing
