@@ -6,12 +6,12 @@ _kmemscope_help() {
 	"$@" --help 2>/dev/null </dev/null
 }
 
-# The commands of "kmemscope --help", the questions of "kmemscope kmap --help".
+# The commands of "kmemscope --help", the subcommands of "kmemscope kmap --help".
 _kmemscope_commands() {
 	_kmemscope_help "$1" | sed -n 's/^  \([a-z]\{1,\}\)  .*/\1/p'
 }
 
-_kmemscope_questions() {
+_kmemscope_subcommands() {
 	_kmemscope_help "$1" "$2" | sed -n "s/^  $2 \([a-z]\{1,\}\) .*/\1/p"
 }
 
@@ -32,7 +32,7 @@ _kmemscope() {
 	elif [ "$name" = kmemscope ] && [ "$COMP_CWORD" = 1 ]; then
 		words=$(_kmemscope_commands "$program")
 	elif [ "$COMP_CWORD" = 2 ] && [[ $before == @(kmap|lab) ]]; then
-		words=$(_kmemscope_questions "$program" "$before")
+		words=$(_kmemscope_subcommands "$program" "$before")
 	else
 		COMPREPLY=() # a file: the shell's own completion
 		return

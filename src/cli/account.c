@@ -21,9 +21,9 @@ static int write_callers(const struct ks_cli *cli, const char *path, const struc
 static void render(const struct ks_cli *cli, const struct ks_model *model, const struct ks_doc *doc,
 		   struct ks_strbuf *text)
 {
-	if (cli->json)
+	if (cli->output.json)
 		ks_render_doc_json(doc, text);
-	else if (cli->csv)
+	else if (cli->output.csv)
 		ks_render_doc_csv(doc, text);
 	else
 		ks_render_account(model, doc->main, text);
@@ -36,7 +36,8 @@ static void render(const struct ks_cli *cli, const struct ks_model *model, const
 static int write_account(const struct ks_cli *cli, const char *path, const struct ks_model *model,
 			 const struct ks_doc *doc)
 {
-	bool to_stdout = path && !strcmp(path, "-"), for_programs = cli->json || cli->csv;
+	bool to_stdout = path && !strcmp(path, "-"),
+	     for_programs = cli->output.json || cli->output.csv;
 	struct ks_strbuf text, last;
 	int code = 0;
 
@@ -64,8 +65,8 @@ static struct ks_doc *make_doc(const struct ks_cli *cli, const struct ks_model *
 	struct ks_doc *doc = NULL;
 	struct ks_rows rows;
 
-	if (!ks_rows_init(&rows, model, cli->order, cli->top))
-		doc = ks_doc_of_groups(model, &rows, cli->order, "kmemscope-account-1");
+	if (!ks_rows_init(&rows, model, cli->rows->order, cli->rows->top))
+		doc = ks_doc_of_groups(model, &rows, cli->rows->order, "kmemscope-account-1");
 	ks_rows_deinit(&rows);
 	if (doc && ks_doc_failed(doc)) {
 		ks_doc_free(doc);
@@ -82,10 +83,10 @@ static int get_model(struct ks_cli *cli, const char *save_db, struct ks_model **
 	if (!save_db)
 		return ks_cli_analyze(cli, KS_BY_SITE, ret_model);
 	code = ks_cli_import(cli, save_db, ret_model);
-	if (code || (ks_filter_is_empty(&cli->filter) && !cli->pages))
+	if (code || (ks_filter_is_empty(&cli->capture->filter) && !cli->capture->pages))
 		return code;
 	ks_model_free(*ret_model);
-	cli->input = save_db;
+	cli->capture->input = save_db;
 	return ks_cli_analyze(cli, KS_BY_SITE, ret_model);
 }
 
@@ -97,7 +98,7 @@ int ks_cli_account(struct ks_cli *cli, const struct ks_account_outputs *outputs)
 	struct ks_doc *doc;
 	int code;
 
-	if (outputs->save_db && cli->skip_helpers)
+	if (outputs->save_db && cli->capture->skip_helpers)
 		return ks_cli_error(
 			cli, KS_EXIT_USAGE,
 			"a DB holds the log as it is: --skip-helpers and --save-db do not "

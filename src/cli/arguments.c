@@ -10,10 +10,10 @@
 int ks_cli_parse_input(struct ks_cli *cli, const struct ks_option *option, const char *arg)
 {
 	(void)option;
-	if (cli->input)
+	if (cli->capture->input)
 		return ks_cli_error(cli, KS_EXIT_USAGE, "more than one input file: '%s' and '%s'",
-				    cli->input, arg);
-	cli->input = arg;
+				    cli->capture->input, arg);
+	cli->capture->input = arg;
 	return -1;
 }
 
@@ -21,9 +21,9 @@ int ks_cli_parse_input(struct ks_cli *cli, const struct ks_option *option, const
 int ks_cli_parse_kernel(struct ks_cli *cli, const struct ks_option *option, const char *arg)
 {
 	(void)option;
-	if (cli->kernel && cli->kallsyms)
+	if (cli->capture->kernel && cli->capture->kallsyms)
 		return ks_cli_error(cli, KS_EXIT_USAGE, "more than two --kernel options");
-	*(cli->kernel ? &cli->kallsyms : &cli->kernel) = arg;
+	*(cli->capture->kernel ? &cli->capture->kallsyms : &cli->capture->kernel) = arg;
 	return -1;
 }
 
@@ -82,18 +82,18 @@ const char *ks_frames_name(unsigned int frames)
 
 int ks_cli_input(struct ks_cli *cli, int argc, char **argv)
 {
-	if (optind < argc && !cli->input)
-		cli->input = argv[optind++];
+	if (optind < argc && !cli->capture->input)
+		cli->capture->input = argv[optind++];
 	if (optind < argc)
 		return ks_cli_error(cli, KS_EXIT_USAGE,
 				    "takes one file: unexpected argument '%s'%s", argv[optind],
-				    cli->filter.cache_only
+				    cli->capture->filter.cache_only
 					    ? " (for one cache: kmemscope report --cache=NAME)"
 					    : "");
-	if (!cli->input)
+	if (!cli->capture->input)
 		return ks_cli_error(cli, KS_EXIT_USAGE,
 				    "no capture given; name a file, or - for standard input");
-	if (cli->json && cli->csv)
+	if (cli->output.json && cli->output.csv)
 		return ks_cli_error(cli, KS_EXIT_USAGE, "--json and --csv: choose one");
 	return -1;
 }

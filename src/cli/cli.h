@@ -33,7 +33,34 @@ extern const struct ks_command ks_commands[];
 
 enum ks_color { KS_COLOR_AUTO, KS_COLOR_ALWAYS, KS_COLOR_NEVER, KS_COLORS };
 
-/* A command: what it is called, which options it has, and what these said. */
+/* How a command speaks to its user: --json, --csv, --no-pager, --strict, --color. */
+struct ks_output_opts {
+	bool json, csv, no_pager, strict;
+	enum ks_color color;
+};
+
+/* Which capture is analysed, what of it counts, and what names its code. */
+struct ks_capture_opts {
+	const char *input;	  /* -f, --db-file, or the file argument */
+	struct ks_source *source; /* analysed in place of a file; NULL = none */
+	const char *kernel;	  /* -k */
+	const char *kallsyms;	  /* the second -k: of the boot that was traced */
+	bool pages;		  /* --pages */
+	bool skip_helpers;	  /* --skip-helpers */
+	const char *helpers;	  /* --helpers: a file with more of them */
+	struct ks_filter filter;
+};
+
+/* Which rows a table has. */
+struct ks_rows_opts {
+	enum ks_order order; /* --order-by */
+	u64 top;	     /* --top; 0 = all */
+};
+
+/*
+ * A command: what it is called, and which options it has. What they said is in the structs that the command
+ * has for its options; those of the shared sets are named here.
+ */
 struct ks_cli {
 	const char *command;  /* for messages: "kmemscope account" */
 	const char *usage;    /* above the options in --help */
@@ -41,18 +68,11 @@ struct ks_cli {
 	unsigned int shared;  /* KS_WITH_*: the shared options that it has */
 	bool shared_hidden;   /* they are not in --help */
 	bool runs_command;    /* options behind the first operand belong to that command */
-	const char *only; /* names of the options that apply here, beside common ones; NULL = all */
+	unsigned int part;    /* of a command with subcommands: the bit of the one that runs */
 
-	const char *input;	  /* -f, --db-file, or the file argument */
-	struct ks_source *source; /* in its place; NULL = none */
-	const char *kernel;	  /* -k */
-	const char *kallsyms;	  /* the second -k: of the boot that was traced */
-	const char *helpers;	  /* --helpers: a file with more of them */
-	bool json, csv, no_pager, strict, pages, skip_helpers;
-	enum ks_color color;
-	struct ks_filter filter;
-	enum ks_order order;
-	u64 top; /* rows; 0 = all */
+	struct ks_output_opts output;
+	struct ks_capture_opts *capture; /* NULL = the command analyses no capture */
+	struct ks_rows_opts *rows;	 /* NULL = the command has no --order-by and no --top */
 };
 
 /* What profiles are by: recorded stacks, where there are any, or places in the source. */
@@ -88,7 +108,7 @@ void ks_cli_progress_start(struct ks_progress *progress, const char *what);
 int ks_cli_progress(void *progress, u64 done, u64 total);
 void ks_cli_progress_end(const struct ks_progress *progress);
 
-/* An analysis of cli->input, or of cli->source, with the filter and the symbols that options ask for. */
+/* An analysis of cli->capture->input, or of cli->capture->source, with the filter and the symbols that options ask for. */
 struct ks_cli_analysis {
 	struct ks_cli *cli;
 	struct ks_analysis *analysis; /* for accounts and views */
@@ -98,7 +118,7 @@ struct ks_cli_analysis {
 	struct ks_resolver *resolver;
 };
 
-/* With the filter of cli->filter, or with another. 0 or an exit code. */
+/* With the filter of cli->capture->filter, or with another. 0 or an exit code. */
 int ks_cli_analysis_open(struct ks_cli_analysis *run, struct ks_cli *cli,
 			 const struct ks_filter *filter);
 void ks_cli_analysis_close(struct ks_cli_analysis *run);
@@ -162,7 +182,7 @@ struct ks_account_outputs {
 	const char *account, *callers, *save_db;
 };
 
-/* Analyses cli->input by site and writes what is asked for. Returns the exit code. */
+/* Analyses cli->capture->input by site and writes what is asked for. Returns the exit code. */
 int ks_cli_account(struct ks_cli *cli, const struct ks_account_outputs *outputs);
 
 /* What a ring chart shows of each directory; the names are trace_analyze's. */
@@ -187,7 +207,7 @@ ks_option_fn ks_cli_parse_ring_attr;
 /* Draws the chart. Returns the exit code. */
 int ks_cli_rings(struct ks_cli *cli, const struct ks_rings_args *args);
 
-/* Measures cli->kernel, and names the objects that cannot be read. 0 or an exit code. */
+/* Measures cli->capture->kernel, and names the objects that cannot be read. 0 or an exit code. */
 struct ks_static_model;
 int ks_cli_static_model(const struct ks_cli *cli, bool symbols, struct ks_static_model **ret_model);
 

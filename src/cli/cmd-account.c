@@ -11,11 +11,15 @@ static const char usage[] =
 
 int ks_cmd_account(int argc, char **argv)
 {
+	struct ks_capture_opts capture = { 0 };
+	struct ks_rows_opts rows = { 0 };
 	struct ks_cli cli = {
 		.command = argv[0],
 		.usage = usage,
 		.shared = KS_WITH_CAPTURE | KS_WITH_ORDER | KS_WITH_TOP | KS_WITH_JSON |
 			  KS_WITH_CSV,
+		.capture = &capture,
+		.rows = &rows,
 	};
 	struct ks_account_outputs outputs = { .account = "-" };
 	const struct ks_option own[] = {

@@ -36,7 +36,7 @@ static int check_one(struct checking *all, const char *path)
 		return ks_cli_fail(all->cli, err, &diag);
 	all->damaged |= check.verdict == KS_CHECK_DAMAGED;
 	all->lost |= check.gaps > 0;
-	if (all->cli->json)
+	if (all->cli->output.json)
 		ks_render_check_json(path, &check, repaired, &all->json);
 	else
 		ks_render_check(path, &check, repaired, &all->text);
@@ -46,7 +46,7 @@ static int check_one(struct checking *all, const char *path)
 
 static int check_all(struct checking *all, int argc, char **argv)
 {
-	bool as_json = all->cli->json;
+	bool as_json = all->cli->output.json;
 	int i, code = 0;
 
 	ks_strbuf_init(&all->text);
@@ -82,7 +82,7 @@ int ks_cmd_check(int argc, char **argv)
 	const struct ks_option own[] = {
 		{ 0, "repair", NULL, "finish a trace.dat whose recorder was killed",
 		  .flag = &all.repair },
-		{ 0, "json", NULL, "print JSON, for programs", .flag = &cli.json },
+		{ 0, "json", NULL, "print JSON, for programs", .flag = &cli.output.json },
 		{ 0 },
 	};
 	int code = ks_cli_parse(&cli, own, argc, argv);
@@ -96,5 +96,5 @@ int ks_cmd_check(int argc, char **argv)
 		return code;
 	if (all.damaged)
 		return KS_EXIT_BAD_INPUT;
-	return cli.strict && all.lost ? KS_EXIT_LOST : KS_EXIT_OK;
+	return cli.output.strict && all.lost ? KS_EXIT_LOST : KS_EXIT_OK;
 }

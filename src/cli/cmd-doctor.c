@@ -258,8 +258,9 @@ int ks_cmd_doctor(int argc, char **argv)
 		.shared = KS_WITH_JSON | KS_WITH_COMMON,
 	};
 	const struct ks_option own[] = {
-		{ 0, "json", NULL, "print JSON, for programs", .flag = &cli.json },
-		{ 0, "strict", NULL, "accepted, but has no effect here", .flag = &cli.strict },
+		{ 0, "json", NULL, "print JSON, for programs", .flag = &cli.output.json },
+		{ 0, "strict", NULL, "accepted, but has no effect here",
+		  .flag = &cli.output.strict },
 		{ 0 },
 	};
 	struct doctor d = { 0 };
@@ -283,7 +284,7 @@ int ks_cmd_doctor(int argc, char **argv)
 	for (i = 0; i < d.findings.len; i++)
 		ready &= d.findings.items[i].state != MISSING;
 	ks_strbuf_init(&text);
-	if (cli.json)
+	if (cli.output.json)
 		put_json(&d, ready, &text);
 	else
 		put_text(&d, ready, &text);

@@ -17,7 +17,8 @@ static const char usage[] = "usage: kmemscope export --format FORMAT [OPTION...]
 
 enum table { SITES, OBJECTS, TABLES };
 
-struct wish {
+struct options {
+	struct ks_capture_opts capture;
 	unsigned int format; /* of ks_exporters */
 	enum ks_measure measure;
 	enum ks_frames frames;
@@ -32,10 +33,10 @@ static const char *table_name(unsigned int table)
 	return table == SITES ? "sites" : "objects";
 }
 
-static int export_timeline(struct ks_cli *cli, struct wish *wish,
+static int export_timeline(struct ks_cli *cli, struct options *opts,
 			   const struct ks_exporter *exporter)
 {
-	struct ks_export export = { .measure = wish->measure };
+	struct ks_export export = { .measure = opts->measure };
 	struct ks_model *model;
 	struct ks_strbuf out;
 	int code = ks_cli_timeline(cli, &model);
@@ -45,20 +46,21 @@ static int export_timeline(struct ks_cli *cli, struct wish *wish,
 	if (!ks_model_in_seconds(model)) {
 		ks_model_free(model);
 		return ks_cli_error(cli, KS_EXIT_BAD_INPUT,
-				    "%s: has no times in seconds, which counters need", cli->input);
+				    "%s: has no times in seconds, which counters need",
+				    cli->capture->input);
 	}
 	export.model = model;
 	export.timeline = model->timeline;
 	ks_strbuf_init(&out);
 	exporter->write(&export, &out);
-	return ks_cli_conclude(cli, &wish->written, &out, model);
+	return ks_cli_conclude(cli, &opts->written, &out, model);
 }
 
-static enum ks_by grouping(const struct wish *wish, const struct ks_exporter *exporter)
+static enum ks_by grouping(const struct options *opts, const struct ks_exporter *exporter)
 {
 	if (exporter->needs == KS_NEEDS_SAMPLES)
 		return KS_BY_SAMPLE;
-	return exporter->needs == KS_NEEDS_STACKS && wish->frames == KS_FRAMES_STACK ? KS_BY_STACK
+	return exporter->needs == KS_NEEDS_STACKS && opts->frames == KS_FRAMES_STACK ? KS_BY_STACK
 										     : KS_BY_SITE;
 }
 
@@ -70,17 +72,18 @@ static void forget_callers(struct ks_model *model)
 		model->accounts.items[0].groups.items[i].callers_len = 0;
 }
 
-static int export_sites(struct ks_cli *cli, struct wish *wish, const struct ks_exporter *exporter)
+static int export_sites(struct ks_cli *cli, struct options *opts,
+			const struct ks_exporter *exporter)
 {
-	struct ks_export export = { .measure = wish->measure };
+	struct ks_export export = { .measure = opts->measure };
 	struct ks_model *model;
 	struct ks_strbuf out;
 	struct ks_rows rows;
-	int code = ks_cli_analyze(cli, grouping(wish, exporter), &model);
+	int code = ks_cli_analyze(cli, grouping(opts, exporter), &model);
 
 	if (code)
 		return code;
-	if (wish->frames == KS_FRAMES_PLACE)
+	if (opts->frames == KS_FRAMES_PLACE)
 		forget_callers(model);
 	ks_strbuf_init(&out);
 	if (ks_rows_init(&rows, model, KS_ORDER_CURRENT, 0))
@@ -89,9 +92,9 @@ static int export_sites(struct ks_cli *cli, struct wish *wish, const struct ks_e
 	export.rows = &rows;
 	if (!out.failed)
 		exporter->write(&export, &out);
-	wish->written.rows = rows.len;
+	opts->written.rows = rows.len;
 	ks_rows_deinit(&rows);
-	return ks_cli_conclude(cli, &wish->written, &out, model);
+	return ks_cli_conclude(cli, &opts->written, &out, model);
 }
 
 /* Objects are written as they come: there may be any number of them. */
@@ -144,9 +147,10 @@ static int run_stream(struct ks_cli *cli, struct stream *stream, struct ks_model
 	return err ? ks_cli_fail(cli, err, &diag) : 0;
 }
 
-static int export_objects(struct ks_cli *cli, struct wish *wish, const struct ks_exporter *exporter)
+static int export_objects(struct ks_cli *cli, struct options *opts,
+			  const struct ks_exporter *exporter)
 {
-	struct ks_written *written = &wish->written;
+	struct ks_written *written = &opts->written;
 	struct ks_model *model = NULL;
 	struct ks_diag diag = { 0 };
 	struct stream stream = { 0 };
@@ -171,62 +175,65 @@ static int export_objects(struct ks_cli *cli, struct wish *wish, const struct ks
 	return code;
 }
 
-static int run_export(struct ks_cli *cli, struct wish *wish)
+static int run_export(struct ks_cli *cli, struct options *opts)
 {
-	const struct ks_exporter *exporter = &ks_exporters[wish->format];
-	bool to_stdout = !strcmp(wish->written.path, "-");
+	const struct ks_exporter *exporter = &ks_exporters[opts->format];
+	bool to_stdout = !strcmp(opts->written.path, "-");
 
 	if (exporter->is_binary && to_stdout && isatty(STDOUT_FILENO))
 		return ks_cli_error(cli, KS_EXIT_USAGE,
 				    "%s is binary: name a file with --output, or use a pipe",
 				    exporter->name);
-	if (wish->table == OBJECTS && exporter->objects == KS_OBJECTS_NONE)
+	if (opts->table == OBJECTS && exporter->objects == KS_OBJECTS_NONE)
 		return ks_cli_error(cli, KS_EXIT_USAGE,
 				    "%s cannot hold objects: use csv, json or parquet",
 				    exporter->name);
-	wish->written.format = exporter->name;
+	opts->written.format = exporter->name;
 	if (exporter->objects != KS_OBJECTS_NONE)
-		wish->written.table = table_name(wish->table);
-	if (wish->table == OBJECTS)
-		return export_objects(cli, wish, exporter);
-	return exporter->needs == KS_NEEDS_TIMELINE ? export_timeline(cli, wish, exporter)
-						    : export_sites(cli, wish, exporter);
+		opts->written.table = table_name(opts->table);
+	if (opts->table == OBJECTS)
+		return export_objects(cli, opts, exporter);
+	return exporter->needs == KS_NEEDS_TIMELINE ? export_timeline(cli, opts, exporter)
+						    : export_sites(cli, opts, exporter);
 }
 
 /* === Public =============================================================================== */
 
 int ks_cmd_export(int argc, char **argv)
 {
-	struct ks_cli cli = { .command = argv[0],
-			      .usage = usage,
-			      .shared = KS_WITH_CAPTURE | KS_WITH_JSON };
-	struct wish wish = { .format = ks_nr_exporters, .written.path = "-" };
+	struct options opts = { .format = ks_nr_exporters, .written.path = "-" };
+	struct ks_cli cli = {
+		.command = argv[0],
+		.usage = usage,
+		.shared = KS_WITH_CAPTURE | KS_WITH_JSON,
+		.capture = &opts.capture,
+	};
 	const struct ks_option own[] = {
 		{ 0, "format", "FORMAT",
 		  "pprof, speedscope, collapsed, csv, json, parquet or chrome",
-		  .choice = &wish.format, .choices = ks_nr_exporters, .name_of = ks_exporter_name },
+		  .choice = &opts.format, .choices = ks_nr_exporters, .name_of = ks_exporter_name },
 		{ 'o', "output", "FILE", "the file to write; - is standard output, the default",
-		  .string = &wish.written.path },
+		  .string = &opts.written.path },
 		{ 0, "table", "WHAT", "for csv, json and parquet: sites (default) or objects",
-		  .choice = &wish.table, .choices = TABLES, .name_of = table_name },
+		  .choice = &opts.table, .choices = TABLES, .name_of = table_name },
 		{ 0, "measure", "WHAT",
 		  "for collapsed stacks: live (default), waste, objects, peak,\n"
 		  "total, allocs",
-		  .choice = &wish.measure, .choices = KS_MEASURES, .name_of = ks_measure_name },
+		  .choice = &opts.measure, .choices = KS_MEASURES, .name_of = ks_measure_name },
 		{ 0, "frames", "WHAT",
 		  "for pprof, speedscope and collapsed stacks: stack (default), by\n"
 		  "call stack if there are any, or place, by directory and file",
-		  .choice = &wish.frames, .choices = KS_FRAMES, .name_of = ks_frames_name },
+		  .choice = &opts.frames, .choices = KS_FRAMES, .name_of = ks_frames_name },
 		{ 0, "json", NULL, "with a file: say what was written, for programs",
-		  .flag = &cli.json },
+		  .flag = &cli.output.json },
 		{ 0 },
 	};
 	int code = ks_cli_parse_capture(&cli, own, argc, argv);
 
 	if (code >= 0)
 		return code;
-	if (wish.format == ks_nr_exporters)
+	if (opts.format == ks_nr_exporters)
 		return ks_cli_error(&cli, KS_EXIT_USAGE, "no format given; name it with --format");
-	code = ks_cli_check_written(&cli, wish.written.path);
-	return code ? code : run_export(&cli, &wish);
+	code = ks_cli_check_written(&cli, opts.written.path);
+	return code ? code : run_export(&cli, &opts);
 }

@@ -44,9 +44,13 @@ static void draw(const struct ks_model *model, enum ks_measure measure, struct k
 
 int ks_cmd_flame(int argc, char **argv)
 {
-	struct ks_cli cli = { .command = argv[0],
-			      .usage = usage,
-			      .shared = KS_WITH_CAPTURE | KS_WITH_JSON };
+	struct ks_capture_opts capture = { 0 };
+	struct ks_cli cli = {
+		.command = argv[0],
+		.usage = usage,
+		.shared = KS_WITH_CAPTURE | KS_WITH_JSON,
+		.capture = &capture,
+	};
 	enum ks_measure measure = KS_MEASURE_LIVE;
 	enum ks_frames frames = KS_FRAMES_STACK;
 	struct ks_written written = { .path = "-", .format = "svg" };
@@ -60,7 +64,7 @@ int ks_cmd_flame(int argc, char **argv)
 		{ 'o', "output", "FILE", "the file to write; - is standard output, the default",
 		  .string = &written.path },
 		{ 0, "json", NULL, "with a file: say what was written, for programs",
-		  .flag = &cli.json },
+		  .flag = &cli.output.json },
 		{ 0 },
 	};
 	struct ks_model *model;

@@ -17,14 +17,15 @@ static int judge(const struct ks_cli *cli, const struct ks_budget *budget,
 {
 	struct ks_diag diag = { 0 };
 	struct ks_gate gate;
-	int code, err = ks_gate_init(&gate, budget, model, &cli->filter, &diag);
+	int code, err = ks_gate_init(&gate, budget, model, &cli->capture->filter, &diag);
 
 	if (err)
 		return ks_cli_fail(cli, err, &diag);
 	code = ks_cli_print_doc(cli, ks_doc_of_gate(model, &gate));
 	if (!code && gate.exceeded)
 		code = ks_cli_error(cli, KS_EXIT_BUDGET, "%s: over budget in %llu of %zu checks",
-				    cli->input, (unsigned long long)gate.exceeded, gate.checks.len);
+				    cli->capture->input, (unsigned long long)gate.exceeded,
+				    gate.checks.len);
 	ks_gate_deinit(&gate);
 	return code;
 }
@@ -52,10 +53,12 @@ static int run_gate(struct ks_cli *cli, const char *budget_path)
 
 int ks_cmd_gate(int argc, char **argv)
 {
+	struct ks_capture_opts capture = { 0 };
 	struct ks_cli cli = {
 		.command = argv[0],
 		.usage = usage,
 		.shared = KS_WITH_CAPTURE | KS_WITH_JSON,
+		.capture = &capture,
 	};
 	const char *budget = NULL;
 	const struct ks_option own[] = {

@@ -18,7 +18,8 @@ static const char usage[] =
 	"range of time, and all views show that range.\n";
 
 /* What the options ask for. */
-struct wish {
+struct options {
+	struct ks_capture_opts capture;
 	const char *output;
 	const char *kmap;  /* NULL = none */
 	const char *first; /* of two captures to be compared; NULL = there is one */
@@ -29,26 +30,26 @@ struct wish {
 /* === Internals ============================================================================ */
 
 /* Memory over time, and what a comparison needs, in one pass. */
-static int read_capture(struct ks_cli *cli, const struct wish *wish, struct ks_model **ret_model)
+static int read_capture(struct ks_cli *cli, const struct options *opts, struct ks_model **ret_model)
 {
 	struct ks_cli_analysis run;
 	struct ks_diag diag = { 0 };
-	int err, code = ks_cli_analysis_open(&run, cli, &cli->filter);
+	int err, code = ks_cli_analysis_open(&run, cli, &cli->capture->filter);
 
 	if (code)
 		return code;
 	err = ks_analysis_add(run.analysis, ks_timeline_view_new(), &diag);
-	if (!err && wish->first)
+	if (!err && opts->first)
 		err = ks_cli_html_diff_add(run.analysis, &diag);
 	return ks_cli_analysis_run(&run, err, &diag, ret_model);
 }
 
-static int write_page(struct ks_cli *cli, const struct wish *wish, const struct ks_model *model,
+static int write_page(struct ks_cli *cli, const struct options *opts, const struct ks_model *model,
 		      const struct ks_html_kmap *kmap, const struct ks_html_diff *diff)
 {
-	struct ks_written written = { .path = wish->output,
-				      .format = wish->data_only ? "json" : "html" };
-	struct ks_html_capture capture = { .name = ks_cli_base_name(cli->input),
+	struct ks_written written = { .path = opts->output,
+				      .format = opts->data_only ? "json" : "html" };
+	struct ks_html_capture capture = { .name = ks_cli_base_name(cli->capture->input),
 					   .model = model,
 					   .timeline = model->timeline };
 	struct ks_html_part parts[3] = { { ks_html_capture, &capture } };
@@ -61,10 +62,10 @@ static int write_page(struct ks_cli *cli, const struct wish *wish, const struct 
 	if (diff)
 		parts[nr_parts++] = (struct ks_html_part){ ks_html_diff, diff };
 	ks_strbuf_init(&page);
-	(wish->data_only ? ks_render_html_data : ks_render_html)(parts, nr_parts, &page);
-	code = ks_cli_write(cli, wish->output, &page);
+	(opts->data_only ? ks_render_html_data : ks_render_html)(parts, nr_parts, &page);
+	code = ks_cli_write(cli, opts->output, &page);
 	written.bytes = page.len;
-	if (!code && cli->json)
+	if (!code && cli->output.json)
 		code = ks_cli_print_written(cli, model, &written);
 	if (!code)
 		code = ks_cli_verdict(cli, model);
@@ -72,26 +73,26 @@ static int write_page(struct ks_cli *cli, const struct wish *wish, const struct 
 	return code;
 }
 
-static int report(struct ks_cli *cli, const struct wish *wish)
+static int report(struct ks_cli *cli, const struct options *opts)
 {
 	struct ks_cli_html_kmap kmap = { 0 };
 	struct ks_cli_html_diff diff = { 0 };
 	struct ks_model *model = NULL;
 	int code = 0;
 
-	if (wish->first && !strcmp(wish->first, "-") && !strcmp(cli->input, "-"))
+	if (opts->first && !strcmp(opts->first, "-") && !strcmp(cli->capture->input, "-"))
 		return ks_cli_error(cli, KS_EXIT_USAGE,
 				    "only one of two captures can be standard input");
-	if (wish->kmap)
-		code = ks_cli_html_kmap_open(cli, wish->kmap, wish->map_alone, &kmap);
+	if (opts->kmap)
+		code = ks_cli_html_kmap_open(cli, opts->kmap, opts->map_alone, &kmap);
 	if (!code)
-		code = read_capture(cli, wish, &model);
-	if (!code && wish->first)
-		code = ks_cli_html_diff_open(cli, wish->first, model, &diff);
+		code = read_capture(cli, opts, &model);
+	if (!code && opts->first)
+		code = ks_cli_html_diff_open(cli, opts->first, model, &diff);
 	if (!code)
-		code = write_page(cli, wish, model, wish->kmap ? &kmap.page : NULL,
-				  wish->first ? &diff.page : NULL);
-	if (!code && wish->first)
+		code = write_page(cli, opts, model, opts->kmap ? &kmap.page : NULL,
+				  opts->first ? &diff.page : NULL);
+	if (!code && opts->first)
 		code = ks_cli_verdict(cli, diff.before);
 	ks_cli_html_diff_close(&diff);
 	ks_model_free(model);
@@ -103,36 +104,39 @@ static int report(struct ks_cli *cli, const struct wish *wish)
 
 int ks_cmd_html(int argc, char **argv)
 {
-	struct ks_cli cli = { .command = argv[0],
-			      .usage = usage,
-			      .shared = KS_WITH_CAPTURE | KS_WITH_JSON };
-	struct wish wish = { 0 };
+	struct options opts = { 0 };
+	struct ks_cli cli = {
+		.command = argv[0],
+		.usage = usage,
+		.shared = KS_WITH_CAPTURE | KS_WITH_JSON,
+		.capture = &opts.capture,
+	};
 	const struct ks_option own[] = {
 		{ 'o', "output", "FILE", "the report; - is standard output",
-		  .string = &wish.output },
+		  .string = &opts.output },
 		{ 0, "data", NULL, "only the data of the report, as JSON",
-		  .flag = &wish.data_only },
+		  .flag = &opts.data_only },
 		{ 0, "kmap", "MAP", "an access map, of the same run or alone, for the view Objects",
-		  .string = &wish.kmap },
+		  .string = &opts.kmap },
 		{ 0, "diff", "FIRST",
 		  "compare with this earlier capture: what is new, gone,\n"
 		  "grown and shrunk",
-		  .string = &wish.first },
-		{ 0, "json", NULL, "say what was written, for programs", .flag = &cli.json },
+		  .string = &opts.first },
+		{ 0, "json", NULL, "say what was written, for programs", .flag = &cli.output.json },
 		{ 0 },
 	};
 	int code = ks_cli_parse(&cli, own, argc, argv);
 
 	if (code >= 0)
 		return code;
-	wish.map_alone = wish.kmap && !wish.first && !cli.input && optind == argc;
-	if (wish.map_alone)
-		cli.input = wish.kmap;
+	opts.map_alone = opts.kmap && !opts.first && !cli.capture->input && optind == argc;
+	if (opts.map_alone)
+		cli.capture->input = opts.kmap;
 	code = ks_cli_input(&cli, argc, argv);
 	if (code >= 0)
 		return code;
-	if (!wish.output)
+	if (!opts.output)
 		return ks_cli_error(&cli, KS_EXIT_USAGE, "name the report with -o FILE");
-	code = ks_cli_check_written(&cli, wish.output);
-	return code ? code : report(&cli, &wish);
+	code = ks_cli_check_written(&cli, opts.output);
+	return code ? code : report(&cli, &opts);
 }

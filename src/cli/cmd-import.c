@@ -10,10 +10,12 @@ static const char usage[] =
 
 int ks_cmd_import(int argc, char **argv)
 {
+	struct ks_capture_opts capture = { 0 };
 	struct ks_cli cli = {
 		.command = argv[0],
 		.usage = usage,
 		.shared = KS_WITH_FILE | KS_WITH_JSON | KS_WITH_COMMON,
+		.capture = &capture,
 	};
 	const char *db_path = NULL;
 	const struct ks_option own[] = {
@@ -31,7 +33,7 @@ int ks_cmd_import(int argc, char **argv)
 	code = ks_cli_import(&cli, db_path, &model);
 	if (code)
 		return code;
-	if (cli.json)
+	if (cli.output.json)
 		return ks_cli_conclude_doc(&cli, ks_doc_of_info(model), model);
 	code = ks_cli_print_quality(&cli, model);
 	if (!code)

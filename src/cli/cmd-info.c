@@ -10,10 +10,12 @@ static const char usage[] =
 
 int ks_cmd_info(int argc, char **argv)
 {
+	struct ks_capture_opts capture = { 0 };
 	struct ks_cli cli = {
 		.command = argv[0],
 		.usage = usage,
 		.shared = KS_WITH_INPUT | KS_WITH_JSON | KS_WITH_COMMON,
+		.capture = &capture,
 	};
 	struct ks_model *model;
 	int code = ks_cli_parse_capture(&cli, NULL, argc, argv);

@@ -151,7 +151,7 @@ static int parse_target(struct ks_kmap_args *args, enum ks_kmap_target *ret_targ
 {
 	size_t i;
 
-	if (args->to && !ks_kmap_target_parse(args->to, ret_target))
+	if (args->convert.to && !ks_kmap_target_parse(args->convert.to, ret_target))
 		return 0;
 	fprintf(stderr, "%s: --to: choose one of", args->cli.command);
 	for (i = 0; i < KS_KMAP_TARGETS; i++)
@@ -185,7 +185,7 @@ static int write_db(struct ks_kmap_args *args, struct ks_kmap_reader *reader)
 				 &output.reading, &traced, &trace, &diag);
 	if (!err) {
 		analysis = ks_analysis_new(&opts);
-		err = analysis ? ks_analysis_save(analysis, args->output, &diag)
+		err = analysis ? ks_analysis_save(analysis, args->convert.output, &diag)
 			       : ks_diag_nomem(&diag, "converting an access map");
 	}
 	if (!err)
@@ -224,12 +224,12 @@ int ks_kmap_convert_command(struct ks_kmap_args *args)
 	enum ks_kmap_target target;
 	struct ks_kmap_reader *reader;
 	struct ks_diag diag = { 0 };
-	bool to_file = args->output && strcmp(args->output, "-");
+	bool to_file = args->convert.output && strcmp(args->convert.output, "-");
 	int err = 0, code;
 
-	if (args->to && !strcmp(args->to, "ksdb"))
+	if (args->convert.to && !strcmp(args->convert.to, "ksdb"))
 		return convert_to_db(args, to_file);
-	if (args->cli.kernel)
+	if (args->cli.capture->kernel)
 		return ks_cli_error(&args->cli, KS_EXIT_USAGE,
 				    "--kernel goes with --to ksdb: other forms have addresses");
 	code = parse_target(args, &target);
@@ -244,7 +244,7 @@ int ks_kmap_convert_command(struct ks_kmap_args *args)
 	output.reading.reader = reader;
 	ks_cli_progress_start(&output.reading.progress, "converting");
 	if (to_file)
-		err = open_files(args->output, target == KS_KMAP_TO_CSV, &output, &diag);
+		err = open_files(args->convert.output, target == KS_KMAP_TO_CSV, &output, &diag);
 	if (!err)
 		err = ks_kmap_convert(reader, target, &sink, ks_kmap_show_progress, &output.reading,
 				      &done, &diag);

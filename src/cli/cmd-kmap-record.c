@@ -63,10 +63,10 @@ static int catch_signals(struct recording *r, struct ks_diag *diag)
 
 static u64 mode_of(const struct recording *r)
 {
-	if (r->args->pid)
-		return r->args->pid;
-	if (r->args->mode)
-		return r->args->mode;
+	if (r->args->record.pid)
+		return r->args->record.pid;
+	if (r->args->record.mode)
+		return r->args->record.mode;
 	return r->command ? KS_MEMORIZER_TASKS : KS_MEMORIZER_SYSTEM;
 }
 
@@ -130,15 +130,15 @@ static int prepare(struct recording *r, struct ks_diag *diag)
 
 	if (!err)
 		err = ks_memorizer_stats(&r->memorizer, &r->before, diag);
-	if (!err && r->args->pid) {
-		r->end_fd = pidfd_open((pid_t)r->args->pid, 0);
+	if (!err && r->args->record.pid) {
+		r->end_fd = pidfd_open((pid_t)r->args->record.pid, 0);
 		if (r->end_fd < 0)
 			err = ks_diag_set(diag, -errno, "process %u: cannot follow it: %s",
-					  r->args->pid, strerror(errno));
+					  r->args->record.pid, strerror(errno));
 	}
 	if (!err)
 		err = catch_signals(r, diag);
-	if (!err && r->args->clear)
+	if (!err && r->args->record.clear)
 		err = ks_memorizer_clear(&r->memorizer, diag);
 	return err;
 }
@@ -167,7 +167,7 @@ static int patience(u64 left_ns, bool timed, bool resting)
 /* Copies until something ends the recording. */
 static int copy_until_end(struct recording *r, enum why *ret_why, struct ks_diag *diag)
 {
-	u64 duration = r->args->duration_ns, start = ks_cli_now_ns();
+	u64 duration = r->args->record.duration_ns, start = ks_cli_now_ns();
 	bool resting = false, more = false;
 	int err = 0;
 
@@ -208,7 +208,7 @@ static int drain(struct recording *r, struct ks_diag *diag)
 
 	while (!err && more)
 		err = ks_memorizer_copy_some(&r->copy, &more, diag);
-	if (!err && r->args->live)
+	if (!err && r->args->record.live)
 		err = ks_memorizer_copy_live(&r->copy, diag);
 	return err;
 }
@@ -266,7 +266,7 @@ static int exit_code(const struct recording *r, const struct ks_kmap_kernel_stat
 		return 128 + WTERMSIG(r->child_status);
 	if (WEXITSTATUS(r->child_status))
 		return WEXITSTATUS(r->child_status);
-	return r->args->cli.strict && ks_kmap_lost_total(lost) ? KS_EXIT_LOST : KS_EXIT_OK;
+	return r->args->cli.output.strict && ks_kmap_lost_total(lost) ? KS_EXIT_LOST : KS_EXIT_OK;
 }
 
 /* All is put back: from here on a signal may have its usual way. */
@@ -321,22 +321,23 @@ int ks_kmap_record(struct ks_kmap_args *args)
 {
 	const char *dir = getenv("MEMORIZER_DIR");
 	struct recording r = { .args = args,
-			       .path = args->output ? args->output : default_output,
+			       .path = args->record.output ? args->record.output : default_output,
 			       .command = args->nr_operands ? args->operands : NULL,
 			       .signal_fd = -1,
 			       .end_fd = -1 };
 	struct ks_diag diag = { 0 };
 	int err, code;
 
-	if (args->pid && (args->mode || r.command))
+	if (args->record.pid && (args->record.mode || r.command))
 		return ks_cli_error(&args->cli, KS_EXIT_USAGE, "--pid and %s: choose one",
-				    args->mode ? "--mode" : "a command");
+				    args->record.mode ? "--mode" : "a command");
 	err = ks_memorizer_open(&r.memorizer, dir ? dir : KS_MEMORIZER_DIR, &diag);
 	if (err)
 		return ks_cli_fail(&args->cli, err, &diag);
 	err = prepare(&r, &diag);
 	if (!err)
-		err = ks_memorizer_copy_start(&r.copy, &r.memorizer, r.path, args->text, &diag);
+		err = ks_memorizer_copy_start(&r.copy, &r.memorizer, r.path, args->record.text,
+					      &diag);
 	code = err ? ks_cli_fail(&args->cli, err, &diag) : record(&r, &diag);
 	if (r.end_fd >= 0)
 		close(r.end_fd);

@@ -216,15 +216,18 @@ static int accept_all(const struct ks_kmap_args *args, int listener, int dir_fd)
 int ks_kmap_stream(struct ks_kmap_args *args)
 {
 	const char *source = args->nr_operands ? args->operands[0] : default_source;
-	const char *address = args->to && !strncmp(args->to, "tcp:", 4) ? args->to + 4 : NULL;
-	const char *path = address ? (args->spool ? args->spool : default_spool) : args->to;
+	const char *address = args->stream.to && !strncmp(args->stream.to, "tcp:", 4)
+				      ? args->stream.to + 4
+				      : NULL;
+	const char *path = address ? (args->stream.spool ? args->stream.spool : default_spool)
+				   : args->stream.to;
 	struct ks_diag diag = { 0 };
 	struct ks_spool spool;
 	struct pump pump = { &spool, STDIN_FILENO };
 	pthread_t thread;
 	int err;
 
-	if (!args->to)
+	if (!args->stream.to)
 		return ks_cli_error(&args->cli, KS_EXIT_USAGE,
 				    "--to: give a FILE or tcp:HOST:PORT");
 	if (strcmp(source, "-"))
@@ -257,18 +260,18 @@ int ks_kmap_stream(struct ks_kmap_args *args)
 
 int ks_kmap_listen(struct ks_kmap_args *args)
 {
-	const char *address = args->bind ? args->bind : default_bind;
+	const char *address = args->listen.bind ? args->listen.bind : default_bind;
 	struct ks_diag diag = { 0 };
 	unsigned int port;
 	int dir_fd, listener;
 
-	if (!args->output)
+	if (!args->listen.output)
 		return ks_cli_error(&args->cli, KS_EXIT_USAGE,
 				    "name the directory for received maps with -o");
-	dir_fd = open(args->output, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	dir_fd = open(args->listen.output, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (dir_fd < 0)
-		return ks_cli_error(&args->cli, KS_EXIT_FAILED, "%s: cannot open: %s", args->output,
-				    strerror(errno));
+		return ks_cli_error(&args->cli, KS_EXIT_FAILED, "%s: cannot open: %s",
+				    args->listen.output, strerror(errno));
 	listener = ks_wire_listen(address, &port, &diag);
 	if (listener < 0) {
 		close(dir_fd);

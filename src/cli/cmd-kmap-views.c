@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The questions of "kmemscope kmap" that have a table for an answer. */
+/* The subcommands of "kmemscope kmap" that print tables. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,13 +10,16 @@
 
 /* === Internals ============================================================================ */
 
-static int parse_unit(struct ks_kmap_args *args, enum ks_kmap_unit *unit)
+/* Only report has the two that are no units of code. */
+static int take_unit(struct ks_kmap_args *args, enum ks_kmap_unit *unit)
 {
-	if (!args->by_name || !ks_kmap_unit_parse(args->by_name, unit))
-		return 0;
-	return ks_cli_error(&args->cli, KS_EXIT_USAGE,
-			    "--by '%s': choose one of site function file dir topdir module",
-			    args->by_name);
+	if (args->view.by < KS_KMAP_UNITS)
+		*unit = (enum ks_kmap_unit)args->view.by;
+	else if (args->view.by != KS_KMAP_BYS)
+		return ks_cli_error(&args->cli, KS_EXIT_USAGE,
+				    "--by '%s': choose one of site function file dir topdir module",
+				    ks_kmap_by_name(args->view.by));
+	return 0;
 }
 
 /* === Internals: answering ================================================================= */
@@ -25,7 +28,7 @@ static int verdict(struct ks_kmap_args *args, const struct ks_kmap_census *censu
 {
 	const struct ks_kmap_quality *q = &census->quality;
 
-	if (!args->cli.strict || !(q->bad_lines || q->orphan_accesses || q->shared_indices))
+	if (!args->cli.output.strict || !(q->bad_lines || q->orphan_accesses || q->shared_indices))
 		return 0;
 	return ks_cli_error(&args->cli, KS_EXIT_LOST,
 			    "parts of the map were not understood (--strict)");
@@ -40,27 +43,6 @@ static int answer(struct ks_kmap_args *args, struct ks_doc *doc,
 	return code ? code : verdict(args, census);
 }
 
-static int parse_report(struct ks_kmap_args *args, struct ks_kmap_report_opts *opts)
-{
-	size_t i;
-
-	if (args->order_name && ks_kmap_order_parse(args->order_name, &opts->order)) {
-		fprintf(stderr, "%s: --order-by '%s': choose one of", args->cli.command,
-			args->order_name);
-		for (i = 0; i < KS_KMAP_ORDERS; i++)
-			fprintf(stderr, " %s", ks_kmap_order_name((enum ks_kmap_order)i));
-		fputc('\n', stderr);
-		return KS_EXIT_USAGE;
-	}
-	if (args->by_name && !strcmp(args->by_name, "cache"))
-		opts->by = KS_KMAP_BY_CACHE;
-	else if (args->by_name && !strcmp(args->by_name, "type"))
-		opts->by = KS_KMAP_BY_TYPE;
-	else
-		return parse_unit(args, &opts->unit);
-	return 0;
-}
-
 /* The sites of an allocation capture, by the names that a map has for them. */
 static int read_waste(struct ks_kmap_args *args, const char *path, struct ks_kmap_report_opts *opts,
 		      struct ks_model **ret_model)
@@ -72,7 +54,7 @@ static int read_waste(struct ks_kmap_args *args, const char *path, struct ks_kma
 
 	if (opts->by != KS_KMAP_BY_UNIT || opts->unit != KS_KMAP_SITE)
 		return ks_cli_error(&args->cli, KS_EXIT_USAGE, "--with goes with --by site");
-	args->cli.input = path;
+	args->cli.capture->input = path;
 	code = ks_cli_analyze(&args->cli, KS_BY_SITE, &model);
 	if (code)
 		return code;
@@ -96,15 +78,28 @@ static int read_waste(struct ks_kmap_args *args, const char *path, struct ks_kma
 
 /* === Public =============================================================================== */
 
+const char *ks_kmap_by_name(unsigned int by)
+{
+	return by == KS_KMAP_CACHE  ? "cache"
+	       : by == KS_KMAP_TYPE ? "type"
+				    : ks_kmap_unit_name((enum ks_kmap_unit)by);
+}
+
 int ks_kmap_report(struct ks_kmap_args *args)
 {
-	struct ks_kmap_report_opts opts = { .top = args->cli.top };
+	struct ks_kmap_report_opts opts = {
+		.by = args->view.by == KS_KMAP_CACHE  ? KS_KMAP_BY_CACHE
+		      : args->view.by == KS_KMAP_TYPE ? KS_KMAP_BY_TYPE
+						      : KS_KMAP_BY_UNIT,
+		.order = (enum ks_kmap_order)args->view.order,
+		.top = args->cli.rows->top,
+	};
 	struct ks_model *model = NULL;
 	struct ks_kmap_map map;
-	int code = parse_report(args, &opts);
+	int code = opts.by == KS_KMAP_BY_UNIT ? take_unit(args, &opts.unit) : 0;
 
-	if (!code && args->with)
-		code = read_waste(args, args->with, &opts, &model);
+	if (!code && args->view.with)
+		code = read_waste(args, args->view.with, &opts, &model);
 	if (code)
 		return code;
 	code = ks_kmap_map_read(args, args->operands[0], &map);
@@ -123,14 +118,14 @@ static int one_row(struct ks_kmap_args *args, bool is_site)
 	struct ks_doc *doc;
 	bool found = true;
 	struct ks_kmap_map map;
-	int code = parse_unit(args, &unit);
+	int code = take_unit(args, &unit);
 
 	if (!code)
 		code = ks_kmap_map_read(args, args->operands[1], &map);
 	if (code)
 		return code;
-	doc = (is_site ? ks_kmap_view_accesses : ks_kmap_view_touches)(map.census, map.places, name,
-								       unit, args->cli.top, &found);
+	doc = (is_site ? ks_kmap_view_accesses : ks_kmap_view_touches)(
+		map.census, map.places, name, unit, args->cli.rows->top, &found);
 	if (found) {
 		code = answer(args, doc, map.census);
 	} else {
@@ -158,24 +153,24 @@ static int draw(struct ks_kmap_args *args, const struct ks_kmap_matrix *matrix)
 {
 	struct ks_diag diag = { 0 };
 	struct ks_strbuf text;
-	int err, code = ks_cli_check_chart_name(&args->cli, args->output);
+	int err, code = ks_cli_check_chart_name(&args->cli, args->view.heat_map);
 
 	if (code)
 		return code;
 	ks_strbuf_init(&text);
-	err = ks_render_heatmap(matrix, ks_cli_is_png(args->output), &text, &diag);
+	err = ks_render_heatmap(matrix, ks_cli_is_png(args->view.heat_map), &text, &diag);
 	code = err ? ks_cli_fail(&args->cli, err, &diag)
-		   : ks_cli_write(&args->cli, args->output, &text);
+		   : ks_cli_write(&args->cli, args->view.heat_map, &text);
 	ks_strbuf_deinit(&text);
 	return code;
 }
 
 int ks_kmap_matrix(struct ks_kmap_args *args)
 {
-	enum ks_kmap_unit unit = args->cli.kernel ? KS_KMAP_DIR : KS_KMAP_FUNCTION;
+	enum ks_kmap_unit unit = args->cli.capture->kernel ? KS_KMAP_DIR : KS_KMAP_FUNCTION;
 	struct ks_kmap_matrix matrix;
 	struct ks_kmap_map map;
-	int code = parse_unit(args, &unit);
+	int code = take_unit(args, &unit);
 
 	if (!code)
 		code = ks_kmap_map_read(args, args->operands[0], &map);
@@ -185,10 +180,10 @@ int ks_kmap_matrix(struct ks_kmap_args *args)
 		ks_kmap_map_free(&map);
 		return ks_cli_error(&args->cli, KS_EXIT_FAILED, "out of memory");
 	}
-	if (args->output)
+	if (args->view.heat_map)
 		code = draw(args, &matrix);
 	if (!code)
-		code = answer(args, ks_kmap_view_matrix(map.census, &matrix, args->cli.top),
+		code = answer(args, ks_kmap_view_matrix(map.census, &matrix, args->cli.rows->top),
 			      map.census);
 	ks_kmap_matrix_deinit(&matrix);
 	ks_kmap_map_free(&map);
@@ -211,7 +206,7 @@ int ks_kmap_diff(struct ks_kmap_args *args)
 {
 	enum ks_kmap_unit unit = KS_KMAP_FUNCTION;
 	struct ks_kmap_map old = { 0 }, new = { 0 };
-	int code = parse_unit(args, &unit);
+	int code = take_unit(args, &unit);
 
 	if (!code)
 		code = ks_kmap_map_read(args, args->operands[0], &old);
@@ -221,7 +216,7 @@ int ks_kmap_diff(struct ks_kmap_args *args)
 		const struct ks_kmap_census *censuses[] = { old.census, new.census };
 		const struct ks_kmap_places *places[] = { old.places, new.places };
 
-		code = answer(args, ks_kmap_view_diff(censuses, places, unit, args->cli.top),
+		code = answer(args, ks_kmap_view_diff(censuses, places, unit, args->cli.rows->top),
 			      new.census);
 	}
 	ks_kmap_map_free(&old);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* kmemscope kmap: finds the question, reads the options, opens maps. */
+/* kmemscope kmap: finds the subcommand, reads the options, opens maps. */
 #include <stdio.h>
 #include <string.h>
 
@@ -8,7 +8,7 @@
 /* === Data ================================================================================= */
 
 static const char usage[] =
-	"usage: kmemscope kmap QUESTION [OPTION...] FILE\n"
+	"usage: kmemscope kmap SUBCOMMAND [OPTION...] FILE\n"
 	"\n"
 	"Access maps: which code read and wrote which objects, and how often.\n"
 	"\n"
@@ -26,55 +26,107 @@ static const char usage[] =
 /* Numbers of operands that are none. */
 enum { ONE_OR_NONE = -1, A_COMMAND = -2 };
 
-static const struct question {
+/* The subcommands, as bits: for the options that they have. */
+enum {
+	REPORT = 1 << 0,
+	ACCESSES = 1 << 1,
+	TOUCHES = 1 << 2,
+	MATRIX = 1 << 3,
+	PRIVILEGE = 1 << 4,
+	DIFF = 1 << 5,
+	CONVERT = 1 << 6,
+	STREAM = 1 << 7,
+	LISTEN = 1 << 8,
+	RECORD = 1 << 9,
+
+	BY_UNIT = REPORT | ACCESSES | TOUCHES | MATRIX | DIFF,
+	ONE_MAP = REPORT | ACCESSES | TOUCHES | MATRIX | PRIVILEGE | CONVERT,
+	ANY_MAP = ONE_MAP | DIFF,
+};
+
+static const struct subcommand {
 	const char *name;
 	int (*run)(struct ks_kmap_args *args);
 	int operands; /* or one of the numbers above */
 	const char *usage;
-	const char *options; /* that it has beside the common ones */
-} questions[] = {
-	{ "report", ks_kmap_report, 1, "FILE", "by order-by accesses dialect with kernel top" },
-	{ "accesses", ks_kmap_accesses, 2, "SITE FILE", "by accesses dialect kernel top" },
-	{ "touches", ks_kmap_touches, 2, "CODE FILE", "by accesses dialect kernel top" },
-	{ "matrix", ks_kmap_matrix, 1, "FILE", "by accesses dialect output kernel top" },
-	{ "privilege", ks_kmap_privilege, 1, "FILE", "accesses dialect kernel" },
-	{ "diff", ks_kmap_diff, 2, "OLD NEW", "by dialect kernel top" },
-	{ "convert", ks_kmap_convert_command, 1, "--to FORM FILE",
-	  "accesses dialect kernel output to" },
-	{ "stream", ks_kmap_stream, ONE_OR_NONE, "--to WHERE [FILE]", "to spool" },
-	{ "listen", ks_kmap_listen, 0, "-o DIR", "output bind" },
-	{ "record", ks_kmap_record, A_COMMAND, "[-- COMMAND...]",
-	  "output pid mode duration text live clear" },
+	unsigned int part;
+} subcommands[] = {
+	{ "report", ks_kmap_report, 1, "FILE", REPORT },
+	{ "accesses", ks_kmap_accesses, 2, "SITE FILE", ACCESSES },
+	{ "touches", ks_kmap_touches, 2, "CODE FILE", TOUCHES },
+	{ "matrix", ks_kmap_matrix, 1, "FILE", MATRIX },
+	{ "privilege", ks_kmap_privilege, 1, "FILE", PRIVILEGE },
+	{ "diff", ks_kmap_diff, 2, "OLD NEW", DIFF },
+	{ "convert", ks_kmap_convert_command, 1, "--to FORM FILE", CONVERT },
+	{ "stream", ks_kmap_stream, ONE_OR_NONE, "--to WHERE [FILE]", STREAM },
+	{ "listen", ks_kmap_listen, 0, "-o DIR", LISTEN },
+	{ "record", ks_kmap_record, A_COMMAND, "[-- COMMAND...]", RECORD },
 };
 
 /* === Internals ============================================================================ */
 
-static bool fits(const struct question *question, int operands)
+static bool fits(const struct subcommand *subcommand, int operands)
 {
-	if (question->operands == A_COMMAND)
+	if (subcommand->operands == A_COMMAND)
 		return true;
-	return question->operands == ONE_OR_NONE ? operands <= 1 : operands == question->operands;
+	return subcommand->operands == ONE_OR_NONE ? operands <= 1
+						   : operands == subcommand->operands;
 }
 
-static int ask(struct ks_kmap_args *args, const struct ks_option *own,
-	       const struct question *question, int argc, char **argv)
+/* -o means something else to each subcommand that has it. */
+static int take_output(struct ks_cli *cli, const struct ks_option *option, const char *arg)
+{
+	struct ks_kmap_args *args = option->value;
+
+	switch (cli->part) {
+	case MATRIX:
+		args->view.heat_map = arg;
+		break;
+	case CONVERT:
+		args->convert.output = arg;
+		break;
+	case LISTEN:
+		args->listen.output = arg;
+		break;
+	default:
+		args->record.output = arg;
+		break;
+	}
+	return -1;
+}
+
+static int take_to(struct ks_cli *cli, const struct ks_option *option, const char *arg)
+{
+	struct ks_kmap_args *args = option->value;
+
+	*(cli->part == CONVERT ? &args->convert.to : &args->stream.to) = arg;
+	return -1;
+}
+
+static const char *order_name(unsigned int order)
+{
+	return ks_kmap_order_name((enum ks_kmap_order)order);
+}
+
+static int run(struct ks_kmap_args *args, const struct ks_option *own,
+	       const struct subcommand *subcommand, int argc, char **argv)
 {
 	int code;
 
 	args->cli.command = argv[0];
-	args->cli.only = question->options;
-	args->cli.runs_command = question->operands == A_COMMAND;
+	args->cli.part = subcommand->part;
+	args->cli.runs_command = subcommand->operands == A_COMMAND;
 	code = ks_cli_parse(&args->cli, own, argc, argv);
 	if (code >= 0)
 		return code;
 	args->operands = argv + optind;
 	args->nr_operands = argc - optind;
-	if (!fits(question, args->nr_operands))
+	if (!fits(subcommand, args->nr_operands))
 		return ks_cli_error(&args->cli, KS_EXIT_USAGE, "usage: kmemscope kmap %s %s",
-				    question->name, question->usage);
-	if (args->cli.json && args->cli.csv)
+				    subcommand->name, subcommand->usage);
+	if (args->cli.output.json && args->cli.output.csv)
 		return ks_cli_error(&args->cli, KS_EXIT_USAGE, "--json and --csv: choose one");
-	return question->run(args);
+	return subcommand->run(args);
 }
 
 /* === Public =============================================================================== */
@@ -82,53 +134,65 @@ static int ask(struct ks_kmap_args *args, const struct ks_option *own,
 int ks_cmd_kmap(int argc, char **argv)
 {
 	struct ks_kmap_args args = {
-		.cli = { .usage = usage, .shared = KS_WITH_KERNEL | KS_WITH_COMMON, .top = 20 },
+		.cli = { .usage = usage,
+			 .shared = KS_WITH_COMMON,
+			 .capture = &args.capture,
+			 .rows = &args.rows },
+		.rows = { .top = 20 },
+		.view = { .by = KS_KMAP_BYS },
 	};
 	const struct ks_option own[] = {
 		{ 0, "by", "WHAT", "site, function, file, dir, topdir, module; report: cache, type",
-		  .string = &args.by_name },
+		  .choice = &args.view.by, .choices = KS_KMAP_BYS, .name_of = ks_kmap_by_name,
+		  .parts = BY_UNIT },
 		{ 0, "order-by", "WHAT", "bytes, objects, live, mean, cold, accesses, foreign",
-		  .string = &args.order_name },
+		  .choice = &args.view.order, .choices = KS_KMAP_ORDERS, .name_of = order_name,
+		  .parts = REPORT },
 		{ 0, "top", "N", "at most N rows per table (default 20; 0 = all)",
-		  .number = &args.cli.top },
+		  .number = &args.rows.top, .parts = BY_UNIT },
 		{ 0, "accesses", "FILE", "the second file of a CSV pair",
-		  .string = &args.accesses },
+		  .string = &args.file.accesses, .parts = ONE_MAP },
 		{ 0, "dialect", "N", "8, 9, 10 or 11 fields in an object's line",
-		  .number = &args.fields, .min = 8, .max = 11 },
+		  .number = &args.file.fields, .min = 8, .max = 11, .parts = ANY_MAP },
 		{ 0, "with", "FILE", "a capture of the same run: adds the waste of each site",
-		  .string = &args.with },
+		  .string = &args.view.with, .parts = REPORT },
 		{ 0, "to", "WHERE",
 		  "convert: seed, uscope, iti, csv, json, binary, ksdb;\n"
 		  "stream: FILE or tcp:HOST:PORT",
-		  .string = &args.to },
+		  .parse = take_to, .value = &args, .parts = CONVERT | STREAM },
 		{ 0, "spool", "FILE", "stream: file for unacknowledged data (kmap-stream.spool)",
-		  .string = &args.spool },
+		  .string = &args.stream.spool, .parts = STREAM },
 		{ 0, "bind", "ADDRESS", "listen: the address (127.0.0.1:9999)",
-		  .string = &args.bind },
+		  .string = &args.listen.bind, .parts = LISTEN },
 		{ 'o', "output", "FILE",
 		  "matrix: the heat map (.png, .svg); convert: the map; listen:\n"
 		  "the directory; record: the map (trace.kmap)",
-		  .string = &args.output },
+		  .parse = take_output, .value = &args,
+		  .parts = MATRIX | CONVERT | LISTEN | RECORD },
 		/* The kernel takes smaller numbers for modes. */
 		{ 'p', "pid", "PID", "record: this process and its future children",
-		  .parse = ks_cli_parse_pid, .value = &args.pid, .min = 4 },
+		  .parse = ks_cli_parse_pid, .value = &args.record.pid, .min = 4, .parts = RECORD },
 		{ 0, "mode", "N",
 		  "record: 1 the whole system (default), 2 COMMAND and\n"
 		  "interrupts, 3 COMMAND (default with COMMAND)",
-		  .number = &args.mode, .min = 1, .max = 3 },
+		  .number = &args.record.mode, .min = 1, .max = 3, .parts = RECORD },
 		{ 0, "duration", "TIME", "record: stop after 10, 1.5, 200ms, 5m, ...",
-		  .parse = ks_cli_parse_time, .value = &args.duration_ns, .min = 1 },
-		{ 0, "text", NULL, "record: lines instead of binary records", .flag = &args.text },
+		  .parse = ks_cli_parse_time, .value = &args.record.duration_ns, .min = 1,
+		  .parts = RECORD },
+		{ 0, "text", NULL, "record: lines instead of binary records",
+		  .flag = &args.record.text, .parts = RECORD },
 		{ 0, "live", NULL, "record: also the objects that are live at the end",
-		  .flag = &args.live },
+		  .flag = &args.record.live, .parts = RECORD },
 		{ 0, "clear", NULL, "record: first discard the objects that have ended",
-		  .flag = &args.clear },
-		{ 0, "json", NULL, "one JSON document", .flag = &args.cli.json,
+		  .flag = &args.record.clear, .parts = RECORD },
+		{ 0, "json", NULL, "one JSON document", .flag = &args.cli.output.json,
 		  .set = KS_WITH_COMMON },
-		{ 0, "csv", NULL, "the first table as CSV", .flag = &args.cli.csv,
+		{ 0, "csv", NULL, "the first table as CSV", .flag = &args.cli.output.csv,
 		  .set = KS_WITH_COMMON },
 		{ 0, "strict", NULL, "exit with 4 when lines of the map were not understood",
-		  .flag = &args.cli.strict, .set = KS_WITH_COMMON },
+		  .flag = &args.cli.output.strict, .set = KS_WITH_COMMON },
+		{ 'k', "kernel", "PATH", "kernel tree, vmlinux, System.map or kallsyms for symbols",
+		  .parse = ks_cli_parse_kernel, .parts = ANY_MAP },
 		{ 0 },
 	};
 	char name[64];
@@ -138,15 +202,15 @@ int ks_cmd_kmap(int argc, char **argv)
 		ks_cli_help(&args.cli, own);
 		return KS_EXIT_OK;
 	}
-	for (i = 0; argc > 1 && i < ARRAY_SIZE(questions); i++) {
-		if (strcmp(argv[1], questions[i].name))
+	for (i = 0; argc > 1 && i < ARRAY_SIZE(subcommands); i++) {
+		if (strcmp(argv[1], subcommands[i].name))
 			continue;
-		snprintf(name, sizeof(name), "kmemscope kmap %s", questions[i].name);
+		snprintf(name, sizeof(name), "kmemscope kmap %s", subcommands[i].name);
 		argv[1] = name;
-		return ask(&args, own, &questions[i], argc - 1, argv + 1);
+		return run(&args, own, &subcommands[i], argc - 1, argv + 1);
 	}
 	if (argc > 1)
-		fprintf(stderr, "kmemscope kmap: unknown question '%s'\n", argv[1]);
+		fprintf(stderr, "kmemscope kmap: unknown subcommand '%s'\n", argv[1]);
 	fprintf(stderr, "Try 'kmemscope kmap --help'.\n");
 	return KS_EXIT_USAGE;
 }

@@ -362,7 +362,7 @@ static int judge_map(struct lab *lab, const struct ks_lab_session *session)
 			cli, KS_EXIT_LAB,
 			"the memorizer has switched itself off (%s); the map ends there",
 			stats.state);
-	if (!session->status && cli->strict && ks_kmap_lost_total(&stats))
+	if (!session->status && cli->output.strict && ks_kmap_lost_total(&stats))
 		return KS_EXIT_LOST;
 	return session->status;
 }

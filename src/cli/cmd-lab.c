@@ -212,9 +212,9 @@ int ks_cmd_lab(int argc, char **argv)
 		  .string = &args.log },
 		{ 'q', "quiet", NULL, "print nothing about the map", .flag = &args.quiet },
 		{ 0, "strict", NULL, "exit with 4 when objects or accesses were dropped",
-		  .flag = &args.cli.strict },
+		  .flag = &args.cli.output.strict },
 		{ 0, "no-pager", NULL, "accepted, but has no effect here",
-		  .flag = &args.cli.no_pager },
+		  .flag = &args.cli.output.no_pager },
 		{ 0 },
 	};
 	char name[64];

@@ -10,10 +10,14 @@ static const char usage[] =
 
 int ks_cmd_leaks(int argc, char **argv)
 {
+	struct ks_capture_opts capture = { 0 };
+	struct ks_rows_opts rows = { 0 };
 	struct ks_cli cli = {
 		.command = argv[0],
 		.usage = usage,
 		.shared = KS_WITH_CAPTURE | KS_WITH_TOP | KS_WITH_JSON,
+		.capture = &capture,
+		.rows = &rows,
 	};
 	bool stacks = false;
 	u64 min_age = 0;
@@ -33,6 +37,6 @@ int ks_cmd_leaks(int argc, char **argv)
 	code = ks_cli_leaks(&cli, min_age, stacks, &model);
 	if (code)
 		return code;
-	doc = ks_doc_of_leaks(model, model->leaks, cli.top);
+	doc = ks_doc_of_leaks(model, model->leaks, cli.rows->top);
 	return ks_cli_conclude_doc(&cli, doc, model);
 }

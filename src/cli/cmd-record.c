@@ -73,8 +73,10 @@ static int parse_options(struct record *r, int argc, char **argv)
 		  .string = &r->opts.clock },
 		{ 'q', "quiet", NULL, "print nothing unless something is wrong",
 		  .flag = &r->quiet },
-		{ 0, "json", NULL, "accepted, but has no effect here", .flag = &r->cli->json },
-		{ 0, "strict", NULL, "exit with 4 when events were lost", .flag = &r->cli->strict },
+		{ 0, "json", NULL, "accepted, but has no effect here",
+		  .flag = &r->cli->output.json },
+		{ 0, "strict", NULL, "exit with 4 when events were lost",
+		  .flag = &r->cli->output.strict },
 		{ 0 },
 	};
 	int code = ks_cli_parse(r->cli, own, argc, argv);
@@ -257,7 +259,7 @@ static int exit_code(const struct record *r, const struct ks_record_stats *stats
 		return 128 + WTERMSIG(r->child_status);
 	if (r->child_ended && WEXITSTATUS(r->child_status))
 		return WEXITSTATUS(r->child_status);
-	return r->cli->strict && stats->lost ? KS_EXIT_LOST : KS_EXIT_OK;
+	return r->cli->output.strict && stats->lost ? KS_EXIT_LOST : KS_EXIT_OK;
 }
 
 static int record(struct record *r, struct ks_recorder *rec)

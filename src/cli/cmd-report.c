@@ -21,8 +21,8 @@ static int report(struct ks_cli *cli, enum ks_by by)
 
 	if (code)
 		return code;
-	if (!ks_rows_init(&rows, model, cli->order, cli->top))
-		doc = ks_doc_of_groups(model, &rows, cli->order, "kmemscope-report-1");
+	if (!ks_rows_init(&rows, model, cli->rows->order, cli->rows->top))
+		doc = ks_doc_of_groups(model, &rows, cli->rows->order, "kmemscope-report-1");
 	ks_rows_deinit(&rows);
 	return ks_cli_conclude_doc(cli, doc, model);
 }
@@ -40,8 +40,8 @@ static int parse_window(struct ks_cli *cli, const struct ks_option *option, cons
 				    "--time '%s': give two times, as in 415.2,416", arg);
 	memcpy(first, arg, (size_t)(comma - arg));
 	first[comma - arg] = '\0';
-	since.value = &cli->filter.since;
-	until.value = &cli->filter.until;
+	since.value = &cli->capture->filter.since;
+	until.value = &cli->capture->filter.until;
 	if (first[0])
 		code = ks_cli_parse_when(cli, &since, first);
 	if (code < 0 && comma[1])
@@ -72,9 +72,9 @@ static int parse_cache(struct ks_cli *cli, const struct ks_option *option, const
 {
 	(void)option;
 	if (arg)
-		cli->filter.cache = arg;
+		cli->capture->filter.cache = arg;
 	else
-		cli->filter.cache_only = true;
+		cli->capture->filter.cache_only = true;
 	return -1;
 }
 
@@ -86,20 +86,24 @@ static int report_frag(struct ks_cli *cli)
 
 	if (code)
 		return code;
-	doc = ks_doc_of_frag(model, model->frag, cli->top);
+	doc = ks_doc_of_frag(model, model->frag, cli->rows->top);
 	return ks_cli_conclude_doc(cli, doc, model);
 }
 
 int ks_cmd_report(int argc, char **argv)
 {
+	struct ks_capture_opts capture = { 0 };
+	struct ks_rows_opts rows = { 0 };
 	struct ks_cli cli = {
 		.command = argv[0],
 		.usage = usage,
 		.shared = KS_WITH_CAPTURE | KS_WITH_ORDER | KS_WITH_TOP | KS_WITH_JSON |
 			  KS_WITH_CSV,
+		.capture = &capture,
+		.rows = &rows,
 	};
-	struct filter_number cpu = { &cli.filter.cpu, &cli.filter.by_cpu };
-	struct filter_number pid = { &cli.filter.pid, &cli.filter.by_pid };
+	struct filter_number cpu = { &cli.capture->filter.cpu, &cli.capture->filter.by_cpu };
+	struct filter_number pid = { &cli.capture->filter.pid, &cli.capture->filter.by_pid };
 	enum ks_by by = KS_BY_SITE;
 	bool frag = false;
 	const struct ks_option own[] = {
@@ -118,9 +122,9 @@ int ks_cmd_report(int argc, char **argv)
 		{ 0, "pid", "N", "only allocations by this task", .parse = parse_filter_number,
 		  .value = &pid },
 		{ 0, "comm", "NAME", "only allocations by tasks of this name",
-		  .string = &cli.filter.comm },
+		  .string = &cli.capture->filter.comm },
 		{ 0, "site", "NAME", "only allocations in this function, or at function+0xoffset",
-		  .string = &cli.filter.site },
+		  .string = &cli.capture->filter.site },
 		{ 0, "cache", "[=NAME]",
 		  "only kmem_cache allocations; with a name, only this cache",
 		  .parse = parse_cache },
@@ -130,7 +134,7 @@ int ks_cmd_report(int argc, char **argv)
 
 	if (code >= 0)
 		return code;
-	if (frag && (cli.csv || by != KS_BY_SITE))
+	if (frag && (cli.output.csv || by != KS_BY_SITE))
 		return ks_cli_error(&cli, KS_EXIT_USAGE, "--frag does not take --by or --csv");
 	return frag ? report_frag(&cli) : report(&cli, by);
 }

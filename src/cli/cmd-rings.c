@@ -11,10 +11,12 @@ static const char usage[] =
 
 int ks_cmd_rings(int argc, char **argv)
 {
+	struct ks_capture_opts capture = { 0 };
 	struct ks_cli cli = {
 		.command = argv[0],
 		.usage = usage,
 		.shared = KS_WITH_CAPTURE | KS_WITH_JSON,
+		.capture = &capture,
 	};
 	struct ks_rings_args args = { NULL, KS_RING_DEFAULT, false };
 	const struct ks_option own[] = {
@@ -27,23 +29,24 @@ int ks_cmd_rings(int argc, char **argv)
 		  "current_dynamic (default with a capture), total_dynamic",
 		  .parse = ks_cli_parse_ring_attr, .value = &args.attr },
 		{ 'b', "start-branch", "DIR", "only this directory or file of the tree",
-		  .string = &cli.filter.branch },
+		  .string = &cli.capture->filter.branch },
 		{ 0, "show", NULL, "open the chart in a window", .flag = &args.show },
-		{ 0, "json", NULL, "the tree and its numbers, for programs", .flag = &cli.json },
+		{ 0, "json", NULL, "the tree and its numbers, for programs",
+		  .flag = &cli.output.json },
 		{ 0 },
 	};
 	int code = ks_cli_parse(&cli, own, argc, argv);
 
 	if (code >= 0)
 		return code;
-	if (optind < argc && !cli.input)
-		cli.input = argv[optind++];
+	if (optind < argc && !cli.capture->input)
+		cli.capture->input = argv[optind++];
 	if (optind < argc)
 		return ks_cli_error(&cli, KS_EXIT_USAGE, "unexpected argument '%s'", argv[optind]);
-	if (!cli.kernel && !cli.input)
+	if (!cli.capture->kernel && !cli.capture->input)
 		return ks_cli_error(&cli, KS_EXIT_USAGE,
 				    "name a kernel tree with -k, or a capture, or both");
-	if (!args.file && !args.show && !cli.json)
+	if (!args.file && !args.show && !cli.output.json)
 		return ks_cli_error(&cli, KS_EXIT_USAGE,
 				    "name the chart with -o FILE.png or -o FILE.svg");
 	return ks_cli_rings(&cli, &args);

@@ -22,9 +22,9 @@ static int print_static(const struct ks_cli *cli, const struct static_args *args
 	struct ks_static_rows rows;
 	int code;
 
-	if (args->skipped && !cli->json)
+	if (args->skipped && !cli->output.json)
 		return ks_cli_print_doc(cli, ks_doc_of_skipped(model));
-	if (ks_static_rows_init(&rows, model, args->by, (unsigned int)args->depth, cli->top))
+	if (ks_static_rows_init(&rows, model, args->by, (unsigned int)args->depth, cli->rows->top))
 		return ks_cli_error(cli, KS_EXIT_FAILED, "out of memory");
 	code = ks_cli_print_doc(cli, ks_doc_of_static(model, &rows));
 	ks_static_rows_deinit(&rows);
@@ -33,10 +33,11 @@ static int print_static(const struct ks_cli *cli, const struct static_args *args
 
 int ks_cli_static_model(const struct ks_cli *cli, bool symbols, struct ks_static_model **ret_model)
 {
-	struct ks_static_options options = { .branch = cli->filter.branch, .symbols = symbols };
+	struct ks_static_options options = { .branch = cli->capture->filter.branch,
+					     .symbols = symbols };
 	struct ks_diag diag = { 0 };
 	size_t i;
-	int err = ks_static_measure(cli->kernel, &options, ret_model, &diag);
+	int err = ks_static_measure(cli->capture->kernel, &options, ret_model, &diag);
 
 	if (err)
 		return ks_cli_fail(cli, err, &diag);
@@ -48,24 +49,29 @@ int ks_cli_static_model(const struct ks_cli *cli, bool symbols, struct ks_static
 
 int ks_cmd_static(int argc, char **argv)
 {
+	struct ks_capture_opts capture = { 0 };
+	struct ks_rows_opts rows = { 0 };
 	struct ks_cli cli = {
 		.command = argv[0],
 		.usage = usage,
 		.shared = KS_WITH_TOP | KS_WITH_JSON | KS_WITH_CSV | KS_WITH_COMMON,
+		.capture = &capture,
+		.rows = &rows,
 	};
 	struct static_args args = { .by = KS_STATIC_DIR, .depth = 1 };
 	const struct ks_option own[] = {
 		{ 'k', "kernel", "TREE", "the built tree or a vmlinux (or name it as an argument)",
-		  .string = &cli.kernel },
+		  .string = &cli.capture->kernel },
 		{ 'b', "start-branch", "DIR", "only this directory or file of the tree",
-		  .string = &cli.filter.branch },
+		  .string = &cli.capture->filter.branch },
 		{ 0, "by", "KEY", "dir (default), file, section, symbol", .choice = &args.by,
 		  .choices = KS_STATIC_BYS, .name_of = ks_static_by_name },
 		{ 0, "depth", "N", "with dir: number of levels below the branch (default 1)",
 		  .number = &args.depth, .min = 1, .max = 64 },
 		{ 0, "skipped", NULL, "list the object files that were not counted, and why",
 		  .flag = &args.skipped },
-		{ 0, "strict", NULL, "accepted, but has no effect here", .flag = &cli.strict },
+		{ 0, "strict", NULL, "accepted, but has no effect here",
+		  .flag = &cli.output.strict },
 		{ 0 },
 	};
 	struct ks_static_model *model = NULL;
@@ -73,11 +79,11 @@ int ks_cmd_static(int argc, char **argv)
 
 	if (code >= 0)
 		return code;
-	if (!cli.kernel && optind < argc)
-		cli.kernel = argv[optind++];
+	if (!cli.capture->kernel && optind < argc)
+		cli.capture->kernel = argv[optind++];
 	if (optind < argc)
 		return ks_cli_error(&cli, KS_EXIT_USAGE, "unexpected argument '%s'", argv[optind]);
-	if (!cli.kernel)
+	if (!cli.capture->kernel)
 		return ks_cli_error(&cli, KS_EXIT_USAGE,
 				    "name a built kernel tree or a vmlinux with -k");
 	code = ks_cli_static_model(&cli, args.by == KS_STATIC_SYMBOL, &model);

@@ -11,7 +11,9 @@ static const char usage[] =
 	"Prints live bytes, peaks, rates, allocations and frees over time; or draws live bytes\n"
 	"as a chart, with the groups that had the highest peaks.\n";
 
-struct wish {
+struct options {
+	struct ks_capture_opts capture;
+	struct ks_rows_opts rows;
 	const char *output; /* NULL = a table, JSON or CSV */
 	enum ks_tl_dim dim;
 	u64 buckets;
@@ -36,7 +38,7 @@ static int draw(const struct ks_cli *cli, const struct ks_moments *moments, cons
 	return code ? code : ks_cli_print_quality(cli, moments->model);
 }
 
-static int show(struct ks_cli *cli, const struct wish *wish)
+static int show(struct ks_cli *cli, const struct options *opts)
 {
 	struct ks_moments moments;
 	struct ks_model *model;
@@ -44,12 +46,12 @@ static int show(struct ks_cli *cli, const struct wish *wish)
 
 	if (code)
 		return code;
-	while (model->timeline->buckets > wish->buckets && model->timeline->buckets > 1)
+	while (model->timeline->buckets > opts->buckets && model->timeline->buckets > 1)
 		ks_timeline_halve(model->timeline);
-	if (ks_moments_init(&moments, model, model->timeline, wish->dim, cli->top)) {
+	if (ks_moments_init(&moments, model, model->timeline, opts->dim, cli->rows->top)) {
 		code = ks_cli_error(cli, KS_EXIT_FAILED, "out of memory");
 	} else {
-		code = wish->output ? draw(cli, &moments, wish->output)
+		code = opts->output ? draw(cli, &moments, opts->output)
 				    : ks_cli_print_doc(cli, ks_doc_of_timeline(&moments));
 		ks_moments_deinit(&moments);
 	}
@@ -63,28 +65,29 @@ static int show(struct ks_cli *cli, const struct wish *wish)
 
 int ks_cmd_timeline(int argc, char **argv)
 {
+	struct options opts = { .rows = { .top = 8 }, .dim = KS_TL_SITE, .buckets = 60 };
 	struct ks_cli cli = {
 		.command = argv[0],
 		.usage = usage,
 		.shared = KS_WITH_CAPTURE | KS_WITH_JSON | KS_WITH_CSV,
-		.top = 8,
+		.capture = &opts.capture,
+		.rows = &opts.rows,
 	};
-	struct wish wish = { .dim = KS_TL_SITE, .buckets = 60 };
 	const struct ks_option own[] = {
 		{ 'o', "output", "FILE", "draw a chart; the name ends in .svg or .png",
-		  .string = &wish.output },
+		  .string = &opts.output },
 		/* Not by stack: these have no names. */
 		{ 0, "by", "KEY", "the groups: site (default), cache, size, comm, cpu",
-		  .choice = &wish.dim, .choices = KS_TL_STACK, .name_of = ks_tl_dim_name },
+		  .choice = &opts.dim, .choices = KS_TL_STACK, .name_of = ks_tl_dim_name },
 		{ 0, "buckets", "N", "maximum number of time steps: 60 (default), 240 at most",
-		  .number = &wish.buckets, .min = 1 },
-		{ 0, "top", "N", "number of groups: 8 (default)", .number = &cli.top },
+		  .number = &opts.buckets, .min = 1 },
+		{ 0, "top", "N", "number of groups: 8 (default)", .number = &cli.rows->top },
 		{ 0 },
 	};
 	int code = ks_cli_parse_capture(&cli, own, argc, argv);
 
 	if (code >= 0)
 		return code;
-	code = wish.output ? ks_cli_check_chart_name(&cli, wish.output) : 0;
-	return code ? code : show(&cli, &wish);
+	code = opts.output ? ks_cli_check_chart_name(&cli, opts.output) : 0;
+	return code ? code : show(&cli, &opts);
 }

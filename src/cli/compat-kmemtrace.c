@@ -167,14 +167,17 @@ int ks_kmemtrace_check(int argc, char **argv)
 
 int ks_kmemtrace_report(int argc, char **argv)
 {
-	struct ks_cli cli = { .command = "kmemtrace-report", .usage = report_usage };
+	struct ks_capture_opts capture = { 0 };
+	struct ks_cli cli = { .command = "kmemtrace-report",
+			      .usage = report_usage,
+			      .capture = &capture };
 	struct ks_model *model;
 	struct ks_doc *doc;
 	int code = ks_cli_parse(&cli, NULL, argc, argv);
 
 	if (code >= 0)
 		return code;
-	cli.input = optind < argc ? argv[optind++] : ".";
+	cli.capture->input = optind < argc ? argv[optind++] : ".";
 	if (optind < argc)
 		return ks_cli_error(&cli, KS_EXIT_USAGE,
 				    "takes one directory: unexpected argument '%s'", argv[optind]);

@@ -16,17 +16,17 @@ static const enum ks_by keys[KS_HTML_DIFFS] = { KS_BY_SITE, KS_BY_FUNCTION, KS_B
 /* Reads the first capture, once. */
 static int read_first(struct ks_cli *cli, const char *first, struct ks_model **ret_model)
 {
-	const char *input = cli->input;
+	const char *input = cli->capture->input;
 	struct ks_cli_analysis run;
 	struct ks_diag diag = { 0 };
-	int err, code = ks_cli_analysis_open(&run, cli, &cli->filter);
+	int err, code = ks_cli_analysis_open(&run, cli, &cli->capture->filter);
 
 	if (code)
 		return code;
-	cli->input = first;
+	cli->capture->input = first;
 	err = ks_cli_html_diff_add(run.analysis, &diag);
 	code = ks_cli_analysis_run(&run, err, &diag, ret_model);
-	cli->input = input;
+	cli->capture->input = input;
 	return code;
 }
 
@@ -37,8 +37,8 @@ static int compare(struct ks_cli *cli, const struct ks_model *after, struct ks_c
 	int err;
 
 	for (i = 0; i < KS_HTML_DIFFS; i++) {
-		err = ks_diff_init(&diff->diffs[i], diff->before, after, keys[i], &cli->filter,
-				   KS_MEASURE_LIVE, KS_NORMAL_NONE, &diag);
+		err = ks_diff_init(&diff->diffs[i], diff->before, after, keys[i],
+				   &cli->capture->filter, KS_MEASURE_LIVE, KS_NORMAL_NONE, &diag);
 		if (err)
 			return ks_cli_fail(cli, err, &diag);
 		diff->len++;
@@ -73,8 +73,9 @@ int ks_cli_html_diff_open(struct ks_cli *cli, const char *first, const struct ks
 		diff->page.by[i] = &diff->diffs[i];
 	for (i = 0; i < KS_NORMALS; i++) {
 		diff->page.size_before[i] =
-			ks_diff_size(diff->before, &cli->filter, (enum ks_normal)i);
-		diff->page.size_after[i] = ks_diff_size(after, &cli->filter, (enum ks_normal)i);
+			ks_diff_size(diff->before, &cli->capture->filter, (enum ks_normal)i);
+		diff->page.size_after[i] =
+			ks_diff_size(after, &cli->capture->filter, (enum ks_normal)i);
 	}
 	return 0;
 }

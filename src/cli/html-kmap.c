@@ -72,7 +72,7 @@ int ks_cli_html_kmap_open(struct ks_cli *cli, const char *path, bool alone,
 		return code;
 	}
 	ret_kmap->page = (struct ks_html_kmap){ ret_kmap->doc, ks_cli_base_name(path) };
-	cli->source = ret_kmap->trace;
+	cli->capture->source = ret_kmap->trace;
 	return 0;
 }
 

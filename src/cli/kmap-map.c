@@ -33,7 +33,7 @@ static void set_anchor(const struct ks_kmap_args *args, struct ks_resolver *reso
 		return;
 	fprintf(stderr,
 		"%s: %s is not the recorded kernel: it has %s at another address; names may be wrong\n",
-		args->cli.command, args->cli.kernel, info->anchor_name);
+		args->cli.command, args->cli.capture->kernel, info->anchor_name);
 }
 
 /* === Public =============================================================================== */
@@ -41,8 +41,8 @@ static void set_anchor(const struct ks_kmap_args *args, struct ks_resolver *reso
 int ks_kmap_open(struct ks_kmap_args *args, const char *path, struct ks_kmap_reader **ret_reader)
 {
 	struct ks_diag diag = { 0 };
-	int err = ks_kmap_reader_open(path, args->accesses, (unsigned int)args->fields, ret_reader,
-				      &diag);
+	int err = ks_kmap_reader_open(path, args->file.accesses, (unsigned int)args->file.fields,
+				      ret_reader, &diag);
 
 	return err ? ks_cli_fail(&args->cli, err, &diag) : 0;
 }

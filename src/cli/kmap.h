@@ -6,22 +6,57 @@
 #include "cli/cli.h"
 #include "kmap/views.h"
 
-/* What the options said. */
-struct ks_kmap_args {
-	struct ks_cli cli;
+/* How the file of a map is read. */
+struct ks_kmap_file_opts {
 	u64 fields;	      /* --dialect; 0 = found out */
 	const char *accesses; /* the second file of a CSV pair */
+};
+
+/* How the tables of a map are made. */
+struct ks_kmap_view_opts {
+	unsigned int by;      /* --by: a unit, or one of the numbers below */
+	unsigned int order;   /* --order-by: enum ks_kmap_order */
 	const char *with;     /* an allocation capture of the same run */
-	const char *output;   /* -o */
-	const char *to;	      /* --to */
-	const char *bind;     /* --bind */
-	const char *spool;    /* --spool */
-	const char *by_name, *order_name;
-	/* of record: */
-	u64 mode; /* --mode; 0 = not given */
+	const char *heat_map; /* -o of matrix */
+};
+
+/* What --by can say: a unit of code, or what objects are. KS_KMAP_BYS = it was not given. */
+enum { KS_KMAP_CACHE = KS_KMAP_UNITS, KS_KMAP_TYPE, KS_KMAP_BYS };
+
+struct ks_kmap_convert_opts {
+	const char *to;	    /* the name of the form */
+	const char *output; /* -o */
+};
+
+struct ks_kmap_stream_opts {
+	const char *to; /* FILE or tcp:HOST:PORT */
+	const char *spool;
+};
+
+struct ks_kmap_listen_opts {
+	const char *output; /* -o: a directory */
+	const char *bind;
+};
+
+struct ks_kmap_record_opts {
+	const char *output; /* -o */
+	u64 mode;	    /* 0 = not given */
 	u64 duration_ns;
 	u32 pid;
 	bool text, live, clear;
+};
+
+/* What the options said: each subcommand has a struct of its own. */
+struct ks_kmap_args {
+	struct ks_cli cli;
+	struct ks_capture_opts capture; /* -k; and --with, while its capture is read */
+	struct ks_rows_opts rows;
+	struct ks_kmap_file_opts file;
+	struct ks_kmap_view_opts view;
+	struct ks_kmap_convert_opts convert;
+	struct ks_kmap_stream_opts stream;
+	struct ks_kmap_listen_opts listen;
+	struct ks_kmap_record_opts record;
 	char **operands;
 	int nr_operands;
 };
@@ -51,7 +86,10 @@ struct ks_kmap_reading {
 
 int ks_kmap_show_progress(void *reading);
 
-/* The commands: each returns the exit code. */
+/* The name of what --by can say. */
+const char *ks_kmap_by_name(unsigned int by);
+
+/* The subcommands: each returns the exit code. */
 int ks_kmap_report(struct ks_kmap_args *args);
 int ks_kmap_accesses(struct ks_kmap_args *args);
 int ks_kmap_touches(struct ks_kmap_args *args);

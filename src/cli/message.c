@@ -17,8 +17,8 @@ static bool want_color(const struct ks_cli *cli)
 {
 	const char *no_color = getenv("NO_COLOR");
 
-	if (cli->color != KS_COLOR_AUTO)
-		return cli->color == KS_COLOR_ALWAYS;
+	if (cli->output.color != KS_COLOR_AUTO)
+		return cli->output.color == KS_COLOR_ALWAYS;
 	return !(no_color && *no_color) && isatty(STDERR_FILENO);
 }
 

@@ -47,6 +47,11 @@ static const char *color_name(unsigned int color)
 
 static void make_table(struct ks_cli *cli, const struct ks_option *own, struct table *table)
 {
+	/* Where options would go that the command does not have; its sets leave them out below. */
+	static struct ks_capture_opts no_capture;
+	static struct ks_rows_opts no_rows;
+	struct ks_capture_opts *capture = cli->capture ? cli->capture : &no_capture;
+	struct ks_rows_opts *rows = cli->rows ? cli->rows : &no_rows;
 	const struct ks_option shared[] = {
 		{ 'f', "file", "FILE", "the capture (or name it as an argument)",
 		  .parse = ks_cli_parse_input, .set = KS_WITH_FILE },
@@ -56,38 +61,41 @@ static void make_table(struct ks_cli *cli, const struct ks_option *own, struct t
 		  .parse = ks_cli_parse_kernel, .set = KS_WITH_KERNEL },
 		{ 'b', "start-branch", "DIR",
 		  "only call sites in this directory or file of the tree",
-		  .string = &cli->filter.branch, .set = KS_WITH_BRANCH },
-		{ 0, "malloc", NULL, "only kmalloc allocations", .flag = &cli->filter.malloc_only,
-		  .set = KS_WITH_FILTER },
-		{ 0, "cache", NULL, "only kmem_cache allocations", .flag = &cli->filter.cache_only,
-		  .set = KS_WITH_FILTER },
+		  .string = &capture->filter.branch, .set = KS_WITH_BRANCH },
+		{ 0, "malloc", NULL, "only kmalloc allocations",
+		  .flag = &capture->filter.malloc_only, .set = KS_WITH_FILTER },
+		{ 0, "cache", NULL, "only kmem_cache allocations",
+		  .flag = &capture->filter.cache_only, .set = KS_WITH_FILTER },
 		{ 0, "pages", NULL, "the page allocator instead of the slab allocator",
-		  .flag = &cli->pages, .set = KS_WITH_FILTER },
+		  .flag = &capture->pages, .set = KS_WITH_FILTER },
 		{ 0, "since", "T",
 		  "only events from T on: 415.2 as in the log, +1.5 from its start",
-		  .parse = ks_cli_parse_when, .value = &cli->filter.since, .set = KS_WITH_FILTER },
+		  .parse = ks_cli_parse_when, .value = &capture->filter.since,
+		  .set = KS_WITH_FILTER },
 		{ 0, "until", "T", "only events before T", .parse = ks_cli_parse_when,
-		  .value = &cli->filter.until, .set = KS_WITH_FILTER },
+		  .value = &capture->filter.until, .set = KS_WITH_FILTER },
 		{ 0, "skip-helpers", NULL,
 		  "blame the caller of helpers such as kstrdup, using stack traces",
-		  .flag = &cli->skip_helpers, .set = KS_WITH_FILTER },
+		  .flag = &capture->skip_helpers, .set = KS_WITH_FILTER },
 		{ 0, "helpers", "FILE", "names of more helper functions, one per line",
-		  .string = &cli->helpers, .set = KS_WITH_FILTER },
+		  .string = &capture->helpers, .set = KS_WITH_FILTER },
 		{ 'o', "order-by", "KEY",
 		  "current_dynamic (default), total_dynamic, alloc_count,\n"
 		  "free_count, waste, peak",
-		  .choice = &cli->order, .choices = KS_ORDERS, .name_of = ks_order_name,
+		  .choice = &rows->order, .choices = KS_ORDERS, .name_of = ks_order_name,
 		  .set = KS_WITH_ORDER },
-		{ 0, "top", "N", "only the first N rows", .number = &cli->top, .set = KS_WITH_TOP },
-		{ 0, "json", NULL, "all numbers, for programs", .flag = &cli->json,
+		{ 0, "top", "N", "only the first N rows", .number = &rows->top,
+		  .set = KS_WITH_TOP },
+		{ 0, "json", NULL, "all numbers, for programs", .flag = &cli->output.json,
 		  .set = KS_WITH_JSON },
-		{ 0, "csv", NULL, "the rows as CSV", .flag = &cli->csv, .set = KS_WITH_CSV },
+		{ 0, "csv", NULL, "the rows as CSV", .flag = &cli->output.csv, .set = KS_WITH_CSV },
 		{ 0, "strict", NULL, "exit with 4 when the capture lost events",
-		  .flag = &cli->strict, .set = KS_WITH_COMMON },
-		{ 0, "no-pager", NULL, "never use a pager", .flag = &cli->no_pager,
+		  .flag = &cli->output.strict, .set = KS_WITH_COMMON },
+		{ 0, "no-pager", NULL, "never use a pager", .flag = &cli->output.no_pager,
 		  .set = KS_WITH_COMMON },
-		{ 0, "color", "WHEN", "colour messages: auto, always, never", .choice = &cli->color,
-		  .choices = KS_COLORS, .name_of = color_name, .set = KS_WITH_COMMON },
+		{ 0, "color", "WHEN", "colour messages: auto, always, never",
+		  .choice = &cli->output.color, .choices = KS_COLORS, .name_of = color_name,
+		  .set = KS_WITH_COMMON },
 	};
 	static const struct ks_option help = { 'h', "help", NULL, .help = "print this help" };
 	size_t i;
@@ -177,24 +185,9 @@ static int take_choice(const struct ks_cli *cli, const struct ks_option *option,
 	return KS_EXIT_USAGE;
 }
 
-/* Whether this is one of the words. */
-static bool is_among(const char *words, const char *name)
-{
-	size_t len = strlen(name);
-
-	while (words && *words) {
-		size_t word = strcspn(words, " ");
-
-		if (word == len && !memcmp(words, name, len))
-			return true;
-		words += word + (words[word] == ' ');
-	}
-	return false;
-}
-
 static int take(struct ks_cli *cli, const struct ks_option *option, const char *arg)
 {
-	if (option->set != KS_WITH_COMMON && cli->only && !is_among(cli->only, option->name))
+	if (option->parts && !(option->parts & cli->part))
 		return ks_cli_error(cli, KS_EXIT_USAGE, "has no option --%s; see --help",
 				    option->name);
 	if (option->parse)

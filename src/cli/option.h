@@ -30,8 +30,9 @@ struct ks_option {
 	u64 min, max;
 	unsigned int choices;
 	const char *(*name_of)(unsigned int choice);
-	void *value;	  /* for parse */
-	unsigned int set; /* of shared options: KS_WITH_* */
+	void *value;	    /* for parse */
+	unsigned int set;   /* of shared options: KS_WITH_* */
+	unsigned int parts; /* bits of the subcommands that have it; 0 = all of them */
 };
 
 /* Sets of shared options. A row of the command's own stands in for the shared one of its name. */

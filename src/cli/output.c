@@ -57,7 +57,7 @@ static int start_pager(const char *pager, pid_t *ret_pid)
 
 int ks_cli_print(const struct ks_cli *cli, const struct ks_strbuf *text)
 {
-	const char *pager = cli->no_pager || !isatty(STDOUT_FILENO) ? NULL : find_pager();
+	const char *pager = cli->output.no_pager || !isatty(STDOUT_FILENO) ? NULL : find_pager();
 	int status, err, fd = -1;
 	pid_t pid = 0;
 
@@ -90,9 +90,9 @@ int ks_cli_print_doc(const struct ks_cli *cli, struct ks_doc *doc)
 	if (!doc)
 		return ks_cli_error(cli, KS_EXIT_FAILED, "out of memory");
 	ks_strbuf_init(&text);
-	if (cli->json)
+	if (cli->output.json)
 		ks_render_doc_json(doc, &text);
-	else if (cli->csv)
+	else if (cli->output.csv)
 		ks_render_doc_csv(doc, &text);
 	else
 		ks_render_doc(doc, &text);
@@ -125,7 +125,7 @@ int ks_cli_write(const struct ks_cli *cli, const char *path, const struct ks_str
 
 int ks_cli_check_written(const struct ks_cli *cli, const char *path)
 {
-	if (!cli->json || strcmp(path, "-"))
+	if (!cli->output.json || strcmp(path, "-"))
 		return 0;
 	return ks_cli_error(cli, KS_EXIT_USAGE,
 			    "--json says what was written: name a file with --output");

@@ -60,18 +60,18 @@ static int nomem(const struct rings *r)
 /* The branch is checked here; sites that no one can place stay in the model, to be told of. */
 static int check_tree(struct rings *r)
 {
-	const char *branch = r->cli->filter.branch;
+	const char *branch = r->cli->capture->filter.branch;
 	struct ks_diag diag = { 0 };
 	struct ks_tree tree;
 	int err;
 
-	if (!r->cli->kernel)
+	if (!r->cli->capture->kernel)
 		return 0;
-	err = ks_tree_open(&tree, r->cli->kernel, &diag);
+	err = ks_tree_open(&tree, r->cli->capture->kernel, &diag);
 	if (err) /* a file: whoever loads it says what is wrong */
 		return 0;
 	if (branch && !ks_tree_has_branch(&tree, branch))
-		err = ks_branch_missing(branch, r->cli->kernel, &diag);
+		err = ks_branch_missing(branch, r->cli->capture->kernel, &diag);
 	else if (tree.release)
 		r->release = strdup(tree.release);
 	ks_tree_close(&tree);
@@ -89,26 +89,29 @@ static int add_static(struct rings *r)
 
 static int add_dynamic(struct rings *r)
 {
+	struct ks_capture_opts capture = *r->cli->capture;
 	struct ks_cli cli = *r->cli;
 	int code;
 
-	cli.filter.branch = NULL;
+	capture.filter.branch = NULL;
+	cli.capture = &capture;
 	code = ks_cli_analyze(&cli, KS_BY_SITE, &r->model);
 	if (code)
 		return code;
-	return ks_dirtree_add_model(&r->tree, r->model, value_of(r->attr), cli.kernel) ? nomem(r)
-										       : 0;
+	return ks_dirtree_add_model(&r->tree, r->model, value_of(r->attr), cli.capture->kernel)
+		       ? nomem(r)
+		       : 0;
 }
 
 static void describe_model(struct rings *r)
 {
 	const struct ks_stat *total = ks_model_total(r->model);
-	bool one = r->cli->filter.malloc_only != r->cli->filter.cache_only;
+	bool one = r->cli->capture->filter.malloc_only != r->cli->capture->filter.cache_only;
 
-	ks_strbuf_puts(&r->subtitle, r->model->level == KS_PAGES  ? "pages"
-				     : !one			  ? "kmalloc and kmem_cache"
-				     : r->cli->filter.malloc_only ? "kmalloc"
-								  : "kmem_cache");
+	ks_strbuf_puts(&r->subtitle, r->model->level == KS_PAGES ? "pages"
+				     : !one			 ? "kmalloc and kmem_cache"
+				     : r->cli->capture->filter.malloc_only ? "kmalloc"
+									   : "kmem_cache");
 	ks_strbuf_puts(&r->subtitle, ": ");
 	ks_render_grouped(&r->subtitle, total->allocs);
 	ks_strbuf_puts(&r->subtitle, " allocations, ");
@@ -135,7 +138,7 @@ static void describe_unresolved(struct rings *r)
 {
 	u32 node = ks_dirtree_find(&r->tree, KS_UNRESOLVED);
 
-	if (!r->cli->filter.branch || node == KS_NONE ||
+	if (!r->cli->capture->filter.branch || node == KS_NONE ||
 	    !ks_dirtree_node(&r->tree, node)->unresolved)
 		return;
 	ks_strbuf_puts(&r->subtitle, "; not shown: ");
@@ -159,8 +162,8 @@ static void describe(struct rings *r, u64 bytes)
 	ks_strbuf_puts(&r->title, "Linux");
 	if (release)
 		ks_strbuf_printf(&r->title, " %s", release);
-	if (r->cli->filter.branch)
-		ks_strbuf_printf(&r->title, ", %s", r->cli->filter.branch);
+	if (r->cli->capture->filter.branch)
+		ks_strbuf_printf(&r->title, ", %s", r->cli->capture->filter.branch);
 	ks_strbuf_printf(&r->title, ": %s, ", attrs[i].title);
 	ks_render_bytes(&r->title, bytes);
 	if (r->footprint)
@@ -224,12 +227,12 @@ static void show(const struct rings *r, const char *file)
 
 static int render(struct rings *r, const struct ks_rings_args *args)
 {
-	const char *branch = r->cli->filter.branch, *file = args->file;
+	const char *branch = r->cli->capture->filter.branch, *file = args->file;
 	struct ks_rings_spec spec = {
 		.tree = &r->tree,
 		.note = "kmemscope " KS_VERSION,
-		.top = r->cli->kernel ? "directory" : "function",
-		.leaves = r->cli->kernel ? "files" : "call sites",
+		.top = r->cli->capture->kernel ? "directory" : "function",
+		.leaves = r->cli->capture->kernel ? "files" : "call sites",
 	};
 	struct ks_strbuf json;
 	char *root_path;
@@ -251,7 +254,7 @@ static int render(struct rings *r, const struct ks_rings_args *args)
 		file = DEFAULT_FILE;
 	if (file)
 		code = write_chart(r, &spec, file);
-	if (!code && r->cli->json) {
+	if (!code && r->cli->output.json) {
 		ks_strbuf_init(&json);
 		ks_render_rings_json(&spec, &json);
 		code = ks_cli_print(r->cli, &json);
@@ -307,12 +310,12 @@ int ks_cli_rings(struct ks_cli *cli, const struct ks_rings_args *args)
 	if (code)
 		return code;
 	if (r.attr == KS_RING_DEFAULT)
-		r.attr = cli->input ? KS_RING_CURRENT_DYNAMIC : KS_RING_STATIC;
-	if (r.attr != KS_RING_STATIC && !cli->input)
+		r.attr = cli->capture->input ? KS_RING_CURRENT_DYNAMIC : KS_RING_STATIC;
+	if (r.attr != KS_RING_STATIC && !cli->capture->input)
 		return ks_cli_error(cli, KS_EXIT_USAGE,
 				    "this attribute needs a capture: name one with -f, or "
 				    "choose -a static");
-	if (!cli->kernel && (has_static(r.attr) || cli->filter.branch))
+	if (!cli->capture->kernel && (has_static(r.attr) || cli->capture->filter.branch))
 		return ks_cli_error(cli, KS_EXIT_USAGE,
 				    "the static footprint and branches need a kernel tree: name "
 				    "it with -k");

@@ -52,14 +52,14 @@ static void tell_other_kernel(const struct ks_cli *cli, const struct ks_resolver
 	if (release && *model->kernel && strcmp(release, model->kernel))
 		fprintf(stderr,
 			"%s: the capture is of Linux %s, but %s is Linux %s; source files may be wrong\n",
-			cli->command, model->kernel, cli->kernel, release);
+			cli->command, model->kernel, cli->capture->kernel, release);
 }
 
 /* Zeros in a report look like an answer: who asked beside the capture is told so. */
 static void tell_empty_window(const struct ks_cli *cli, const struct ks_model *model)
 {
-	u64 since = ks_when_in_trace(&cli->filter.since, model->first_ts, 0);
-	u64 until = ks_when_in_trace(&cli->filter.until, model->first_ts, UINT64_MAX);
+	u64 since = ks_when_in_trace(&cli->capture->filter.since, model->first_ts, 0);
+	u64 until = ks_when_in_trace(&cli->capture->filter.until, model->first_ts, UINT64_MAX);
 	struct ks_strbuf span;
 
 	if (model->quality[KS_Q_BACKWARDS] ||
@@ -100,12 +100,12 @@ static int open_and_run(struct ks_cli_analysis *run, struct ks_model **ret_model
 	struct ks_source *source;
 	int err;
 
-	if (run->cli->source)
-		return run_over(run, run->cli->source, ret_model, diag);
+	if (run->cli->capture->source)
+		return run_over(run, run->cli->capture->source, ret_model, diag);
 	ks_analysis_wants(run->analysis, &opts);
 	ks_this_kernel_init(&kernel);
 	opts.kernel = &kernel.known;
-	err = ks_source_open(run->cli->input, &opts, &source, diag);
+	err = ks_source_open(run->cli->capture->input, &opts, &source, diag);
 	if (err)
 		return err;
 	err = run_over(run, source, ret_model, diag);
@@ -119,7 +119,7 @@ static int run_one(struct ks_cli *cli, enum ks_by by, bool with_view, struct ks_
 {
 	struct ks_cli_analysis run;
 	struct ks_diag diag = { 0 };
-	int err = 0, code = ks_cli_analysis_open(&run, cli, &cli->filter);
+	int err = 0, code = ks_cli_analysis_open(&run, cli, &cli->capture->filter);
 
 	if (code) {
 		if (view)
@@ -184,10 +184,10 @@ int ks_cli_analysis_open(struct ks_cli_analysis *run, struct ks_cli *cli,
 {
 	struct ks_diag diag = { 0 };
 	struct ks_analysis_opts opts = {
-		.level = cli->pages ? KS_PAGES : KS_SLAB,
+		.level = cli->capture->pages ? KS_PAGES : KS_SLAB,
 		.filter = *filter,
 		.helpers = &run->helpers,
-		.skip_helpers = cli->skip_helpers,
+		.skip_helpers = cli->capture->skip_helpers,
 		.progress = ks_cli_progress,
 		.progress_ctx = &run->progress,
 	};
@@ -197,8 +197,8 @@ int ks_cli_analysis_open(struct ks_cli_analysis *run, struct ks_cli *cli,
 	err = ks_helpers_init(&run->helpers);
 	if (err)
 		return ks_cli_error(cli, KS_EXIT_FAILED, "out of memory");
-	if (cli->helpers)
-		err = ks_helpers_add_file(&run->helpers, cli->helpers, &diag);
+	if (cli->capture->helpers)
+		err = ks_helpers_add_file(&run->helpers, cli->capture->helpers, &diag);
 	code = err ? ks_cli_fail(cli, err, &diag) : ks_cli_resolver(cli, &run->resolver);
 	if (!code) {
 		opts.resolver = run->resolver;
@@ -282,15 +282,15 @@ int ks_cli_resolver(struct ks_cli *cli, struct ks_resolver **ret_resolver)
 	struct ks_diag diag = { 0 };
 	int err = 0;
 
-	if (!cli->kernel && cli->filter.branch)
+	if (!cli->capture->kernel && cli->capture->filter.branch)
 		return ks_cli_error(cli, KS_EXIT_USAGE,
 				    "--start-branch needs the kernel tree: give it with --kernel");
-	if (cli->kernel)
-		err = ks_resolver_new(cli->kernel, &resolver, &diag);
-	if (!err && cli->kallsyms)
-		err = ks_resolver_add_kallsyms(resolver, cli->kallsyms, &diag);
-	if (!err && cli->filter.branch)
-		err = ks_resolver_check_branch(resolver, cli->filter.branch, &diag);
+	if (cli->capture->kernel)
+		err = ks_resolver_new(cli->capture->kernel, &resolver, &diag);
+	if (!err && cli->capture->kallsyms)
+		err = ks_resolver_add_kallsyms(resolver, cli->capture->kallsyms, &diag);
+	if (!err && cli->capture->filter.branch)
+		err = ks_resolver_check_branch(resolver, cli->capture->filter.branch, &diag);
 	if (err) {
 		ks_resolver_free(resolver);
 		return ks_cli_fail(cli, err, &diag);
@@ -301,7 +301,7 @@ int ks_cli_resolver(struct ks_cli *cli, struct ks_resolver **ret_resolver)
 
 int ks_cli_verdict(const struct ks_cli *cli, const struct ks_model *model)
 {
-	if (!cli->strict || !ks_model_has_loss(model))
+	if (!cli->output.strict || !ks_model_has_loss(model))
 		return 0;
 	return ks_cli_error(cli, KS_EXIT_LOST, "the capture lost events (--strict)");
 }

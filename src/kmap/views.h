@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-only */
 /*
- * The views of an access map: one function for each question. Each makes a document of tables, which ends
+ * The views of an access map: one function for each. Each makes a document of tables, which ends
  * with the counters of the map; NULL when there is no memory.
  */
 #ifndef KS_KMAP_VIEWS_H

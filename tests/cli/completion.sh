@@ -20,7 +20,7 @@ check "an option of a command" offers --min-age "$KMEMSCOPE" leaks --min
 check "two on one line of the help" offers '--since' "$KMEMSCOPE" account --si
 check "and the second" offers '--until' "$KMEMSCOPE" account --un
 check "no option of another command" offers '' "$KMEMSCOPE" account --min
-check "a question of kmap" offers 'record report' "$KMEMSCOPE" kmap re
+check "a subcommand of kmap" offers 'record report' "$KMEMSCOPE" kmap re
 check "of lab" offers 'build' "$KMEMSCOPE" lab b
 check "an option of kmap" offers '--dialect' "$KMEMSCOPE" kmap report --dia
 check "files are left to the shell" offers '' "$KMEMSCOPE" account trace

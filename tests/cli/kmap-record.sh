@@ -43,7 +43,7 @@ check "a pid that the kernel would take for a mode" fails_saying 2 "4 or above" 
 check "a pid and a command" fails_saying 2 "--pid and a command: choose one" record -p 99 -- ls
 check "a pid and a mode" fails_saying 2 "--pid and --mode: choose one" record -p 99 --mode 1
 check "a duration of nothing" fails_saying 2 "give seconds" record --duration 0
-check "an option of another question" fails_saying 2 "has no option --by" record --by site
-check "other questions do not take its options" fails_saying 2 "has no option --live" \
+check "an option of another subcommand" fails_saying 2 "has no option --by" record --by site
+check "other subcommands do not take its options" fails_saying 2 "has no option --live" \
 	"$KMEMSCOPE" kmap report --live x
 done_testing

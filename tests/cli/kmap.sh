@@ -260,10 +260,10 @@ slub_alloc+0x6 60 0 0 0
 [GLOBAL] 16 0 0 0' rows report -k tree/src --with kmem.log map
 
 # Errors.
-check "no question" fails_saying 2 "Try 'kmemscope kmap --help'" "$KMEMSCOPE" kmap
-check "an unknown one" fails_saying 2 "unknown question 'rport'" "$KMEMSCOPE" kmap rport map
+check "no subcommand" fails_saying 2 "Try 'kmemscope kmap --help'" "$KMEMSCOPE" kmap
+check "an unknown one" fails_saying 2 "unknown subcommand 'rport'" "$KMEMSCOPE" kmap rport map
 check "no file" fails_saying 2 'usage: kmemscope kmap report FILE' "$KMEMSCOPE" kmap report
-check "an option of another question" fails_saying 2 "has no option --to" "$KMEMSCOPE" kmap report --to json map
+check "an option of another subcommand" fails_saying 2 "has no option --to" "$KMEMSCOPE" kmap report --to json map
 check "a bad --by" fails_saying 2 "by 'colour'" "$KMEMSCOPE" kmap report --by colour map
 check "a bad --dialect" fails_saying 2 '8 to 11' "$KMEMSCOPE" kmap report --dialect 7 map
 check "a bad --to" fails_saying 2 'seed uscope iti csv json binary ksdb' "$KMEMSCOPE" kmap convert --to xml map
