@@ -26,7 +26,10 @@ static void check(const struct ks_kmap_census *census)
 	}
 }
 
-/* What is whole of a part is whole of all of it, and what is passed on ends where the object does. */
+/*
+ * Objects that are complete in a part are complete in the whole, and each piece ends at the end of
+ * an object.
+ */
 static void check_framing(const uint8_t *data, size_t size)
 {
 	struct ks_kmap_framing framing = { 0 }, again = { 0 };
@@ -40,7 +43,7 @@ static void check_framing(const uint8_t *data, size_t size)
 	FUZZ_ASSERT(ks_kmap_framing_whole(&framing, data, size, false) <= size);
 }
 
-/* Objects are the same in number, whatever the pieces. */
+/* The number of objects does not depend on the size of the pieces. */
 static void check_counter(const uint8_t *data, size_t size, bool text)
 {
 	struct ks_kmap_counter whole = { .text = text }, pieces = { .text = text };

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The kernel side's index: objects that start, are accessed, end, are collected and released, with
- * walks and shrinking in between, against sorted arrays. After each step all numbers are compared.
+ * The kernel module's index: objects that start, are accessed, end, are collected and released,
+ * with walks and shrinking in between, compared with sorted arrays. After each step all numbers are
+ * compared.
  */
 #include "steps.h"
 
@@ -52,7 +53,7 @@ struct model {
 
 static struct model model;
 
-/* Where a key is among the live ones, or belongs. */
+/* The position of a key among the live objects, or the position where it belongs. */
 static u32 rank_of(u64 key)
 {
 	u32 low = 0, high = model.nr_live;
@@ -77,7 +78,7 @@ static struct known *live_at(u64 key)
 	return &model.objects[model.live[at]];
 }
 
-/* All that is known of an object must be in it. */
+/* Checks all fields of an object. */
 static void check_object(const struct mz_object *obj, enum state state)
 {
 	const struct known *known = &model.objects[obj->size];
@@ -291,12 +292,12 @@ static struct mz_access *record_for(struct mz_object *obj, u32 ip, u32 who, bool
 	if (made && shard->nr_spares < model.idx.reserve / 2 &&
 	    atomic_long_read(&model.idx.nr_pages) < model.idx.max_pages)
 		FUZZ_ASSERT(model.idx.hungry);
-	/* The newest is found without a search. */
+	/* The newest record is found without a search. */
 	FUZZ_ASSERT(!made || access == mz_index_access(&model.idx, obj, ip, who, false));
 	return access;
 }
 
-/* As the kernel counts: where the record is full in a further one. */
+/* Counts as the kernel does: if the record is full, in a new one. */
 static void count(struct mz_object *obj)
 {
 	u8 choice = step_u8(model.steps);
@@ -336,7 +337,7 @@ static bool in_group(const struct sum *sum, const struct memorizer_access *group
 	       group->context == context;
 }
 
-/* What is read of the accesses of an object, against all sums that belong to it. */
+/* Compares the accesses of an object, as they are read, with the expected sums. */
 static void check_accesses(struct mz_object *obj)
 {
 	const struct mz_access *at;
@@ -463,7 +464,7 @@ struct visited {
 static struct visited visits[OBJECTS];
 static u32 nr_visits;
 
-/* Without a lock: others go on meanwhile. */
+/* Without a lock: other steps may run in between. */
 static int make_room(struct mz_visitor *visitor, unsigned int nr)
 {
 	struct walker *walker = container_of(visitor, struct walker, visitor);
@@ -600,7 +601,7 @@ static void step(u8 choice)
 			drop_live(choice);
 		break;
 	default:
-		/* So many that the table grows by pages. */
+		/* Enough objects to make the table grow by pages. */
 		key = read_key();
 		nr = step_u8(model.steps) * 4UL;
 		for (i = 0; i < nr; i++) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The kernel side's tables of names and the records and lines made of them: against arrays of what
- * was added, and by reading each line back.
+ * The kernel module's tables of names, and the records and lines made from them: compared with
+ * arrays of what was added, and checked by reading each line back.
  */
 #include "steps.h"
 
@@ -13,7 +13,7 @@ bool user_pages_exhausted;
 
 enum { SITES = 16, COMMS = 8 };
 
-/* Entries by their number: all that were ever added, as a table forgets nothing. */
+/* Entries by their number: all that were ever added, since a table removes nothing. */
 struct model {
 	struct mz_names names;
 	struct mz_site sites[SITES + 1];
@@ -47,7 +47,7 @@ static u32 find_comm(const struct model *model, const struct mz_comm *comm)
 	return MZ_ID_NONE;
 }
 
-/* Whether an answer of a table is right, where @known is the number of the entry so far. */
+/* Whether the result of a table is correct, where @known is the number of the entry so far. */
 static void check_answer(bool found, u32 id, u32 known, u32 capacity, const bool *used)
 {
 	FUZZ_ASSERT(found == (id != MZ_ID_NONE));
@@ -159,7 +159,7 @@ static int signed_number(const char **at, char end)
 	return (int)(negative ? -value : value);
 }
 
-/* The last field: what is not plain is \xNN. */
+/* The last field: special characters are written as \xNN. */
 static void check_comm(const char *at, const char *comm)
 {
 	unsigned int i;
@@ -226,7 +226,7 @@ static struct mz_clock read_clock(struct steps *steps)
 	};
 }
 
-/* A record of an object, field by field from what went into it. */
+/* Compares each field of an object's record with its expected value. */
 static void check_record(const struct model *model, struct steps *steps)
 {
 	struct mz_clock clock = read_clock(steps);
@@ -266,7 +266,7 @@ static void check_record(const struct model *model, struct steps *steps)
 	FUZZ_ASSERT(!memcmp(record.cache, site->cache, sizeof(record.cache)));
 	check_line(&record, &clock);
 
-	/* The widest there can be. */
+	/* The widest possible line. */
 	record.pid = (int)step_u32(steps);
 	record.bytes_req = step_u64(steps);
 	check_line(&record, &clock);

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# For the kernel tests on the host: kernels from a cache, modules against them, guests to run them.
+# For the kernel tests on the host: builds kernels into a cache, builds modules for them, and runs them in guests.
 #
 # The cache is outside the tree and keyed by content, so that a kernel is built once: in
-# $KMEMSCOPE_CACHE, by default ~/.cache/kmemscope. Whoever comes second waits for the first.
+# $KMEMSCOPE_CACHE, by default ~/.cache/kmemscope. A second run waits for the first.
 
 [ -n "${TAP_SIGNALS:-}" ] || TAP_SIGNALS=default exec env --default-signal "$BASH" "$0" "$@"
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -34,7 +34,7 @@ cached() { # KIND KEY FUNCTION ARGS...
 	prepared
 }
 
-# By content, and by place: a kernel's build directory remembers where it is.
+# The key has the content and the path of the cache, because a kernel's build directory contains its own path.
 key_of() { { cat; echo "$cache"; } | sha256sum | cut -c1-16; }
 
 # --- Kernels of our own configuration, from Debian's source package --------------------------
@@ -64,7 +64,7 @@ need_kernel() { # ARCH; sets $kernel, a build directory
 	kernel=$cache/linux-$1-$key
 }
 
-# With the memorizer built in and accesses counted, as the lab has it.
+# A kernel that has the memorizer built in and counts accesses, as in the lab.
 need_access_kernel() { # VERSION ARCH [OPTIONS OF build.sh...]; sets $kernel, a directory of results
 	[ -e "/usr/src/linux-source-$1.tar.xz" ] || skip_all "no package linux-source-$1"
 	preparing "linux-$1-$2 for the lab"
@@ -80,7 +80,7 @@ depends_of() { # PACKAGE PATTERN
 		sed -n "s/^ *Depends: //p" | grep -E -m 1 -e "$2"
 }
 
-# Unpacked, not installed: the system stays as it is. Only one line names an absolute path.
+# The packages are unpacked, not installed, so the system does not change. Only one line has an absolute path.
 fetch_debian() { # DIR PACKAGE...
 	local dir=$1
 	shift
@@ -113,7 +113,7 @@ need_debian_kernel() { # 6.1|6.12; sets $image and $headers
 
 # --- Modules and guests ------------------------------------------------------------------------
 
-# To $work/build, as DKMS lays them out: the tree may be read-only, and is not ours to litter.
+# Copies the sources to $work/build, in the layout of DKMS: the tree may be read-only, and must stay clean.
 copy_sources() {
 	"$tree/packaging/dkms/install.sh" test "$work"
 	mv "$work/usr/src/kmemscope-memorizer-test" "$work/build"
@@ -143,7 +143,7 @@ build_modules() { # KDIR [MAKE-ARGUMENTS...]; the .ko files are then in $work/mo
 	strip --strip-debug "$work"/modules/*.ko
 }
 
-# Only the modules of the tests, for a kernel that has the memorizer built in.
+# Compiles only the modules of the tests, for a kernel that has the memorizer built in.
 build_test_modules() { # KDIR [MAKE-ARGUMENTS...]; the .ko files are then in $work/modules
 	local kdir=$1
 	shift
@@ -155,7 +155,7 @@ build_test_modules() { # KDIR [MAKE-ARGUMENTS...]; the .ko files are then in $wo
 	strip --strip-debug "$work"/modules/*.ko
 }
 
-# Our own program with the libraries it needs, where $KMEMSCOPE names it.
+# Copies kmemscope and its libraries, if $KMEMSCOPE is set.
 add_user_side() {
 	[ -n "${KMEMSCOPE:-}" ] || return 0
 	local root=$work/root file
@@ -197,10 +197,10 @@ boot_uml() { # [KERNEL-PARAMETERS...]
 		initrd="$initramfs" con=null con0=fd:0,fd:1 quiet uml "$@" </dev/null >"$work/raw" 2>&1
 }
 
-# One host thread for both processors: with one each, QEMU 7.2 now and then executes half of an
-# instruction that the guest is patching, as it does when a tracepoint is switched on.
-# no_timer_check: on a busy host the guest finds its timer not to tick, and gives up.
-# Two sockets: the table that a kernel without ACPI finds its processors by lists only one in each.
+# One host thread for both processors: with one thread each, QEMU 7.2 sometimes executes half of an instruction
+# that the guest is patching, for example when a tracepoint is switched on.
+# no_timer_check: on a busy host the guest finds that its timer does not tick, and panics.
+# Two sockets: a kernel without ACPI finds its processors in a table that lists only one per socket.
 boot_qemu() { # IMAGE [KERNEL-PARAMETERS...]; for QEMU itself in $qemu_accel and $qemu_options
 	local image=$1
 	shift
@@ -210,8 +210,8 @@ boot_qemu() { # IMAGE [KERNEL-PARAMETERS...]; for QEMU itself in $qemu_accel and
 		-nographic -no-reboot -nodefaults -serial stdio $qemu_options </dev/null >"$work/raw" 2>&1
 }
 
-# The guest's TAP becomes ours. Two more results are the host's: that the guest came to its end, and
-# that its kernel had nothing to complain about.
+# Prints the guest's TAP results, and two results of the host: the guest ran to its end, and its kernel printed
+# no warning.
 report() { # reads the console from $work/raw
 	tr -d '\r' <"$work/raw" | sed 's/^.*\(== begin\)$/\1/' >"$work/console"
 	sed -n '/^== begin$/,/^== end$/p' "$work/console" | grep -E '^(ok|not ok|#)' |
