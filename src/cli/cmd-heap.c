@@ -58,7 +58,7 @@ static int report(struct ks_cli *cli, struct ks_kernel *kernel, unsigned int by)
 	if (ks_witness_read(census->caches, &witness) || ks_aliases_read(census->caches, &aliases))
 		doc = NULL;
 	else
-		doc = ks_doc_of_census(kernel, census, witness, aliases, by, cli->top);
+		doc = ks_doc_of_census(kernel, census, witness, aliases, by, cli->rows->top);
 	ks_witness_free(witness);
 	ks_aliases_free(aliases);
 	ks_census_free(census);
@@ -71,10 +71,12 @@ static int report(struct ks_cli *cli, struct ks_kernel *kernel, unsigned int by)
 
 int ks_cmd_heap(int argc, char **argv)
 {
+	struct ks_rows_opts rows = { 0 };
 	struct ks_cli cli = {
 		.command = argv[0],
 		.usage = usage,
 		.shared = KS_WITH_TOP | KS_WITH_JSON | KS_WITH_CSV | KS_WITH_COMMON,
+		.rows = &rows,
 	};
 	unsigned int by = KS_HEAP_BY_CACHE, source = MEMORY_AUTO;
 	const struct ks_option own[] = {
@@ -83,7 +85,8 @@ int ks_cmd_heap(int argc, char **argv)
 		{ 0, "memory", "HOW",
 		  "read memory by bpf or kcore; auto takes the first that works", .choice = &source,
 		  .choices = MEMORIES, .name_of = memory_name },
-		{ 0, "strict", NULL, "accepted, and without effect here", .flag = &cli.strict },
+		{ 0, "strict", NULL, "accepted, and without effect here",
+		  .flag = &cli.output.strict },
 		{ 0 },
 	};
 	struct ks_memory *memory;
