@@ -85,7 +85,7 @@ int ks_cmd_heap(int argc, char **argv)
 		{ 0, "memory", "HOW",
 		  "read memory by bpf or kcore; auto takes the first that works", .choice = &source,
 		  .choices = MEMORIES, .name_of = memory_name },
-		{ 0, "strict", NULL, "accepted, and without effect here",
+		{ 0, "strict", NULL, "accepted, but has no effect here",
 		  .flag = &cli.output.strict },
 		{ 0 },
 	};
@@ -97,7 +97,7 @@ int ks_cmd_heap(int argc, char **argv)
 	if (code >= 0)
 		return code;
 	if (optind < argc)
-		return ks_cli_error(&cli, KS_EXIT_USAGE, "takes no argument: what is '%s'?",
+		return ks_cli_error(&cli, KS_EXIT_USAGE, "takes no argument, but got '%s'",
 				    argv[optind]);
 	err = open_memory(source, &memory, &diag);
 	if (!err)
