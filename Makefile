@@ -2,6 +2,10 @@
 # needs first, so that each target works on a bare Debian 12.
 BUILD      ?= build
 BUILD_SAN  ?= build-san
+BUILD_TSAN ?= build-tsan
+BUILD_CLANG ?= build-clang
+# Warnings fail "make check"; WERROR=false for compilers that have new ones.
+WERROR     ?= true
 PREFIX     ?= /usr/local
 DESTDIR    ?=
 
@@ -11,9 +15,11 @@ all: setup
 	@tools/build.sh "$(BUILD)"
 
 check: setup
-	@tools/build.sh "$(BUILD)"
-	@tools/build.sh "$(BUILD_SAN)" -Db_sanitize=address,undefined -Db_lundef=false -Dbuildtype=debugoptimized -Dc_args=-fno-sanitize-recover=all
-	@python3 tests/run.py "$(BUILD)" "$(BUILD_SAN)"
+	@tools/build.sh "$(BUILD)" -Dwerror=$(WERROR)
+	@tools/build.sh "$(BUILD_SAN)" -Dwerror=$(WERROR) -Db_sanitize=address,undefined -Db_lundef=false -Dbuildtype=debugoptimized -Dc_args=-fno-sanitize-recover=all
+	@CC=clang tools/build.sh "$(BUILD_CLANG)" -Dwerror=$(WERROR) -Doptimization=0
+	@TARGETS=threads tools/build.sh "$(BUILD_TSAN)" -Dwerror=$(WERROR) -Db_sanitize=thread -Db_lundef=false -Dbuildtype=debugoptimized
+	@python3 tests/run.py "$(BUILD)" "$(BUILD_SAN)" "$(BUILD_TSAN)"
 
 demo: all
 	@tools/demo.sh "$(BUILD)"
@@ -32,7 +38,7 @@ fuzz: setup
 	@tests/fuzz/run.sh
 
 clean:
-	rm -rf "$(BUILD)" "$(BUILD_SAN)" build-fuzz demo-out lab-out
+	rm -rf "$(BUILD)" "$(BUILD_SAN)" "$(BUILD_TSAN)" "$(BUILD_CLANG)" build-fuzz demo-out lab-out
 
 setup:
 	@tools/setup.sh

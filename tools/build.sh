@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Builds into a directory with Meson: build.sh DIR [meson options]. Prints only errors and warnings.
+# Builds into a directory with Meson: build.sh DIR [meson options]. Prints only errors and warnings. With
+# TARGETS="NAME...", builds these alone.
 set -eu
 cd "$(dirname "$0")/.."
 dir=$1
@@ -9,7 +10,9 @@ trap 'rm -f "$log"' EXIT
 
 if [ ! -f "$dir/build.ninja" ]; then
 	meson setup "$dir" "$@" >"$log" 2>&1 || { cat "$log" >&2; exit 1; }
+elif [ $# -gt 0 ]; then
+	meson configure "$dir" "$@" >"$log" 2>&1 || { cat "$log" >&2; exit 1; }
 fi
 echo "build: $dir"
-ninja -C "$dir" >"$log" 2>&1 || { cat "$log" >&2; exit 1; }
+ninja -C "$dir" ${TARGETS:-} >"$log" 2>&1 || { cat "$log" >&2; exit 1; }
 grep -A3 'warning:' "$log" >&2 || true

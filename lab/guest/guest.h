@@ -13,8 +13,8 @@
 struct orders {
 	bool user_mode; /* User Mode Linux, not QEMU */
 	bool access;	/* count accesses */
-	bool boot;	/* recording began with the kernel: leave its mode alone unless one is given */
-	bool tty;	/* the command gets a terminal */
+	bool boot; /* recording began with the kernel: leave its mode alone unless one is given */
+	bool tty;  /* the command gets a terminal */
 	const char *kmap; /* the stream to send: a file of memorizer/, or "" */
 	const char *mode; /* for memorizer_enabled, or "" */
 	const char *cwd;

@@ -130,8 +130,8 @@ static struct orders read_orders(void)
 
 /* === Internals: the command =============================================================== */
 
-static void __attribute__((noreturn)) become_command(const struct orders *orders, const int *files,
-						     int complaints)
+static void __attribute__((noreturn))
+become_command(const struct orders *orders, const int *files, int complaints)
 {
 	struct complaint complaint = { .status = 125, .marking = true };
 	sigset_t none;
@@ -185,9 +185,8 @@ static void make_terminal(const struct orders *orders, int files[3])
 	int i;
 
 	command.in = posix_openpt(O_RDWR | O_NOCTTY | O_NONBLOCK | O_CLOEXEC);
-	name = command.in < 0 || grantpt(command.in) || unlockpt(command.in)
-		       ? NULL
-		       : ptsname(command.in);
+	name = command.in < 0 || grantpt(command.in) || unlockpt(command.in) ? NULL
+									     : ptsname(command.in);
 	files[0] = name ? open(name, O_RDWR | O_NOCTTY | O_CLOEXEC) : -1;
 	if (files[0] < 0)
 		fail(125, "start", "cannot make a terminal: %s", strerror(errno));

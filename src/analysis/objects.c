@@ -72,7 +72,7 @@ static int objects_end(struct ks_view *view, const struct ks_run *run, const str
 	struct objects_view *v = ks_container_of(view, struct objects_view, base);
 	struct ks_object_row *row = &v->rows.items[slot];
 
-	row->end = how;
+	row->end = (u8)how;
 	if (how != KS_END_LIVE)
 		row->end_ts = ev->ts;
 	if (how == KS_END_FREED) {

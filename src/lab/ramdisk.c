@@ -79,7 +79,7 @@ int ks_lab_ramdisk(const char *init, const struct ks_strbuf *orders, int *ret_fd
 	err = read_whole(init, &program, diag);
 	if (!err) {
 		add_entry(&archive, "init", S_IFREG | 0755, program.s, program.len);
-		add_entry(&archive, LAB_ORDERS + 1, S_IFREG | 0600, orders->s, orders->len);
+		add_entry(&archive, &LAB_ORDERS[1], S_IFREG | 0600, orders->s, orders->len);
 		add_entry(&archive, "TRAILER!!!", 0, NULL, 0);
 		if (program.failed || orders->failed || archive.failed)
 			err = ks_diag_nomem(diag, "making a RAM disk");

@@ -39,7 +39,7 @@ static struct ks_event event(enum ks_kind kind, u64 ptr, u32 site, u64 req, u64 
 				  .pid = 10,
 				  .node = -1,
 				  .cpu = 0,
-				  .kind = kind };
+				  .kind = (u8)kind };
 }
 
 static struct ks_model *run_by(const struct ks_event *events, size_t count, enum ks_by by,
