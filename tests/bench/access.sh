@@ -40,7 +40,7 @@ TEST
 time_uml() { # MODE
 	local times=() n TIMEFORMAT='%U %S'
 	for n in 1 "$((rounds + 1))"; do
-		times+=($({ time boot_uml bench_mode="$1" bench_rounds="$n" mem=1G; } 2>&1))
+		times+=("$({ time boot_uml bench_mode="$1" bench_rounds="$n" mem=1G; } 2>&1)")
 	done
 	awk -v n="$rounds" '{ printf "%d\n", ($3 + $4 - $1 - $2) * 1e9 / n }' <<<"${times[*]}"
 }

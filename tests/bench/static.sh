@@ -17,7 +17,7 @@ measure() {
 for row in json.load(sys.stdin)["rows"]: print(row["file"].rsplit(".", 1)[0] + ".o")' >"$work/list"
 	objects=$(wc -l <"$work/list")
 	rm -f "$work/ours" "$work/cat" "$work/readelf"
-	cd "$1"
+	cd "$1" || exit
 	for i in $(seq "$runs"); do
 		wall "$kmemscope" static -k . >>"$work/ours"
 		wall xargs -d '\n' -a "$work/list" cat >>"$work/cat"
@@ -26,7 +26,7 @@ for row in json.load(sys.stdin)["rows"]: print(row["file"].rsplit(".", 1)[0] + "
 		wall xargs -d '\n' -n 1 -a "$work/list" readelf --syms >>"$work/readelf"
 	done
 	echo "$2: $objects objects, $(xargs -d '\n' -a "$work/list" cat | wc -c | awk '{ printf "%.0f MB", $1 / 1e6 }')"
-	cd "$work"
+	cd "$work" || exit
 	row "kmemscope static, s" "$(median <"$work/ours")"
 	row "times the wall time of cat" "$(div "$(median <"$work/ours")" "$(median <"$work/cat")")" "at most 1.5"
 	row "times faster than readelf --syms for each object" "$(div "$(median <"$work/readelf")" "$(median <"$work/ours")" %.0f)" "at least 20"

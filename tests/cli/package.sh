@@ -36,7 +36,7 @@ service=root/lib/systemd/system/kmemscope-record.service
 known_options() {
 	local option
 	for option in $(sed -n 's/^ExecStart=//p' $service | grep -oE ' --?[a-z-]+'); do
-		root/usr/bin/kmemscope record --help | grep -qE -e "(^| )$option[, ]" || { echo "$option"; return 1; }
+		root/usr/bin/kmemscope record --help | grep -qE -e "(^| )${option}[, ]" || { echo "$option"; return 1; }
 	done
 }
 check "the service runs what is there" test -x "root$(sed -n 's/^ExecStart=\([^ ]*\).*/\1/p' $service)"
