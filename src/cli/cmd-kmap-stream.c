@@ -71,15 +71,21 @@ static void pause_for(unsigned int tenths)
 }
 
 /* What was acknowledged must still be there, and nothing that was never sent. */
-static int check_receiver(const struct ks_spool *spool, u64 have, struct ks_diag *diag)
+static int check_receiver(struct ks_spool *spool, u64 have, struct ks_diag *diag)
 {
-	if (have >= spool->acked && have <= spool->len)
+	u64 len;
+
+	/* The pump may append meanwhile. Nobody else writes "acked". */
+	pthread_mutex_lock(&spool->lock);
+	len = spool->len;
+	pthread_mutex_unlock(&spool->lock);
+	if (have >= spool->acked && have <= len)
 		return 0;
 	return ks_diag_set(diag, KS_EBADINPUT,
 			   "the receiver has %llu bytes of this stream, but acknowledged %llu of "
 			   "%llu bytes; its file was changed",
 			   (unsigned long long)have, (unsigned long long)spool->acked,
-			   (unsigned long long)spool->len);
+			   (unsigned long long)len);
 }
 
 static int read_spool(struct ks_spool *spool, char *buf, u32 len, u64 offset, struct ks_diag *diag)
