@@ -19,10 +19,11 @@ static void quote(struct ks_json *json, const char *s)
 
 static void newline(struct ks_json *json)
 {
-	unsigned int i;
+	static const char line[] = "\n                ";
+	size_t depth = json->depth, most = sizeof(line) - 2;
 
-	ks_strbuf_add(json->out, "\n", 1);
-	for (i = 0; i < json->depth; i++)
+	ks_strbuf_add(json->out, line, 1 + ks_min(depth, most));
+	for (; depth > most; depth--)
 		ks_strbuf_add(json->out, " ", 1);
 }
 

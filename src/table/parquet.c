@@ -42,6 +42,7 @@ static const struct {
 enum { THRIFT_I32 = 5, THRIFT_I64 = 6, THRIFT_BINARY = 8, THRIFT_LIST = 9, THRIFT_STRUCT = 12 };
 
 struct column {
+	unsigned int size;	 /* of a number */
 	struct ks_strbuf values; /* plain numbers of the group */
 	KS_VEC(u32) indices;	 /* strings of the group, in the dictionary */
 	u32 *present;		 /* of an optional column: 0 or 1 a row of the group */
@@ -424,6 +425,7 @@ struct ks_parquet *ks_parquet_new(const struct ks_parquet_field *fields, size_t 
 	file->zstd = ZSTD_createCCtx();
 	file->columns = calloc(len, sizeof(*file->columns));
 	for (i = 0; file->columns && i < len && !failed; i++) {
+		file->columns[i].size = types[fields[i].type].size;
 		if (!fields[i].optional)
 			continue;
 		file->columns[i].present = malloc(ROWS_PER_GROUP * sizeof(u32));
@@ -463,8 +465,9 @@ void ks_parquet_free(struct ks_parquet *file)
 
 void ks_parquet_number(struct ks_parquet *file, u64 value)
 {
-	unsigned int size = types[file->fields[file->at].type].size;
-	u8 *to = reserve(&next_column(file, true)->values, size);
+	struct column *column = next_column(file, true);
+	unsigned int size = column->size;
+	u8 *to = reserve(&column->values, size);
 	u64 wide = htole64(value); /* the first bytes of it are those of a narrow one */
 
 	if (likely(to))

@@ -98,15 +98,10 @@ static void put_cell(const struct ks_table *table, size_t row, unsigned int id,
 
 /* === Internals: rows as they come ========================================================= */
 
-static bool csv_knows(const struct ks_sink *sink, unsigned int column, u32 key)
-{
-	return ks_words_has(&((const struct csv_sink *)sink)->words, column, key);
-}
-
 static void csv_row(struct ks_sink *sink, const struct ks_value *values)
 {
 	struct csv_sink *csv = (struct csv_sink *)sink;
-	char *to = ks_words_reserve(&csv->words, csv->out, sink, values);
+	char *to = ks_words_reserve(&csv->words, csv->out, values);
 	size_t i;
 
 	if (!to)
@@ -175,15 +170,15 @@ void ks_render_doc_csv(const struct ks_doc *doc, struct ks_strbuf *out)
 struct ks_sink *ks_csv_sink_new(const struct ks_column *columns, size_t nr_columns,
 				struct ks_strbuf *out)
 {
-	static const struct ks_sink_ops ops = { csv_knows, csv_row, csv_end, csv_free };
+	static const struct ks_sink_ops ops = { .row = csv_row, .end = csv_end, .free = csv_free };
 	struct csv_sink *csv = calloc(1, sizeof(*csv));
 	size_t i;
 
 	if (!csv)
 		return NULL;
-	csv->sink = (struct ks_sink){ &ops, columns, nr_columns };
+	csv->sink = (struct ks_sink){ &ops, columns, nr_columns, &csv->words };
 	csv->out = out;
-	if (ks_words_init(&csv->words, nr_columns, ks_escape_csv)) {
+	if (ks_words_init(&csv->words, columns, nr_columns, ks_escape_csv)) {
 		free(csv);
 		return NULL;
 	}

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only
 /* Tables and documents as JSON. */
+#include <errno.h>
 #include <inttypes.h>
 #include <string.h>
 
@@ -14,7 +15,7 @@ struct json_sink {
 	struct ks_sink sink;
 	struct ks_json *json;
 	struct ks_words words;
-	size_t *name_lens;
+	struct ks_strbuf *names; /* as they stand before a cell */
 };
 
 /* === Internals: cells ===================================================================== */
@@ -178,48 +179,43 @@ static void put_part(struct ks_json *json, const struct ks_part *part)
 
 /* === Internals: rows as they come ========================================================= */
 
-static bool json_knows(const struct ks_sink *sink, unsigned int column, u32 key)
-{
-	return ks_words_has(&((const struct json_sink *)sink)->words, column, key);
-}
+/* ', "name": ', or with a quote behind it; the first member of a row lacks the comma. */
+enum { COMMA = 2 };
 
-static char *put_bytes(char *to, const char *s, size_t len)
+static bool is_quoted(const struct ks_column *column)
 {
-	memcpy(to, s, len);
-	return to + len;
+	return column->kind == KS_CELL_TEXT || column->kind == KS_CELL_HEX;
 }
 
 static void json_row(struct ks_sink *sink, const struct ks_value *values)
 {
 	struct json_sink *x = (struct json_sink *)sink;
 	struct ks_strbuf *out = x->json->out;
-	char *to, *start;
-	size_t i;
+	size_t i, skip = COMMA;
+	char *to;
 
 	ks_json_next(x->json);
-	start = to = ks_words_reserve(&x->words, out, sink, values);
+	to = ks_words_reserve(&x->words, out, values);
 	if (!to)
 		return;
+	*to++ = '{';
 	for (i = 0; i < sink->nr_columns; i++) {
 		const struct ks_column *column = &sink->columns[i];
-		bool quoted = column->kind == KS_CELL_TEXT || column->kind == KS_CELL_HEX;
+		const struct ks_strbuf *name = &x->names[i];
 
 		if (!values[i].set)
 			continue;
-		to = to == start ? put_bytes(to, "{\"", 2) : put_bytes(to, ", \"", 3);
-		to = put_bytes(to, column->name, x->name_lens[i]);
-		to = quoted ? put_bytes(to, "\": \"", 4) : put_bytes(to, "\": ", 3);
+		to = ks_copy_word(to, name->s + skip, name->len - skip);
+		skip = 0;
 		if (column->kind == KS_CELL_TEXT)
 			to = ks_words_put(&x->words, (unsigned int)i, values[i].key, to);
 		else if (column->kind == KS_CELL_HEX)
 			to = ks_put_hex(to, values[i].number);
 		else
 			to = ks_put_decimal(to, values[i].number);
-		if (quoted)
+		if (is_quoted(column))
 			*to++ = '"';
 	}
-	if (to == start)
-		*to++ = '{';
 	*to++ = '}';
 	*to = '\0';
 	out->len = (size_t)(to - out->s);
@@ -233,10 +229,32 @@ static void json_end(struct ks_sink *sink)
 static void json_free(struct ks_sink *sink)
 {
 	struct json_sink *x = (struct json_sink *)sink;
+	size_t i;
 
+	for (i = 0; x->names && i < sink->nr_columns; i++)
+		ks_strbuf_deinit(&x->names[i]);
+	free(x->names);
 	ks_words_deinit(&x->words);
-	free(x->name_lens);
 	free(x);
+}
+
+static int name_members(struct json_sink *x)
+{
+	static const char room[KS_WORD_COPY];
+	bool failed = false;
+	size_t i;
+
+	for (i = 0; i < x->sink.nr_columns; i++) {
+		struct ks_strbuf *name = &x->names[i];
+
+		ks_strbuf_printf(name, ", \"%s\": %s", x->sink.columns[i].name,
+				 is_quoted(&x->sink.columns[i]) ? "\"" : "");
+		ks_strbuf_add(name, room, sizeof(room));
+		name->len -= name->failed ? 0 : sizeof(room);
+		x->words.extra += name->len;
+		failed |= name->failed;
+	}
+	return failed ? -ENOMEM : 0;
 }
 
 /* === Public =============================================================================== */
@@ -280,23 +298,20 @@ void ks_render_doc_json(const struct ks_doc *doc, struct ks_strbuf *out)
 struct ks_sink *ks_json_sink_new(const struct ks_column *columns, size_t nr_columns,
 				 struct ks_json *json)
 {
-	static const struct ks_sink_ops ops = { json_knows, json_row, json_end, json_free };
+	static const struct ks_sink_ops ops = { .row = json_row,
+						.end = json_end,
+						.free = json_free };
 	struct json_sink *x = calloc(1, sizeof(*x));
-	size_t i;
 
 	if (!x)
 		return NULL;
-	x->sink = (struct ks_sink){ &ops, columns, nr_columns };
+	x->sink = (struct ks_sink){ &ops, columns, nr_columns, &x->words };
 	x->json = json;
-	x->name_lens = calloc(nr_columns + 1, sizeof(*x->name_lens));
-	if (!x->name_lens || ks_words_init(&x->words, nr_columns, ks_escape_json)) {
-		free(x->name_lens);
-		free(x);
+	x->names = calloc(nr_columns + 1, sizeof(*x->names));
+	if (!x->names || ks_words_init(&x->words, columns, nr_columns, ks_escape_json) ||
+	    name_members(x)) {
+		json_free(&x->sink);
 		return NULL;
-	}
-	for (i = 0; i < nr_columns; i++) {
-		x->name_lens[i] = strlen(columns[i].name);
-		x->words.extra += x->name_lens[i];
 	}
 	return &x->sink;
 }

@@ -180,7 +180,7 @@ struct ks_sink *ks_parquet_sink_new(const struct ks_column *columns, size_t nr_c
 
 	if (!x)
 		return NULL;
-	x->sink = (struct ks_sink){ &ops, columns, nr_columns };
+	x->sink = (struct ks_sink){ &ops, columns, nr_columns, NULL };
 	x->fields = calloc(nr_columns + 1, sizeof(*x->fields));
 	for (i = 0; x->fields && i < nr_columns; i++)
 		x->fields[i] = field_of(&columns[i]);

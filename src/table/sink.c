@@ -16,34 +16,45 @@ enum { AROUND = 8 };
 
 static int learn(struct ks_words *words, unsigned int column, const struct ks_value *value)
 {
+	static const char room[KS_WORD_COPY];
 	struct ks_words_column *mine = &words->columns[column];
 	struct ks_strbuf text;
+	size_t len;
 
 	while (mine->items.len <= value->key)
 		if (!ks_vec_push(&mine->items))
 			return -ENOMEM;
 	ks_strbuf_init(&text);
 	words->escape(&text, value->text, strlen(value->text));
-	if (!text.failed && !text.s)
-		text.s = calloc(1, 1); /* "" is a string too */
-	if (text.failed || !text.s) {
+	len = text.len;
+	ks_strbuf_add(&text, room, sizeof(room));
+	if (text.failed) {
 		ks_strbuf_deinit(&text);
 		return -ENOMEM;
 	}
-	mine->items.items[value->key] = (struct ks_str){ text.s, (u32)text.len };
+	mine->items.items[value->key] = (struct ks_str){ text.s, (u32)len };
+	mine->longest = ks_max(mine->longest, len);
 	return 0;
 }
 
 /* === Public =============================================================================== */
 
-int ks_words_init(struct ks_words *words, size_t nr_columns,
+int ks_words_init(struct ks_words *words, const struct ks_column *columns, size_t nr_columns,
 		  void (*escape)(struct ks_strbuf *sb, const char *s, size_t len))
 {
+	unsigned int i;
+
+	*words = (struct ks_words){ .nr_columns = nr_columns, .escape = escape };
 	words->columns = calloc(nr_columns + 1, sizeof(*words->columns));
-	words->nr_columns = nr_columns;
-	words->extra = 0;
-	words->escape = escape;
-	return words->columns ? 0 : -ENOMEM;
+	words->texts = calloc(nr_columns + 1, sizeof(*words->texts));
+	if (!words->columns || !words->texts) {
+		ks_words_deinit(words);
+		return -ENOMEM;
+	}
+	for (i = 0; i < nr_columns; i++)
+		if (columns[i].kind == KS_CELL_TEXT)
+			words->texts[words->nr_texts++] = i;
+	return 0;
 }
 
 void ks_words_deinit(struct ks_words *words)
@@ -56,24 +67,23 @@ void ks_words_deinit(struct ks_words *words)
 		ks_vec_free(&words->columns[i].items);
 	}
 	free(words->columns);
+	free(words->texts);
 }
 
-char *ks_words_reserve(struct ks_words *words, struct ks_strbuf *out, const struct ks_sink *sink,
-		       const struct ks_value *values)
+char *ks_words_reserve(struct ks_words *words, struct ks_strbuf *out, const struct ks_value *values)
 {
-	size_t room = 2 + words->extra;
-	unsigned int i;
+	size_t i, room = words->extra + words->nr_columns * (KS_DIGITS_MAX + AROUND) + KS_WORD_COPY;
 
-	for (i = 0; i < sink->nr_columns; i++) {
-		room += KS_DIGITS_MAX + AROUND;
-		if (sink->columns[i].kind != KS_CELL_TEXT || !values[i].set)
-			continue;
-		if (unlikely(!ks_words_has(words, i, values[i].key)) &&
-		    learn(words, i, &values[i])) {
+	for (i = 0; i < words->nr_texts; i++) {
+		unsigned int column = words->texts[i];
+
+		if (values[column].set &&
+		    unlikely(!ks_words_has(words, column, values[column].key)) &&
+		    learn(words, column, &values[column])) {
 			out->failed = true;
 			return NULL;
 		}
-		room += words->columns[i].items.items[values[i].key].len;
+		room += words->columns[column].longest;
 	}
 	if (unlikely(out->failed || ks_reserve(out->s, out->cap, out->len + room))) {
 		out->failed = true;

@@ -31,10 +31,13 @@ struct ks_sink_ops {
 	void (*free)(struct ks_sink *sink);
 };
 
+struct ks_words;
+
 struct ks_sink {
 	const struct ks_sink_ops *ops;
 	const struct ks_column *columns; /* the caller's; they outlive the sink */
 	size_t nr_columns;
+	const struct ks_words *words; /* what it knows, where it keeps that; NULL = ask ops */
 };
 
 /* NULL when there is no memory. Later, lack of memory fails the strbuf. */
@@ -46,12 +49,6 @@ struct ks_sink *ks_parquet_sink_new(const struct ks_column *columns, size_t nr_c
 /* Rows are elements of the array that the caller has opened, one a line. */
 struct ks_sink *ks_json_sink_new(const struct ks_column *columns, size_t nr_columns,
 				 struct ks_json *json);
-
-/* Whether the string of a key is known in that column. */
-static inline bool ks_sink_knows(const struct ks_sink *sink, unsigned int column, u32 key)
-{
-	return sink->ops->knows(sink, column, key);
-}
 
 /* A value for each column. */
 static inline void ks_sink_row(struct ks_sink *sink, const struct ks_value *values)
@@ -72,40 +69,63 @@ static inline void ks_sink_free(struct ks_sink *sink)
 }
 
 /*
- * For sinks: the strings of each column, escaped once and not with each of millions of rows.
+ * For sinks: the strings of each column, escaped once and not with each of millions of rows. A string is
+ * stored with room behind it, so that a short one can be copied as KS_WORD_COPY bytes, which takes no call.
  */
+enum { KS_WORD_COPY = 32 };
+
 struct ks_words {
 	struct ks_words_column {
 		KS_VEC(struct ks_str) items; /* by key; s NULL = not known */
+		size_t longest;
 	} * columns;
-	size_t nr_columns;
+	unsigned int *texts; /* the columns of text */
+	size_t nr_columns, nr_texts;
 	size_t extra; /* bytes that a row takes beside its cells */
 	void (*escape)(struct ks_strbuf *sb, const char *s, size_t len);
 };
 
-int ks_words_init(struct ks_words *words, size_t nr_columns,
+int ks_words_init(struct ks_words *words, const struct ks_column *columns, size_t nr_columns,
 		  void (*escape)(struct ks_strbuf *sb, const char *s, size_t len));
 void ks_words_deinit(struct ks_words *words);
 
 static inline bool ks_words_has(const struct ks_words *words, unsigned int column, u32 key)
 {
-	return key < words->columns[column].items.len && words->columns[column].items.items[key].s;
+	const struct ks_words_column *mine = &words->columns[column];
+
+	return key < mine->items.len && mine->items.items[key].s;
+}
+
+/* Whether the string of a key is known in that column. */
+static inline bool ks_sink_knows(const struct ks_sink *sink, unsigned int column, u32 key)
+{
+	return sink->words ? ks_words_has(sink->words, column, key)
+			   : sink->ops->knows(sink, column, key);
 }
 
 /*
  * Learns the new strings of a row, and makes room for all that the row takes: its strings, a number and
  * eight bytes of punctuation for each column, and @extra. Returns where to write, or NULL.
  */
-char *ks_words_reserve(struct ks_words *words, struct ks_strbuf *out, const struct ks_sink *sink,
+char *ks_words_reserve(struct ks_words *words, struct ks_strbuf *out,
 		       const struct ks_value *values);
+
+/* Copies what has KS_WORD_COPY bytes of room behind it, at both ends. */
+static inline char *ks_copy_word(char *to, const char *s, size_t len)
+{
+	if (likely(len <= KS_WORD_COPY))
+		__builtin_memcpy(to, s, KS_WORD_COPY);
+	else
+		__builtin_memcpy(to, s, len);
+	return to + len;
+}
 
 static inline char *ks_words_put(const struct ks_words *words, unsigned int column, u32 key,
 				 char *to)
 {
 	const struct ks_str *word = &words->columns[column].items.items[key];
 
-	__builtin_memcpy(to, word->s, word->len);
-	return to + word->len;
+	return ks_copy_word(to, word->s, word->len);
 }
 
 #endif
