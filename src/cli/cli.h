@@ -22,10 +22,13 @@ enum {
 	KS_EXIT_INTERRUPTED = 130,
 };
 
+struct ks_report;
+
 struct ks_command {
 	const char *name;
-	int (*run)(int argc, char **argv);
+	int (*run)(int argc, char **argv); /* NULL = it is a report */
 	const char *summary;
+	const struct ks_report *report; /* see cli/report.h */
 };
 
 /* The commands, ending with a name of NULL (main.c). */
@@ -135,7 +138,6 @@ int ks_cli_analyze(struct ks_cli *cli, enum ks_by by, struct ks_model **ret_mode
 
 /* By site, with one of the views (analysis/views.h), whose result is in the model. */
 int ks_cli_frag(struct ks_cli *cli, struct ks_model **ret_model);
-int ks_cli_leaks(struct ks_cli *cli, u64 min_age, bool stacks, struct ks_model **ret_model);
 int ks_cli_timeline(struct ks_cli *cli, struct ks_model **ret_model);
 
 /* By site, handing out every object. */
@@ -216,14 +218,11 @@ int ks_cmd_kmap(int argc, char **argv);
 int ks_cmd_lab(int argc, char **argv);
 int ks_cmd_rings(int argc, char **argv);
 int ks_cmd_account(int argc, char **argv);
-int ks_cmd_report(int argc, char **argv);
-int ks_cmd_info(int argc, char **argv);
 int ks_cmd_import(int argc, char **argv);
 int ks_cmd_record(int argc, char **argv);
 int ks_cmd_check(int argc, char **argv);
 int ks_cmd_doctor(int argc, char **argv);
 int ks_cmd_heap(int argc, char **argv);
-int ks_cmd_leaks(int argc, char **argv);
 int ks_cmd_html(int argc, char **argv);
 int ks_cmd_diff(int argc, char **argv);
 int ks_cmd_gate(int argc, char **argv);

@@ -17,8 +17,8 @@ static const char usage[] =
 
 struct checking {
 	const struct ks_cli *cli;
-	struct ks_strbuf text;
-	struct ks_json json;
+	struct ks_doc *doc;
+	struct ks_table *files; /* of the document */
 	bool repair;
 	bool damaged, lost; /* what was found */
 };
@@ -36,36 +36,23 @@ static int check_one(struct checking *all, const char *path)
 		return ks_cli_fail(all->cli, err, &diag);
 	all->damaged |= check.verdict == KS_CHECK_DAMAGED;
 	all->lost |= check.gaps > 0;
-	if (all->cli->output.json)
-		ks_render_check_json(path, &check, repaired, &all->json);
-	else
-		ks_render_check(path, &check, repaired, &all->text);
+	ks_doc_add_check(all->doc, all->files, path, &check, repaired);
 	ks_check_deinit(&check);
 	return 0;
 }
 
 static int check_all(struct checking *all, int argc, char **argv)
 {
-	bool as_json = all->cli->output.json;
 	int i, code = 0;
 
-	ks_strbuf_init(&all->text);
-	ks_json_init(&all->json, &all->text, KS_JSON_INDENTED);
-	if (as_json) {
-		ks_json_object(&all->json, NULL);
-		ks_json_string(&all->json, "schema", "kmemscope-check-1");
-		ks_json_array(&all->json, "files");
-	}
+	all->doc = ks_doc_of_checks(&all->files);
+	if (!all->doc)
+		return ks_cli_error(all->cli, KS_EXIT_FAILED, "out of memory");
 	for (i = 0; i < argc && !code; i++)
 		code = check_one(all, argv[i]);
-	if (as_json) {
-		ks_json_end_array(&all->json);
-		ks_json_end_object(&all->json);
-		ks_json_finish(&all->json);
-	}
 	if (!code)
-		code = ks_cli_print(all->cli, &all->text);
-	ks_strbuf_deinit(&all->text);
+		return ks_cli_print_doc(all->cli, all->doc);
+	ks_doc_free(all->doc);
 	return code;
 }
 

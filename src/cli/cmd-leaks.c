@@ -1,42 +1,57 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* kmemscope leaks: what still lives at the end of a capture. */
-#include "cli/cli.h"
+#include <string.h>
 
-static const char usage[] =
-	"usage: kmemscope leaks [OPTION...] FILE\n"
-	"\n"
-	"Lists what was allocated during the capture and is still live at its end, by call\n"
-	"site, with ages. Sites whose frees raise no event are listed separately.\n";
+#include "analysis/views.h"
+#include "cli/report.h"
 
-int ks_cmd_leaks(int argc, char **argv)
+/* === Data ================================================================================= */
+
+struct leaks_opts {
+	u64 min_age;
+	bool stacks;
+};
+
+/* === Internals ============================================================================ */
+
+static void set_options(struct ks_cli *cli, void *opts, struct ks_option *rows)
 {
-	struct ks_capture_opts capture = { 0 };
-	struct ks_rows_opts rows = { 0 };
-	struct ks_cli cli = {
-		.command = argv[0],
-		.usage = usage,
-		.shared = KS_WITH_CAPTURE | KS_WITH_TOP | KS_WITH_JSON,
-		.capture = &capture,
-		.rows = &rows,
-	};
-	bool stacks = false;
-	u64 min_age = 0;
-	const struct ks_option own[] = {
+	struct leaks_opts *leaks = opts;
+	const struct ks_option mine[] = {
 		{ 0, "min-age", "TIME", "only objects at least this old: 1.5, 200ms, 1m",
-		  .parse = ks_cli_parse_time, .value = &min_age },
+		  .parse = ks_cli_parse_time, .value = &leaks->min_age },
 		{ 0, "stacks", NULL, "by stack trace; needs a capture made with record --stack",
-		  .flag = &stacks },
-		{ 0 },
+		  .flag = &leaks->stacks },
 	};
-	struct ks_model *model;
-	struct ks_doc *doc;
-	int code = ks_cli_parse_capture(&cli, own, argc, argv);
 
-	if (code >= 0)
-		return code;
-	code = ks_cli_leaks(&cli, min_age, stacks, &model);
-	if (code)
-		return code;
-	doc = ks_doc_of_leaks(model, model->leaks, cli.rows->top);
-	return ks_cli_conclude_doc(&cli, doc, model);
+	(void)cli;
+	memcpy(rows, mine, sizeof(mine));
 }
+
+static int ask(struct ks_analysis *analysis, const void *opts, struct ks_diag *diag)
+{
+	const struct leaks_opts *leaks = opts;
+
+	return ks_analysis_add(analysis, ks_leaks_view_new(leaks->min_age, leaks->stacks), diag);
+}
+
+static struct ks_doc *make(const struct ks_model *model, const struct ks_cli *cli, const void *opts)
+{
+	(void)opts;
+	return ks_doc_of_leaks(model, model->leaks, cli->rows->top);
+}
+
+/* === Public =============================================================================== */
+
+const struct ks_report ks_report_leaks = {
+	.usage =
+		"usage: kmemscope leaks [OPTION...] FILE\n"
+		"\n"
+		"Lists what was allocated during the capture and is still live at its end, by call\n"
+		"site, with ages. Sites whose frees raise no event are listed separately.\n",
+	.shared = KS_WITH_CAPTURE | KS_WITH_TOP | KS_WITH_JSON | KS_WITH_CSV,
+	.opts_size = sizeof(struct leaks_opts),
+	.options = set_options,
+	.ask = ask,
+	.make = make,
+};

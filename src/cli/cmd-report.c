@@ -1,31 +1,27 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* kmemscope report: a capture added up by whatever one asks for. */
-#include "cli/cli.h"
+#include "cli/report.h"
 
 #include <string.h>
 
+#include "analysis/views.h"
 #include "base/num.h"
 
-static const char usage[] =
-	"usage: kmemscope report [--by KEY] [OPTION...] FILE\n"
-	"\n"
-	"Adds up a capture by KEY and prints live bytes, waste, live objects, peak, total\n"
-	"bytes, allocations and frees, and the share of frees that were seen as events.\n";
+/* === Data ================================================================================= */
 
-static int report(struct ks_cli *cli, enum ks_by by)
-{
-	struct ks_doc *doc = NULL;
-	struct ks_model *model;
-	struct ks_rows rows;
-	int code = ks_cli_analyze(cli, by, &model);
+/* A number that a filter of its own goes with. */
+struct filter_number {
+	u32 *number;
+	bool *set;
+};
 
-	if (code)
-		return code;
-	if (!ks_rows_init(&rows, model, cli->rows->order, cli->rows->top))
-		doc = ks_doc_of_groups(model, &rows, cli->rows->order, "kmemscope-report-1");
-	ks_rows_deinit(&rows);
-	return ks_cli_conclude_doc(cli, doc, model);
-}
+struct report_opts {
+	enum ks_by by;
+	bool frag;
+	struct filter_number cpu, pid; /* where the options of these names go */
+};
+
+/* === Internals ============================================================================ */
 
 /* "A,B", of which either may be empty. */
 static int parse_window(struct ks_cli *cli, const struct ks_option *option, const char *arg)
@@ -48,12 +44,6 @@ static int parse_window(struct ks_cli *cli, const struct ks_option *option, cons
 		code = ks_cli_parse_when(cli, &until, comma + 1);
 	return code;
 }
-
-/* A number that a filter of its own goes with. */
-struct filter_number {
-	u32 *number;
-	bool *set;
-};
 
 static int parse_filter_number(struct ks_cli *cli, const struct ks_option *option, const char *arg)
 {
@@ -78,63 +68,84 @@ static int parse_cache(struct ks_cli *cli, const struct ks_option *option, const
 	return -1;
 }
 
-static int report_frag(struct ks_cli *cli)
+static void set_options(struct ks_cli *cli, void *opts, struct ks_option *rows)
 {
-	struct ks_model *model;
-	struct ks_doc *doc;
-	int code = ks_cli_frag(cli, &model);
-
-	if (code)
-		return code;
-	doc = ks_doc_of_frag(model, model->frag, cli->rows->top);
-	return ks_cli_conclude_doc(cli, doc, model);
-}
-
-int ks_cmd_report(int argc, char **argv)
-{
-	struct ks_capture_opts capture = { 0 };
-	struct ks_rows_opts rows = { 0 };
-	struct ks_cli cli = {
-		.command = argv[0],
-		.usage = usage,
-		.shared = KS_WITH_CAPTURE | KS_WITH_ORDER | KS_WITH_TOP | KS_WITH_JSON |
-			  KS_WITH_CSV,
-		.capture = &capture,
-		.rows = &rows,
-	};
-	struct filter_number cpu = { &cli.capture->filter.cpu, &cli.capture->filter.by_cpu };
-	struct filter_number pid = { &cli.capture->filter.pid, &cli.capture->filter.by_pid };
-	enum ks_by by = KS_BY_SITE;
-	bool frag = false;
-	const struct ks_option own[] = {
+	struct report_opts *report = opts;
+	const struct ks_option mine[] = {
 		{ 0, "by", "KEY",
 		  "site (default), function, module, cache, size, pid, comm,\n"
 		  "cpu, node, gfp: of the allocation",
-		  .choice = &by, .choices = KS_BYS, .name_of = ks_by_name },
+		  .choice = &report->by, .choices = KS_BYS, .name_of = ks_by_name },
 		{ 0, "frag", NULL,
 		  "requested, allocated, wasted, and frees on other CPUs, by\n"
 		  "site and by size; the most wasteful first",
-		  .flag = &frag },
+		  .flag = &report->frag },
 		{ 0, "time", "A,B", "--since and --until in one; A or B may be left out",
 		  .parse = parse_window },
 		{ 0, "cpu", "N", "only allocations on this CPU", .parse = parse_filter_number,
-		  .value = &cpu },
+		  .value = &report->cpu },
 		{ 0, "pid", "N", "only allocations by this task", .parse = parse_filter_number,
-		  .value = &pid },
+		  .value = &report->pid },
 		{ 0, "comm", "NAME", "only allocations by tasks of this name",
-		  .string = &cli.capture->filter.comm },
+		  .string = &cli->capture->filter.comm },
 		{ 0, "site", "NAME", "only allocations in this function, or at function+0xoffset",
-		  .string = &cli.capture->filter.site },
+		  .string = &cli->capture->filter.site },
 		{ 0, "cache", "[=NAME]",
 		  "only kmem_cache allocations; with a name, only this cache",
 		  .parse = parse_cache },
-		{ 0 },
 	};
-	int code = ks_cli_parse_capture(&cli, own, argc, argv);
 
-	if (code >= 0)
-		return code;
-	if (frag && (cli.output.csv || by != KS_BY_SITE))
-		return ks_cli_error(&cli, KS_EXIT_USAGE, "--frag does not take --by or --csv");
-	return frag ? report_frag(&cli) : report(&cli, by);
+	_Static_assert(ARRAY_SIZE(mine) <= KS_REPORT_OPTIONS, "room for the options");
+	report->cpu =
+		(struct filter_number){ &cli->capture->filter.cpu, &cli->capture->filter.by_cpu };
+	report->pid =
+		(struct filter_number){ &cli->capture->filter.pid, &cli->capture->filter.by_pid };
+	memcpy(rows, mine, sizeof(mine));
 }
+
+static int check(const struct ks_cli *cli, const void *opts)
+{
+	const struct report_opts *report = opts;
+
+	if (report->frag && (cli->output.csv || report->by != KS_BY_SITE))
+		return ks_cli_error(cli, KS_EXIT_USAGE, "--frag does not take --by or --csv");
+	return 0;
+}
+
+static int ask(struct ks_analysis *analysis, const void *opts, struct ks_diag *diag)
+{
+	const struct report_opts *report = opts;
+
+	return report->frag ? ks_analysis_add(analysis, ks_frag_view_new(), diag)
+			    : ks_analysis_account(analysis, report->by, diag);
+}
+
+static struct ks_doc *make(const struct ks_model *model, const struct ks_cli *cli, const void *opts)
+{
+	const struct report_opts *report = opts;
+	struct ks_doc *doc = NULL;
+	struct ks_rows rows;
+
+	if (report->frag)
+		return ks_doc_of_frag(model, model->frag, cli->rows->top);
+	if (!ks_rows_init(&rows, model, cli->rows->order, cli->rows->top))
+		doc = ks_doc_of_groups(model, &rows, cli->rows->order, "kmemscope-report-1");
+	ks_rows_deinit(&rows);
+	return doc;
+}
+
+/* === Public =============================================================================== */
+
+const struct ks_report ks_report_report = {
+	.usage =
+		"usage: kmemscope report [--by KEY] [OPTION...] FILE\n"
+		"\n"
+		"Adds up a capture by KEY and prints live bytes, waste, live objects, peak, total\n"
+		"bytes, allocations and frees, and the share of frees that were seen as events.\n",
+	.shared = KS_WITH_CAPTURE | KS_WITH_ORDER | KS_WITH_TOP | KS_WITH_JSON | KS_WITH_CSV,
+	.opts_size = sizeof(struct report_opts),
+	.options = set_options,
+	.check = check,
+	.ask = ask,
+	.make = make,
+};

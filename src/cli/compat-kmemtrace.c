@@ -147,17 +147,18 @@ int ks_kmemtrace_check(int argc, char **argv)
 				    "name the file to check, such as cpu0.out");
 	for (; optind < argc; optind++) {
 		struct ks_diag diag = { 0 };
+		struct ks_table *files;
 		struct ks_check check;
-		struct ks_strbuf text;
+		struct ks_doc *doc;
 		int err = ks_check_file(argv[optind], &check, &diag);
 
 		if (err)
 			return ks_cli_fail(&cli, err, &diag);
-		ks_strbuf_init(&text);
-		ks_render_check(argv[optind], &check, false, &text);
-		code = ks_cli_print(&cli, &text);
+		doc = ks_doc_of_checks(&files);
+		if (doc)
+			ks_doc_add_check(doc, files, argv[optind], &check, false);
+		code = ks_cli_print_doc(&cli, doc);
 		damaged |= check.verdict == KS_CHECK_DAMAGED;
-		ks_strbuf_deinit(&text);
 		ks_check_deinit(&check);
 		if (code)
 			return code;

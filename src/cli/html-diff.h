@@ -8,8 +8,6 @@
 
 struct ks_cli_html_diff {
 	struct ks_model *before;
-	struct ks_diff diffs[KS_HTML_DIFFS];
-	size_t len; /* of them */
 	struct ks_html_diff page;
 };
 

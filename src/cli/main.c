@@ -4,41 +4,46 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/cli.h"
+#include "cli/report.h"
 
 /* === Data ================================================================================= */
 
 const struct ks_command ks_commands[] = {
-	{ "record", ks_cmd_record, "capture the running kernel's allocations into a file" },
+	{ "record", ks_cmd_record, "capture the running kernel's allocations into a file", NULL },
 	{ "account", ks_cmd_account,
-	  "trace_analyze's account: bytes, waste and counts by call site" },
-	{ "report", ks_cmd_report, "the same by function, module, cache, size, pid, cpu, ..." },
-	{ "info", ks_cmd_info, "what is in a capture, and how good it is" },
-	{ "import", ks_cmd_import, "make a DB file, from which reports come at once" },
-	{ "static", ks_cmd_static, "what a built kernel occupies before it allocates anything" },
-	{ "kmap", ks_cmd_kmap, "access maps: which code touches which objects" },
-	{ "lab", ks_cmd_lab, "run a command in a kernel that counts every access" },
-	{ "rings", ks_cmd_rings, "ring charts: memory by directory, as PNG or SVG" },
-	{ "heap", ks_cmd_heap, "what is in the kernel's memory now, by cache, cgroup, node" },
-	{ "leaks", ks_cmd_leaks, "what is still allocated at the end of a capture, with ages" },
-	{ "html", ks_cmd_html, "the report in one file, to open in a browser" },
-	{ "diff", ks_cmd_diff, "what changed between two captures" },
-	{ "export", ks_cmd_export, "a capture for pprof, speedscope, flame graphs, spreadsheets" },
-	{ "flame", ks_cmd_flame, "a flame graph of a capture, as SVG" },
-	{ "timeline", ks_cmd_timeline, "memory over time: table, SVG, PNG" },
-	{ "gate", ks_cmd_gate, "fail when a capture is over its budget" },
-	{ "check", ks_cmd_check, "validate captures; finish a capture whose recorder was killed" },
-	{ "doctor", ks_cmd_doctor, "what can be captured here, and how to fix what cannot" },
-	{ NULL, NULL, NULL },
+	  "trace_analyze's account: bytes, waste and counts by call site", NULL },
+	{ "report", NULL, "the same by function, module, cache, size, pid, cpu, ...",
+	  &ks_report_report },
+	{ "info", NULL, "what is in a capture, and how good it is", &ks_report_info },
+	{ "import", ks_cmd_import, "make a DB file, from which reports come at once", NULL },
+	{ "static", ks_cmd_static, "what a built kernel occupies before it allocates anything",
+	  NULL },
+	{ "kmap", ks_cmd_kmap, "access maps: which code touches which objects", NULL },
+	{ "lab", ks_cmd_lab, "run a command in a kernel that counts every access", NULL },
+	{ "rings", ks_cmd_rings, "ring charts: memory by directory, as PNG or SVG", NULL },
+	{ "heap", ks_cmd_heap, "what is in the kernel's memory now, by cache, cgroup, node", NULL },
+	{ "leaks", NULL, "what is still allocated at the end of a capture, with ages",
+	  &ks_report_leaks },
+	{ "html", ks_cmd_html, "the report in one file, to open in a browser", NULL },
+	{ "diff", ks_cmd_diff, "what changed between two captures", NULL },
+	{ "export", ks_cmd_export, "a capture for pprof, speedscope, flame graphs, spreadsheets",
+	  NULL },
+	{ "flame", ks_cmd_flame, "a flame graph of a capture, as SVG", NULL },
+	{ "timeline", ks_cmd_timeline, "memory over time: table, SVG, PNG", NULL },
+	{ "gate", ks_cmd_gate, "fail when a capture is over its budget", NULL },
+	{ "check", ks_cmd_check, "validate captures; finish a capture whose recorder was killed",
+	  NULL },
+	{ "doctor", ks_cmd_doctor, "what can be captured here, and how to fix what cannot", NULL },
+	{ 0 },
 };
 
 /* Names that older systems gave these programs; links to this one. */
 static const struct ks_command ancestors[] = {
-	{ "trace_analyze", ks_trace_analyze, NULL },
-	{ "trace_analyze.py", ks_trace_analyze, NULL },
-	{ "kmemtraced", ks_kmemtraced, NULL },
-	{ "kmemtrace_check", ks_kmemtrace_check, NULL },
-	{ "kmemtrace-report", ks_kmemtrace_report, NULL },
+	{ "trace_analyze", ks_trace_analyze, NULL, NULL },
+	{ "trace_analyze.py", ks_trace_analyze, NULL, NULL },
+	{ "kmemtraced", ks_kmemtraced, NULL, NULL },
+	{ "kmemtrace_check", ks_kmemtrace_check, NULL, NULL },
+	{ "kmemtrace-report", ks_kmemtrace_report, NULL, NULL },
 };
 
 /* === Internals ============================================================================ */
@@ -74,7 +79,8 @@ static int run_command(int argc, char **argv)
 			continue;
 		snprintf(name, sizeof(name), "kmemscope %s", command->name);
 		argv[0] = name; /* what getopt puts in front of its messages */
-		return command->run(argc, argv);
+		return command->report ? ks_cli_run_report(command->report, argc, argv)
+				       : command->run(argc, argv);
 	}
 	fprintf(stderr, "kmemscope: unknown command '%s'; see 'kmemscope --help'\n", argv[0]);
 	return KS_EXIT_USAGE;

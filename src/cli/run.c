@@ -261,11 +261,6 @@ int ks_cli_frag(struct ks_cli *cli, struct ks_model **ret_model)
 	return run_one(cli, KS_BY_SITE, true, ks_frag_view_new(), ret_model);
 }
 
-int ks_cli_leaks(struct ks_cli *cli, u64 min_age, bool stacks, struct ks_model **ret_model)
-{
-	return run_one(cli, KS_BY_SITE, true, ks_leaks_view_new(min_age, stacks), ret_model);
-}
-
 int ks_cli_timeline(struct ks_cli *cli, struct ks_model **ret_model)
 {
 	return run_one(cli, KS_BY_SITE, true, ks_timeline_view_new(), ret_model);

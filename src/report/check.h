@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: LGPL-2.1-only */
-/* The verdict on a capture, as text and as JSON. */
+/* The verdict on captures, as a document. */
 #ifndef KS_REPORT_CHECK_H
 #define KS_REPORT_CHECK_H
 
 #include "analysis/check.h"
-#include "table/json.h"
+#include "table/doc.h"
 
-/* @path names the capture; @repaired: it was finished just before it was read. */
-void ks_render_check(const char *path, const struct ks_check *check, bool repaired,
-		     struct ks_strbuf *out);
+/* A document with a table of files, and the table; NULL when there is no memory. */
+struct ks_doc *ks_doc_of_checks(struct ks_table **ret_files);
 
-/* One object of the array "files". */
-void ks_render_check_json(const char *path, const struct ks_check *check, bool repaired,
-			  struct ks_json *json);
+/* Adds a file. @path names the capture; @repaired: it was finished just before it was read. */
+void ks_doc_add_check(struct ks_doc *doc, struct ks_table *files, const char *path,
+		      const struct ks_check *check, bool repaired);
 
 #endif

@@ -6,6 +6,11 @@
 
 #include "report/html.h"
 
+/* === Data ================================================================================= */
+
+const enum ks_by ks_html_diff_by[KS_HTML_DIFFS] = { KS_BY_SITE, KS_BY_FUNCTION, KS_BY_CACHE,
+						    KS_BY_MODULE };
+
 /* === Internals ============================================================================ */
 
 /* Each measure, or 0 for a group that this capture does not have. */
@@ -74,10 +79,37 @@ static void put_grouping(struct ks_json *json, const struct ks_diff *diff)
 
 /* === Public =============================================================================== */
 
+int ks_html_diff_init(struct ks_html_diff *diff, const char *name, const struct ks_model *before,
+		      const struct ks_model *after, const struct ks_filter *filter,
+		      struct ks_diag *diag)
+{
+	int i, err;
+
+	*diff = (struct ks_html_diff){ .name = name };
+	for (i = 0; i < KS_HTML_DIFFS; i++) {
+		err = ks_diff_init(&diff->by[i], before, after, ks_html_diff_by[i], filter,
+				   KS_MEASURE_LIVE, KS_NORMAL_NONE, diag);
+		if (err)
+			return err;
+		diff->len++;
+	}
+	for (i = 0; i < KS_NORMALS; i++) {
+		diff->size_before[i] = ks_diff_size(before, filter, (enum ks_normal)i);
+		diff->size_after[i] = ks_diff_size(after, filter, (enum ks_normal)i);
+	}
+	return 0;
+}
+
+void ks_html_diff_deinit(struct ks_html_diff *diff)
+{
+	while (diff->len)
+		ks_diff_deinit(&diff->by[--diff->len]);
+}
+
 void ks_html_diff(const void *part, struct ks_json *json)
 {
 	const struct ks_html_diff *diff = part;
-	const struct ks_model *before = diff->by[0]->a, *after = diff->by[0]->b;
+	const struct ks_model *before = diff->by[0].a, *after = diff->by[0].b;
 	int measure, i;
 
 	ks_json_break(json);
@@ -93,7 +125,7 @@ void ks_html_diff(const void *part, struct ks_json *json)
 	put_sizes(json, diff);
 	ks_json_object(json, "by");
 	for (i = 0; i < KS_HTML_DIFFS; i++)
-		put_grouping(json, diff->by[i]);
+		put_grouping(json, &diff->by[i]);
 	ks_json_end_object(json);
 	ks_json_end_object(json);
 }

@@ -36,9 +36,19 @@ enum { KS_HTML_DIFFS = 4 };
 
 struct ks_html_diff {
 	const char *name; /* of the other */
-	const struct ks_diff *by[KS_HTML_DIFFS];
+	struct ks_diff by[KS_HTML_DIFFS];
+	size_t len;					     /* how many of them are made */
 	u64 size_before[KS_NORMALS], size_after[KS_NORMALS]; /* ks_diff_size() */
 };
+
+/* The groupings that both models need an account of. */
+extern const enum ks_by ks_html_diff_by[KS_HTML_DIFFS];
+
+/* The models were made with @filter and must outlive it. deinit accepts what a failed init left. */
+int ks_html_diff_init(struct ks_html_diff *diff, const char *name, const struct ks_model *before,
+		      const struct ks_model *after, const struct ks_filter *filter,
+		      struct ks_diag *diag);
+void ks_html_diff_deinit(struct ks_html_diff *diff);
 
 ks_html_fn ks_html_capture, ks_html_kmap, ks_html_diff;
 

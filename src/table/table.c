@@ -74,7 +74,10 @@ static const char *copy(struct ks_table *table, const char *value, size_t len)
 
 static bool can_show(const struct ks_column *column, enum ks_table_form form)
 {
-	return form == KS_FORM_TEXT ? column->head != NULL : column->name != NULL;
+	if (form == KS_FORM_TEXT)
+		return column->head != NULL;
+	/* A cell of a flat file has no room for a list. */
+	return column->name && (form == KS_FORM_JSON || column->kind < KS_CELL_TEXTS);
 }
 
 /* Selects all columns that the form can show. */

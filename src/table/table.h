@@ -132,7 +132,7 @@ void ks_table_free(struct ks_table *table);
 
 /*
  * Chooses the columns of a form and their order. Otherwise a form has all columns that it can show:
- * text those with a head, the others those with a name.
+ * text those with a head, the others those with a name; lists are in text and JSON alone.
  */
 void ks_table_select(struct ks_table *table, enum ks_table_form form, const unsigned int *ids,
 		     size_t len);

@@ -3,7 +3,7 @@
 # Exports, read by the programs that they are for: the totals must be those of the report. Files that are broken
 # on purpose must be refused, which shows that the programs check what they read.
 . "$(dirname "$0")/lib.sh"
-: "${KMEMGEN:?the path of the generator}"
+: "${KMEMGEN:?the path of the generator}" "${TABLEGEN:?the path of the generator of tables}"
 exports=$tests/exports
 
 "$KMEMGEN" --events 40000 --sites 120 --seed 5 >log
@@ -25,6 +25,22 @@ for format in pprof speedscope collapsed chrome csv json parquet; do
 done
 for format in csv json parquet; do
 	check "$format of objects is written" export_as $format objects.$format --table objects
+done
+
+# What was written, for programs.
+written() { # FILE FIELD...
+	python3 -c 'import json, sys; d = json.load(open(sys.argv[1])); print(*(d.get(f) for f in sys.argv[2:]))' "$@"
+}
+must "$KMEMSCOPE" export --format csv --json -o written.csv log >written.json
+check "--json: what was written" [ "$(written written.json schema file format table bytes rows)" = "kmemscope-written-1 written.csv csv sites $(stat -c %s out.csv) $(($(wc -l <out.csv) - 1))" ]
+must "$KMEMSCOPE" export --format json --table objects --json -o written.objects log >written.json
+check "--json: of objects" [ "$(written written.json table bytes rows)" = "objects $(stat -c %s objects.json) $allocs" ]
+must "$KMEMSCOPE" flame --json -o written.svg log >written.json
+check "--json: of a flame graph" [ "$(written written.json format bytes)" = "svg $(stat -c %s written.svg)" ]
+must "$KMEMSCOPE" html --json -o written.html log >written.json
+check "--json: of a page" [ "$(written written.json format bytes)" = "html $(stat -c %s written.html)" ]
+for command in "export --format csv" flame "html -o -"; do
+	check "${command%% *} --json: not where the file goes to standard output" fails_saying 2 'name a file' bash -c '"$0" $1 --json log' "$KMEMSCOPE" "$command"
 done
 
 # pprof.
@@ -204,6 +220,9 @@ else
 	check "parquet: the totals of the objects" [ "$(ask "select $objects from 'objects.parquet'")" = "$allocs|$bytes|$live|$(($(total frees) + $(total implied_frees)))|$(total frees)" ]
 	columns='kind, site, cache, bytes_requested, bytes_allocated, gfp, alloc_ts, alloc_cpu, pid, comm, "end", end_ts, free_site, free_cpu'
 	check "parquet: every object is the CSV's" [ "$(ask "select count(*) from (select printf('0x%x', address), $columns from 'objects.parquet' except select address, $columns from read_csv('objects.csv'))")" = 0 ]
+	must "$TABLEGEN" 1000 >kinds.parquet
+	check "parquet: every kind of column" [ "$(ask "select count(distinct name), max(big), min(small), sum(signed), count(*) filter (flag), count(ratio), sum(ratio), round(sum(share), 3), sum(delta), count(maybe), count(*) filter (maybe) from 'kinds.parquet'")" = "1000|18446744073709551615|4294966296|-499500|334|800|50000.0|499.5|-499500|500|250" ]
+	check "parquet: the types of the columns" [ "$(ask "select string_agg(column_type, ' ') from (describe select * from 'kinds.parquet')")" = "VARCHAR UBIGINT UINTEGER BIGINT BOOLEAN DOUBLE DOUBLE BIGINT BOOLEAN" ]
 	check "parquet: compressed with zstd" [ "$(ask "select distinct compression from parquet_metadata('objects.parquet')")" = ZSTD ]
 	check "json: DuckDB reads the objects" [ "$(ask "select count(*), sum(o.bytes_allocated) from (select unnest(objects) as o from read_json('objects.json', maximum_object_size = 100000000))")" = "$allocs|$bytes" ]
 	head -c -100 objects.parquet >cut.parquet
