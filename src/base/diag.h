@@ -7,13 +7,13 @@
 
 struct ks_diag {
 	int err;	/* what was returned with it: a negative errno, or KS_EBADINPUT */
-	char text[512]; /* one line for a person: what, where, how to mend it */
+	char text[512]; /* one line for a person: what, where, how to fix it */
 };
 
 /* Records the message (if @diag is not NULL) and returns @err, so that callers can return it. */
 int ks_diag_set(struct ks_diag *diag, int err, const char *fmt, ...) ks_printf(3, 4);
 
-/* The same for running out of memory while doing @what. */
+/* Records that memory ran out while doing @what, and returns -ENOMEM. */
 int ks_diag_nomem(struct ks_diag *diag, const char *what);
 
 /*

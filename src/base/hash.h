@@ -45,7 +45,7 @@ static inline u64 ks_hash_bytes(const void *data, size_t len, u64 seed)
 	return ks_mix(h ^ w, 0xd6e8feb86659fd93ull);
 }
 
-/* The same walk for equality: for short keys, where a call to memcmp costs more than its work. */
+/* Whether two keys are equal; for short keys, where a call of memcmp() costs more than its work. */
 static inline bool ks_same_bytes(const void *a, const void *b, size_t len)
 {
 	const unsigned char *p = a, *q = b;

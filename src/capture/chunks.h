@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only */
 /*
  * Chunks of raw pages on their way from the CPU readers to the workers: a bounded pool and a queue. When the
- * pool is empty readers wait, and the kernel's ring takes up the slack.
+ * pool is empty, readers wait while the kernel's ring fills.
  */
 #ifndef KS_CAPTURE_CHUNKS_H
 #define KS_CAPTURE_CHUNKS_H
@@ -32,7 +32,7 @@ struct ks_chunks {
 int ks_chunks_init(struct ks_chunks *chunks, u32 size, u32 max);
 void ks_chunks_deinit(struct ks_chunks *chunks);
 
-/* An empty chunk; waits for one. NULL only for lack of memory for the very first. */
+/* An empty chunk; waits until there is one. NULL only where there is no memory for the first. */
 struct ks_chunk *ks_chunks_get(struct ks_chunks *chunks);
 void ks_chunks_put(struct ks_chunks *chunks, struct ks_chunk *chunk);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only */
 /*
  * The files of the kernel module memorizer: its mode, its statistics, and its streams, copied into a
- * file. Nothing waits here: whoever drives it polls the stream.
+ * file. These functions never wait: the caller polls the stream.
  */
 #ifndef KS_CAPTURE_MEMORIZER_H
 #define KS_CAPTURE_MEMORIZER_H
@@ -18,7 +18,7 @@
 enum { KS_MEMORIZER_OFF, KS_MEMORIZER_SYSTEM, KS_MEMORIZER_TASKS_AND_IRQS, KS_MEMORIZER_TASKS };
 
 struct ks_memorizer {
-	const char *dir; /* not ours */
+	const char *dir; /* belongs to the caller */
 	int dir_fd;
 };
 
@@ -38,7 +38,7 @@ void ks_memorizer_close(struct ks_memorizer *memorizer);
 
 int ks_memorizer_mode(const struct ks_memorizer *memorizer, u64 *ret_mode, struct ks_diag *diag);
 
-/* Modes 2 and 3 mark the calling process. -EINVAL for the pid of no living process. */
+/* Modes 2 and 3 mark the calling process. -EINVAL for a pid without a process. */
 int ks_memorizer_set_mode(const struct ks_memorizer *memorizer, u64 mode, struct ks_diag *diag);
 
 /* Puts back a mode that was read before. */
@@ -55,13 +55,13 @@ int ks_memorizer_stats(const struct ks_memorizer *memorizer, struct ks_kmap_kern
 int ks_memorizer_copy_start(struct ks_memorizer_copy *copy, const struct ks_memorizer *memorizer,
 			    const char *path, bool text, struct ks_diag *diag);
 
-/* Copies what is there, but not for ever. *ret_more: there may be more. */
+/* Copies what is there, up to a limit. *ret_more: there may be more. */
 int ks_memorizer_copy_some(struct ks_memorizer_copy *copy, bool *ret_more, struct ks_diag *diag);
 
 /* Appends all objects that are left, which are mostly live ones. */
 int ks_memorizer_copy_live(struct ks_memorizer_copy *copy, struct ks_diag *diag);
 
-/* Closes both; the file stays if @keep. After start this must be called, whatever failed. */
+/* Closes both; the file is kept if @keep. Must be called after a start, even if that failed later. */
 int ks_memorizer_copy_end(struct ks_memorizer_copy *copy, bool keep, struct ks_diag *diag);
 
 #endif

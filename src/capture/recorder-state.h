@@ -20,7 +20,7 @@ struct ks_rec_reader {
 	_Atomic pid_t tid;
 	int fd, pipe[2];
 	u32 seq;
-	u32 written, unwritten; /* chunks that are through, and those left out; write_lock */
+	u32 written, unwritten; /* chunks written, and chunks dropped; guarded by write_lock */
 	struct ks_chunk *chunk;
 	u32 chunk_age_ms;
 };
@@ -55,7 +55,7 @@ struct ks_recorder {
 	bool full;
 };
 
-/* Looks which events the kernel has, and sets the instance up (recorder-setup.c). */
+/* Finds out which events the kernel has, and sets the instance up (recorder-setup.c). */
 int ks_rec_choose_events(struct ks_recorder *rec, const struct ks_record_opts *opts,
 			 struct ks_diag *diag);
 int ks_rec_configure(struct ks_recorder *rec, const struct ks_record_opts *opts,

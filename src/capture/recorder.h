@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-only */
 /*
- * Records kmem events of the running kernel into a trace.dat. One pinned thread a CPU moves whole
+ * Records kmem events of the running kernel into a trace.dat. One pinned thread per CPU moves whole
  * pages out of the kernel's ring; worker threads compress and write them. Nothing is decoded.
  */
 #ifndef KS_CAPTURE_RECORDER_H
@@ -14,7 +14,7 @@ struct ks_record_opts {
 	bool stack;	/* a stack trace with each event */
 	bool only_pids; /* nothing until ks_recorder_follow() names a process */
 	const char *clock;
-	u64 buffer_kb; /* of the kernel's ring, a CPU; 0 = the default */
+	u64 buffer_kb; /* of the kernel's ring, per CPU; 0 = the default */
 	u64 max_size;  /* bytes of the file; 0 = no limit */
 };
 
@@ -24,8 +24,8 @@ struct ks_record_stats {
 	u64 events, lost;
 	u64 file_size;
 	bool full;     /* max_size was reached */
-	bool failed;   /* a thread met an error, which ks_recorder_stop() will tell */
-	bool finished; /* all the same the file is whole, but for what was not written */
+	bool failed;   /* a thread met an error; ks_recorder_stop() returns it */
+	bool finished; /* the file is complete but for what was not written */
 };
 
 struct ks_recorder;
@@ -39,7 +39,7 @@ int ks_recorder_follow(struct ks_recorder *rec, u32 pid, struct ks_diag *diag);
 
 int ks_recorder_start(struct ks_recorder *rec, struct ks_diag *diag);
 
-/* How it goes; to be called about twice a second, as task names are collected here too. */
+/* The state of the recording. To be called about twice a second: it also collects task names. */
 void ks_recorder_poll(struct ks_recorder *rec, struct ks_record_stats *ret_stats);
 
 /*

@@ -78,7 +78,7 @@ struct ks_cli {
 	struct ks_rows_opts *rows;	 /* NULL = the command has no --order-by and no --top */
 };
 
-/* What profiles are by: recorded stacks, where there are any, or places in the source. */
+/* What the frames of a profile are: recorded stacks, where there are any, or places in the source. */
 enum ks_frames { KS_FRAMES_STACK, KS_FRAMES_PLACE, KS_FRAMES };
 
 const char *ks_frames_name(unsigned int frames);
@@ -89,13 +89,13 @@ int ks_cli_input(struct ks_cli *cli, int argc, char **argv);
 /* Prints "COMMAND: message" to standard error and returns the code. */
 int ks_cli_error(const struct ks_cli *cli, int code, const char *fmt, ...) ks_printf(3, 4);
 
-/* The same from a library error, with the exit code that fits it. */
+/* Prints an error of the library. Returns the exit code that fits it. */
 int ks_cli_fail(const struct ks_cli *cli, int err, const struct ks_diag *diag);
 
 /* Opens what -k and -b ask for. *ret_resolver may be NULL. 0 or an exit code. */
 int ks_cli_resolver(struct ks_cli *cli, struct ks_resolver **ret_resolver);
 
-/* For measuring time: since some moment of no meaning. */
+/* A clock for measuring time; its start has no meaning. */
 u64 ks_cli_now_ns(void);
 
 /* A long run for a person: a line on standard error where that is a terminal, and Ctrl-C. */
@@ -107,11 +107,11 @@ struct ks_progress {
 
 void ks_cli_progress_start(struct ks_progress *progress, const char *what);
 
-/* To be called now and then; shown from the second second on. Non-zero: stop, Ctrl-C was hit. */
+/* To be called often; shown after the first second. Non-zero: stop, Ctrl-C was pressed. */
 int ks_cli_progress(void *progress, u64 done, u64 total);
 void ks_cli_progress_end(const struct ks_progress *progress);
 
-/* An analysis of cli->capture->input, or of cli->capture->source, with the filter and the symbols that options ask for. */
+/* An analysis of the capture or source of the options, with their filter and symbols. */
 struct ks_cli_analysis {
 	struct ks_cli *cli;
 	struct ks_analysis *analysis; /* for accounts and views */

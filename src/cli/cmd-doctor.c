@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* kmemscope doctor: what can be captured on this machine, what is missing, and what mends it. */
+/* kmemscope doctor: what can be captured on this machine, what is missing, and what helps. */
 #include "cli/cli.h"
 
 #include <stdarg.h>

@@ -128,13 +128,13 @@ static int deliver(struct ks_spool *spool, int fd, char *buf, struct ks_diag *di
 	return err;
 }
 
-/* Tries until all is delivered; the first failure of a row is told. */
+/* Tries until all is delivered; of failures in a row, only the first is reported. */
 static int deliver_all(struct ks_kmap_args *args, struct ks_spool *spool, const char *address,
 		       struct ks_diag *diag)
 {
 	char *buf = malloc(KS_WIRE_FRAME);
 	unsigned int wait = 1;
-	bool told = false;
+	bool reported = false;
 	int err = buf ? -EAGAIN : ks_diag_nomem(diag, "sending");
 
 	while (err == -EAGAIN) {
@@ -153,15 +153,15 @@ static int deliver_all(struct ks_kmap_args *args, struct ks_spool *spool, const 
 			close(fd);
 			if (err == -EAGAIN && spool->acked > before) {
 				wait = 1;
-				told = false;
+				reported = false;
 			}
 		}
 		if (err != -EAGAIN)
 			break;
-		if (!told)
+		if (!reported)
 			ks_cli_error(&args->cli, 0, "%s; trying again, nothing is lost",
 				     why.err ? why.text : "the connection broke");
-		told = true;
+		reported = true;
 		pause_for(wait);
 		wait = ks_min(wait * 2, 50u);
 	}

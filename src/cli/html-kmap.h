@@ -15,8 +15,8 @@ struct ks_cli_html_kmap {
 };
 
 /*
- * Reads the map. With @alone there is no capture, and cli->capture->source becomes the map's own. 0 or an exit
- * code; close accepts what open left, and what is zeroed.
+ * Reads the map. With @alone there is no capture, and cli->capture->source becomes the map's own. 0
+ * or an exit code; close accepts what open left, and what is zeroed.
  */
 int ks_cli_html_kmap_open(struct ks_cli *cli, const char *path, bool alone,
 			  struct ks_cli_html_kmap *ret_kmap);

@@ -24,7 +24,7 @@ static int read_census(struct ks_kmap_args *args, const char *path,
 	return err ? ks_cli_fail(&args->cli, err, &diag) : 0;
 }
 
-/* A map may say where a function was: so much has KASLR moved the kernel. */
+/* A map may say where one function was, and so how far KASLR moved the kernel. */
 static void set_anchor(const struct ks_kmap_args *args, struct ks_resolver *resolver,
 		       const struct ks_kmap_info *info)
 {

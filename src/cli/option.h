@@ -24,7 +24,7 @@ struct ks_option {
 	bool *flag;
 	const char **string;
 	u64 *number;	      /* of min to max; max 0 = of min or more */
-	unsigned int *choice; /* an enum: the number of one of so many names */
+	unsigned int *choice; /* an enum: the number of one of the names */
 	ks_option_fn *parse;
 
 	u64 min, max;
@@ -59,7 +59,7 @@ enum {
  */
 int ks_cli_parse(struct ks_cli *cli, const struct ks_option *own, int argc, char **argv);
 
-/* The same and one capture, which an option or the only operand names. */
+/* Takes the options and one capture, which an option or the only operand names. */
 int ks_cli_parse_capture(struct ks_cli *cli, const struct ks_option *own, int argc, char **argv);
 
 /* Prints the text of --help. */

@@ -57,7 +57,7 @@ static int nomem(const struct rings *r)
 	return ks_cli_error(r->cli, KS_EXIT_FAILED, "out of memory");
 }
 
-/* The branch is checked here; sites that no one can place stay in the model, to be told of. */
+/* The branch is checked here; sites without a known place stay in the model, to be mentioned. */
 static int check_tree(struct rings *r)
 {
 	const char *branch = r->cli->capture->filter.branch;
@@ -133,7 +133,7 @@ static void describe_footprint(struct rings *r)
 	}
 }
 
-/* What no branch can claim is not in a branch's chart, but it is told of. */
+/* What belongs to no branch is not in the chart of a branch; the subtitle mentions it. */
 static void describe_unresolved(struct rings *r)
 {
 	u32 node = ks_dirtree_find(&r->tree, KS_UNRESOLVED);
@@ -146,7 +146,7 @@ static void describe_unresolved(struct rings *r)
 	ks_strbuf_puts(&r->subtitle, " in no known directory");
 }
 
-/* Of the machine that was traced; where it is not told, and for what is built in, of the tree. */
+/* The release of the traced machine; that of the tree where it is not known, and for a footprint. */
 static const char *release_of(const struct rings *r)
 {
 	return r->model && !r->footprint && *r->model->kernel ? r->model->kernel : r->release;

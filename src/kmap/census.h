@@ -85,7 +85,7 @@ struct ks_kmap_census {
 	/* How the above are found while reading. */
 	struct ks_map64 site_index, edge_index, call_index, name_index;
 	u64 nr_objects;
-	/* Numbers + 1 of sites and edges met lately, to be compared before the indices are asked. */
+	/* Numbers + 1 of sites and edges seen recently; compared first, since the indices cost more. */
 	u32 site_memo[KS_KMAP_SITE_MEMO], edge_memo[KS_KMAP_EDGE_MEMO];
 	u64 hot_floor; /* accesses that an object needs to be among the hottest */
 };

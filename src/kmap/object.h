@@ -28,7 +28,7 @@ enum ks_kmap_type {
 /* "KMALLOC", ...; NULL behind the last. */
 const char *ks_kmap_type_name(u32 type);
 
-/* The same of a type that there is. */
+/* The name of @type, which is below KS_KMAP_TYPES. */
 struct ks_slice ks_kmap_type_slice(u32 type);
 
 /* KS_KMAP_TYPES if there is no such type. */
@@ -37,7 +37,7 @@ u32 ks_kmap_type_parse(const char *name, size_t len);
 /* Addresses that are no addresses. */
 #define KS_KMAP_IP_IMPLIED \
 	0xdeadbeefull /* free_ip: the address was allocated again, no free seen */
-#define KS_KMAP_IP_NESTED    0xfedbeefull /* free_ip: the same, by an allocator inside an allocator */
+#define KS_KMAP_IP_NESTED    0xfedbeefull /* free_ip: likewise, by an allocator inside an allocator */
 #define KS_KMAP_IP_UNUSED    0xfeedbeefull /* alloc_ip: a slot of a slab that was never handed out */
 #define KS_KMAP_IP_TYPES_END 0x400ull /* alloc_ip below: a type, of a record made up at an access */
 
@@ -59,7 +59,7 @@ struct ks_kmap_access {
 	u8 context; /* enum ks_kmap_context */
 };
 
-/* A count of calls; from the same stream, but of no object. */
+/* How often one function called another; in the stream of a map, but without an object. */
 struct ks_kmap_call {
 	u64 from, to, count;
 };

@@ -6,7 +6,7 @@
 #include "kmap/census.h"
 #include "sym/sym.h"
 
-/* The units of code by which a map is added up, from the finest to the coarsest; names as options have them. */
+/* The units of code by which a map is added up, from the finest to the coarsest. */
 enum ks_kmap_unit {
 	KS_KMAP_SITE, /* "vfs_read+0x1c" */
 	KS_KMAP_FUNCTION,

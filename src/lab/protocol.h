@@ -20,7 +20,7 @@ enum lab_frame_type {
 	LAB_STARTED,   /* the command runs */
 	LAB_STDOUT,    /* what the command wrote */
 	LAB_STDERR,
-	LAB_TAKEN,  /* u32: so many bytes of LAB_STDIN have been passed on */
+	LAB_TAKEN,  /* u32: the number of bytes of LAB_STDIN that were passed on */
 	LAB_KMAP,   /* the map */
 	LAB_STATS,  /* show_stats at the end */
 	LAB_FAILED, /* "STAGE: what went wrong"; the last frame but for LAB_EXIT */

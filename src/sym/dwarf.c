@@ -143,7 +143,7 @@ static int add_units(struct loader *l)
 	return 0;
 }
 
-/* The length of the path of the top of the sources, with its slash; 0 when it cannot be told. */
+/* The length of the path of the top of the sources, with its slash; 0 when it is not known. */
 static size_t find_top(const struct ks_intern *full, const char **ret_top)
 {
 	size_t i, n = strlen(LANDMARK);

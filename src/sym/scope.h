@@ -28,7 +28,7 @@ int ks_scope_load_image(struct ks_scope *scope, const char *path, bool with_dwar
 
 /*
  * The objects of @module (NULL = built in). Files that cannot be read are left out: their functions
- * stay unresolved, as they must.
+ * stay unresolved.
  */
 int ks_scope_load_objects(struct ks_scope *scope, const struct ks_tree *tree,
 			  const struct ks_object_files *objects, const char *module,
@@ -37,7 +37,7 @@ int ks_scope_load_objects(struct ks_scope *scope, const struct ks_tree *tree,
 /* The source file of a function of the image, or NULL. */
 const char *ks_scope_symbol_path(struct ks_scope *scope, const struct ks_symbol *symbol);
 
-/* By full name. @extent tells namesakes apart where it is not 0; see ks_symtab_extent(). */
+/* By full name. @extent, unless 0, distinguishes functions of one name; see ks_symtab_extent(). */
 enum ks_placing ks_scope_place(struct ks_scope *scope, const char *name, u64 extent,
 			       const char **ret_path);
 

@@ -13,22 +13,22 @@ struct ks_sym_query {
 	const char *func;   /* "alloc_inode" */
 	const char *module; /* "ext4"; "" = the kernel itself */
 	u64 offset;	    /* into func */
-	u64 extent;	    /* behind the slash of "func+0x4f/0xb0": tells namesakes apart */
-	u64 addr;	    /* of the running kernel */
+	u64 extent; /* after the slash of "func+0x4f/0xb0"; distinguishes functions of one name */
+	u64 addr;   /* of the running kernel */
 };
 
 enum ks_place_status {
 	KS_PLACE_FOUND,
 	KS_PLACE_NO_TREE,   /* nothing to look in */
 	KS_PLACE_NOT_FOUND, /* no such function in the tree */
-	KS_PLACE_NAMESAKES, /* several files have one, and nothing tells which it is */
+	KS_PLACE_NAMESAKES, /* several files have one, and nothing says which it is */
 	KS_PLACE_STATUSES
 };
 
 /* Strings belong to the resolver or, where it knew nothing better, to the query. */
 struct ks_sym_place {
 	const char *func;   /* the full symbol; "" = not known */
-	const char *owner;  /* the same without .constprop.0, .isra.0, .part.0, .cold */
+	const char *owner;  /* func without .constprop.0, .isra.0, .part.0, .cold */
 	const char *module; /* "" = the kernel itself */
 	u64 offset;
 	const char *inlined; /* the function that was inlined at the call; "" = none, or no DWARF */
@@ -48,12 +48,12 @@ void ks_resolver_free(struct ks_resolver *resolver);
 
 /*
  * The symbols of the very boot that was traced (a kallsyms): addresses are looked up there, and
- * tell how far KASLR moved the kernel from where vmlinux has it.
+ * show how far KASLR moved the kernel from its place in vmlinux.
  */
 int ks_resolver_add_kallsyms(struct ks_resolver *resolver, const char *path, struct ks_diag *diag);
 
 /*
- * The same knowledge from one function: where it was in the kernel that was traced. Does nothing if
+ * Says where one function was in the traced kernel, and so how far the kernel was moved. Does nothing if
  * the image has no such function, or once a kallsyms was added. -EXDEV, and nothing done, if no
  * displacement can explain it: the image is of another kernel.
  */
@@ -61,7 +61,7 @@ int ks_resolver_set_anchor(struct ks_resolver *resolver, const char *func, u64 a
 
 /*
  * An unknown site is no error: it comes back with what the query said. Errors are those of reading
- * the tree, which happens when the first question needs it.
+ * the tree, which is read when the first query needs it.
  */
 int ks_resolver_lookup(struct ks_resolver *resolver, const struct ks_sym_query *query,
 		       struct ks_sym_place *ret_place, struct ks_diag *diag);

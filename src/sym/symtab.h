@@ -58,7 +58,7 @@ const struct ks_symbol *ks_symtab_find(const struct ks_symtab *table, u64 addr);
 const struct ks_symbol *ks_symtab_by_name(const struct ks_symtab *table, const char *name);
 
 /*
- * The distance to the next address that has a symbol: what the kernel prints behind the slash of
+ * The distance to the next address that has a symbol: what the kernel prints after the slash of
  * "function+0x4f/0xb0". 0 = not known.
  */
 u64 ks_symtab_extent(const struct ks_symtab *table, const struct ks_symbol *symbol);
@@ -83,7 +83,7 @@ static inline const char *ks_symtab_module(const struct ks_symtab *table,
 }
 
 /*
- * The length of the symbol without what the compiler hangs on to its clones: .constprop.0, .isra.0,
+ * The length of the symbol without what the compiler appends to clones: .constprop.0, .isra.0,
  * .part.1, .cold, .lto_priv.2, .llvm.123. The name before them is the function's own.
  */
 size_t ks_symbol_base_len(const char *name);

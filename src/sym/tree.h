@@ -32,18 +32,18 @@ const char *ks_branch_trim(const char *branch, size_t *ret_len);
 char *ks_path_join(const char *dir, const char *name);
 
 /*
- * The whole file; to be freed, NUL-terminated. Says -EFBIG above @limit, and -errno as it comes; a
- * file that is not there (-ENOENT) leaves @diag alone.
+ * The whole file; to be freed, NUL-terminated. -EFBIG above @limit, else -errno. For a file
+ * that does not exist (-ENOENT), @diag is not changed.
  */
 int ks_read_file(const char *path, size_t limit, char **ret_text, size_t *ret_len,
 		 struct ks_diag *diag);
 
 /* === Objects === */
 
-/* What became of an object file that the walk met. */
+/* What the build made of an object file. */
 enum ks_object_fate {
 	KS_OBJECT_BUILTIN,    /* compiled from one source file, linked into vmlinux */
-	KS_OBJECT_MODULE,     /* the same, part of a module */
+	KS_OBJECT_MODULE,     /* compiled from one source file, part of a module */
 	KS_OBJECT_COMPOSITE,  /* linked from others: they are counted */
 	KS_OBJECT_HOST,	      /* for the machine that builds: scripts/, tools/ */
 	KS_OBJECT_NOT_LINKED, /* boot code, vdso, purgatory: in no archive and no module */
@@ -72,7 +72,7 @@ struct ks_object_files {
 /* A word for the fate: "composite", "host tool", ... */
 const char *ks_object_fate_name(enum ks_object_fate fate);
 
-/* Finds them all without opening any: OTHER_ARCH and BAD are for the one who reads them. */
+/* Finds all object files without opening any. OTHER_ARCH and BAD are set by whoever reads them. */
 int ks_object_files_init(struct ks_object_files *objects, const struct ks_tree *tree,
 			 struct ks_diag *diag);
 void ks_object_files_deinit(struct ks_object_files *objects);
