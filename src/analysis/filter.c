@@ -40,16 +40,13 @@ void ks_selector_start(struct ks_selector *selector, u64 first_ts)
 	selector->until = ks_when_in_trace(&selector->filter.until, first_ts, UINT64_MAX);
 }
 
-int ks_selector_passes_shape(struct ks_selector *selector, const struct ks_event *ev,
+int ks_selector_passes_names(struct ks_selector *selector, const struct ks_event *ev,
 			     struct ks_diag *diag)
 {
 	const struct ks_filter *filter = &selector->filter;
 	const struct ks_place *place;
 	int err;
 
-	if (filter->malloc_only != filter->cache_only &&
-	    ev->kind != (filter->malloc_only ? KS_KMALLOC : KS_CACHE_ALLOC))
-		return 0;
 	if (filter->cache && !is_named(&selector->names->caches, ev->cache, filter->cache))
 		return 0;
 	if (!filter->branch && !filter->site)

@@ -77,10 +77,25 @@ static inline bool ks_selector_in_window(const struct ks_selector *selector, u64
 
 /*
  * Whether an allocation passes, but for the window: 1, 0, or an error, if the kernel tree can't be read.
- * The parts that ask for the shape of the event and for the task can be asked apart.
+ * The parts that ask for the shape of the event and for the task can be asked apart; that of names is the
+ * rest of the shape.
  */
-int ks_selector_passes_shape(struct ks_selector *selector, const struct ks_event *ev,
+int ks_selector_passes_names(struct ks_selector *selector, const struct ks_event *ev,
 			     struct ks_diag *diag);
+
+static inline int ks_selector_passes_shape(struct ks_selector *selector, const struct ks_event *ev,
+					   struct ks_diag *diag)
+{
+	const struct ks_filter *filter = &selector->filter;
+
+	if (filter->malloc_only != filter->cache_only &&
+	    ev->kind != (filter->malloc_only ? KS_KMALLOC : KS_CACHE_ALLOC))
+		return 0;
+	if (!filter->cache && !filter->branch && !filter->site)
+		return 1;
+	return ks_selector_passes_names(selector, ev, diag);
+}
+
 bool ks_selector_passes_task(const struct ks_selector *selector, const struct ks_event *ev);
 
 static inline int ks_selector_passes(struct ks_selector *selector, const struct ks_event *ev,

@@ -33,7 +33,7 @@ struct task_plan {
 	bool passes;
 };
 
-enum { PREFETCH_AHEAD = 16 };
+enum { PREFETCH_AHEAD = KS_DB_SLACK - 1 };
 
 struct ks_query {
 	struct ks_account *account;
@@ -72,6 +72,8 @@ static int plan_shape(struct ks_query *q, const struct ks_db_shape *shape, struc
 	passes = ks_selector_passes_shape(q->selector, &ev, diag);
 	if (passes <= 0)
 		return passes;
+	if (q->account->grouping.by == KS_BY_SITE)
+		return ks_account_site(q->account, &ev, &plan->next.group, diag);
 	if (!ks_by_is_task(q->account->grouping.by))
 		return ks_account_group(q->account, &ev, &plan->next.group, diag);
 	plan->next.group = 0; /* groups are tasks: any number says that it passes */
@@ -120,7 +122,7 @@ static inline u32 group_by_task(const struct ks_query *q, const struct ks_db_blo
 ks_inline void run_events(struct ks_query *q, const struct ks_db_block *block, bool simple)
 {
 	struct counted *const in_slot[KS_LEVELS] = { q->in_slot[KS_SLAB], q->in_slot[KS_PAGES] };
-	const u32 *slot = block->slots, *slots_end = slot + block->slots_len;
+	const u32 *slot = block->slots;
 	const u16 *shape_of = block->shape_of;
 	const u64 *times = block->ts;
 	struct ks_account *acc = q->account;
@@ -132,8 +134,8 @@ ks_inline void run_events(struct ks_query *q, const struct ks_db_block *block, b
 		u64 ts = times[i];
 		bool in_window = simple || ks_selector_in_window(q->selector, ts);
 
-		if (slot + PREFETCH_AHEAD < slots_end) /* nearly all are slab objects */
-			__builtin_prefetch(&in_slot[KS_SLAB][slot[PREFETCH_AHEAD] + 1], 1);
+		/* Nearly all are slab objects. */
+		__builtin_prefetch(&in_slot[KS_SLAB][(size_t)slot[PREFETCH_AHEAD] + 1], 1);
 		if (!in_window)
 			next.group = KS_NONE;
 		else if (!simple && q->by_task && next.group != KS_NONE)

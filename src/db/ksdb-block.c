@@ -23,7 +23,7 @@ struct ks_db_buffers {
 	u16 shape_of[KS_DB_BLOCK_EVENTS], task_of[KS_DB_BLOCK_EVENTS];
 	u64 ts[KS_DB_BLOCK_EVENTS];
 	u32 narrow_ts[KS_DB_BLOCK_EVENTS];
-	u32 slots[KS_DB_BLOCK_EVENTS];
+	u32 slots[KS_DB_BLOCK_EVENTS + KS_DB_SLACK];
 	u64 ptrs[KS_DB_BLOCK_EVENTS];
 	u64 has[KS_DB_BLOCK_EVENTS]; /* by shape: slots in the lower half, pointers in the upper */
 	struct ks_db_shape shapes[KS_DB_BLOCK_EVENTS];
@@ -43,6 +43,10 @@ static int parse_tables(const struct ks_db *db, const u8 *data, size_t len,
 			struct ks_db_block *block)
 {
 	struct ks_db_buffers *buf = block->buffers;
+	/* Kept apart: what is written to the shapes might change the tables, for all that the compiler knows. */
+	const size_t sites = db->names->sites.sites.len, caches = db->names->caches.strs.len;
+	const size_t gfps = db->names->gfps.strs.len, stacks = db->names->stacks.strs.len;
+	const size_t comms = db->names->comms.strs.len;
 	struct ks_bytes bytes, *b = &bytes;
 	u64 count, i;
 
@@ -62,10 +66,10 @@ static int parse_tables(const struct ks_db *db, const u8 *data, size_t len,
 		shape->level = head[2];
 		shape->flags = head[3];
 		ks_bytes_varints(b, 4, ids);
-		shape->site = id_of(ids[0], db->names->sites.sites.len, b);
-		shape->cache = id_of(ids[1], db->names->caches.strs.len, b);
-		shape->gfp = id_of(ids[2], db->names->gfps.strs.len, b);
-		shape->stack = id_of(ids[3], db->names->stacks.strs.len, b);
+		shape->site = id_of(ids[0], sites, b);
+		shape->cache = id_of(ids[1], caches, b);
+		shape->gfp = id_of(ids[2], gfps, b);
+		shape->stack = id_of(ids[3], stacks, b);
 		ks_bytes_varints(b, 3, rest);
 		shape->node = (s32)ks_unzigzag(rest[0]);
 		shape->bytes_req = rest[1];
@@ -93,7 +97,7 @@ static int parse_tables(const struct ks_db *db, const u8 *data, size_t len,
 
 		ks_bytes_varints(b, 3, of);
 		task->pid = id_of(of[0], UINT32_MAX, b);
-		task->comm = id_of(of[1], db->names->comms.strs.len, b);
+		task->comm = id_of(of[1], comms, b);
 		task->cpu = (u32)ks_min(of[2], (u64)KS_CPU_UNKNOWN);
 	}
 	block->tasks = buf->tasks;

@@ -36,7 +36,7 @@ struct ks_match {
 	u32 slot; /* of KS_OP_ALLOC and KS_OP_FREE */
 };
 
-enum { KS_DB_LEVELS = 2, KS_DB_BLOCK_EVENTS = 65536 };
+enum { KS_DB_LEVELS = 2, KS_DB_BLOCK_EVENTS = 65536, KS_DB_SLACK = 16 };
 
 struct ks_db_shape {
 	u8 kind, op, level, flags;
@@ -55,7 +55,8 @@ enum { KS_DB_TASKS = 1 << 0, KS_DB_TIMES = 1 << 1, KS_DB_SLOTS = 1 << 2, KS_DB_P
 
 /*
  * A block, decoded. shape_of, task_of and ts have an entry for every event; slots has one for each
- * KS_OP_ALLOC and KS_OP_FREE, ptrs one for each event but KS_OP_FREE and losses, in order.
+ * KS_OP_ALLOC and KS_OP_FREE, ptrs one for each event but KS_OP_FREE and losses, in order. KS_DB_SLACK
+ * entries behind the last of slots can be read, whatever they hold.
  */
 struct ks_db_block {
 	u32 count;
