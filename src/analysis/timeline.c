@@ -185,7 +185,7 @@ struct ks_timeline *ks_timeline_copy(const struct ks_timeline *from)
 	tl->width = from->width;
 	tl->buckets = from->buckets;
 	tl->has_time = from->has_time;
-	tl->ends = malloc(KS_TL_MAX_BUCKETS * sizeof(*tl->ends));
+	tl->ends = calloc(KS_TL_MAX_BUCKETS, sizeof(*tl->ends));
 	err = !tl->ends || copy_track(&tl->total, &from->total) ||
 	      ks_vec_reserve(&tl->pids, from->pids.len);
 	for (dim = 0; dim < KS_TL_DIMS && !err; dim++)
@@ -194,7 +194,7 @@ struct ks_timeline *ks_timeline_copy(const struct ks_timeline *from)
 		ks_timeline_free(tl);
 		return NULL;
 	}
-	memcpy(tl->ends, from->ends, KS_TL_MAX_BUCKETS * sizeof(*tl->ends));
+	memcpy(tl->ends, from->ends, from->buckets * sizeof(*tl->ends));
 	if (from->pids.len)
 		memcpy(tl->pids.items, from->pids.items, from->pids.len * sizeof(*tl->pids.items));
 	tl->pids.len = from->pids.len;

@@ -9,7 +9,6 @@
 
 /* What has to be done for an event of a shape. */
 struct plan {
-	struct ks_event ev; /* all that the shape knows of it */
 	u8 op;
 	bool mine;   /* of the level */
 	bool passes; /* the filter, as far as the shape tells */
@@ -30,44 +29,50 @@ struct ks_walk {
 static int plan_shape(struct ks_walk *w, const struct ks_db_shape *shape, struct plan *plan,
 		      struct ks_diag *diag)
 {
+	const struct ks_event ev = {
+		.kind = shape->kind,
+		.site = shape->site,
+		.cache = shape->cache,
+	};
 	int passes = 0;
 
 	*plan = (struct plan){
-		.ev = {
-			.bytes_req = shape->bytes_req,
-			.bytes_alloc = shape->bytes_alloc,
-			.site = shape->site,
-			.cache = shape->cache,
-			.gfp = shape->gfp,
-			.stack = shape->stack,
-			.node = shape->node,
-			.kind = shape->kind,
-			.flags = shape->flags,
-		},
 		.op = shape->op,
 		.mine = shape->level == w->to->run.level,
 		.has_ptr = shape->op != KS_OP_FREE && shape->kind != KS_LOST,
 	};
 	if (plan->mine && (shape->op == KS_OP_ALLOC || shape->op == KS_OP_ALLOC_UNPAIRED ||
 			   shape->op == KS_OP_ALLOC_FAILED))
-		passes = ks_selector_passes_shape(&w->to->selector, &plan->ev, diag);
+		passes = ks_selector_passes_shape(&w->to->selector, &ev, diag);
 	plan->passes = passes > 0;
 	return ks_min(passes, 0);
 }
 
 /* The event as a reader would give it. */
-static inline void fill_event(struct ks_walk *w, const struct ks_db_block *block, u32 i,
+static inline void fill_event(struct ks_walk *w, const struct ks_db_block *block, u32 i, u64 ptr,
 			      struct ks_event *ev)
 {
+	const struct ks_db_shape *shape = &block->shapes[block->shape_of[i]];
 	const struct ks_db_task *task = &block->tasks[block->task_of[i]];
 
 	w->to->run.shape = block->shape_of[i];
 	w->to->run.task = block->task_of[i];
-	*ev = w->plans[block->shape_of[i]].ev;
-	ev->ts = block->ts[i];
-	ev->comm = task->comm;
-	ev->pid = task->pid;
-	ev->cpu = (u16)task->cpu;
+	*ev = (struct ks_event){
+		.ts = block->ts[i],
+		.ptr = ptr,
+		.bytes_req = shape->bytes_req,
+		.bytes_alloc = shape->bytes_alloc,
+		.site = shape->site,
+		.cache = shape->cache,
+		.comm = task->comm,
+		.gfp = shape->gfp,
+		.stack = shape->stack,
+		.pid = task->pid,
+		.node = shape->node,
+		.cpu = (u16)task->cpu,
+		.kind = shape->kind,
+		.flags = shape->flags,
+	};
 }
 
 static inline void prefetch(const struct ks_walk *w, u32 slot)
@@ -97,8 +102,7 @@ static inline int walk_event(struct ks_walk *w, const struct ks_db_block *block,
 
 	if (!ends && !plan->passes)
 		return 0;
-	fill_event(w, block, i, &ev);
-	ev.ptr = ptr;
+	fill_event(w, block, i, ptr, &ev);
 	if (ends) {
 		w->counted[slot] = false;
 		err = ks_audience_end(w->to, &ev, slot,
