@@ -12,8 +12,8 @@
 static const char usage[] =
 	"usage: kmemscope heap [OPTION...]\n"
 	"\n"
-	"Counts the objects in the memory of the running kernel: by cache, by the cgroup that\n"
-	"they are charged to, or by NUMA node. Reads the kernel's own structures, without\n"
+	"Counts the objects in the memory of the running kernel: by cache, by type, by the\n"
+	"cgroup that they are charged to, or by NUMA node. Reads the kernel's own structures, without\n"
 	"tracing, and changes nothing. Needs root.\n";
 
 enum memory { MEMORY_AUTO, MEMORY_BPF, MEMORY_KCORE, MEMORIES };
@@ -43,25 +43,51 @@ static int open_memory(unsigned int memory, struct ks_memory **ret_memory, struc
 	return err;
 }
 
+static int make_types(struct ks_kernel *kernel, struct ks_census *census,
+		      struct ks_typing **ret_typing, struct ks_diag *diag)
+{
+	struct ks_slots *slots;
+	int err = ks_slots_read(kernel, census, &slots, diag);
+
+	if (err)
+		return err;
+	err = ks_typing_make(kernel, census, slots, "/proc/kallsyms", ret_typing, diag);
+	ks_slots_free(slots);
+	return err;
+}
+
 static int report(struct ks_cli *cli, struct ks_kernel *kernel, unsigned int by)
 {
 	const struct ks_census_options options = { .charges = by == KS_HEAP_BY_CGROUP };
 	struct ks_aliases *aliases = NULL;
 	struct ks_witness *witness = NULL;
+	struct ks_typing *typing = NULL;
 	struct ks_census *census;
 	struct ks_diag diag;
-	struct ks_doc *doc;
+	struct ks_doc *doc = NULL;
 	int err = ks_census_take(kernel, &options, &census, &diag);
 
 	if (err)
 		return ks_cli_fail(cli, err, &diag);
-	if (ks_witness_read(census->caches, &witness) || ks_aliases_read(census->caches, &aliases))
-		doc = NULL;
-	else
-		doc = ks_doc_of_census(kernel, census, witness, aliases, by, cli->rows->top);
+	if (by == KS_HEAP_BY_TYPE)
+		err = make_types(kernel, census, &typing, &diag);
+	if (!err && !ks_witness_read(census->caches, &witness) &&
+	    !ks_aliases_read(kernel, census->caches, &aliases))
+		doc = ks_doc_of_census(&(struct ks_heap_report){
+			.kernel = kernel,
+			.census = census,
+			.witness = witness,
+			.aliases = aliases,
+			.typing = typing,
+			.by = by,
+			.top = cli->rows->top,
+		});
 	ks_witness_free(witness);
 	ks_aliases_free(aliases);
+	ks_typing_free(typing);
 	ks_census_free(census);
+	if (err)
+		return ks_cli_fail(cli, err, &diag);
 	if (!doc)
 		return ks_cli_error(cli, KS_EXIT_FAILED, "out of memory");
 	return ks_cli_print_doc(cli, doc);
@@ -80,7 +106,7 @@ int ks_cmd_heap(int argc, char **argv)
 	};
 	unsigned int by = KS_HEAP_BY_CACHE, source = MEMORY_AUTO;
 	const struct ks_option own[] = {
-		{ 0, "by", "WHAT", "a row for each cache, cgroup or node", .choice = &by,
+		{ 0, "by", "WHAT", "a row for each cache, type, cgroup or node", .choice = &by,
 		  .choices = KS_HEAP_BYS, .name_of = ks_heap_by_name },
 		{ 0, "memory", "HOW",
 		  "read memory by bpf or kcore; auto takes the first that works", .choice = &source,

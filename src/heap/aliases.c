@@ -31,10 +31,11 @@ static u32 cache_of_id(const struct ks_caches *caches, const char *id)
 
 /* === Public =============================================================================== */
 
-int ks_aliases_read(const struct ks_caches *caches, struct ks_aliases **ret_aliases)
+int ks_aliases_read(const struct ks_kernel *kernel, const struct ks_caches *caches,
+		    struct ks_aliases **ret_aliases)
 {
 	struct ks_aliases *aliases = calloc(1, sizeof(*aliases));
-	DIR *dir = opendir("/sys/kernel/slab");
+	DIR *dir = kernel->live ? opendir("/sys/kernel/slab") : NULL;
 	struct ks_alias *alias;
 	struct dirent *entry;
 	char target[128];

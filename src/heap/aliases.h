@@ -15,8 +15,9 @@ struct ks_aliases {
 	struct ks_arena arena;
 };
 
-/* Of the kernel that runs here; none where it shows no links. */
-int ks_aliases_read(const struct ks_caches *caches, struct ks_aliases **ret_aliases);
+/* Of the kernel that runs here; none where it shows no links, or where these are the caches of another. */
+int ks_aliases_read(const struct ks_kernel *kernel, const struct ks_caches *caches,
+		    struct ks_aliases **ret_aliases);
 void ks_aliases_free(struct ks_aliases *aliases);
 
 #endif

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "heap/typing-doc.h"
+
 /* === Data ================================================================================= */
 
 enum {
@@ -458,31 +460,31 @@ static void put_notes(struct making *m)
 
 const char *ks_heap_by_name(unsigned int by)
 {
-	static const char *const names[KS_HEAP_BYS] = { "cache", "cgroup", "node" };
+	static const char *const names[KS_HEAP_BYS] = { "cache", "type", "cgroup", "node" };
 
 	return names[by];
 }
 
-struct ks_doc *ks_doc_of_census(const struct ks_kernel *kernel, const struct ks_census *census,
-				const struct ks_witness *witness, const struct ks_aliases *aliases,
-				enum ks_heap_by by, u64 top)
+struct ks_doc *ks_doc_of_census(const struct ks_heap_report *report)
 {
 	struct making m = {
 		.doc = ks_doc_new("kmemscope-heap-1"),
-		.kernel = kernel,
-		.census = census,
-		.witness = witness,
-		.aliases = aliases,
-		.top = top,
+		.kernel = report->kernel,
+		.census = report->census,
+		.witness = report->witness,
+		.aliases = report->aliases,
+		.top = report->top,
 	};
 
 	if (!m.doc)
 		return NULL;
-	ks_doc_text(m.doc, "memory_by", kernel->memory->ops->name);
-	ks_doc_text(m.doc, "by", ks_heap_by_name(by));
-	if (by == KS_HEAP_BY_CACHE) {
+	ks_doc_text(m.doc, "memory_by", report->kernel->memory->ops->name);
+	ks_doc_text(m.doc, "by", ks_heap_by_name(report->by));
+	if (report->by == KS_HEAP_BY_CACHE) {
 		put_caches(&m);
-	} else if (by == KS_HEAP_BY_CGROUP) {
+	} else if (report->by == KS_HEAP_BY_TYPE) {
+		ks_doc_add_types(m.doc, report->census, report->typing, report->top);
+	} else if (report->by == KS_HEAP_BY_CGROUP) {
 		put_cgroups(&m);
 		put_charges(&m);
 	} else {

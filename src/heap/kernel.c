@@ -36,8 +36,12 @@ static int load_btf(const char *path, struct btf **ret_btf, struct ks_diag *diag
 
 void ks_kernel_free(struct ks_kernel *k)
 {
+	unsigned int i;
+
 	if (!k)
 		return;
+	for (i = 1; i < KS_WORKERS_MAX; i++)
+		ks_memory_free(k->lanes[i]);
 	ks_memory_free(k->memory);
 	btf__free(k->btf);
 	free(k);
@@ -79,6 +83,18 @@ int ks_kernel_open(struct ks_memory *memory, const char *btf_path, struct ks_ker
 		return err;
 	}
 	return ks_kernel_open_btf(memory, btf, !btf_path, ret_kernel, diag);
+}
+
+int ks_kernel_lanes(struct ks_kernel *k, unsigned int count, struct ks_diag *diag)
+{
+	unsigned int i;
+	int err = 0;
+
+	k->lanes[0] = k->memory;
+	for (i = 1; !err && i < count; i++)
+		if (!k->lanes[i])
+			err = ks_memory_dup(k->memory, &k->lanes[i], diag);
+	return err;
 }
 
 u64 ks_kernel_end(const struct ks_kernel *k)

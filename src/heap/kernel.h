@@ -3,6 +3,7 @@
 #ifndef KS_HEAP_KERNEL_H
 #define KS_HEAP_KERNEL_H
 
+#include "base/parallel.h"
 #include "heap/layout.h"
 #include "heap/memory.h"
 
@@ -12,11 +13,12 @@ struct ks_kernel {
 	struct ks_memory *memory;
 	struct btf *btf;
 	struct ks_layout layout;
-	u64 page_offset; /* where physical memory is mapped */
-	u64 vmemmap;	 /* the struct page of page 0 */
-	u64 slab_caches; /* head of the list of caches; 0 = not known */
-	u64 page_table;	 /* top level; 0 = not known */
-	bool live;	 /* the kernel that runs here: /proc and /sys are its own */
+	u64 page_offset;			 /* where physical memory is mapped */
+	u64 vmemmap;				 /* the struct page of page 0 */
+	u64 slab_caches;			 /* head of the list of caches; 0 = not known */
+	u64 page_table;				 /* top level; 0 = not known */
+	struct ks_memory *lanes[KS_WORKERS_MAX]; /* a handle for each thread; the first is memory */
+	bool live; /* the kernel that runs here: /proc and /sys are its own */
 };
 
 /*
@@ -41,6 +43,9 @@ static inline u64 ks_kernel_addr(const struct ks_kernel *k, u64 pfn)
 {
 	return k->page_offset + (pfn << 12);
 }
+
+/* Makes handles for this many threads, where there are none yet. */
+int ks_kernel_lanes(struct ks_kernel *kernel, unsigned int count, struct ks_diag *diag);
 
 /* One past the last page of memory. */
 u64 ks_kernel_end(const struct ks_kernel *kernel);

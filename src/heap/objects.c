@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only
-/* Walks over the memory of slabs, and finds out which of their places are in use. */
+/* Walks over the memory of slabs, and finds out which of their slots are in use. */
 #include "heap/objects.h"
 
 #include <errno.h>
@@ -20,12 +20,11 @@ struct batch {
 struct walk {
 	struct ks_kernel *kernel;
 	const struct ks_census *census;
-	const struct ks_places *places;
+	const struct ks_slots *slots;
 	KS_VEC(u32) slabs;
 	KS_VEC(struct batch) batches;
 	ks_slab_fn *fn;
 	void *arg;
-	struct ks_memory *memory[KS_WORKERS_MAX];
 	u8 *buf[KS_WORKERS_MAX];
 	int err[KS_WORKERS_MAX];
 };
@@ -34,7 +33,7 @@ struct walk {
 struct search {
 	const struct ks_kernel *kernel;
 	const struct ks_census *census;
-	struct ks_places *places;
+	struct ks_slots *slots;
 	u64 *odd; /* a bit for each slab whose list makes no sense */
 };
 
@@ -51,7 +50,7 @@ static int plan(struct walk *w, const u64 *wanted)
 	const struct ks_pages *pages = w->census->pages;
 	struct batch *batch = NULL;
 	size_t bytes = 0, i;
-	u32 *slot;
+	u32 *entry;
 
 	for (i = 0; i < pages->slabs.len; i++) {
 		const struct ks_slab *slab = &pages->slabs.items[i];
@@ -66,10 +65,10 @@ static int plan(struct walk *w, const u64 *wanted)
 			batch->from = batch->to = (u32)w->slabs.len;
 			bytes = 0;
 		}
-		slot = ks_vec_push(&w->slabs);
-		if (!slot)
+		entry = ks_vec_push(&w->slabs);
+		if (!entry)
 			return -ENOMEM;
-		*slot = (u32)i;
+		*entry = (u32)i;
 		batch->to++;
 		bytes += bytes_of(w->census, slab);
 	}
@@ -98,7 +97,7 @@ static void visit_batch(void *arg, size_t index, unsigned int worker)
 		};
 		used += pieces[i].len;
 	}
-	w->err[worker] = ks_memory_read(w->memory[worker], pieces, n, NULL);
+	w->err[worker] = ks_memory_read(w->kernel->lanes[worker], pieces, n, NULL);
 	for (i = 0; !w->err[worker] && i < n; i++) {
 		u32 number = w->slabs.items[batch->from + i];
 		const struct ks_slab *slab = &w->census->pages->slabs.items[number];
@@ -108,7 +107,7 @@ static void visit_batch(void *arg, size_t index, unsigned int worker)
 			.cache = &w->census->caches->items.items[slab->cache],
 			.addr = pieces[i].addr,
 			.data = pieces[i].buf,
-			.first = w->places->first[number],
+			.first = w->slots->first[number],
 			.worker = worker,
 		};
 
@@ -117,23 +116,18 @@ static void visit_batch(void *arg, size_t index, unsigned int worker)
 	}
 }
 
-/* A handle on the memory and a buffer for each worker; the first has the kernel's own handle. */
 static int start_workers(struct walk *w, unsigned int count, struct ks_diag *diag)
 {
+	const struct ks_slab *slabs = w->census->pages->slabs.items;
 	size_t room = BATCH_BYTES;
 	unsigned int i;
-	int err = 0;
+	int err = ks_kernel_lanes(w->kernel, count, diag);
 
 	for (i = 0; i < w->slabs.len; i++)
-		room = ks_max(room,
-			      (size_t)bytes_of(w->census,
-					       &w->census->pages->slabs.items[w->slabs.items[i]]));
-	w->memory[0] = w->kernel->memory;
+		room = ks_max(room, (size_t)bytes_of(w->census, &slabs[w->slabs.items[i]]));
 	for (i = 0; !err && i < count; i++) {
-		if (i)
-			err = ks_memory_dup(w->kernel->memory, &w->memory[i], diag);
 		w->buf[i] = malloc(room);
-		if (!err && !w->buf[i])
+		if (!w->buf[i])
 			err = ks_diag_nomem(diag, "reading slabs");
 	}
 	return err;
@@ -141,21 +135,21 @@ static int start_workers(struct walk *w, unsigned int count, struct ks_diag *dia
 
 /* === Internals: free lists ================================================================ */
 
-static void set_used(struct ks_places *places, u32 first, u32 count)
+static void set_used(struct ks_slots *slots, u32 first, u32 count)
 {
 	u32 i;
 
 	/* Two slabs may share a word, and be in the hands of two threads. */
 	for (i = first; i < first + count; i++)
-		__atomic_fetch_or(&places->used[i / 64], 1ull << i % 64, __ATOMIC_RELAXED);
+		__atomic_fetch_or(&slots->used[i / 64], 1ull << i % 64, __ATOMIC_RELAXED);
 }
 
-static void set_free(struct ks_places *places, u32 place)
+static void set_free(struct ks_slots *slots, u32 slot)
 {
-	__atomic_fetch_and(&places->used[place / 64], ~(1ull << place % 64), __ATOMIC_RELAXED);
+	__atomic_fetch_and(&slots->used[slot / 64], ~(1ull << slot % 64), __ATOMIC_RELAXED);
 }
 
-/* All places are marked as used before; those on the list are not. */
+/* All slots are marked as used before; those on the list are not. */
 static bool follow(const struct search *s, const struct ks_slab_view *view)
 {
 	const struct ks_cache *cache = view->cache;
@@ -164,9 +158,9 @@ static bool follow(const struct search *s, const struct ks_slab_view *view)
 
 	while (object) {
 		index = ks_slab_index(s->kernel, view->info, cache, object);
-		if (index == KS_NONE || !ks_place_used(s->places, view->first + index))
+		if (index == KS_NONE || !ks_slot_used(s->slots, view->first + index))
 			return false;
-		set_free(s->places, view->first + index);
+		set_free(s->slots, view->first + index);
 		free++;
 		at = object + cache->offset;
 		object = ks_cache_next_free(
@@ -182,25 +176,25 @@ static void mark_slab(void *arg, const struct ks_slab_view *view)
 
 	if (follow(s, view))
 		return;
-	set_used(s->places, view->first, view->info->objects);
+	set_used(s->slots, view->first, view->info->objects);
 	__atomic_fetch_or(&s->odd[view->slab / 64], 1ull << view->slab % 64, __ATOMIC_RELAXED);
 }
 
-/* Reads the odd slabs' own counts again. A slab that has become another has no objects that have a place. */
-static int refresh_odd(struct ks_kernel *k, struct ks_census *c, struct ks_places *places,
+/* Reads the odd slabs' own counts again. A slab that has become another has no objects that have a slot. */
+static int refresh_odd(struct ks_kernel *k, struct ks_census *c, struct ks_slots *slots,
 		       const u64 *odd, u64 *ret_count, struct ks_diag *diag)
 {
 	KS_VEC(struct ks_slab *) slabs = { 0 };
-	struct ks_slab **slot;
+	struct ks_slab **entry;
 	size_t i;
 	int err = 0;
 
 	for (i = 0; !err && i < c->pages->slabs.len; i++) {
 		if (!(odd[i / 64] >> i % 64 & 1))
 			continue;
-		slot = ks_vec_push(&slabs);
-		if (slot)
-			*slot = &c->pages->slabs.items[i];
+		entry = ks_vec_push(&slabs);
+		if (entry)
+			*entry = &c->pages->slabs.items[i];
 		else
 			err = ks_diag_nomem(diag, "reading slabs");
 	}
@@ -210,69 +204,69 @@ static int refresh_odd(struct ks_kernel *k, struct ks_census *c, struct ks_place
 	for (i = 0; !err && i < slabs.len; i++) {
 		struct ks_slab *slab = slabs.items[i];
 		size_t number = (size_t)(slab - c->pages->slabs.items);
-		u32 place = places->first[number], end = places->first[number + 1];
+		u32 slot = slots->first[number], end = slots->first[number + 1];
 
-		if (slab->objects == end - place && slab->inuse <= slab->objects)
+		if (slab->objects == end - slot && slab->inuse <= slab->objects)
 			continue;
 		slab->objects = slab->inuse = 0;
-		for (; place < end; place++)
-			set_free(places, place);
+		for (; slot < end; slot++)
+			set_free(slots, slot);
 	}
 	ks_vec_free(&slabs);
 	return err;
 }
 
-static int number_places(const struct ks_census *c, struct ks_places *places)
+static int number_slots(const struct ks_census *c, struct ks_slots *slots)
 {
 	size_t count = c->pages->slabs.len, i;
 	u64 next = 0;
 
-	places->first = calloc(count + 1, sizeof(*places->first));
-	if (!places->first)
+	slots->first = calloc(count + 1, sizeof(*slots->first));
+	if (!slots->first)
 		return -ENOMEM;
 	for (i = 0; i < count; i++) {
-		places->first[i] = (u32)next;
+		slots->first[i] = (u32)next;
 		next += c->pages->slabs.items[i].objects;
 		if (next >= UINT32_MAX)
 			return -EOVERFLOW;
 	}
-	places->first[count] = places->count = (u32)next;
-	places->used = calloc(next / 64 + 1, sizeof(*places->used));
-	return places->used ? 0 : -ENOMEM;
+	slots->first[count] = slots->count = (u32)next;
+	slots->used = calloc(next / 64 + 1, sizeof(*slots->used));
+	return slots->used ? 0 : -ENOMEM;
 }
 
-/* Slabs with free places, which have to be looked for. */
-static void mark_partial(const struct ks_census *c, struct ks_places *places, u64 *wanted)
+/* Slabs with free slots, which have to be looked for. */
+static void mark_partial(const struct ks_census *c, struct ks_slots *slots, u64 *wanted)
 {
 	size_t i;
 
 	for (i = 0; i < c->pages->slabs.len; i++) {
 		const struct ks_slab *slab = &c->pages->slabs.items[i];
 
-		set_used(places, places->first[i], slab->objects);
+		set_used(slots, slots->first[i], slab->objects);
 		if (slab->inuse < slab->objects)
 			wanted[i / 64] |= 1ull << i % 64;
 	}
 }
 
-static int find_free(struct ks_kernel *k, struct ks_census *c, struct ks_places *places,
+static int find_free(struct ks_kernel *k, struct ks_census *c, struct ks_slots *slots,
 		     struct ks_diag *diag)
 {
 	size_t words = c->pages->slabs.len / 64 + 1;
 	u64 *wanted = calloc(words, 8), *odd = calloc(words, 8), count = 1;
-	struct search s = { .kernel = k, .census = c, .places = places, .odd = odd };
+	struct search s = { .kernel = k, .census = c, .slots = slots, .odd = odd };
 	int err = wanted && odd ? 0 : ks_diag_nomem(diag, "reading free lists"), tries;
 
 	if (!err)
-		mark_partial(c, places, wanted);
+		mark_partial(c, slots, wanted);
 	for (tries = 0; !err && count && tries < 3; tries++) {
 		memset(odd, 0, words * 8);
-		err = ks_slabs_walk(k, c, places, wanted, mark_slab, &s, diag);
+		err = ks_slabs_walk(k, c, slots, wanted, mark_slab, &s, diag);
 		if (!err)
-			err = refresh_odd(k, c, places, odd, &count, diag);
+			err = refresh_odd(k, c, slots, odd, &count, diag);
 		memcpy(wanted, odd, words * 8);
 	}
-	places->torn = count;
+	slots->torn = count;
 	free(wanted);
 	free(odd);
 	return err;
@@ -280,10 +274,10 @@ static int find_free(struct ks_kernel *k, struct ks_census *c, struct ks_places 
 
 /* === Public =============================================================================== */
 
-int ks_slabs_walk(struct ks_kernel *k, const struct ks_census *c, const struct ks_places *places,
+int ks_slabs_walk(struct ks_kernel *k, const struct ks_census *c, const struct ks_slots *slots,
 		  const u64 *wanted, ks_slab_fn *fn, void *arg, struct ks_diag *diag)
 {
-	struct walk w = { .kernel = k, .census = c, .places = places, .fn = fn, .arg = arg };
+	struct walk w = { .kernel = k, .census = c, .slots = slots, .fn = fn, .arg = arg };
 	unsigned int workers, i;
 	int err = plan(&w, wanted);
 
@@ -297,8 +291,6 @@ int ks_slabs_walk(struct ks_kernel *k, const struct ks_census *c, const struct k
 	for (i = 0; i < workers; i++) {
 		if (!err && w.err[i])
 			err = ks_diag_set(diag, w.err[i], "reading slabs: %s", strerror(-w.err[i]));
-		if (i)
-			ks_memory_free(w.memory[i]);
 		free(w.buf[i]);
 	}
 	ks_vec_free(&w.slabs);
@@ -306,38 +298,38 @@ int ks_slabs_walk(struct ks_kernel *k, const struct ks_census *c, const struct k
 	return err;
 }
 
-int ks_places_read(struct ks_kernel *k, struct ks_census *c, struct ks_places **ret_places,
-		   struct ks_diag *diag)
+int ks_slots_read(struct ks_kernel *k, struct ks_census *c, struct ks_slots **ret_slots,
+		  struct ks_diag *diag)
 {
-	struct ks_places *places = calloc(1, sizeof(*places));
-	int err = places ? number_places(c, places) : -ENOMEM;
+	struct ks_slots *slots = calloc(1, sizeof(*slots));
+	int err = slots ? number_slots(c, slots) : -ENOMEM;
 	size_t i;
 
 	if (err)
 		ks_diag_nomem(diag, "numbering objects");
 	else
-		err = find_free(k, c, places, diag);
+		err = find_free(k, c, slots, diag);
 	for (i = 0; !err && i < c->waiting->objects.len; i++) {
 		const struct ks_waiting_object *o = &c->waiting->objects.items[i];
 		const struct ks_slab *slab = ks_slab_at(k, c->pages, o->addr);
 		u32 index = ks_slab_index(k, slab, &c->caches->items.items[o->cache], o->addr);
 
 		if (index != KS_NONE)
-			set_free(places, places->first[slab - c->pages->slabs.items] + index);
+			set_free(slots, slots->first[slab - c->pages->slabs.items] + index);
 	}
 	if (err) {
-		ks_places_free(places);
+		ks_slots_free(slots);
 		return err;
 	}
-	*ret_places = places;
+	*ret_slots = slots;
 	return 0;
 }
 
-void ks_places_free(struct ks_places *places)
+void ks_slots_free(struct ks_slots *slots)
 {
-	if (!places)
+	if (!slots)
 		return;
-	free(places->first);
-	free(places->used);
-	free(places);
+	free(slots->first);
+	free(slots->used);
+	free(slots);
 }

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: LGPL-2.1-only */
 /*
  * The objects themselves: every slab's memory, with what in it is in use. The walk uses several threads; what it
- * calls must write only to places that belong to the slab or to the thread.
+ * calls must write only to what belongs to the slab or to the thread.
  */
 #ifndef KS_HEAP_OBJECTS_H
 #define KS_HEAP_OBJECTS_H
 
 #include "heap/census.h"
 
-/* Numbers for all places of all slabs: a place is the slab's first number plus its index in the slab. */
-struct ks_places {
+/* Numbers for all slots of all slabs: a slot is the slab's first number plus its index in the slab. */
+struct ks_slots {
 	u32 *first; /* by number of the slab, and one more for the end */
 	u32 count;
-	u64 *used; /* a bit for each place: an object is there */
+	u64 *used; /* a bit for each slot: an object is there */
 	u64 torn; /* slabs whose free list could not be followed: all that they count is taken for used */
 };
 
@@ -22,19 +22,19 @@ struct ks_slab_view {
 	const struct ks_cache *cache;
 	u64 addr;	/* of its first object */
 	const u8 *data; /* there */
-	u32 first;	/* number of its first place */
+	u32 first;	/* number of its first slot */
 	unsigned int worker;
 };
 
 typedef void ks_slab_fn(void *arg, const struct ks_slab_view *view);
 
-int ks_places_read(struct ks_kernel *kernel, struct ks_census *census,
-		   struct ks_places **ret_places, struct ks_diag *diag);
-void ks_places_free(struct ks_places *places);
+int ks_slots_read(struct ks_kernel *kernel, struct ks_census *census, struct ks_slots **ret_slots,
+		  struct ks_diag *diag);
+void ks_slots_free(struct ks_slots *slots);
 
-static inline bool ks_place_used(const struct ks_places *places, u32 place)
+static inline bool ks_slot_used(const struct ks_slots *slots, u32 slot)
 {
-	return places->used[place / 64] >> place % 64 & 1;
+	return slots->used[slot / 64] >> slot % 64 & 1;
 }
 
 /*
@@ -42,7 +42,7 @@ static inline bool ks_place_used(const struct ks_places *places, u32 place)
  * there are at most: KS_WORKERS_MAX.
  */
 int ks_slabs_walk(struct ks_kernel *kernel, const struct ks_census *census,
-		  const struct ks_places *places, const u64 *wanted, ks_slab_fn *fn, void *arg,
+		  const struct ks_slots *slots, const u64 *wanted, ks_slab_fn *fn, void *arg,
 		  struct ks_diag *diag);
 
 #endif

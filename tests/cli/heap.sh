@@ -69,6 +69,7 @@ made() { awk -v kind="$1" '$1 == kind { sum += $2 } END { print sum + 0 }' held;
 check "there is something to find" [ "$(made sockets)" -gt 1000 ]
 must "$KMEMSCOPE" heap --json >during.json
 must "$KMEMSCOPE" heap --by cgroup --json >cgroups.json
+must "$KMEMSCOPE" heap --by type --json >types.json
 exec 9>&-
 wait
 
@@ -78,6 +79,34 @@ check "sockets" grew before.json during.json sock_inode_cache "$(made sockets)"
 check "watched files" grew before.json during.json eventpoll_epi "$(made epolls)"
 check "timers" grew before.json during.json posix_timers_cache "$(made timers)"
 check "message queues" grew before.json during.json mqueue_inode_cache "$(made queues)"
+
+# has_type TYPE AT-LEAST: objects of that type, or in a merged cache that may have it.
+has_type() {
+	python3 - types.json "$@" <<'EOF'
+import json, sys
+rows = json.load(open(sys.argv[1]))["types"]
+found = [r for r in rows if sys.argv[2] in r["type"].split(" | ")]
+print(found)
+assert sum(r["objects"] for r in found) >= int(sys.argv[3])
+EOF
+}
+check "files have their type" has_type file $files
+check "sockets" has_type socket_alloc "$(made sockets)"
+check "pipes, which are in a cache of kmalloc" has_type pipe_inode_info "$(made pipes)"
+check "what they watch" has_type epitem "$(made epolls)"
+check "timers" has_type k_itimer "$(made timers)"
+check "message queues" has_type mqueue_inode_info "$(made queues)"
+types_add_up() {
+	python3 - <<'EOF'
+import json
+types = json.load(open("types.json"))["types"]
+caches = {r["cache"]: r for r in json.load(open("during.json"))["caches"]}
+for name in ("task_struct", "filp", "kmem_cache", "mqueue_inode_cache"):
+    objects = sum(r["objects"] for r in types if r["cache"] == name)
+    assert abs(objects - caches[name]["objects"]) <= 100 + objects // 20, (name, objects, caches[name])
+EOF
+}
+check "and a cache has as many objects as its types" types_add_up
 
 # Files are freed a little after they are closed.
 for _ in $(seq 100); do

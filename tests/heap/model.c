@@ -213,6 +213,39 @@ static void add_waiting(struct builder *b, enum model_kind kind)
 		add(b, "barn", b->pointer, N_BARN);
 }
 
+/*
+ * alpha points to a beta, to an array of pointers, to text, and from a union to a gamma; a beta points to a
+ * delta. Sizes: of alpha that of the cache's objects, of the others such that they fit kmalloc-64 or kmalloc-32.
+ */
+static void add_objects(struct builder *b)
+{
+	int text, gamma, beta, delta, to_beta, to_gamma, to_text, list, part;
+
+	text = btf__add_int(b->btf, "char", 1, BTF_INT_CHAR);
+	begin(b, "delta", 24);
+	add(b, "number", b->word, 0);
+	delta = btf__add_ptr(b->btf, (int)btf__type_cnt(b->btf) - 1);
+	begin(b, "gamma", 56);
+	gamma = (int)btf__type_cnt(b->btf) - 1;
+	add(b, "number", b->word, 0);
+	begin(b, "beta", 48);
+	beta = (int)btf__type_cnt(b->btf) - 1;
+	add(b, "next", delta, 8);
+	to_beta = btf__add_ptr(b->btf, beta);
+	to_gamma = btf__add_ptr(b->btf, gamma);
+	to_text = btf__add_ptr(b->btf, text);
+	list = btf__add_ptr(b->btf, to_gamma);
+	btf__add_union(b->btf, "", 8);
+	part = (int)btf__type_cnt(b->btf) - 1;
+	add(b, "gamma", to_gamma, 0);
+	add(b, "other", b->word, 0);
+	begin(b, "alpha", 252);
+	add(b, "beta", to_beta, 8);
+	add(b, "list", list, 16);
+	add(b, "text", to_text, 24);
+	add(b, "", part, 32);
+}
+
 static void add_charges(struct builder *b, enum model_kind kind)
 {
 	if (kind != MODEL_6_1) {
@@ -328,6 +361,7 @@ struct btf *model_btf(enum model_kind kind)
 	add_caches(&b, kind);
 	add_waiting(&b, kind);
 	add_charges(&b, kind);
+	add_objects(&b);
 	return b.btf;
 }
 
@@ -402,7 +436,7 @@ u64 model_cache(struct model *m, const char *name, u32 size, u64 flags)
 	assert(m->next_percpu <= 4096);
 	set32(m, cache + C_FLAGS, (u32)flags);
 	set32(m, cache + C_SIZE, size);
-	set32(m, cache + C_OBJECT_SIZE, size - 4);
+	set32(m, cache + C_OBJECT_SIZE, strncmp(name, "kmalloc-", 8) ? size - 4 : size);
 	set32(m, cache + C_OFFSET, size / 2);
 	set32(m, cache + C_REFCOUNT, 1);
 	set64(m, cache + C_NAME, put_name(m, name));

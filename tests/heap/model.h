@@ -48,7 +48,10 @@ void model_deinit(struct model *m);
 /* The image as ks_memory_open_image() takes it; to be freed. */
 void *model_pack(const struct model *m, size_t *ret_len);
 
-/* A cache, at the end of the list. The objects' free pointer is in the middle of them. */
+/*
+ * A cache, at the end of the list. The objects' free pointer is in the middle of them. They lack 4 bytes of their place,
+ * but for those of kmalloc.
+ */
 u64 model_cache(struct model *m, const char *name, u32 size, u64 flags);
 
 /* A slab of one page, of which the first @inuse objects are used and the others in its free list. */

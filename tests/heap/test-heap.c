@@ -18,6 +18,7 @@
 
 #include "heap/census.h"
 #include "heap/model.h"
+#include "heap/typing.h"
 
 /* === Data ================================================================================= */
 
@@ -284,6 +285,83 @@ static void test_torn_slabs(void **state)
 	drop(&t);
 }
 
+static u64 typed(const struct ks_typing *typing, const struct taken *t, const char *type,
+		 const char *cache, enum ks_known_by known_by)
+{
+	u64 objects = 0;
+
+	for (size_t i = 0; i < typing->rows.len; i++) {
+		const struct ks_typing_row *row = &typing->rows.items[i];
+
+		if (!strcmp(ks_type_text(typing->types, row->type), type) &&
+		    !strcmp(t->census->caches->items.items[row->cache].name, cache) &&
+		    row->known_by == known_by)
+			objects += row->objects;
+	}
+	return objects;
+}
+
+/* From the cache's name to its objects' type, from there to what they point to, and a step further. */
+static void test_types(void **state)
+{
+	for (int kind = 0; kind < MODEL_KINDS; kind++) {
+		struct taken t = { 0 };
+		struct ks_slots *slots;
+		struct ks_typing *typing;
+		u64 alpha, slab, k64, k32, first, second, small;
+		u32 used = 0;
+
+		model_init(&t.model, kind);
+		alpha = model_cache(&t.model, "alpha", SIZE, 0);
+		k64 = model_cache(&t.model, "kmalloc-64", 64, 0);
+		k32 = model_cache(&t.model, "kmalloc-32", 32, 0);
+		slab = model_slab(&t.model, alpha, SIZE, 2);
+		first = model_slab(&t.model, k64, 64, 10);
+		second = model_slab(&t.model, k64, 64, 64);
+		small = model_slab(&t.model, k32, 32, 3);
+		/* The first alpha's pointers. */
+		put64(&t, model_object(&t.model, slab, SIZE, 0) + 8,
+		      model_object(&t.model, first, 64, 3));
+		put64(&t, model_object(&t.model, slab, SIZE, 0) + 16,
+		      model_object(&t.model, second, 64, 7));
+		put64(&t, model_object(&t.model, slab, SIZE, 0) + 24,
+		      model_object(&t.model, first, 64, 4));
+		put64(&t, model_object(&t.model, slab, SIZE, 0) + 32,
+		      model_object(&t.model, first, 64, 5));
+		/* The second's: to text that is a beta, to a free object, into the middle of one. */
+		put64(&t, model_object(&t.model, slab, SIZE, 1) + 24,
+		      model_object(&t.model, first, 64, 3));
+		put64(&t, model_object(&t.model, slab, SIZE, 1) + 8,
+		      model_object(&t.model, first, 64, 20));
+		put64(&t, model_object(&t.model, slab, SIZE, 1) + 32,
+		      model_object(&t.model, first, 64, 6) + 8);
+		/* A free alpha has no say. */
+		put64(&t, model_object(&t.model, slab, SIZE, 5) + 8,
+		      model_object(&t.model, first, 64, 8));
+		/* The beta's next. */
+		put64(&t, model_object(&t.model, first, 64, 3) + 8,
+		      model_object(&t.model, small, 32, 1));
+		assert_int_equal(take(&t), 0);
+		assert_int_equal(ks_slots_read(t.kernel, t.census, &slots, &t.diag), 0);
+		for (u32 i = 0; i < slots->count; i++)
+			used += ks_slot_used(slots, i);
+		assert_int_equal(used, 2 + 10 + 64 + 3);
+		assert_int_equal(ks_typing_make(t.kernel, t.census, slots, NULL, &typing, &t.diag),
+				 0);
+		assert_int_equal(typed(typing, &t, "alpha", "alpha", KS_KNOWN_CACHE), 2);
+		assert_int_equal(typed(typing, &t, "beta", "kmalloc-64", KS_KNOWN_FIELD), 1);
+		assert_int_equal(typed(typing, &t, "gamma *[]", "kmalloc-64", KS_KNOWN_FIELD), 1);
+		assert_int_equal(typed(typing, &t, "char[]", "kmalloc-64", KS_KNOWN_FIELD), 1);
+		assert_int_equal(typed(typing, &t, "gamma", "kmalloc-64", KS_KNOWN_UNION), 1);
+		assert_int_equal(typed(typing, &t, "delta", "kmalloc-32", KS_KNOWN_FIELD), 1);
+		assert_int_equal(typed(typing, &t, "?", "kmalloc-64", KS_KNOWN_NOT), 70);
+		assert_int_equal(typed(typing, &t, "?", "kmalloc-32", KS_KNOWN_NOT), 2);
+		ks_typing_free(typing);
+		ks_slots_free(slots);
+		drop(&t);
+	}
+}
+
 /* Types that lack what is needed: refused by the name of what is missing. */
 static void test_unknown_layout(void **state)
 {
@@ -368,7 +446,7 @@ int main(void)
 		cmocka_unit_test(test_kinds),	       cmocka_unit_test(test_torn_lists),
 		cmocka_unit_test(test_torn_sheaves),   cmocka_unit_test(test_torn_slabs),
 		cmocka_unit_test(test_unknown_layout), cmocka_unit_test(test_bad_image),
-		cmocka_unit_test(test_kcore),
+		cmocka_unit_test(test_kcore),	       cmocka_unit_test(test_types),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);

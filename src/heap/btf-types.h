@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: LGPL-2.1-only */
+/* Types that objects can have, and which types their pointers lead to, by the kernel's type information. */
+#ifndef KS_HEAP_BTF_TYPES_H
+#define KS_HEAP_BTF_TYPES_H
+
+#include "base/intern.h"
+#include "base/map64.h"
+#include "heap/kernel.h"
+
+/* What an object can be called: a struct, an array of something, or a name that is no type of the kernel. */
+enum ks_type_form {
+	KS_FORM_STRUCT,
+	KS_FORM_POINTERS, /* "file *[]" */
+	KS_FORM_SCALARS,  /* "char[]" */
+	KS_FORM_NAME,
+};
+
+struct ks_type {
+	u32 name;  /* into names */
+	u32 btf;   /* the struct; 0 = none */
+	u32 size;  /* of the struct */
+	bool open; /* it ends in an array of no given length, so objects may be larger */
+	enum ks_type_form form;
+	u32 first_field, fields; /* of a struct, once ks_types_expand() has seen it */
+	bool expanded;
+};
+
+/* A pointer in a struct: an object at its other end is of this type. */
+struct ks_type_field {
+	u32 offset;
+	u32 type;
+	u32 inside;    /* it points so far into the object */
+	bool in_union; /* something else may be there */
+};
+
+struct ks_types {
+	const struct btf *btf;
+	struct ks_intern names;
+	KS_VEC(struct ks_type) items; /* by number; 0 is "nothing is known" */
+	KS_VEC(struct ks_type_field) fields;
+	struct ks_map64 by_key;	  /* form << 32 | BTF id or name: number - 1 */
+	struct ks_intern structs; /* names of all structs, and their ids */
+	KS_VEC(u32) struct_ids;
+};
+
+int ks_types_new(const struct btf *btf, struct ks_types **ret_types);
+void ks_types_free(struct ks_types *types);
+
+/* The type of the struct of this name, or 0: there is none, or no memory. */
+u32 ks_types_struct(struct ks_types *types, const char *name, size_t len);
+
+/* Whether a struct is the other, or has it as its first member. */
+bool ks_type_begins_with(const struct ks_types *types, u32 type, u32 other);
+
+/* A type that is only a name. 0: no memory. */
+u32 ks_types_name(struct ks_types *types, const char *name, size_t len);
+
+/* Finds the fields of a struct, and of structs and arrays in it, that are pointers. */
+int ks_types_expand(struct ks_types *types, u32 type);
+
+static inline const char *ks_type_text(const struct ks_types *types, u32 type)
+{
+	return ks_intern_get(&types->names, types->items.items[type].name).s;
+}
+
+#endif

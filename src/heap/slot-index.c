@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: LGPL-2.1-only
+/* Builds the index from addresses to objects: a table of two levels by page, and a key for each slab. */
+#include "heap/slot-index.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+/* === Internals ============================================================================ */
+
+static int add_slab(struct ks_slot_index *index, const struct ks_slab *slab, u32 number)
+{
+	u64 pfn;
+
+	for (pfn = slab->pfn; pfn < slab->pfn + slab->pages && pfn < index->end; pfn++) {
+		u32 **chunk = &index->chunks[pfn >> 9];
+
+		if (!*chunk)
+			*chunk = calloc(512, sizeof(**chunk));
+		if (!*chunk)
+			return -ENOMEM;
+		(*chunk)[pfn & 511] = number + 1;
+	}
+	return 0;
+}
+
+/* === Public =============================================================================== */
+
+int ks_slot_index_new(const struct ks_kernel *k, const struct ks_census *c,
+		      const struct ks_slots *slots, struct ks_slot_index **ret_index)
+{
+	struct ks_slot_index *index = calloc(1, sizeof(*index));
+	size_t count = c->pages->slabs.len, i;
+	int err = 0;
+
+	if (!index)
+		return -ENOMEM;
+	index->page_offset = k->page_offset;
+	index->end = ks_kernel_end(k);
+	index->chunks = calloc((index->end >> 9) + 1, sizeof(*index->chunks));
+	index->slabs = calloc(count + 1, sizeof(*index->slabs));
+	if (!index->chunks || !index->slabs)
+		err = -ENOMEM;
+	for (i = 0; !err && i < count; i++) {
+		const struct ks_slab *slab = &c->pages->slabs.items[i];
+		const struct ks_cache *cache = &c->caches->items.items[slab->cache];
+
+		if (!slab->objects || !cache->valid)
+			continue;
+		index->slabs[i] = (struct ks_slab_key){
+			.addr = ks_kernel_addr(k, slab->pfn) + cache->pad,
+			.size = cache->size,
+			.objects = slab->objects,
+			.first = slots->first[i],
+			.inverse = (u32)((1ull << 32) / cache->size),
+		};
+		err = add_slab(index, slab, (u32)i);
+	}
+	if (err) {
+		ks_slot_index_free(index);
+		return err;
+	}
+	*ret_index = index;
+	return 0;
+}
+
+void ks_slot_index_free(struct ks_slot_index *index)
+{
+	u64 i;
+
+	if (!index)
+		return;
+	for (i = 0; index->chunks && i <= index->end >> 9; i++)
+		free(index->chunks[i]);
+	free(index->chunks);
+	free(index->slabs);
+	free(index);
+}

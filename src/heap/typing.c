@@ -1,0 +1,421 @@
+// SPDX-License-Identifier: LGPL-2.1-only
+/*
+ * Typing goes in rounds. In the first, all objects of caches with a known type vote for what their pointers lead
+ * to; in the next, those that have got a type by that; until a round brings nothing new. In a round the strongest
+ * vote for an object wins, and among equals the type with the lowest number, so that threads don't matter.
+ */
+#include "heap/typing.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "heap/contents.h"
+#include "heap/slot-index.h"
+
+/* === Data ================================================================================= */
+
+enum { ROUNDS_MAX = 12 };
+
+/* A vote: how strong above bit 24, and below it the type, inverted. The largest wins. */
+enum strength { START = 1, SCALARS, POINTERS, OPEN_UNION, UNION, OPEN, EXACT };
+
+#define TYPE_BITS 24
+#define TYPE_MASK ((1u << TYPE_BITS) - 1)
+
+enum { CANDIDATES_MAX = 32 };
+
+struct candidates {
+	u32 types[CANDIDATES_MAX];
+	u32 count;
+	bool merged;
+};
+
+struct round {
+	struct ks_kernel *kernel;
+	const struct ks_census *census;
+	const struct ks_slots *slots;
+	struct ks_typing *typing;
+	const struct ks_slot_index *index;
+	u32 *votes;		       /* by slot */
+	u32 *floors;		       /* by cache */
+	struct candidates *candidates; /* by cache: what a merged one may have */
+	bool first;    /* objects of typed caches vote; later the newly typed ones */
+	u8 *fresh;     /* by slot: typed in the last round */
+	u64 *frontier; /* slabs that have fresh objects */
+};
+
+static const char *const names[KS_KNOWN_WAYS] = {
+	[KS_KNOWN_NOT] = "unknown",   [KS_KNOWN_CACHE] = "cache",   [KS_KNOWN_SLAB] = "slab",
+	[KS_KNOWN_FIELD] = "field",   [KS_KNOWN_UNION] = "union",   [KS_KNOWN_START] = "start",
+	[KS_KNOWN_MERGED] = "merged", [KS_KNOWN_TEXT] = "contents",
+};
+
+/* === Internals: votes ===================================================================== */
+
+static u32 strength_of(const struct ks_type *type, const struct ks_cache *cache, u32 floor,
+		       bool in_union)
+{
+	if (type->form == KS_FORM_POINTERS)
+		return in_union ? 0 : POINTERS;
+	if (type->form == KS_FORM_SCALARS)
+		return in_union ? 0 : SCALARS;
+	if (type->size > cache->object_size)
+		return 0;
+	if (type->size > floor)
+		return in_union ? UNION : EXACT;
+	if (type->open)
+		return in_union ? OPEN_UNION : OPEN;
+	return in_union ? 0 : START;
+}
+
+/* In a merged cache: the one of its types that is, or begins with, what the field says; else 0. */
+static u32 candidate_of(const struct round *r, u32 cache, u32 type)
+{
+	const struct candidates *c = &r->candidates[cache];
+	u32 found = 0, i;
+
+	for (i = 0; i < c->count; i++) {
+		if (!ks_type_begins_with(r->typing->types, c->types[i], type))
+			continue;
+		if (found)
+			return 0;
+		found = c->types[i];
+	}
+	return found;
+}
+
+static void vote(const struct round *r, u32 slot, u32 slab, const struct ks_type_field *field)
+{
+	u32 cache = r->census->pages->slabs.items[slab].cache, strength, value, now;
+	u32 type = field->type;
+
+	if (r->typing->cache_type[cache] || r->typing->of[slot] || !ks_slot_used(r->slots, slot))
+		return;
+	if (r->candidates[cache].merged) {
+		type = candidate_of(r, cache, type);
+		strength = !type ? 0 : field->in_union ? UNION : EXACT;
+	} else {
+		strength = strength_of(&r->typing->types->items.items[type],
+				       &r->census->caches->items.items[cache], r->floors[cache],
+				       field->in_union);
+	}
+	if (!strength)
+		return;
+	value = strength << TYPE_BITS | (TYPE_MASK - type);
+	now = __atomic_load_n(&r->votes[slot], __ATOMIC_RELAXED);
+	while (now < value && !__atomic_compare_exchange_n(&r->votes[slot], &now, value, true,
+							   __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+		;
+}
+
+static void vote_of_object(const struct round *r, u32 type, const u8 *data, u32 size)
+{
+	const struct ks_types *types = r->typing->types;
+	const struct ks_type *t = &types->items.items[type];
+	const struct ks_type_field *field = types->fields.items + t->first_field;
+	const struct ks_type_field *end = field + t->fields;
+	u32 slot, slab;
+	u64 to;
+
+	for (; field < end; field++) {
+		if (field->offset + 8 > size)
+			continue;
+		to = ks_u64_at(data, field->offset) - field->inside;
+		slot = ks_slot_at(r->index, to, &slab);
+		if (slot != KS_NONE)
+			vote(r, slot, slab, field);
+	}
+}
+
+static void vote_of_slab(void *arg, const struct ks_slab_view *view)
+{
+	const struct round *r = arg;
+	u32 type = r->typing->cache_type[view->info->cache], slot, i;
+
+	for (i = 0; i < view->info->objects; i++) {
+		slot = view->first + i;
+		if (!ks_slot_used(r->slots, slot))
+			continue;
+		if (!r->first)
+			type = r->fresh[slot] ? r->typing->of[slot] : 0;
+		if (type)
+			vote_of_object(r, type, view->data + (size_t)i * view->cache->size,
+				       view->cache->object_size);
+	}
+}
+
+/* === Internals: rounds ==================================================================== */
+
+static enum ks_known_by known_by_of(u32 strength)
+{
+	if (strength == START)
+		return KS_KNOWN_START;
+	return strength == UNION || strength == OPEN_UNION ? KS_KNOWN_UNION : KS_KNOWN_FIELD;
+}
+
+/* The winners of a round get their type, and will vote in the next. */
+static int settle(struct round *r, u64 *ret_count)
+{
+	const struct ks_pages *pages = r->census->pages;
+	struct ks_typing *typing = r->typing;
+	u32 slot, type;
+	size_t slab;
+	u64 count = 0;
+	int err;
+
+	memset(r->frontier, 0, (pages->slabs.len / 64 + 1) * 8);
+	memset(r->fresh, 0, r->slots->count);
+	for (slab = 0; slab < pages->slabs.len; slab++) {
+		for (slot = r->slots->first[slab]; slot < r->slots->first[slab + 1]; slot++) {
+			if (!r->votes[slot])
+				continue;
+			type = TYPE_MASK - (r->votes[slot] & TYPE_MASK);
+			typing->of[slot] = type;
+			typing->known_by[slot] = (u8)known_by_of(r->votes[slot] >> TYPE_BITS);
+			r->votes[slot] = 0;
+			count++;
+			err = ks_types_expand(typing->types, type);
+			if (err)
+				return err;
+			if (!typing->types->items.items[type].fields)
+				continue;
+			r->fresh[slot] = 1;
+			r->frontier[slab / 64] |= 1ull << slab % 64;
+		}
+	}
+	*ret_count = count;
+	return 0;
+}
+
+/* Arrays of charges are held by the slabs themselves. */
+static int type_charges(struct round *r)
+{
+	const struct ks_pages *pages = r->census->pages;
+	u32 type = ks_types_name(r->typing->types, "slabobj_ext[]", 13), slot, slab;
+	size_t i;
+
+	if (!type)
+		return -ENOMEM;
+	for (i = 0; i < pages->slabs.len; i++) {
+		slot = ks_slot_at(r->index, pages->slabs.items[i].exts & ~7ull, &slab);
+		if (slot == KS_NONE || !ks_slot_used(r->slots, slot) ||
+		    r->typing->cache_type[pages->slabs.items[slab].cache])
+			continue;
+		r->typing->of[slot] = type;
+		r->typing->known_by[slot] = KS_KNOWN_SLAB;
+	}
+	return 0;
+}
+
+static int type_caches(struct round *r)
+{
+	struct ks_typing *typing = r->typing;
+	u32 i;
+	int err;
+
+	for (i = 0; i < r->census->caches->items.len; i++) {
+		typing->cache_type[i] = ks_cache_type(typing->types, r->census->caches, i);
+		r->floors[i] = ks_cache_floor(&r->census->caches->items.items[i]);
+		r->candidates[i].merged = ks_cache_merged(&r->census->caches->items.items[i]);
+		r->candidates[i].count =
+			ks_cache_candidates(typing->types, r->census->caches, i, typing->aliases,
+					    r->candidates[i].types, CANDIDATES_MAX);
+		err = typing->cache_type[i] ? ks_types_expand(typing->types, typing->cache_type[i])
+					    : 0;
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+/* In the first round: the slabs of typed caches whose type has pointers. */
+static void first_frontier(struct round *r)
+{
+	const struct ks_pages *pages = r->census->pages;
+	size_t i;
+	u32 type;
+
+	for (i = 0; i < pages->slabs.len; i++) {
+		type = r->typing->cache_type[pages->slabs.items[i].cache];
+		if (type && r->typing->types->items.items[type].fields)
+			r->frontier[i / 64] |= 1ull << i % 64;
+	}
+}
+
+static int run_rounds(struct round *r, struct ks_diag *diag)
+{
+	u64 count = 1;
+	int err = 0;
+
+	for (r->first = true; !err && count && r->typing->rounds < ROUNDS_MAX; r->first = false) {
+		err = ks_slabs_walk(r->kernel, r->census, r->slots, r->frontier, vote_of_slab, r,
+				    diag);
+		if (!err && settle(r, &count))
+			err = ks_diag_nomem(diag, "typing objects");
+		r->typing->rounds++;
+	}
+	return err;
+}
+
+/* === Internals: the result ================================================================ */
+
+/* What nothing else has named: the types that a merged cache may have. */
+static int type_merged(struct round *r)
+{
+	const struct ks_pages *pages = r->census->pages;
+	struct ks_typing *typing = r->typing;
+	u32 *either = calloc(r->census->caches->items.len + 1, sizeof(*either)), slot, i;
+	size_t slab;
+
+	if (!either)
+		return -ENOMEM;
+	for (i = 0; i < r->census->caches->items.len; i++)
+		either[i] = ks_cache_either(typing->types, r->census->caches, i, typing->aliases);
+	for (slab = 0; slab < pages->slabs.len; slab++) {
+		u32 type = either[pages->slabs.items[slab].cache];
+
+		for (slot = r->slots->first[slab]; type && slot < r->slots->first[slab + 1];
+		     slot++) {
+			if (typing->of[slot])
+				continue;
+			typing->of[slot] = type;
+			typing->known_by[slot] = KS_KNOWN_MERGED;
+		}
+	}
+	free(either);
+	return 0;
+}
+
+static int by_bytes(const void *a, const void *b)
+{
+	const struct ks_typing_row *x = a, *y = b;
+
+	if (x->bytes != y->bytes)
+		return x->bytes > y->bytes ? -1 : 1;
+	if (x->cache != y->cache)
+		return x->cache < y->cache ? -1 : 1;
+	if (x->type != y->type)
+		return x->type < y->type ? -1 : 1;
+	return (int)x->known_by - (int)y->known_by;
+}
+
+static int add_up(const struct round *r)
+{
+	const struct ks_pages *pages = r->census->pages;
+	struct ks_typing *typing = r->typing;
+	struct ks_typing_row *row;
+	struct ks_map64 keys;
+	size_t slab;
+	u32 slot, type, number;
+	u8 how;
+	int err = ks_map64_init(&keys);
+
+	for (slab = 0; !err && slab < pages->slabs.len; slab++) {
+		u32 cache = pages->slabs.items[slab].cache;
+
+		for (slot = r->slots->first[slab]; slot < r->slots->first[slab + 1]; slot++) {
+			if (!ks_slot_used(r->slots, slot))
+				continue;
+			type = typing->cache_type[cache];
+			how = type ? KS_KNOWN_CACHE : typing->known_by[slot];
+			type = type ? type : typing->of[slot];
+			number = ks_map64_add(&keys, (u64)cache << 40 | (u64)how << 32 | type);
+			if (number == KS_NONE ||
+			    (number == typing->rows.len && !ks_vec_push(&typing->rows))) {
+				err = -ENOMEM;
+				break;
+			}
+			row = &typing->rows.items[number];
+			*row = (struct ks_typing_row){
+				type, cache, how, row->objects + 1,
+				row->bytes + r->census->caches->items.items[cache].size
+			};
+		}
+	}
+	ks_map64_deinit(&keys);
+	if (!err && typing->rows.len)
+		qsort(typing->rows.items, typing->rows.len, sizeof(*typing->rows.items), by_bytes);
+	return err;
+}
+
+static int prepare(struct round *r, struct ks_slot_index **ret_index)
+{
+	size_t caches = r->census->caches->items.len, slabs = r->census->pages->slabs.len;
+	struct ks_typing *t = r->typing;
+	int err = ks_types_new(r->kernel->btf, &t->types);
+
+	if (!err)
+		err = ks_aliases_read(r->kernel, r->census->caches, &t->aliases);
+	if (!err)
+		err = ks_slot_index_new(r->kernel, r->census, r->slots, ret_index);
+	r->index = *ret_index;
+	t->of = calloc(r->slots->count + 1, sizeof(*t->of));
+	t->known_by = calloc(r->slots->count + 1, 1);
+	t->cache_type = calloc(caches + 1, sizeof(*t->cache_type));
+	r->votes = calloc(r->slots->count + 1, sizeof(*r->votes));
+	r->fresh = calloc(r->slots->count + 1, 1);
+	r->floors = calloc(caches + 1, sizeof(*r->floors));
+	r->candidates = calloc(caches + 1, sizeof(*r->candidates));
+	r->frontier = calloc(slabs / 64 + 1, 8);
+	if (!err && (!t->of || !t->known_by || !t->cache_type || !r->votes || !r->fresh ||
+		     !r->floors || !r->candidates || !r->frontier))
+		err = -ENOMEM;
+	return err;
+}
+
+/* === Public =============================================================================== */
+
+int ks_typing_make(struct ks_kernel *k, const struct ks_census *c, const struct ks_slots *slots,
+		   const char *kallsyms, struct ks_typing **ret_typing, struct ks_diag *diag)
+{
+	struct ks_typing *typing = calloc(1, sizeof(*typing));
+	struct round r = { .kernel = k, .census = c, .slots = slots, .typing = typing };
+	struct ks_slot_index *index = NULL;
+	int err = typing ? prepare(&r, &index) : -ENOMEM;
+
+	if (!err)
+		err = type_caches(&r);
+	if (!err)
+		err = type_charges(&r);
+	if (!err) {
+		first_frontier(&r);
+		err = run_rounds(&r, diag);
+	}
+	if (!err)
+		err = type_merged(&r);
+	if (!err && kallsyms)
+		err = ks_contents_type(k, c, slots, kallsyms, typing, diag);
+	if (!err)
+		err = add_up(&r);
+	ks_slot_index_free(index);
+	free(r.votes);
+	free(r.fresh);
+	free(r.floors);
+	free(r.candidates);
+	free(r.frontier);
+	if (err) {
+		ks_typing_free(typing);
+		return err == -ENOMEM ? ks_diag_nomem(diag, "typing objects") : err;
+	}
+	*ret_typing = typing;
+	return 0;
+}
+
+void ks_typing_free(struct ks_typing *typing)
+{
+	if (!typing)
+		return;
+	ks_types_free(typing->types);
+	ks_aliases_free(typing->aliases);
+	ks_vec_free(&typing->rows);
+	free(typing->of);
+	free(typing->known_by);
+	free(typing->cache_type);
+	free(typing);
+}
+
+const char *ks_known_by_name(enum ks_known_by known_by)
+{
+	return names[known_by];
+}
