@@ -66,9 +66,10 @@ static int resolve(struct ks_places *places, u32 id, struct ks_place *ret, struc
 	place.path = keep(places, found.path);
 	place.inlined = keep(places, found.inlined);
 	place.offset = found.offset;
+	if (!place.func || !place.owner || !place.module || !place.path || !place.inlined)
+		return ks_diag_nomem(diag, "placing call sites");
 	place.label = make_label(places, site, &place);
-	if (!place.func || !place.owner || !place.module || !place.path || !place.inlined ||
-	    !place.label)
+	if (!place.label)
 		return ks_diag_nomem(diag, "placing call sites");
 	place.in_branch = !places->branch ||
 			  (*place.path && ks_path_in_branch(place.path, places->branch));

@@ -36,7 +36,7 @@ int ks_cli_error(const struct ks_cli *cli, int code, const char *fmt, ...)
 	ks_strbuf_init(&clean);
 	ks_escape_tty(&clean, text, strlen(text));
 	fprintf(stderr, want_color(cli) ? "\033[1;31m%s:\033[0m %s\n" : "%s: %s\n", cli->command,
-		ks_strbuf_str(&clean));
+		clean.failed ? "out of memory" : ks_strbuf_str(&clean));
 	ks_strbuf_deinit(&clean);
 	return code;
 }

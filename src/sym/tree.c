@@ -49,13 +49,15 @@ static int find_release(struct ks_tree *tree)
 {
 	char *path = ks_path_join(tree->build, "include/config/kernel.release");
 	size_t len;
+	int err;
 
 	if (!path)
 		return -ENOMEM;
-	if (!ks_read_file(path, 256, &tree->release, &len, NULL))
+	err = ks_read_file(path, 256, &tree->release, &len, NULL);
+	if (!err)
 		tree->release[strcspn(tree->release, "\r\n")] = '\0';
 	free(path);
-	return 0;
+	return err == -ENOMEM ? err : 0; /* a tree may have no release */
 }
 
 static char *trim_slashes(const char *path)
