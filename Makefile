@@ -9,7 +9,7 @@ WERROR     ?= true
 PREFIX     ?= /usr/local
 DESTDIR    ?=
 
-.PHONY: all check demo lab install clean bench fuzz setup
+.PHONY: all check check-all mutate demo lab install clean bench fuzz setup
 
 all: setup
 	@tools/build.sh "$(BUILD)"
@@ -20,6 +20,14 @@ check: setup
 	@CC=clang tools/build.sh "$(BUILD_CLANG)" -Dwerror=$(WERROR) -Doptimization=0
 	@TARGETS=threads tools/build.sh "$(BUILD_TSAN)" -Dwerror=$(WERROR) -Db_sanitize=thread -Db_lundef=false -Dbuildtype=debugoptimized
 	@python3 tests/run.py "$(BUILD)" "$(BUILD_SAN)" "$(BUILD_TSAN)"
+
+# The long ones, too: fuzzing by libFuzzer and mutants.
+check-all: check
+	@tests/fuzz/run.sh
+	@tests/mutate/mutate.py
+
+mutate: setup
+	@tests/mutate/mutate.py
 
 demo: all
 	@tools/demo.sh "$(BUILD)"

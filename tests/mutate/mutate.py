@@ -1,0 +1,121 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only
+"""Changes one operator in src/ at a time, by seed, and reports the share of the changes that tests notice.
+
+usage: mutate.py [--mutants N] [--seed N] [--aim PERCENT] [--fast-only]
+
+Works in a copy of the tree, built once and then step by step. The fast suites run first, in the plain build;
+only a mutant that passes them meets the sanitized build and the browser. A mutant that does not compile is
+drawn again. Survivors that tests/mutate/equivalent.txt lists, with the reason why nobody can tell them from
+the original, do not count. Ends with one line "N passed, N failed, N skipped": noticed, survived, equivalent.
+"""
+import argparse
+import os
+import pathlib
+import random
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+EQUIVALENT = pathlib.Path(__file__).with_name("equivalent.txt")
+SWAPS = {"==": "!=", "!=": "==", "<": "<=", "<=": "<", ">": ">=", ">=": ">", "&&": "||", "||": "&&", "+": "-", "-": "+",
+         "+=": "-=", "-=": "+=", "true": "false", "false": "true", "<<": ">>", ">>": "<<", "|=": "&="}
+# Surrounded by blanks: the style sets binary operators apart, so that pointers and signs are left alone.
+OPERATOR = re.compile(r"(?<= )(" + "|".join(re.escape(op) for op in sorted(SWAPS, key=len, reverse=True)
+                                            if not op.isalpha()) + r")(?= )|\b(true|false)\b")
+SANITIZED = ["-Db_sanitize=address,undefined", "-Db_lundef=false", "-Dbuildtype=debugoptimized",
+             "-Dc_args=-fno-sanitize-recover=all"]
+STAGES = [("build", ["unit", "fuzz", "captures", "cli"]), ("build-san", ["unit", "captures", "cli"]), ("build", ["browser"])]
+
+
+def places():
+    """(file, line number, column, operator) of all that can be changed: code, no comments, no strings."""
+    found = []
+    for path in sorted((ROOT / "src").rglob("*.c")):
+        comment = False
+        for nr, line in enumerate(path.read_text(encoding="utf-8").splitlines()):
+            text = line.strip()
+            comment = comment or text.startswith("/*")
+            if not comment and not text.startswith(("#", "//", "_Static_assert")):
+                masked = re.sub(r'"(\\.|[^"\\])*"|\'(\\.|[^\'\\])\'|/\*.*?\*/', lambda m: "_" * len(m.group()), line)
+                found += [(path.relative_to(ROOT), nr, match.start(), match.group()) for match in OPERATOR.finditer(masked)]
+            comment = comment and "*/" not in text
+    return found
+
+
+def call(tree, *command, timeout=1800):
+    try:
+        return subprocess.run(command, cwd=tree, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
+                              timeout=timeout, check=False)
+    except subprocess.TimeoutExpired:
+        return None
+
+
+def noticed(tree, fast_only):
+    """The stage that noticed, None for a survivor, or "" where the mutant does not compile."""
+    for build, suites in STAGES[:1] if fast_only else STAGES:
+        if call(tree, "ninja", "-C", build).returncode:
+            return ""
+        done = call(tree, sys.executable, "tests/run.py", *[word for suite in suites for word in ("--suite", suite)], build)
+        if done is None or done.returncode:
+            failed = re.search(r"^failed: (.*)$", done.stdout, re.M) if done else None
+            return failed.group(1) if failed else "a hang"
+    return None
+
+
+def mutate(tree, place):
+    """Writes the mutant; returns the line before, the line after, and the file's text as it was."""
+    path, nr, column, operator = place
+    file = tree / path
+    original = file.read_text(encoding="utf-8")
+    lines = original.split("\n")
+    before = lines[nr]
+    lines[nr] = before[:column] + SWAPS[operator] + before[column + len(operator):]
+    file.write_text("\n".join(lines), encoding="utf-8")
+    return before.strip(), lines[nr].strip(), original
+
+
+def equivalents():
+    """The changed lines that are known to be as good as the original, with their files."""
+    lines = EQUIVALENT.read_text(encoding="utf-8").splitlines() if EQUIVALENT.exists() else []
+    return {tuple(part.strip() for part in line.split("|", 2)[:2]) for line in lines if line and not line.startswith("#")}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--mutants", type=int, default=40)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--aim", type=float, default=90)
+    parser.add_argument("--fast-only", action="store_true")
+    args = parser.parse_args()
+    rng, known, counts = random.Random(args.seed), equivalents(), {"noticed": 0, "survived": 0, "equivalent": 0}
+    candidates = places()
+    with tempfile.TemporaryDirectory(prefix="kmemscope-mutate-") as scratch:
+        tree = pathlib.Path(scratch, "tree")
+        shutil.copytree(ROOT, tree, ignore=shutil.ignore_patterns("build*", ".git", "*-out"))
+        for build, options in (("build", []), ("build-san", SANITIZED))[:1 if args.fast_only else 2]:
+            if call(tree, "tools/build.sh", build, *options).returncode:
+                sys.exit(f"mutate: {build} does not build")
+        while sum(counts.values()) < args.mutants:
+            place = rng.choice(candidates)
+            before, after, original = mutate(tree, place)
+            by = noticed(tree, args.fast_only)
+            (tree / place[0]).write_text(original, encoding="utf-8")
+            if by == "":
+                continue
+            kind = "noticed" if by else "equivalent" if (str(place[0]), after) in known else "survived"
+            counts[kind] += 1
+            print(f"[{sum(counts.values())}/{args.mutants}] {kind}{' by ' + by if by else ''}: {place[0]}:{place[1] + 1}: {before} -> {after}",
+                  flush=True)
+    share = 100 * counts["noticed"] / max(1, counts["noticed"] + counts["survived"])
+    print(f"noticed: {share:.0f} % (aim: {args.aim:.0f} %)")
+    print(f"{counts['noticed']} passed, {counts['survived']} failed, {counts['equivalent']} skipped")
+    return share < args.aim
+
+
+if __name__ == "__main__":
+    os.environ.setdefault("LC_ALL", "C")
+    sys.exit(main())
