@@ -118,7 +118,13 @@ static u32 pointee(struct ks_types *types, u32 id)
 	return add(types, KS_FORM_POINTERS, to, text, strlen(text));
 }
 
-static void add_field(struct expansion *e, u32 offset, u32 to, bool in_union)
+/* A struct that members are in. */
+struct home {
+	u32 id, offset;
+	bool in_union;
+};
+
+static void add_field(struct expansion *e, u32 offset, u32 to, const struct home *home)
 {
 	u32 number = pointee(e->types, to);
 	struct ks_type_field *field;
@@ -128,20 +134,27 @@ static void add_field(struct expansion *e, u32 offset, u32 to, bool in_union)
 	e->left--;
 	field = ks_vec_push(&e->types->fields);
 	if (field)
-		*field = (struct ks_type_field){ offset, number, 0, in_union };
+		*field = (struct ks_type_field){
+			.offset = offset,
+			.type = number,
+			.home = home->offset,
+			.to_home = e->types->items.items[number].btf == home->id,
+			.in_union = home->in_union,
+		};
 	else
 		e->err = -ENOMEM;
 }
 
-static void expand(struct expansion *e, u32 id, u32 offset, bool in_union, int depth)
+static void expand(struct expansion *e, u32 id, u32 offset, const struct home *home, int depth)
 {
 	const struct btf_type *type = resolve(e->types->btf, &id), *element;
+	struct home inner;
 	u32 i, count, of;
 
 	if (!type || depth > DEPTH_MAX || !e->left)
 		return;
 	if (btf_is_ptr(type)) {
-		add_field(e, offset, type->type, in_union);
+		add_field(e, offset, type->type, home);
 	} else if (btf_is_array(type)) {
 		of = btf_array(type)->type;
 		element = resolve(e->types->btf, &of);
@@ -149,14 +162,15 @@ static void expand(struct expansion *e, u32 id, u32 offset, bool in_union, int d
 		if (!element || (!btf_is_ptr(element) && !btf_is_composite(element)))
 			return;
 		for (i = 0; i < count; i++)
-			expand(e, of, offset + i * (btf_is_ptr(element) ? 8 : element->size),
-			       in_union, depth + 1);
+			expand(e, of, offset + i * (btf_is_ptr(element) ? 8 : element->size), home,
+			       depth + 1);
 	} else if (btf_is_composite(type)) {
+		inner = (struct home){ id, offset, home->in_union || btf_is_union(type) };
 		for (i = 0; i < btf_vlen(type); i++)
 			if (!btf_member_bitfield_size(type, i))
 				expand(e, btf_members(type)[i].type,
-				       offset + btf_member_bit_offset(type, i) / 8,
-				       in_union || btf_is_union(type), depth + 1);
+				       offset + btf_member_bit_offset(type, i) / 8, &inner,
+				       depth + 1);
 	}
 }
 
@@ -195,7 +209,7 @@ static void add_names(struct expansion *e, u32 dentry)
 		return;
 	field = ks_vec_push(&e->types->fields);
 	if (field)
-		*field = (struct ks_type_field){ name, outer, inside, false };
+		*field = (struct ks_type_field){ .offset = name, .type = outer, .inside = inside };
 	else
 		e->err = -ENOMEM;
 }
@@ -291,12 +305,13 @@ u32 ks_types_name(struct ks_types *types, const char *name, size_t len)
 int ks_types_expand(struct ks_types *types, u32 number)
 {
 	struct expansion e = { .types = types, .left = FIELDS_MAX };
+	const struct home none = { 0 };
 	u32 first = (u32)types->fields.len;
 
 	if (types->items.items[number].expanded)
 		return 0;
 	if (types->items.items[number].form == KS_FORM_STRUCT)
-		expand(&e, types->items.items[number].btf, 0, false, 0);
+		expand(&e, types->items.items[number].btf, 0, &none, 0);
 	if (!strcmp(ks_type_text(types, number), "dentry"))
 		add_names(&e, types->items.items[number].btf);
 	/* The list of types may have moved. */

@@ -29,7 +29,9 @@ struct ks_type {
 struct ks_type_field {
 	u32 offset;
 	u32 type;
-	u32 inside;    /* it points so far into the object */
+	u32 inside;   /* it points so far into the object */
+	u32 home;     /* where the struct begins that it is a direct member of, as in a list_head */
+	bool to_home; /* it points to a struct of that kind: lists and trees */
 	bool in_union; /* something else may be there */
 };
 

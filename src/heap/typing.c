@@ -11,25 +11,17 @@
 #include <string.h>
 
 #include "heap/contents.h"
-#include "heap/slot-index.h"
+#include "heap/shape.h"
 
 /* === Data ================================================================================= */
 
-enum { ROUNDS_MAX = 12 };
+enum { ROUNDS_MAX = 24 };
 
 /* A vote: how strong above bit 24, and below it the type, inverted. The largest wins. */
-enum strength { START = 1, SCALARS, POINTERS, OPEN_UNION, UNION, OPEN, EXACT };
+enum strength { START = 1, SHAPE, SCALARS, POINTERS, OPEN_UNION, UNION, OPEN, EXACT };
 
 #define TYPE_BITS 24
 #define TYPE_MASK ((1u << TYPE_BITS) - 1)
-
-enum { CANDIDATES_MAX = 32 };
-
-struct candidates {
-	u32 types[CANDIDATES_MAX];
-	u32 count;
-	bool merged;
-};
 
 struct round {
 	struct ks_kernel *kernel;
@@ -37,18 +29,18 @@ struct round {
 	const struct ks_slots *slots;
 	struct ks_typing *typing;
 	const struct ks_slot_index *index;
-	u32 *votes;		       /* by slot */
-	u32 *floors;		       /* by cache */
-	struct candidates *candidates; /* by cache: what a merged one may have */
+	u32 *votes;			  /* by slot */
+	u32 *floors;			  /* by cache */
+	struct ks_candidates *candidates; /* by cache: what a merged one may have */
 	bool first;    /* objects of typed caches vote; later the newly typed ones */
 	u8 *fresh;     /* by slot: typed in the last round */
 	u64 *frontier; /* slabs that have fresh objects */
 };
 
 static const char *const names[KS_KNOWN_WAYS] = {
-	[KS_KNOWN_NOT] = "unknown",   [KS_KNOWN_CACHE] = "cache",   [KS_KNOWN_SLAB] = "slab",
-	[KS_KNOWN_FIELD] = "field",   [KS_KNOWN_UNION] = "union",   [KS_KNOWN_START] = "start",
-	[KS_KNOWN_MERGED] = "merged", [KS_KNOWN_TEXT] = "contents",
+	[KS_KNOWN_NOT] = "unknown", [KS_KNOWN_CACHE] = "cache",	  [KS_KNOWN_SLAB] = "slab",
+	[KS_KNOWN_FIELD] = "field", [KS_KNOWN_UNION] = "union",	  [KS_KNOWN_START] = "start",
+	[KS_KNOWN_SHAPE] = "shape", [KS_KNOWN_MERGED] = "merged", [KS_KNOWN_TEXT] = "contents",
 };
 
 /* === Internals: votes ===================================================================== */
@@ -72,7 +64,7 @@ static u32 strength_of(const struct ks_type *type, const struct ks_cache *cache,
 /* In a merged cache: the one of its types that is, or begins with, what the field says; else 0. */
 static u32 candidate_of(const struct round *r, u32 cache, u32 type)
 {
-	const struct candidates *c = &r->candidates[cache];
+	const struct ks_candidates *c = &r->candidates[cache];
 	u32 found = 0, i;
 
 	for (i = 0; i < c->count; i++) {
@@ -145,12 +137,39 @@ static void vote_of_slab(void *arg, const struct ks_slab_view *view)
 	}
 }
 
+/* Objects of merged caches that have no type yet vote for themselves. */
+static void judge_slab(void *arg, const struct ks_slab_view *view)
+{
+	const struct round *r = arg;
+	const struct ks_shape shape = {
+		.kernel = r->kernel,
+		.census = r->census,
+		.typing = r->typing,
+		.index = r->index,
+		.candidates = &r->candidates[view->info->cache],
+		.cache = view->info->cache,
+	};
+	u32 i, slot, type;
+
+	for (i = 0; i < view->info->objects; i++) {
+		slot = view->first + i;
+		if (!ks_slot_used(r->slots, slot) || r->typing->of[slot])
+			continue;
+		type = ks_shape_judge(&shape, view->data + (size_t)i * view->cache->size,
+				      view->cache->object_size);
+		if (type)
+			r->votes[slot] = (u32)SHAPE << TYPE_BITS | (TYPE_MASK - type);
+	}
+}
+
 /* === Internals: rounds ==================================================================== */
 
 static enum ks_known_by known_by_of(u32 strength)
 {
 	if (strength == START)
 		return KS_KNOWN_START;
+	if (strength == SHAPE)
+		return KS_KNOWN_SHAPE;
 	return strength == UNION || strength == OPEN_UNION ? KS_KNOWN_UNION : KS_KNOWN_FIELD;
 }
 
@@ -220,7 +239,7 @@ static int type_caches(struct round *r)
 		r->candidates[i].merged = ks_cache_merged(&r->census->caches->items.items[i]);
 		r->candidates[i].count =
 			ks_cache_candidates(typing->types, r->census->caches, i, typing->aliases,
-					    r->candidates[i].types, CANDIDATES_MAX);
+					    r->candidates[i].types, KS_CANDIDATES_MAX);
 		err = typing->cache_type[i] ? ks_types_expand(typing->types, typing->cache_type[i])
 					    : 0;
 		if (err)
@@ -243,12 +262,13 @@ static void first_frontier(struct round *r)
 	}
 }
 
+/* Until a round brings nothing new. */
 static int run_rounds(struct round *r, struct ks_diag *diag)
 {
 	u64 count = 1;
 	int err = 0;
 
-	for (r->first = true; !err && count && r->typing->rounds < ROUNDS_MAX; r->first = false) {
+	for (; !err && count && r->typing->rounds < ROUNDS_MAX; r->first = false) {
 		err = ks_slabs_walk(r->kernel, r->census, r->slots, r->frontier, vote_of_slab, r,
 				    diag);
 		if (!err && settle(r, &count))
@@ -256,6 +276,27 @@ static int run_rounds(struct round *r, struct ks_diag *diag)
 		r->typing->rounds++;
 	}
 	return err;
+}
+
+static int judge_merged(struct round *r, struct ks_diag *diag)
+{
+	const struct ks_pages *pages = r->census->pages;
+	u32 i, k;
+	size_t slab;
+	u64 count;
+	int err = 0;
+
+	for (i = 0; i < r->census->caches->items.len; i++)
+		for (k = 0; !err && k < r->candidates[i].count; k++)
+			err = ks_types_expand(r->typing->types, r->candidates[i].types[k]);
+	memset(r->frontier, 0, (pages->slabs.len / 64 + 1) * 8);
+	for (slab = 0; slab < pages->slabs.len; slab++)
+		if (r->candidates[pages->slabs.items[slab].cache].count)
+			r->frontier[slab / 64] |= 1ull << slab % 64;
+	if (!err)
+		err = ks_slabs_walk(r->kernel, r->census, r->slots, r->frontier, judge_slab, r,
+				    diag);
+	return err ? err : settle(r, &count);
 }
 
 /* === Internals: the result ================================================================ */
@@ -380,8 +421,13 @@ int ks_typing_make(struct ks_kernel *k, const struct ks_census *c, const struct 
 		err = type_charges(&r);
 	if (!err) {
 		first_frontier(&r);
+		r.first = true;
 		err = run_rounds(&r, diag);
 	}
+	if (!err)
+		err = judge_merged(&r, diag);
+	if (!err)
+		err = run_rounds(&r, diag);
 	if (!err)
 		err = type_merged(&r);
 	if (!err && kallsyms)

@@ -17,6 +17,7 @@ enum ks_known_by {
 	KS_KNOWN_FIELD,	 /* a field that points to it says so, and the size fits */
 	KS_KNOWN_UNION,	 /* as before, but the field may be something else */
 	KS_KNOWN_START,	 /* a field says that it begins with this struct; it is larger */
+	KS_KNOWN_SHAPE,	 /* of the types of merged caches, the one whose pointers make sense */
 	KS_KNOWN_MERGED, /* one of the types of the caches that were merged */
 	KS_KNOWN_TEXT,	 /* a function or a table of functions in its contents */
 	KS_KNOWN_WAYS,

@@ -93,6 +93,7 @@ EOF
 check "files have their type" has_type file $files
 check "sockets" has_type socket_alloc "$(made sockets)"
 check "pipes, which are in a cache of kmalloc" has_type pipe_inode_info "$(made pipes)"
+check "epolls, which are, too" has_type eventpoll "$(made epolls)"
 check "what they watch" has_type epitem "$(made epolls)"
 check "timers" has_type k_itimer "$(made timers)"
 check "message queues" has_type mqueue_inode_info "$(made queues)"

@@ -18,7 +18,7 @@
 
 #include "heap/census.h"
 #include "heap/model.h"
-#include "heap/typing.h"
+#include "heap/shape.h"
 
 /* === Data ================================================================================= */
 
@@ -301,6 +301,45 @@ static u64 typed(const struct ks_typing *typing, const struct taken *t, const ch
 	return objects;
 }
 
+/* Of two types, the one whose pointer leads to what it should; none, where it leads elsewhere. */
+static void check_shapes(const struct taken *t, const struct ks_slots *slots,
+			 const struct ks_typing *typing, u64 delta, u64 alpha)
+{
+	struct ks_candidates candidates = { .count = 2, .merged = true };
+	struct ks_slot_index *index;
+	struct ks_shape shape = {
+		.kernel = t->kernel,
+		.census = t->census,
+		.typing = typing,
+		.candidates = &candidates,
+		.cache = KS_NONE,
+	};
+	const struct {
+		u64 word;
+		const char *type;
+	} cases[] = {
+		{ delta, "beta" }, { delta + 8, NULL }, { alpha, NULL },
+		{ 0, NULL },	   { 0x1000, NULL },	{ MODEL_VMEMMAP, NULL },
+	};
+
+	candidates.types[0] = ks_types_struct(typing->types, "gamma", 5);
+	candidates.types[1] = ks_types_struct(typing->types, "beta", 4);
+	for (size_t i = 0; i < 2; i++)
+		assert_int_equal(ks_types_expand(typing->types, candidates.types[i]), 0);
+	assert_int_equal(ks_slot_index_new(t->kernel, t->census, slots, &index), 0);
+	shape.index = index;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		u64 data[8] = { 0, cases[i].word };
+		u32 type = ks_shape_judge(&shape, (const u8 *)data, sizeof(data));
+
+		if (cases[i].type)
+			assert_string_equal(ks_type_text(typing->types, type), cases[i].type);
+		else
+			assert_int_equal(type, 0);
+	}
+	ks_slot_index_free(index);
+}
+
 /* From the cache's name to its objects' type, from there to what they point to, and a step further. */
 static void test_types(void **state)
 {
@@ -356,6 +395,8 @@ static void test_types(void **state)
 		assert_int_equal(typed(typing, &t, "delta", "kmalloc-32", KS_KNOWN_FIELD), 1);
 		assert_int_equal(typed(typing, &t, "?", "kmalloc-64", KS_KNOWN_NOT), 70);
 		assert_int_equal(typed(typing, &t, "?", "kmalloc-32", KS_KNOWN_NOT), 2);
+		check_shapes(&t, slots, typing, model_object(&t.model, small, 32, 1),
+			     model_object(&t.model, slab, SIZE, 0));
 		ks_typing_free(typing);
 		ks_slots_free(slots);
 		drop(&t);
