@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The account and its files, for "kmemscope account" and for trace_analyze. */
-#include "cli/cli.h"
+#include "cli/account.h"
 
 #include <string.h>
+
+#include "cli/output.h"
+#include "cli/run.h"
 
 /* === Internals ============================================================================ */
 

@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "cli/output.h"
+
 /* === Internals ============================================================================ */
 
 static bool ends_with(const char *s, const char *end)

@@ -2,6 +2,9 @@
 /* kmemscope account: trace_analyze's tables. */
 #include "cli/cli.h"
 
+#include "cli/account.h"
+#include "cli/commands.h"
+
 static const char usage[] =
 	"usage: kmemscope account [OPTION...] FILE\n"
 	"\n"

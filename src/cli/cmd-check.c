@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* kmemscope check: is a capture whole, in order, and without loss? */
 #include "cli/cli.h"
+
+#include <getopt.h>
+
+#include "cli/commands.h"
+#include "cli/output.h"
 #include "report/check.h"
 #include "trace/tracedat-writer.h"
 

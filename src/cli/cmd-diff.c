@@ -2,8 +2,13 @@
 /* kmemscope diff: what changed between two captures. */
 #include "cli/cli.h"
 
+#include <getopt.h>
 #include <stdio.h>
 #include <string.h>
+
+#include "cli/commands.h"
+#include "cli/output.h"
+#include "cli/run.h"
 
 /* === Data ================================================================================= */
 

@@ -11,6 +11,8 @@
 #include <unistd.h>
 
 #include "capture/tracefs.h"
+#include "cli/commands.h"
+#include "cli/output.h"
 
 /* === Data ================================================================================= */
 

@@ -7,6 +7,9 @@
 #include <unistd.h>
 
 #include "base/outfile.h"
+#include "cli/commands.h"
+#include "cli/output.h"
+#include "cli/run.h"
 #include "report/export.h"
 
 /* === Data ================================================================================= */

@@ -4,6 +4,9 @@
 
 #include <stdio.h>
 
+#include "cli/commands.h"
+#include "cli/output.h"
+#include "cli/run.h"
 #include "report/flame.h"
 
 /* === Data ================================================================================= */

@@ -2,6 +2,10 @@
 /* kmemscope gate: fails when a capture is over its budget, for automatic tests of a kernel. */
 #include "cli/cli.h"
 
+#include "cli/commands.h"
+#include "cli/output.h"
+#include "cli/run.h"
+
 /* === Data ================================================================================= */
 
 static const char usage[] =

@@ -3,8 +3,11 @@
 #include "cli/cli.h"
 
 #include <errno.h>
+#include <getopt.h>
 #include <string.h>
 
+#include "cli/commands.h"
+#include "cli/output.h"
 #include "heap/census-doc.h"
 
 /* === Data ================================================================================= */

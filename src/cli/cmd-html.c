@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* kmemscope html: the report in one file, to open in a browser. */
+#include <getopt.h>
 #include <string.h>
 
 #include "analysis/views.h"
+#include "cli/commands.h"
 #include "cli/html-diff.h"
 #include "cli/html-kmap.h"
+#include "cli/output.h"
+#include "cli/run.h"
 
 /* === Data ================================================================================= */
 

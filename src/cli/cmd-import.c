@@ -2,6 +2,10 @@
 /* kmemscope import: a capture into a DB file. */
 #include "cli/cli.h"
 
+#include "cli/commands.h"
+#include "cli/output.h"
+#include "cli/run.h"
+
 static const char usage[] =
 	"usage: kmemscope import -o DB [OPTION...] FILE\n"
 	"\n"

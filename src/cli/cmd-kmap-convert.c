@@ -8,6 +8,8 @@
 #include "base/io.h"
 #include "base/outfile.h"
 #include "cli/kmap.h"
+#include "cli/progress.h"
+#include "cli/run.h"
 #include "kmap/convert.h"
 #include "kmap/source.h"
 

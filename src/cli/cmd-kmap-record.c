@@ -14,6 +14,7 @@
 
 #include "capture/memorizer.h"
 #include "cli/kmap.h"
+#include "cli/progress.h"
 #include "cli/signals.h"
 
 /* === Data ================================================================================= */

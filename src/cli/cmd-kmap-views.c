@@ -6,6 +6,8 @@
 
 #include "cli/chart.h"
 #include "cli/kmap.h"
+#include "cli/output.h"
+#include "cli/run.h"
 #include "report/heatmap.h"
 
 /* === Internals ============================================================================ */

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* kmemscope kmap: finds the subcommand, reads the options, opens maps. */
+#include <getopt.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "cli/commands.h"
 #include "cli/kmap.h"
 
 /* === Data ================================================================================= */

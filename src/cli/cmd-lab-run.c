@@ -12,6 +12,7 @@
 
 #include "capture/tracefs.h"
 #include "cli/lab.h"
+#include "cli/output.h"
 #include "cli/signals.h"
 #include "kmap/kernel-stats.h"
 #include "lab/ramdisk.h"

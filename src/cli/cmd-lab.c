@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/num.h"
+#include "cli/commands.h"
 #include "cli/lab.h"
 
 /* === Data ================================================================================= */

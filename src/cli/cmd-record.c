@@ -13,6 +13,8 @@
 #include <unistd.h>
 
 #include "capture/recorder.h"
+#include "cli/commands.h"
+#include "cli/progress.h"
 #include "cli/signals.h"
 
 /* === Data ================================================================================= */

@@ -2,6 +2,11 @@
 /* kmemscope rings: ring charts. */
 #include "cli/cli.h"
 
+#include <getopt.h>
+
+#include "cli/commands.h"
+#include "cli/rings.h"
+
 static const char usage[] =
 	"usage: kmemscope rings [-k TREE] [-f LOG | --db-file DB] -o FILE.png|FILE.svg [OPTION...]\n"
 	"\n"

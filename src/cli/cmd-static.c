@@ -1,7 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* kmemscope static: the static footprint of a built kernel tree. */
 #include "analysis/static.h"
+
+#include <getopt.h>
+
 #include "cli/cli.h"
+#include "cli/commands.h"
+#include "cli/output.h"
+#include "cli/rings.h"
 #include "report/static.h"
 
 static const char usage[] =

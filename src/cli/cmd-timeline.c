@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* kmemscope timeline: memory over time. */
 #include "cli/chart.h"
+
+#include "cli/commands.h"
+#include "cli/output.h"
+#include "cli/run.h"
 #include "report/timeline.h"
 
 /* === Data ================================================================================= */

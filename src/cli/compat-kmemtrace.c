@@ -12,6 +12,9 @@
 
 #include "capture/recorder.h"
 #include "capture/relay-capture.h"
+#include "cli/commands.h"
+#include "cli/output.h"
+#include "cli/run.h"
 #include "cli/signals.h"
 #include "report/check.h"
 

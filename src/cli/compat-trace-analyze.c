@@ -2,6 +2,12 @@
 /* trace_analyze under its own name: its options, all of them, with what its README says they do. */
 #include "cli/cli.h"
 
+#include <getopt.h>
+
+#include "cli/account.h"
+#include "cli/commands.h"
+#include "cli/rings.h"
+
 /* === Data ================================================================================= */
 
 struct options {

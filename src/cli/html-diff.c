@@ -3,6 +3,7 @@
 #include "cli/html-diff.h"
 
 #include "cli/html-kmap.h"
+#include "cli/run.h"
 
 /* === Internals ============================================================================ */
 

@@ -3,6 +3,7 @@
 #ifndef KS_CLI_HTML_DIFF_H
 #define KS_CLI_HTML_DIFF_H
 
+#include "analysis/analysis.h"
 #include "cli/cli.h"
 #include "report/html.h"
 

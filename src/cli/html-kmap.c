@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "cli/progress.h"
+#include "cli/run.h"
 #include "kmap/source.h"
 
 /* === Internals ============================================================================ */

@@ -3,6 +3,8 @@
 #include <stdio.h>
 
 #include "cli/kmap.h"
+#include "cli/progress.h"
+#include "cli/run.h"
 
 /* === Internals ============================================================================ */
 

@@ -5,6 +5,7 @@
 
 #include "cli/cli.h"
 #include "kmap/views.h"
+#include "cli/progress.h"
 
 /* How the file of a map is read. */
 struct ks_kmap_file_opts {

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* kmemscope: finds the command, or the ancestor whose name it was called by, and runs it. */
 #include <errno.h>
+#include <getopt.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "cli/commands.h"
 #include "cli/report.h"
 
 /* === Data ================================================================================= */

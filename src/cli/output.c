@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Output: standard output through a pager where that is a terminal, or a file. */
-#include "cli/cli.h"
+#include "cli/output.h"
 
 #include <signal.h>
 #include <stdio.h>

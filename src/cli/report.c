@@ -4,6 +4,9 @@
 
 #include <stdlib.h>
 
+#include "cli/output.h"
+#include "cli/run.h"
+
 /* === Internals ============================================================================ */
 
 static int analyze(struct ks_cli *cli, const struct ks_report *report, const void *opts,

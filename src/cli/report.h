@@ -7,6 +7,7 @@
 #ifndef KS_CLI_REPORT_H
 #define KS_CLI_REPORT_H
 
+#include "analysis/analysis.h"
 #include "cli/cli.h"
 
 struct ks_report {

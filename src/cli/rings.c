@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Making a ring chart, for "kmemscope rings" and for trace_analyze. */
+#include "cli/rings.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,6 +10,8 @@
 #include "analysis/dirtree-model.h"
 #include "analysis/static.h"
 #include "cli/chart.h"
+#include "cli/output.h"
+#include "cli/run.h"
 #include "report/rings.h"
 #include "sym/tree.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Running an analysis for a person: progress on a terminal, Ctrl-C, the verdict. */
-#include "cli/cli.h"
+#include "cli/run.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -10,6 +10,8 @@
 
 #include "analysis/view.h"
 #include "analysis/views.h"
+#include "cli/output.h"
+#include "cli/progress.h"
 #include "cli/signals.h"
 #include "cli/this-kernel.h"
 #include "source/open.h"
