@@ -26,8 +26,22 @@ struct chains {
 
 /* === Internals ============================================================================ */
 
+/* What was given back to the slab that a CPU allocates from. */
+static void add_own(const struct ks_kernel *k, const struct ks_pages *pages, u64 page, u32 cache,
+		    u64 *aside)
+{
+	const struct ks_slab *slab;
+
+	if (page < k->vmemmap)
+		return;
+	slab = ks_slab_at(k, pages, ks_kernel_addr(k, (page - k->vmemmap) / k->layout.page_size));
+	if (slab && slab->cache == cache && slab->freelist && slab->inuse <= slab->objects)
+		aside[cache] += slab->objects - slab->inuse;
+}
+
 /* Where each CPU keeps its slabs: the one that it allocates from, and a chain of others. */
-static int read_heads(struct ks_kernel *k, const struct ks_caches *caches, struct chains *chains,
+static int read_heads(struct ks_kernel *k, const struct ks_pages *pages,
+		      const struct ks_caches *caches, struct chains *chains, u64 *aside,
 		      struct ks_diag *diag)
 {
 	const struct ks_memory_facts *facts = &k->memory->facts;
@@ -35,7 +49,6 @@ static int read_heads(struct ks_kernel *k, const struct ks_caches *caches, struc
 	struct ks_piece *piece;
 	struct chain *chain;
 	size_t i, cpu;
-	u32 n = 0;
 	int err;
 
 	for (i = 0; i < caches->items.len; i++) {
@@ -57,10 +70,15 @@ static int read_heads(struct ks_kernel *k, const struct ks_caches *caches, struc
 	for (i = 0; i < chains->pieces.len; i++)
 		chains->pieces.items[i].buf = chains->raw + i * l->cpu_size;
 	err = ks_memory_read(k->memory, chains->pieces.items, chains->pieces.len, diag);
-	for (i = 0; !err && i < chains->items.len; i++, n++)
-		if (!chains->pieces.items[n].failed)
-			chains->items.items[i].next =
-				ks_u64_at(chains->pieces.items[n].buf, l->cpu_partial);
+	for (i = 0; !err && i < chains->items.len; i++) {
+		const void *raw = chains->pieces.items[i].buf;
+
+		if (chains->pieces.items[i].failed)
+			continue;
+		add_own(k, pages, ks_u64_at(raw, l->cpu_slab), chains->items.items[i].cache, aside);
+		if (l->cpu_partial != KS_NONE && l->slab_next != KS_NONE)
+			chains->items.items[i].next = ks_u64_at(raw, l->cpu_partial);
+	}
 	return err;
 }
 
@@ -107,19 +125,12 @@ int ks_aside_read(struct ks_kernel *k, const struct ks_pages *pages, const struc
 {
 	const struct ks_layout *l = &k->layout;
 	struct chains chains = { 0 };
-	size_t active = 1, i;
-	int steps, err = 0;
+	size_t active = 1;
+	int steps, err;
 
-	/* What was given back to the slab that a CPU allocates from. */
-	for (i = 0; i < pages->slabs.len; i++) {
-		const struct ks_slab *slab = &pages->slabs.items[i];
-
-		if (slab->frozen && slab->freelist && slab->inuse <= slab->objects)
-			aside[slab->cache] += slab->objects - slab->inuse;
-	}
-	if (l->cache_cpu_slab == KS_NONE || l->cpu_partial == KS_NONE || l->slab_next == KS_NONE)
+	if (l->cache_cpu_slab == KS_NONE)
 		return 0;
-	err = read_heads(k, caches, &chains, diag);
+	err = read_heads(k, pages, caches, &chains, aside, diag);
 	for (steps = 0; !err && active && steps < STEPS_MAX; steps++)
 		err = step(k, caches, &chains, aside, &active, diag);
 	ks_vec_free(&chains.items);

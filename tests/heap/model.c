@@ -487,6 +487,16 @@ void model_to_cpu(struct model *m, u64 cache, u64 slab, u32 size, u32 inuse, u32
 	set64(m, slab + S_FREELIST, 0);
 }
 
+void model_set_aside(struct model *m, u64 cache, u64 slab, u32 cpu)
+{
+	u64 at = MODEL_PERCPU + cpu * 4096ull + get64(m, cache + C_CPU_SLAB);
+
+	set64(m, slab + S_NEXT, get64(m, at + U_PARTIAL));
+	set64(m, at + U_PARTIAL, slab);
+	if (m->kind == MODEL_6_1)
+		set64(m, slab + S_COUNTERS, get64(m, slab + S_COUNTERS) | 1ull << 31);
+}
+
 static u64 make_sheaf(struct model *m, u64 cache, const u64 *objects, u32 count)
 {
 	u64 sheaf = addr_of(take_page(m));

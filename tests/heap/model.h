@@ -62,6 +62,9 @@ u64 model_object(const struct model *m, u64 slab, u32 size, u32 index);
 /* Makes this slab the one that a CPU allocates from: what is free goes to the CPU's list. */
 void model_to_cpu(struct model *m, u64 cache, u64 slab, u32 size, u32 inuse, u32 cpu);
 
+/* Sets a slab aside for a CPU, before those that it has. Kernels before 6.8 mark it as they do the CPU's own. */
+void model_set_aside(struct model *m, u64 cache, u64 slab, u32 cpu);
+
 /* Puts objects into the main sheaf of a CPU; into a full sheaf of the node's barn. */
 void model_to_sheaf(struct model *m, u64 cache, u32 cpu, const u64 *objects, u32 count);
 void model_to_barn(struct model *m, u64 cache, const u64 *objects, u32 count);

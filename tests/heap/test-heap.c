@@ -126,11 +126,15 @@ static void test_cpu_list(void **state)
 		alpha = model_cache(&t.model, "alpha", SIZE, 0);
 		slab = model_slab(&t.model, alpha, SIZE, 11);
 		model_to_cpu(&t.model, alpha, slab, SIZE, 11, 1);
+		/* Two slabs are set aside, with 6 and 13 free objects. */
+		model_set_aside(&t.model, alpha, model_slab(&t.model, alpha, SIZE, 10), 1);
+		model_set_aside(&t.model, alpha, model_slab(&t.model, alpha, SIZE, 3), 1);
 		assert_int_equal(take(&t), 0);
 		row = row_of(&t, "alpha");
-		assert_int_equal(row->used, 16);
+		assert_int_equal(row->used, 16 + 10 + 3);
 		assert_int_equal(row->waiting[KS_WAITING_CPU], 5);
-		assert_int_equal(row->objects, 11);
+		assert_int_equal(row->aside, 6 + 13);
+		assert_int_equal(row->objects, 11 + 10 + 3);
 		assert_int_equal(t.census->waiting->torn, 0);
 		drop(&t);
 	}
