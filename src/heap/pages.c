@@ -119,7 +119,9 @@ static enum ks_page_use kind_of_user(const struct ks_layout *l, const void *page
 
 static u16 node_of(const struct ks_layout *l, const void *page)
 {
-	return l->node_shift < 64 ? (u16)(ks_u64_at(page, l->page_flags) >> l->node_shift) : 0;
+	if (l->node_shift >= 64)
+		return 0;
+	return (u16)(ks_u64_at(page, l->page_flags) >> l->node_shift);
 }
 
 /* === Internals: the walk ================================================================== */
