@@ -145,7 +145,8 @@ class Ring:
             if self.m.word == 8:
                 commit |= 0xffffffff << 32  # as the kernel does: sign-extended
         page = self.m.pack('Q', self.start) + self.m.long(commit) + self.data + tail
-        self.pages.append(page + b'\0' * (self.size - len(page)))
+        # Behind the records is what an earlier use of the page left there: no zeros, and no number.
+        self.pages.append(page + b'\x5a' * (self.size - len(page)))
         self.data, self.lost = b'', None
 
     def gap(self, count):

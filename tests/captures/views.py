@@ -5,10 +5,13 @@
 Prints TAP. A DB made from the capture must give the same results.
 """
 import collections
+import csv
+import io
 import json
 import os
 import pathlib
 import random
+import re
 import sys
 import tempfile
 
@@ -92,6 +95,10 @@ def test_frag(m, events, path, what):
               all(matches(rows.get(k, {}), v, keys) for k, v in want.items() if k), rows)
         waste = [r['wasted'] for r in doc.get(member, [])]
         check('the most wasteful first', waste and waste == sorted(waste, reverse=True), waste)
+    for top in (0, 1, 3, 1000):
+        few = ask('report', '--frag', '--json', '--top', top, path)
+        check('--top %d of both tables, %s' % (top, what), all(
+            few.get(member) == doc[member][:top or None] for member in ('sites', 'sizes')), few)
 
 
 def test_leaks(m, events, path, what):
@@ -132,6 +139,62 @@ def test_filters(m, events, path, what):
         ok = all(matches(rows.get(k, {}), v, ('allocs', 'frees', 'live_bytes')) for k, v in want.items() if k)
         check('%s, %s' % (' '.join(map(str, args)), what), ok and len(rows) == len([k for k in want if k]),
               doc.get('error') or {k: (v['allocs'], v['frees'], v['live_bytes']) for k, v in rows.items()})
+
+
+def reused_events(m):
+    """At few addresses, objects of kmalloc() and of a cache in turn; some frees are missing. The events, and the
+    numbers of allocations, frees and living objects of kmalloc()."""
+    rng, events, live, want = random.Random(4), [], {}, collections.Counter()
+    for i in range(3000):
+        ptr, kind = 0x80000000 + 64 * rng.randrange(20), rng.choice(['kmalloc', 'kmem_cache_alloc'])
+        ends = live.pop(ptr, None)
+        if ends and rng.random() < 0.7:
+            kind = 'kfree' if ends == 'kmalloc' else 'kmem_cache_free'
+            want['frees'] += ends == 'kmalloc'
+        else:
+            live[ptr] = kind
+            want['allocs'] += kind == 'kmalloc'
+        events.append(dict(kind=kind, pid=10, ptr=ptr, site=m.text + 0x123, req=64, alloc=64, gfp=0, node=-1, ts=1000 + 10 * i,
+                           cpu=0, cache='cachea'))
+    return events, want['allocs'], want['frees'], sum(kind == 'kmalloc' for kind in live.values())
+
+
+def test_reused(m, tmp):
+    """An object that the filter leaves out has the place of one that it lets through, and the other way round."""
+    ring, path, db = b.Ring(m), tmp / 'reused.dat', tmp / 'reused.ksdb'
+    events, allocs, frees, alive = reused_events(m)
+    for ev in events:
+        ring.add(ev['ts'], m.payload(ev))
+    path.write_bytes(b.trace_dat_v7(m, [('', {0: ring.done()})], COMMS))
+    run(KMEMSCOPE, 'import', '-o', db, path)
+    for file, what in ((path, 'trace.dat'), (db, 'DB')):
+        row = ask('report', '--json', '--malloc', file).get('rows', [{}])[0]
+        check('addresses used again, a filtered report, %s' % what,
+              (row.get('allocs'), row.get('frees'), row.get('live_bytes')) == (allocs, frees, 64 * alive), row)
+        doc = ask('leaks', '--json', '--malloc', file)
+        check('... leaks, %s' % what, (doc.get('objects'), doc.get('bytes')) == (alive, 64 * alive), doc)
+        last = ask('timeline', '--json', '--malloc', file).get('buckets', [{}])[-1]
+        check('... the timeline, %s' % what, last.get('live_bytes') == 64 * alive, last)
+        rows = [row['end'] for row in csv.DictReader(io.StringIO(run(
+            KMEMSCOPE, 'export', '--format', 'csv', '--table', 'objects', '--malloc', file).stdout))]
+        check('... objects, %s' % what, (len(rows), rows.count('freed'), rows.count('live')) == (allocs, frees, alive), rows[:9])
+
+
+def test_page(tmp):
+    """The data of the page says which counters are losses: those that kmemscope-quality(7) calls so."""
+    m = b.Machine()
+    ring, ev = b.Ring(m), dict(kind='kmalloc', pid=10, site=m.text + 0x123, req=10, alloc=16, gfp=0, node=-1, cpu=0)
+    ring.add(1000, m.payload(dict(ev, ptr=0x80000000)))
+    ring.gap(7)
+    ring.add(2000, m.payload(dict(ev, ptr=0x80000040)))
+    path, page = tmp / 'gap.dat', tmp / 'gap.html'
+    path.write_bytes(b.trace_dat_v7(m, [('', {0: ring.done()})], COMMS))
+    run(KMEMSCOPE, 'html', '-o', page, path)
+    rows = {name: (int(value), loss == 'true') for name, value, loss in re.findall(
+        r'\{"name":"(\w+)","text":"[^"]*","value":(\d+),"loss":(true|false)\}', page.read_text(encoding='utf-8'))}
+    losses = {name: value for name, (value, loss) in rows.items() if loss}
+    check('the losses in a page', losses == {'lost_events': 7, 'lost_windows': 1, 'overwritten': 0}, rows)
+    check('its other counters', len(rows) == 17 and not any(value for value, loss in rows.values() if not loss), rows)
 
 
 def stack_events(m):
@@ -270,6 +333,8 @@ def main():
             test_filters(m, events, file, what)
         test_stacks(pathlib.Path(name))
         test_others(pathlib.Path(name))
+        test_reused(m, pathlib.Path(name))
+        test_page(pathlib.Path(name))
     return finish()
 
 

@@ -340,6 +340,52 @@ static void test_hostile_names(void **state)
 	unmake(&m);
 }
 
+/*
+ * Slices as they stand in the SVG, with the points worked out by hand: angles are clockwise from twelve
+ * o'clock, y grows downwards, and each arc is drawn as two. sin 45 = 0.7071, sin 60 = 0.8660.
+ */
+static void test_svg_geometry(void **state)
+{
+	static const struct {
+		struct ks_chart_slice slice;
+		const char *path;
+	} cases[] = {
+		{ { .inner = 40, .outer = 80, .from = 0, .to = M_PI / 2 }, /* up to three o'clock */
+		  "M200.00 20.00A80.00 80.00 0 0 1 256.57 43.43A80.00 80.00 0 0 1 280.00 100.00"
+		  "L240.00 100.00A40.00 40.00 0 0 0 228.28 71.72A40.00 40.00 0 0 0 200.00 60.00Z" },
+		{ { .inner = 0, .outer = 100, .from = M_PI, .to = M_PI * 5 / 3 }, /* six to ten */
+		  "M200.00 200.00A100.00 100.00 0 0 1 113.40 150.00"
+		  "A100.00 100.00 0 0 1 113.40 50.00Z" },
+		{ { .inner = 10, .outer = 20, .from = 0, .to = 2 * M_PI }, /* a whole ring */
+		  "M200.00 80.00A20.00 20.00 0 0 1 200.00 120.00A20.00 20.00 0 0 1 200.00 80.00"
+		  "M200.00 90.00A10.00 10.00 0 0 0 200.00 110.00A10.00 10.00 0 0 0 200.00 90.00Z" },
+	};
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct ks_chart_slice slice = cases[i].slice;
+		struct ks_chart chart = {
+			.title = "",
+			.width = 400,
+			.height = 300,
+			.center_x = 200,
+			.center_y = 100,
+			.slices = { .items = &slice, .len = 1 },
+		};
+		struct ks_strbuf out, want;
+
+		slice.id = slice.title = "";
+		ks_strbuf_init(&out);
+		ks_strbuf_init(&want);
+		ks_chart_svg(&chart, &out);
+		ks_strbuf_printf(&want, " d=\"%s\">", cases[i].path);
+		if (!strstr(ks_strbuf_str(&out), ks_strbuf_str(&want)))
+			fail_msg("no%s in %s", want.s, out.s);
+		ks_strbuf_deinit(&want);
+		ks_strbuf_deinit(&out);
+	}
+}
+
 /* Two pixels per point, and the same bytes each time. */
 static void test_png(void **state)
 {
@@ -440,8 +486,9 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(test_dirtree),	      cmocka_unit_test(test_random_trees),
 	cmocka_unit_test(test_one_directory), cmocka_unit_test(test_one_file),
 	cmocka_unit_test(test_nothing),	      cmocka_unit_test(test_other),
-	cmocka_unit_test(test_hostile_names), cmocka_unit_test(test_png),
-	cmocka_unit_test(test_colors),	      cmocka_unit_test(test_numbers),
+	cmocka_unit_test(test_hostile_names), cmocka_unit_test(test_svg_geometry),
+	cmocka_unit_test(test_png),	      cmocka_unit_test(test_colors),
+	cmocka_unit_test(test_numbers),
 };
 
 KS_RUN(tests)
