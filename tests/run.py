@@ -2,12 +2,15 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Runs the tests of the given build directories and adds up their TAP results.
 
-usage: run.py [--jobs N] [--suite SUITE]... [--list] BUILD...
+usage: run.py [--jobs N] [--suite SUITE]... [--without TEST]... [--first-failure] [--list] BUILD...
 
 Each test's line is printed as it ends, and every half minute what is still running. A test that takes
 longer than its timeout (in its meson.build; KMEMSCOPE_TIMEOUTS=3 makes all of them three times as long) is
 stopped with everything that it started, and its output shown. Its clock stands still between the lines
 "# preparing: ..." and "# prepared", where a test makes what later runs find in the cache.
+
+With --first-failure the quickest tests start first, and the first one that fails ends the run: for whoever
+wants to know whether anything fails, and no more.
 
 The last line is "N passed, N failed, N skipped" over every single check of every test. A test that dies,
 hangs, or does not print the results that it planned, is a failed check.
@@ -143,11 +146,12 @@ class Test:
         sys.stdout.flush()
 
 
-def tests_of(build, suites):
+def tests_of(build, suites, without):
     found = json.loads(subprocess.run(["meson", "introspect", "--tests", build], check=True,
                                       stdout=subprocess.PIPE, text=True).stdout)
     wanted = [Test(build, record) for record in found
-              if not suites or any(suite.split(":")[-1] in suites for suite in record["suite"])]
+              if record["name"] not in without
+              and (not suites or any(suite.split(":")[-1] in suites for suite in record["suite"]))]
     log = pathlib.Path(build, "meson-logs", "suite.json")
     log.parent.mkdir(exist_ok=True)
     log.unlink(missing_ok=True)
@@ -171,10 +175,11 @@ class Times:
 
 
 class Runner:
-    def __init__(self, tests, jobs, times):
-        self.times = times
+    def __init__(self, tests, jobs, times, first_failure):
+        self.times, self.first_failure = times, first_failure
         # Tests that must run alone come last, when nothing else is left.
-        self.waiting = sorted(tests, key=lambda test: (not test.record["is_parallel"], -times.get(test)))
+        sign = 1 if first_failure else -1
+        self.waiting = sorted(tests, key=lambda test: (not test.record["is_parallel"], sign * times.get(test)))
         self.jobs, self.total, self.done = jobs, len(tests), 0
         self.running, self.totals, self.failed = [], [0, 0, 0], []
         self.said = time.monotonic()
@@ -193,7 +198,8 @@ class Runner:
         self.done += 1
         test.show(took, self.done, self.total)
         self.said = time.monotonic()
-        self.times.set(test, took - test.prepared)
+        if not self.first_failure: # a test that fails may take less time than usual, or much more
+            self.times.set(test, took - test.prepared)
         for i, value in enumerate((test.outcome.passed, test.outcome.failed, test.outcome.skipped)):
             self.totals[i] += value
         if test.outcome.failed:
@@ -223,6 +229,10 @@ class Runner:
         try:
             while self.running or self.waiting:
                 self.step()
+                if self.failed and self.first_failure:
+                    for test in self.running:
+                        test.stop()
+                    return
                 time.sleep(0.02)
         except KeyboardInterrupt:
             for test in self.running:
@@ -239,15 +249,17 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--suite", action="append", default=[])
+    parser.add_argument("--without", action="append", default=[], metavar="TEST")
+    parser.add_argument("--first-failure", action="store_true")
     parser.add_argument("--list", action="store_true")
     parser.add_argument("builds", nargs="+", metavar="BUILD")
     args = parser.parse_args()
     signal.signal(signal.SIGTERM, interrupt)
-    tests = [test for build in args.builds for test in tests_of(build, args.suite)]
+    tests = [test for build in args.builds for test in tests_of(build, args.suite, args.without)]
     if args.list:
         print("\n".join(test.name for test in tests))
         return 0
-    runner = Runner(tests, args.jobs, Times(args.builds))
+    runner = Runner(tests, args.jobs, Times(args.builds), args.first_failure)
     try:
         runner.run()
     except KeyboardInterrupt:

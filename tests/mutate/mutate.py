@@ -2,14 +2,16 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Changes one operator in src/ at a time, by seed, and reports the share of the changes that tests notice.
 
-usage: mutate.py [--mutants N] [--seed N] [--aim PERCENT] [--fast-only]
+usage: mutate.py [--mutants N] [--seed N] [--aim PERCENT] [--fast-only] [FILE:LINE:COLUMN]...
 
-Works in a copy of the tree, built once and then step by step. The fast suites run first, in the plain build;
-only a mutant that passes them meets the sanitized build and the browser. A mutant that does not compile is
-drawn again. Survivors that tests/mutate/equivalent.txt lists, with the reason why nobody can tell them from
+Works in a copy of the tree, built once and then step by step. The fast suites run first, in the plain build,
+the quickest test first and no further than to the first failure; only a mutant that passes them meets the
+recorder, the sanitized build and the browser. A mutant that does not compile is drawn again. With places as
+arguments, which are those of the lines that it prints, these are the mutants: for a second look at survivors. Survivors that tests/mutate/equivalent.txt lists, with the reason why nobody can tell them from
 the original, do not count. Ends with one line "N passed, N failed, N skipped": noticed, survived, equivalent.
 """
 import argparse
+import fnmatch
 import os
 import pathlib
 import random
@@ -28,7 +30,11 @@ OPERATOR = re.compile(r"(?<= )(" + "|".join(re.escape(op) for op in sorted(SWAPS
                                             if not op.isalpha()) + r")(?= )|\b(true|false)\b")
 SANITIZED = ["-Db_sanitize=address,undefined", "-Db_lundef=false", "-Dbuildtype=debugoptimized",
              "-Dc_args=-fno-sanitize-recover=all"]
-STAGES = [("build", ["unit", "fuzz", "captures", "cli"]), ("build-san", ["unit", "captures", "cli"]), ("build", ["browser"])]
+# What records this machine, or takes minutes to say what other tests have said before.
+SLOW = ["cli-record", "cli-heap", "cli-kmap-record", "package", "nomem"]
+STAGES = [("build", ["--suite", "unit", "--suite", "fuzz", "--suite", "captures", "--suite", "cli"], SLOW),
+          ("build", ["--suite", "cli", "--suite", "nomem", "--suite", "browser"], ["package"]),
+          ("build-san", ["--suite", "unit", "--suite", "fuzz", "--suite", "captures", "--suite", "cli"], ["package"])]
 
 
 def places():
@@ -54,12 +60,33 @@ def call(tree, *command, timeout=1800):
         return None
 
 
+def run_tests(tree, build, suites, without, *more):
+    leave_out = [f"--without={name}" for name in without]
+    return call(tree, sys.executable, "tests/run.py", *suites, *leave_out, *more, build)
+
+
+def made_here(folder, names):
+    """What is in the root of the tree but not of it, for copytree()."""
+    return fnmatch.filter(names, "build*") + fnmatch.filter(names, "*-out") + [".git"] if pathlib.Path(folder) == ROOT else []
+
+
+def prepare(tree, fast_only):
+    """Builds, and runs the fast tests once: they must pass, and then it is known how long each takes."""
+    for build, options in (("build", []), ("build-san", SANITIZED))[:1 if fast_only else 2]:
+        done = call(tree, "tools/build.sh", build, *options)
+        if not done or done.returncode:
+            sys.exit(f"mutate: {build} does not build")
+    done = run_tests(tree, *STAGES[0])
+    if not done or done.returncode:
+        sys.exit("mutate: the suite fails without any change:\n" + (done.stdout[-3000:] if done else "a hang"))
+
+
 def noticed(tree, fast_only):
     """The stage that noticed, None for a survivor, or "" where the mutant does not compile."""
-    for build, suites in STAGES[:1] if fast_only else STAGES:
+    for build, suites, without in STAGES[:1] if fast_only else STAGES:
         if call(tree, "ninja", "-C", build).returncode:
             return ""
-        done = call(tree, sys.executable, "tests/run.py", *[word for suite in suites for word in ("--suite", suite)], build)
+        done = run_tests(tree, build, suites, without, "--first-failure")
         if done is None or done.returncode:
             failed = re.search(r"^failed: (.*)$", done.stdout, re.M) if done else None
             return failed.group(1) if failed else "a hang"
@@ -84,23 +111,31 @@ def equivalents():
     return {tuple(part.strip() for part in line.split("|", 2)[:2]) for line in lines if line and not line.startswith("#")}
 
 
+def again(names, candidates):
+    """The places of these names."""
+    by_name = {f"{path}:{nr + 1}:{column + 1}": (path, nr, column, operator) for path, nr, column, operator in candidates}
+    for name in names:
+        if name not in by_name:
+            sys.exit(f"mutate: nothing to change at {name}")
+    return [by_name[name] for name in names]
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--mutants", type=int, default=40)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--aim", type=float, default=90)
     parser.add_argument("--fast-only", action="store_true")
+    parser.add_argument("places", nargs="*", metavar="FILE:LINE:COLUMN")
     args = parser.parse_args()
     rng, known, counts = random.Random(args.seed), equivalents(), {"noticed": 0, "survived": 0, "equivalent": 0}
-    candidates = places()
+    candidates, wanted = places(), len(args.places) or args.mutants
     with tempfile.TemporaryDirectory(prefix="kmemscope-mutate-") as scratch:
         tree = pathlib.Path(scratch, "tree")
-        shutil.copytree(ROOT, tree, ignore=shutil.ignore_patterns("build*", ".git", "*-out"))
-        for build, options in (("build", []), ("build-san", SANITIZED))[:1 if args.fast_only else 2]:
-            if call(tree, "tools/build.sh", build, *options).returncode:
-                sys.exit(f"mutate: {build} does not build")
-        while sum(counts.values()) < args.mutants:
-            place = rng.choice(candidates)
+        shutil.copytree(ROOT, tree, ignore=made_here)
+        prepare(tree, args.fast_only)
+        draw = again(args.places, candidates) if args.places else iter(lambda: rng.choice(candidates), None)
+        for place in draw:
             before, after, original = mutate(tree, place)
             by = noticed(tree, args.fast_only)
             (tree / place[0]).write_text(original, encoding="utf-8")
@@ -108,8 +143,10 @@ def main():
                 continue
             kind = "noticed" if by else "equivalent" if (str(place[0]), after) in known else "survived"
             counts[kind] += 1
-            print(f"[{sum(counts.values())}/{args.mutants}] {kind}{' by ' + by if by else ''}: {place[0]}:{place[1] + 1}: {before} -> {after}",
-                  flush=True)
+            where = f"{place[0]}:{place[1] + 1}:{place[2] + 1}"
+            print(f"[{sum(counts.values())}/{wanted}] {kind}{' by ' + by if by else ''}: {where}: {before} -> {after}", flush=True)
+            if sum(counts.values()) == wanted:
+                break
     share = 100 * counts["noticed"] / max(1, counts["noticed"] + counts["survived"])
     print(f"noticed: {share:.0f} % (aim: {args.aim:.0f} %)")
     print(f"{counts['noticed']} passed, {counts['survived']} failed, {counts['equivalent']} skipped")
