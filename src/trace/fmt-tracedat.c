@@ -33,7 +33,6 @@ static size_t finish_stream(struct ks_td_stream *stream, struct ks_event *events
 	if (missing)
 		ks_td_lost(stream, stream->info.last_ts, missing, &events[count++]);
 	stream->info.bad += stream->ring.bad;
-	ks_ring_loader_deinit(&stream->loader);
 	return count;
 }
 
@@ -52,8 +51,7 @@ static int drain_top(struct ks_td_reader *tt, size_t *count, struct ks_diag *dia
 {
 	const u64 *other = ks_merge_runner_up(&tt->merge);
 	struct ks_td_stream *top = ks_container_of(tt->merge.heap[0], struct ks_td_stream, ring.ts);
-	int err = tt->pool ? ks_td_parallel_drain(tt, top, other, count, diag)
-			   : ks_td_serial_drain(tt, top, other, count, diag);
+	int err = ks_td_drain(tt, top, other, count, diag);
 
 	if (err)
 		return err;
@@ -154,7 +152,8 @@ static void tracedat_close(struct ks_source *source)
 
 	ks_td_pool_free(tt->pool);
 	for (i = 0; i < tt->streams_len; i++)
-		ks_ring_loader_deinit(&tt->streams[i].loader);
+		ks_ring_pages_deinit(&tt->streams[i].pages);
+	ks_ring_loader_deinit(&tt->loader);
 	free(tt->streams);
 	ks_merge_deinit(&tt->merge);
 	free(tt->batch);
@@ -264,7 +263,6 @@ static int add_streams(struct ks_td_reader *tt, struct ks_diag *diag)
 static int start(struct ks_td_reader *tt, struct ks_diag *diag)
 {
 	bool stacks = tt->base.opts.stacks || tt->base.opts.helpers;
-	struct ks_pool_opts opts = { tt->workers, tt->read_size, stacks };
 	size_t i;
 	int err = 0;
 
@@ -273,13 +271,12 @@ static int start(struct ks_td_reader *tt, struct ks_diag *diag)
 	if (stacks && !tt->pairing)
 		return ks_diag_nomem(diag, "reading a trace.dat");
 	/* Where there can be no threads, the caller's does the work. */
-	if (tt->workers && ks_td_pool_new(&tt->td, &tt->dec, &opts, &tt->pool))
+	if (tt->workers && ks_td_pool_new(&tt->td, tt->workers, tt->read_size, &tt->pool))
 		tt->pool = NULL;
 	for (i = 0; i < tt->streams_len && !err; i++) {
 		struct ks_td_stream *stream = &tt->streams[i];
 
-		err = tt->pool ? ks_td_parallel_start(tt, stream, diag)
-			       : ks_td_serial_start(tt, stream, diag);
+		err = ks_td_start(tt, stream, diag);
 		if (stream->ring.data || stream->ring.lost_here || stream->stat_lost)
 			ks_merge_add(&tt->merge, &stream->ring.ts);
 	}
@@ -377,7 +374,7 @@ int ks_tracedat_source_open(struct ks_input *input, const struct ks_source_opts 
 
 	if (cpus < 2)
 		return open_cut(input, opts, KS_RING_READ_SIZE, 0, 0, ret_source, diag);
-	return open_cut(input, opts, PARALLEL_READ_SIZE, cpus, MIN_PARALLEL, ret_source, diag);
+	return open_cut(input, opts, PARALLEL_READ_SIZE, cpus - 1, MIN_PARALLEL, ret_source, diag);
 }
 
 int ks_tracedat_source_open_cut(struct ks_input *input, const struct ks_source_opts *opts,

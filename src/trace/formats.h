@@ -23,8 +23,8 @@ int ks_tracedat_source_open(struct ks_input *input, const struct ks_source_opts 
 			    struct ks_source **ret_source, struct ks_diag *diag);
 
 /*
- * A trace.dat that is decoded by up to @workers threads, or by the caller's where there are none, and
- * read in pieces of @read_size bytes where pages are not compressed. Neither makes a difference to what
+ * A trace.dat whose pages are loaded ahead by up to @workers threads, or by the caller's where there are
+ * none, and read in pieces of @read_size bytes where pages are not compressed. Neither makes a difference to what
  * is read.
  */
 int ks_tracedat_source_open_cut(struct ks_input *input, const struct ks_source_opts *opts,

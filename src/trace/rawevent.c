@@ -96,8 +96,6 @@ static u32 new_site(struct ks_rawdec *dec, u64 addr)
 	struct ks_strbuf sb;
 	u32 id;
 
-	if (dec->shared)
-		return (u32)dec->site_ids.len;
 	ks_strbuf_init(&sb);
 	ks_ksyms_print(&dec->ksyms, addr, &sb);
 	id = sb.failed ? KS_NONE : ks_sites_add_addr(&dec->names->sites, addr, sb.s, sb.len);
@@ -168,18 +166,6 @@ int ks_rawdec_init(struct ks_rawdec *dec, struct ks_names *names, bool big_endia
 	return 0;
 }
 
-int ks_rawdec_init_local(struct ks_rawdec *dec, const struct ks_rawdec *shared,
-			 struct ks_names *names)
-{
-	if (ks_rawdec_init(dec, names, shared->big_endian, 1u << shared->page_shift))
-		return -ENOMEM;
-	dec->shared = shared;
-	dec->word_size = shared->word_size;
-	dec->layouts = shared->layouts;
-	dec->layouts_len = shared->layouts_len;
-	return 0;
-}
-
 void ks_rawdec_deinit(struct ks_rawdec *dec)
 {
 	size_t i;
@@ -189,8 +175,7 @@ void ks_rawdec_deinit(struct ks_rawdec *dec)
 		free(dec->formats.items[i]);
 	}
 	ks_vec_free(&dec->formats);
-	if (!dec->shared)
-		free(dec->layouts);
+	free(dec->layouts);
 	dec->layouts = NULL;
 	ks_ksyms_deinit(&dec->ksyms);
 	ks_map64_deinit(&dec->sites);
@@ -333,7 +318,7 @@ u32 ks_rawdec_learn_comm(struct ks_rawdec *dec, u32 pid)
 {
 	u32 slot = pid % KS_PID_CACHE, at = ks_map64_find(&dec->pids, pid);
 
-	if (at == KS_NONE && !pid && !dec->shared && !ks_rawdec_set_comm(dec, 0, "<idle>", 6))
+	if (at == KS_NONE && !pid && !ks_rawdec_set_comm(dec, 0, "<idle>", 6))
 		at = ks_map64_find(&dec->pids, pid);
 	dec->pid_cache[slot].pid = pid;
 	dec->pid_cache[slot].id = at == KS_NONE ? KS_NONE : dec->pid_comms.items[at];
@@ -349,17 +334,8 @@ u32 ks_rawdec_gfp(struct ks_rawdec *dec, const struct ks_evformat *fmt, u64 mask
 {
 	static const struct ks_evformat nameless;
 	u32 at = ks_map64_find(&dec->gfps, mask), id;
-	struct ks_raw_gfp local;
 	struct ks_strbuf sb;
 
-	if (dec->shared) {
-		memset(&local, 0, sizeof(local)); /* equal bytes, even where the struct has gaps */
-		local.mask = mask;
-		local.format = fmt;
-		id = ks_intern_add(&dec->names->gfps, (const char *)&local, sizeof(local));
-		dec->nomem |= id == KS_NONE;
-		return id;
-	}
 	if (at != KS_NONE)
 		return dec->gfp_ids.items[at];
 	ks_strbuf_init(&sb);

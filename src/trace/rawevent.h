@@ -57,20 +57,8 @@ struct ks_site_memo {
 	char cache_name[KS_MEMO_NAME];
 } __attribute__((aligned(64)));
 
-/* A gfp mask of a local decoder, as it stands in the table of names. */
-struct ks_raw_gfp {
-	u64 mask;
-	const struct ks_evformat *format;
-};
-
 struct ks_rawdec {
 	struct ks_names *names;
-	/*
-	 * The decoder whose formats this one uses, on a thread of its own. Then the sites of its events
-	 * are numbers in @sites, caches are those of its own @names, gfp masks are struct ks_raw_gfp
-	 * in there, and comms are left out: trace/rawlocal.h makes the names of the capture from these.
-	 */
-	const struct ks_rawdec *shared;
 	bool swap; /* the capture's byte order is not this machine's */
 	bool big_endian;
 	u8 page_shift;
@@ -102,10 +90,6 @@ struct ks_rawdec {
 
 int ks_rawdec_init(struct ks_rawdec *dec, struct ks_names *names, bool big_endian, u32 page_size);
 void ks_rawdec_deinit(struct ks_rawdec *dec);
-
-/* A decoder for another thread, see ks_rawdec.shared; @shared learns no formats from then on. */
-int ks_rawdec_init_local(struct ks_rawdec *dec, const struct ks_rawdec *shared,
-			 struct ks_names *names);
 
 /* Learns one format file; those of other events are left out. 0 or -ENOMEM. */
 int ks_rawdec_add_format(struct ks_rawdec *dec, const char *text, size_t len);

@@ -144,36 +144,41 @@ int ks_ring_file_next(struct ks_ring_file *file, struct ks_ring_piece *ret_piece
 	return err;
 }
 
+void ks_ring_pages_deinit(struct ks_ring_pages *pages)
+{
+	free(pages->bytes);
+	*pages = (struct ks_ring_pages){ 0 };
+}
+
 void ks_ring_loader_deinit(struct ks_ring_loader *loader)
 {
-	free(loader->pages);
 	free(loader->stored);
 	ZSTD_freeDCtx(loader->zstd);
 	*loader = (struct ks_ring_loader){ 0 };
 }
 
 int ks_ring_load(struct ks_ring_loader *loader, const struct ks_tracedat *td, u32 cpu,
-		 const struct ks_ring_piece *piece, struct ks_diag *diag)
+		 const struct ks_ring_piece *piece, struct ks_ring_pages *pages,
+		 struct ks_diag *diag)
 {
 	int err;
 
-	loader->pages_len = 0;
+	pages->len = 0;
 	if (piece->compressed &&
 	    (piece->size > MAX_CHUNK || piece->stored > MAX_CHUNK || piece->offset > td->size ||
 	     piece->stored > td->size - piece->offset))
 		return damaged(td, cpu, piece->offset, "a chunk larger than the file", diag);
-	err = grow(&loader->pages, &loader->pages_cap, piece->size, diag);
+	err = grow(&pages->bytes, &pages->cap, piece->size, diag);
 	if (!err && piece->compressed)
 		err = grow(&loader->stored, &loader->stored_cap, piece->stored, diag);
 	if (!err)
-		err = read_at(td, cpu, piece->compressed ? loader->stored : loader->pages,
+		err = read_at(td, cpu, piece->compressed ? loader->stored : pages->bytes,
 			      piece->stored, piece->offset, diag);
 	if (err)
 		return err;
-	loader->bytes_read += piece->stored;
-	if (piece->compressed && ks_td_inflate(&loader->zstd, td->codec, loader->pages, piece->size,
+	if (piece->compressed && ks_td_inflate(&loader->zstd, td->codec, pages->bytes, piece->size,
 					       loader->stored, piece->stored))
 		return damaged(td, cpu, piece->offset, "a chunk that cannot be decompressed", diag);
-	loader->pages_len = piece->size;
+	pages->len = piece->size;
 	return 0;
 }

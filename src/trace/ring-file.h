@@ -49,20 +49,26 @@ void ks_ring_file_init(struct ks_ring_file *file, const struct ks_tracedat *td,
 int ks_ring_file_next(struct ks_ring_file *file, struct ks_ring_piece *ret_piece,
 		      struct ks_diag *diag);
 
-/* Memory and a decompressor that are used for one piece after the other. Zeroed, it is ready. */
+/* Pages in memory, which is used for one piece after the other. Zeroed, it is ready. */
+struct ks_ring_pages {
+	u8 *bytes;
+	size_t len, cap;
+};
+
+void ks_ring_pages_deinit(struct ks_ring_pages *pages);
+
+/* What loading needs; one for each thread. Zeroed, it is ready. */
 struct ks_ring_loader {
-	u8 *pages;
-	size_t pages_len, pages_cap;
 	u8 *stored;
 	size_t stored_cap;
 	struct ZSTD_DCtx_s *zstd;
-	u64 bytes_read; /* of the file, for progress */
 };
 
 void ks_ring_loader_deinit(struct ks_ring_loader *loader);
 
-/* Fills @loader's pages. @cpu is for messages. */
+/* Fills @pages. @cpu is for messages. */
 int ks_ring_load(struct ks_ring_loader *loader, const struct ks_tracedat *td, u32 cpu,
-		 const struct ks_ring_piece *piece, struct ks_diag *diag);
+		 const struct ks_ring_piece *piece, struct ks_ring_pages *pages,
+		 struct ks_diag *diag);
 
 #endif

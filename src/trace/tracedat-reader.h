@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-only */
 /*
  * The parts of the trace.dat reader. Every CPU of every buffer is a stream of records in order of
- * time. They are merged, either while they are decoded (tracedat-serial.c), or after worker threads
- * have decoded them (tracedat-parallel.c); the events are the same.
+ * time. They are merged while they are decoded (tracedat-drain.c), by one thread; worker threads may
+ * load the pages ahead of it (tracedat-pool.c).
  */
 #ifndef KS_TRACE_TRACEDAT_READER_H
 #define KS_TRACE_TRACEDAT_READER_H
@@ -18,22 +18,14 @@
 enum { KS_TD_BATCH = 2048 };
 
 struct ks_td_stream {
-	/*
-	 * The current record; data is NULL at the end. Where workers decode, ts is that of the current
-	 * item, lost is what the next record has to tell, and data is only NULL or not.
-	 */
-	struct ks_ring ring;
+	struct ks_ring ring; /* at the current record; data is NULL at the end */
 	u32 cpu;
 	u64 stat_lost; /* what the kernel's own statistics say; 0 = nothing */
 	struct ks_cpu_info info;
 
-	/* Serial. */
+	/* Where there are no workers. */
 	struct ks_ring_file file;
-	struct ks_ring_loader loader;
-
-	/* Parallel. */
-	struct ks_piece *piece;
-	size_t at; /* the current item */
+	struct ks_ring_pages pages;
 };
 
 struct ks_td_reader {
@@ -43,7 +35,8 @@ struct ks_td_reader {
 	struct ks_rawdec dec;
 	bool convert_ts;
 	struct ks_self_filter *self_filter; /* NULL: no recorder is to be left out */
-	struct ks_td_pool *pool;	    /* NULL: serial */
+	struct ks_td_pool *pool;	    /* NULL: the caller's thread loads pages itself, */
+	struct ks_ring_loader loader;	    /* with this */
 	struct ks_td_stream *streams;
 	size_t streams_len;
 	struct ks_merge merge;		  /* of the streams that have a record, by ring.ts */
@@ -55,21 +48,14 @@ struct ks_td_reader {
 };
 
 /* Goes to the stream's first record. */
-int ks_td_serial_start(struct ks_td_reader *reader, struct ks_td_stream *stream,
-		       struct ks_diag *diag);
-int ks_td_parallel_start(struct ks_td_reader *reader, struct ks_td_stream *stream,
-			 struct ks_diag *diag);
+int ks_td_start(struct ks_td_reader *reader, struct ks_td_stream *stream, struct ks_diag *diag);
 
 /*
  * Takes records of the stream that is on top of the merge, until @other, if there is one, is earlier,
  * or the stream ends, or the batch is full.
  */
-int ks_td_serial_drain(struct ks_td_reader *reader, struct ks_td_stream *top, const u64 *other,
-		       size_t *count, struct ks_diag *diag);
-int ks_td_parallel_drain(struct ks_td_reader *reader, struct ks_td_stream *top, const u64 *other,
-			 size_t *count, struct ks_diag *diag);
-
-/* For both. */
+int ks_td_drain(struct ks_td_reader *reader, struct ks_td_stream *top, const u64 *other,
+		size_t *count, struct ks_diag *diag);
 
 /* mult and shift are those of the kernel's own conversion: the product needs more than 64 bits. */
 static inline u64 ks_td_time(const struct ks_td_reader *reader, u64 ts)

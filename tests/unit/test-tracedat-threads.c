@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A trace.dat reads the same whoever decodes its pages, and however they are cut. The captures are made
+ * A trace.dat reads the same whoever loads its pages, and however they are cut. The captures are made
  * here by CPUs whose clocks tie and go backwards, with losses, empty and damaged pages, records of
  * others and stack traces, so that each of these comes to lie at the edge of a piece; what they hold is
  * counted while they are made. The files of the fuzzers' corpus are read as well.

@@ -1,31 +1,64 @@
 // SPDX-License-Identifier: LGPL-2.1-only
-/* The trace.dat reader on one thread: records are decoded straight into the batch, in order of time. */
+/* The records of a trace.dat's CPUs: decoded straight into the batch, in order of time. */
+#include "trace/rawdecode.h"
 #include "trace/tracedat-reader.h"
 
 /* === Internals ============================================================================ */
+
+/* Loads the CPU's next pages, or takes those that a worker has loaded. None: there are no more. */
+static int next_pages(struct ks_td_reader *tt, struct ks_td_stream *stream,
+		      struct ks_ring_piece *ret_place, const struct ks_ring_pages **ret_pages,
+		      struct ks_diag *diag)
+{
+	struct ks_td_piece *piece;
+	int err;
+
+	if (!tt->pool) {
+		*ret_pages = &stream->pages;
+		err = ks_ring_file_next(&stream->file, ret_place, diag);
+		return err || !ret_place->size ? err
+					       : ks_ring_load(&tt->loader, &tt->td, stream->cpu,
+							      ret_place, &stream->pages, diag);
+	}
+	if (ks_td_pool_next(tt->pool, (u32)(stream - tt->streams), &piece))
+		return ks_diag_nomem(diag, "reading a trace.dat");
+	*ret_place = piece->place;
+	*ret_pages = &piece->pages;
+	if (piece->err && diag)
+		*diag = piece->diag;
+	return piece->err;
+}
+
+static void end_pages(struct ks_td_reader *tt, struct ks_td_stream *stream)
+{
+	if (tt->pool)
+		ks_td_pool_end(tt->pool, (u32)(stream - tt->streams));
+	ks_ring_pages_deinit(&stream->pages);
+}
 
 /* Loads pages until there is a record in them. */
 static int load_pages(struct ks_td_reader *tt, struct ks_td_stream *stream, struct ks_diag *diag)
 {
 	struct ks_ring *ring = &stream->ring;
-	struct ks_ring_piece piece;
+	const struct ks_ring_pages *pages = NULL;
+	struct ks_ring_piece place = { 0 };
 	int err;
 
 	do {
 		ring->data = NULL;
-		err = ks_ring_file_next(&stream->file, &piece, diag);
-		if (err || !piece.size)
-			return err;
-		err = ks_ring_load(&stream->loader, &tt->td, stream->cpu, &piece, diag);
+		err = next_pages(tt, stream, &place, &pages, diag);
 		if (err == KS_EBADINPUT && tt->td.journal) {
 			/* Blocks that a power cut left without content: this CPU ends here. */
-			ring->bad += piece.following + 1;
-			return 0;
+			ring->bad += place.following + 1;
+			err = 0;
+			place.size = 0;
 		}
-		if (err)
+		if (!err && !place.size)
+			end_pages(tt, stream);
+		if (err || !place.size)
 			return err;
-		tt->bytes_done += piece.stored;
-		ks_ring_feed(ring, stream->loader.pages, stream->loader.pages_len);
+		tt->bytes_done += place.stored;
+		ks_ring_feed(ring, pages->bytes, pages->len);
 	} while (!ks_ring_next_page(ring));
 	return 0;
 }
@@ -111,13 +144,13 @@ static int next_page(struct ks_td_reader *tt, struct ks_td_stream *stream, struc
 
 /* === Public =============================================================================== */
 
-int ks_td_serial_start(struct ks_td_reader *tt, struct ks_td_stream *stream, struct ks_diag *diag)
+int ks_td_start(struct ks_td_reader *tt, struct ks_td_stream *stream, struct ks_diag *diag)
 {
 	return load_pages(tt, stream, diag);
 }
 
-int ks_td_serial_drain(struct ks_td_reader *tt, struct ks_td_stream *top, const u64 *other,
-		       size_t *count, struct ks_diag *diag)
+int ks_td_drain(struct ks_td_reader *tt, struct ks_td_stream *top, const u64 *other, size_t *count,
+		struct ks_diag *diag)
 {
 	struct ks_ring *ring = &top->ring;
 	bool simple = is_simple(tt);
