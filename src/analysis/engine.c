@@ -146,16 +146,25 @@ ks_inline int step(struct ks_matcher *m, struct ks_audience *to, const struct ks
 static void look_ahead(const struct ks_matcher *m, const struct ks_event *events, size_t count,
 		       u64 hashes[AHEAD])
 {
+	/* Copies, so that they can stay in registers. */
+	const struct ks_live slab = m->live[KS_SLAB], pages = m->live[KS_PAGES];
+	const u32 *homes[AHEAD];
 	size_t i;
 
 	for (i = 0; i < count; i++) {
-		const struct ks_live *live = &m->live[ks_level_of(events[i].kind)];
+		const struct ks_event *ev = &events[i];
 
-		hashes[i] = ks_live_hash(live, events[i].ptr);
-		ks_live_prefetch(live, hashes[i]);
+		if (likely(!ks_kind_is_page(ev->kind))) {
+			hashes[i] = ks_live_hash(&slab, ev->ptr);
+			homes[i] = ks_live_prefetch(&slab, hashes[i]);
+		} else {
+			hashes[i] = ks_live_hash(&pages, ev->ptr);
+			homes[i] = ks_live_prefetch(&pages, hashes[i]);
+		}
 	}
 	for (i = 0; i < count; i++)
-		ks_live_prefetch_obj(&m->live[ks_level_of(events[i].kind)], hashes[i]);
+		ks_live_prefetch_obj(likely(!ks_kind_is_page(events[i].kind)) ? &slab : &pages,
+				     homes[i]);
 }
 
 /* The filter's window is all of time. */

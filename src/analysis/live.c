@@ -10,12 +10,30 @@
 
 enum {
 	MIN_BUCKETS = 1024,
-	AIRY_UP_TO = 2 << 20,
 	MIN_SLOT_BITS = 12,
 	MAX_SLOT_BITS = 31,
 };
 
+/*
+ * How many buckets there are to an object when the index is made, and how many of ten may be filled before
+ * it is made anew. The emptier, the fewer wrong guesses of the processor; large tables keep to the memory
+ * promise of the README.
+ */
+static const struct room {
+	u32 up_to; /* objects */
+	u8 per_object, tenths;
+} rooms[] = { { 256 << 10, 8, 3 }, { 2 << 20, 4, 5 }, { UINT32_MAX, 2, 7 } };
+
 /* === Internals ============================================================================ */
+
+static const struct room *room_for(u32 objects)
+{
+	const struct room *room = rooms;
+
+	while (objects >= room->up_to && room < &rooms[ARRAY_SIZE(rooms) - 1])
+		room++;
+	return room;
+}
 
 /* Puts a slot into the first free bucket. The address is known not to be there. */
 static void place(struct ks_live *live, u32 slot, u64 ptr)
@@ -37,9 +55,8 @@ static void place(struct ks_live *live, u32 slot, u64 ptr)
  */
 int ks_live_rebuild(struct ks_live *live)
 {
-	/* Small tables may be airy; large ones keep to the memory promise. */
-	bool airy = live->count < AIRY_UP_TO;
-	u64 want = (u64)live->count * (airy ? 4 : 2) + MIN_BUCKETS;
+	const struct room *room = room_for(live->count);
+	u64 want = (u64)live->count * room->per_object + MIN_BUCKETS;
 	u32 old_buckets = live->buckets, slot_bits = MIN_SLOT_BITS;
 	u64 max_slots = (u64)live->objs.len + want;
 	u32 *index;
@@ -62,7 +79,7 @@ int ks_live_rebuild(struct ks_live *live)
 	live->buckets = (u32)want;
 	live->tombstone = (1u << slot_bits) - 1;
 	live->filled = 0;
-	live->max_filled = (u32)(want * (airy ? 5 : 7) / 10);
+	live->max_filled = (u32)(want * room->tenths / 10);
 	for (i = 0; i < live->objs.len; i++)
 		if (live->objs.items[i].kind != KS_OBJ_DEAD)
 			place(live, (u32)i, live->objs.items[i].ptr);

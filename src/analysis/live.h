@@ -67,15 +67,18 @@ static inline u32 ks_live_next(const struct ks_live *live, u32 bucket)
 }
 
 /* Brings the bucket of an address into the cache; */
-static inline void ks_live_prefetch(const struct ks_live *live, u64 hash)
+static inline const u32 *ks_live_prefetch(const struct ks_live *live, u64 hash)
 {
-	__builtin_prefetch(&live->index[ks_live_home(live, hash)]);
+	const u32 *home = &live->index[ks_live_home(live, hash)];
+
+	__builtin_prefetch(home);
+	return home;
 }
 
 /* and later the object that it likely names. As a number: an empty bucket names none. */
-static inline void ks_live_prefetch_obj(const struct ks_live *live, u64 hash)
+static inline void ks_live_prefetch_obj(const struct ks_live *live, const u32 *home)
 {
-	u32 word = live->index[ks_live_home(live, hash)] & live->tombstone;
+	u32 word = *home & live->tombstone;
 	uintptr_t end = (uintptr_t)live->objs.items + word * sizeof(struct ks_obj);
 
 	__builtin_prefetch((const void *)(end - sizeof(struct ks_obj)), 1);
@@ -88,39 +91,45 @@ static inline u32 ks_live_word(const struct ks_live *live, u32 slot, u64 hash)
 	return ((u32)hash & ~live->tombstone) | (slot + 1);
 }
 
-/* The slot of the object at @ptr, found in *ret_bucket, or KS_NONE. */
+/*
+ * The slot of the object at @ptr, found in *ret_bucket, or KS_NONE: then *ret_bucket is where a new object
+ * at @ptr belongs.
+ */
 ks_inline u32 ks_live_find(const struct ks_live *live, u64 ptr, u64 hash, u32 *ret_bucket)
 {
-	u32 at = ks_live_home(live, hash), low = live->tombstone, word;
+	u32 at = ks_live_home(live, hash), low = live->tombstone, grave = KS_NONE, word;
 
 	for (; (word = live->index[at]) != KS_LIVE_EMPTY; at = ks_live_next(live, at)) {
 		u32 slot = (word & low) - 1;
 
-		if (((word ^ (u32)hash) & ~low) == 0 && word != low &&
-		    live->objs.items[slot].ptr == ptr) {
+		if (unlikely(word == low)) {
+			grave = ks_min(grave, at); /* any will do that is on the way */
+		} else if (((word ^ (u32)hash) & ~low) == 0 &&
+			   likely(live->objs.items[slot].ptr == ptr)) {
 			*ret_bucket = at;
 			return slot;
 		}
 	}
+	*ret_bucket = likely(grave == KS_NONE) ? at : grave;
 	return KS_NONE;
 }
 
 /*
- * A slot for a new object at @ptr, where there is none; the caller fills all but ptr. KS_NONE when
- * there is no memory.
+ * A slot for a new object at @ptr, where there is none; the caller fills all but ptr. @bucket is from
+ * ks_live_find(), with no change since. KS_NONE when there is no memory.
  */
-ks_inline u32 ks_live_insert(struct ks_live *live, u64 ptr, u64 hash)
+ks_inline u32 ks_live_insert(struct ks_live *live, u64 ptr, u64 hash, u32 bucket)
 {
-	u32 slot = live->first_dead, at;
+	u32 slot = live->first_dead;
 	struct ks_obj *obj;
 
-	if (unlikely(live->filled >= live->max_filled) && ks_live_rebuild(live))
-		return KS_NONE;
-	at = ks_live_home(live, hash);
-	while (live->index[at] != KS_LIVE_EMPTY && live->index[at] != live->tombstone)
-		at = ks_live_next(live, at);
-	live->filled += live->index[at] == KS_LIVE_EMPTY;
-	if (slot != KS_NONE) {
+	if (unlikely(live->filled >= live->max_filled)) {
+		if (ks_live_rebuild(live))
+			return KS_NONE;
+		ks_live_find(live, ptr, hash, &bucket);
+	}
+	live->filled += live->index[bucket] == KS_LIVE_EMPTY;
+	if (likely(slot != KS_NONE)) {
 		obj = &live->objs.items[slot];
 		live->first_dead = obj->site;
 	} else {
@@ -129,7 +138,7 @@ ks_inline u32 ks_live_insert(struct ks_live *live, u64 ptr, u64 hash)
 			return KS_NONE;
 		slot = (u32)live->objs.len - 1;
 	}
-	live->index[at] = ks_live_word(live, slot, hash);
+	live->index[bucket] = ks_live_word(live, slot, hash);
 	live->count++;
 	obj->ptr = ptr;
 	obj->kind = 0; /* alive */

@@ -47,7 +47,7 @@ struct ks_matcher {
 	u64 events[KS_KINDS];
 	u64 first_ts, last_ts;
 	bool any_ts;
-	u32 bucket;	  /* of the object that the last step found */
+	u32 bucket;	  /* of the object that the last step looked for */
 	u32 lost_windows; /* so far: what was freed before the last one proves nothing */
 	struct ks_misuses misuses[KS_QUALITIES];
 };
@@ -103,7 +103,7 @@ ks_inline int ks_match_alloc(struct ks_matcher *m, const struct ks_event *ev, u6
 		m->quality[KS_Q_IMPLIED_FREES]++;
 		return 0;
 	}
-	match->slot = ks_live_insert(live, ev->ptr, hash);
+	match->slot = ks_live_insert(live, ev->ptr, hash, m->bucket);
 	return match->slot == KS_NONE ? -ENOMEM : 0;
 }
 
@@ -180,14 +180,16 @@ ks_inline void ks_matcher_begin(struct ks_live *live, const struct ks_event *ev,
 	obj->counted = counted;
 }
 
-/* Ends the object in the slot, which the last step found. */
-ks_inline void ks_matcher_end(struct ks_matcher *m, struct ks_live *live, const struct ks_event *ev,
-			      u32 slot, enum ks_level level)
+/* Ends the object in the slot, which was found in @bucket. */
+ks_inline void ks_matcher_end(struct ks_matcher *m, const struct ks_event *ev, u32 slot, u32 bucket,
+			      enum ks_level level)
 {
+	struct ks_live *live = &m->live[level];
+
 	*ks_matcher_recent(m, level, ev->ptr) =
 		(struct ks_recent_free){ ev->ptr, live->objs.items[slot].site,
 					 m->lost_windows + 1 };
-	ks_live_remove(live, slot, m->bucket);
+	ks_live_remove(live, slot, bucket);
 }
 
 ks_inline void ks_matcher_commit(struct ks_matcher *m, const struct ks_event *ev,
@@ -198,7 +200,7 @@ ks_inline void ks_matcher_commit(struct ks_matcher *m, const struct ks_event *ev
 	if (match->op == KS_OP_ALLOC)
 		ks_matcher_begin(live, ev, match->slot, counted);
 	else if (match->op == KS_OP_FREE)
-		ks_matcher_end(m, live, ev, match->slot, (enum ks_level)match->level);
+		ks_matcher_end(m, ev, match->slot, m->bucket, (enum ks_level)match->level);
 }
 
 #endif

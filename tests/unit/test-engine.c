@@ -561,7 +561,7 @@ static void test_live_table(void **state)
 		slot = ks_live_find(&live, ptr, hash, &at);
 		assert_int_equal(slot, slot_of[n] ? slot_of[n] - 1 : KS_NONE);
 		if (slot == KS_NONE) {
-			slot_of[n] = ks_live_insert(&live, ptr, hash) + 1;
+			slot_of[n] = ks_live_insert(&live, ptr, hash, at) + 1;
 			assert_int_not_equal(slot_of[n], 0);
 			count++;
 		} else if (i > 2 * N || rnd(3) == 0) {
