@@ -49,10 +49,20 @@ static inline u64 ks_hash_bytes(const void *data, size_t len, u64 seed)
 static inline bool ks_same_bytes(const void *a, const void *b, size_t len)
 {
 	const unsigned char *p = a, *q = b;
-	u64 x, y;
+	u64 x = 0, y = 0;
 
-	if (len < 8)
-		return !memcmp(p, q, len);
+	if (len < 4)
+		return !len ||
+		       (p[0] == q[0] && p[len / 2] == q[len / 2] && p[len - 1] == q[len - 1]);
+	if (len < 8) {
+		memcpy(&x, p, 4);
+		memcpy(&y, q, 4);
+		if (x != y)
+			return false;
+		memcpy(&x, p + len - 4, 4);
+		memcpy(&y, q + len - 4, 4);
+		return x == y;
+	}
 	for (; len > 8; p += 8, q += 8, len -= 8) {
 		memcpy(&x, p, 8);
 		memcpy(&y, q, 8);

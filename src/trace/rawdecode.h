@@ -47,7 +47,7 @@ static inline u32 ks_rawdec_find_cache(struct ks_rawdec *dec, struct ks_site_mem
 
 static inline u32 ks_rawdec_find_gfp(struct ks_rawdec *dec, const struct ks_evformat *fmt, u64 mask)
 {
-	u32 at = (u32)(mask ^ mask >> 7 ^ mask >> 15 ^ (uintptr_t)fmt >> 6) % KS_GFP_CACHE;
+	u32 at = (u32)((mask ^ (uintptr_t)fmt) * 0x9e3779b97f4a7c15ull >> (64 - KS_GFP_BITS));
 
 	if (unlikely(dec->gfp_cache[at].mask != mask || dec->gfp_cache[at].format != fmt ||
 		     dec->gfp_cache[at].id == KS_NONE)) {

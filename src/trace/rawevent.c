@@ -152,7 +152,7 @@ int ks_rawdec_init(struct ks_rawdec *dec, struct ks_names *names, bool big_endia
 	dec->word_size = 8;
 	while (dec->page_shift < 20 && 1u << dec->page_shift < page_size)
 		dec->page_shift++;
-	for (i = 0; i < KS_GFP_CACHE; i++)
+	for (i = 0; i < 1 << KS_GFP_BITS; i++)
 		dec->gfp_cache[i].id = KS_NONE;
 	forget_pids(dec);
 	dec->site_memo = aligned_alloc(sizeof(*dec->site_memo), memos * sizeof(*dec->site_memo));

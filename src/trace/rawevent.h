@@ -46,7 +46,7 @@ enum ks_raw_class {
 	KS_RAW_BAD,
 };
 
-enum { KS_GFP_CACHE = 64, KS_PID_CACHE = 256, KS_SITE_BITS = 11, KS_MEMO_NAME = 44 };
+enum { KS_GFP_BITS = 8, KS_PID_CACHE = 256, KS_SITE_BITS = 11, KS_MEMO_NAME = 44 };
 
 /* What is known of a call site, in one line of the processor's cache. */
 struct ks_site_memo {
@@ -82,7 +82,7 @@ struct ks_rawdec {
 		u64 mask;
 		const struct ks_evformat *format;
 		u32 id;
-	} gfp_cache[KS_GFP_CACHE];
+	} gfp_cache[1 << KS_GFP_BITS];
 	struct {
 		u32 pid, id;
 	} pid_cache[KS_PID_CACHE];
