@@ -29,7 +29,7 @@ struct ks_ring_file {
 	size_t block;	 /* of an unfinished file */
 };
 
-enum { KS_RING_READ_SIZE = 64 * 1024 }; /* stays in the cache while its records are decoded */
+enum { KS_RING_READ_SIZE = 128 * 1024 }; /* stays in the cache while its records are decoded */
 
 static inline struct ks_ring_format ks_td_ring_format(const struct ks_tracedat *td,
 						      const struct ks_td_buffer *buffer)

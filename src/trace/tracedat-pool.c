@@ -16,8 +16,8 @@ enum {
 	 * of the user's processor. Where processors do not share a cache, to write there at once takes
 	 * a worker three times as long.
 	 */
-	RESTING_BYTES = 8 << 20,
-	RESTING_PIECES = 32, /* or so many, where they are small */
+	RESTING_BYTES = 16 << 20,
+	RESTING_PIECES = 64, /* or so many, where they are small */
 };
 
 struct worker {
