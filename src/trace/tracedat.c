@@ -43,6 +43,51 @@ static int check_buffers(struct ks_tracedat *td, struct ks_diag *diag)
 	return 0;
 }
 
+static bool counts_losses(const struct ks_td_stat *stat)
+{
+	return stat->overrun || stat->commit_overrun || stat->dropped;
+}
+
+/*
+ * Lists the CPUs of a buffer that lost events and have no pages. Version 6 has all CPUs, version 7 those
+ * with pages. @number is that of the statistics.
+ */
+static int list_lossy_cpus(struct ks_tracedat *td, struct ks_td_buffer *buffer, u32 number,
+			   struct ks_cursor *cur)
+{
+	u8 listed[KS_TD_MAX_CPUS / 8 + 1] = { 0 };
+	size_t i;
+
+	for (i = 0; i < buffer->cpus.len; i++)
+		if (buffer->cpus.items[i].cpu < KS_TD_MAX_CPUS)
+			listed[buffer->cpus.items[i].cpu / 8] |= 1 << buffer->cpus.items[i].cpu % 8;
+	for (i = 0; i < td->stats.len; i++) {
+		const struct ks_td_stat *stat = &td->stats.items[i];
+
+		if (stat->buffer != number || stat->cpu >= KS_TD_MAX_CPUS || !counts_losses(stat) ||
+		    listed[stat->cpu / 8] >> stat->cpu % 8 & 1)
+			continue;
+		listed[stat->cpu / 8] |= 1 << stat->cpu % 8;
+		if (!ks_td_add_cpu(buffer, cur, stat->cpu))
+			return cur->err;
+	}
+	return 0;
+}
+
+static int list_all_lossy_cpus(struct ks_tracedat *td, struct ks_cursor *cur)
+{
+	u32 named = 0;
+	size_t i;
+	int err = 0;
+
+	for (i = 0; i < td->buffers.len && !err; i++) {
+		struct ks_td_buffer *buffer = &td->buffers.items[i];
+
+		err = list_lossy_cpus(td, buffer, buffer->name[0] ? ++named : 0, cur);
+	}
+	return err;
+}
+
 /* === Public =============================================================================== */
 
 void ks_td_nomem(struct ks_cursor *cur)
@@ -101,6 +146,8 @@ int ks_tracedat_open(struct ks_tracedat *td, const char *name, int fd, u64 size,
 	if (!cur.err && td->journal)
 		ks_td_scan_journal(td, &cur);
 	err = cur.err ? cur.err : check_buffers(td, &cur.diag);
+	if (!err)
+		err = list_all_lossy_cpus(td, &cur);
 	if (!err)
 		return 0;
 	ks_rawdec_deinit(dec);

@@ -509,7 +509,7 @@ static void test_made(void **state)
 		unlink(path);
 
 		write_blocks(&made, path, true, -1);
-		check_sums(&made, compare(path), 0); /* it has no CPU without pages */
+		check_sums(&made, compare(path), STAT_LOST); /* of a CPU that only they name */
 		unlink(path);
 		free_pages(&made);
 	}
