@@ -14,8 +14,8 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
+#include "base/parallel.h"
 #include "trace/text-chunk.h"
 #include "trace/text-pairing.h"
 
@@ -489,10 +489,9 @@ static int start_worker(struct text_trace *tt)
 int ks_text_source_open(struct ks_input *input, const struct ks_source_opts *opts,
 			struct ks_source **ret_source, struct ks_diag *diag)
 {
-	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+	u32 workers = ks_min(ks_parallel_cpus(), (u32)MAX_WORKERS);
 
-	return ks_text_source_open_cut(input, opts, CHUNK_SIZE,
-				       (u32)ks_max(1, ks_min(cpus, MAX_WORKERS)), ret_source, diag);
+	return ks_text_source_open_cut(input, opts, CHUNK_SIZE, workers, ret_source, diag);
 }
 
 int ks_text_source_open_cut(struct ks_input *input, const struct ks_source_opts *opts,
