@@ -48,7 +48,9 @@ static void refill_in_irq(struct irq_work *work)
 
 static u32 reserve(void)
 {
-	return clamp(mz.index.max_pages >> (mz.index.shard_bits + 3), 1L, (long)RESERVE_MAX);
+	long max_pages = READ_ONCE(mz.index.max_pages);
+
+	return clamp(max_pages >> (mz.index.shard_bits + 3), 1L, (long)RESERVE_MAX);
 }
 
 /*

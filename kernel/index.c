@@ -73,6 +73,7 @@ void mz_index_deinit(struct mz_index *idx)
 	mz_index_collect(idx, &freed);
 	while ((obj = mz_chain_pop(&freed)))
 		mz_index_release(idx, obj);
+	WRITE_ONCE(idx->reserve, 0);
 	mz_index_shrink(idx);
 	vfree(idx->shards);
 	idx->shards = NULL;
@@ -81,24 +82,35 @@ void mz_index_deinit(struct mz_index *idx)
 /**
  * mz_index_set_aside() - takes pages out of the budget
  * @idx: the index
- * @nr: number of pages; negative to put them back
+ * @nr: number of pages
  *
  * For tables that are not part of the index, but are to be within the same bound. The caller
- * serialises all calls and allocates the memory.
+ * allocates the memory, and serialises this with all calls of it and of mz_index_put_back().
  *
  * Return: false if fewer pages than @nr are free; then nothing has changed.
  */
 bool mz_index_set_aside(struct mz_index *idx, long nr)
 {
-	/* The pages count twice for a moment. That may refuse a page to others, never grant one. */
 	bool free = atomic_long_add_return(nr, &idx->nr_pages) <= idx->max_pages;
 
 	if (free) {
 		WRITE_ONCE(idx->max_pages, idx->max_pages - nr);
-		idx->nr_aside += nr;
+		WRITE_ONCE(idx->nr_aside, idx->nr_aside + nr);
 	}
-	atomic_long_sub(nr, &idx->nr_pages);
+	/*
+	 * Until here the pages count twice. That may refuse a page to others, never grant one: this
+	 * is a full barrier, as it returns a value, so whoever sees the lower number of pages also
+	 * sees the lower bound.
+	 */
+	atomic_long_sub_return(nr, &idx->nr_pages);
 	return free;
+}
+
+/* Puts pages back into the budget. Their memory has been freed. */
+void mz_index_put_back(struct mz_index *idx, long nr)
+{
+	WRITE_ONCE(idx->nr_aside, idx->nr_aside - nr);
+	WRITE_ONCE(idx->max_pages, idx->max_pages + nr);
 }
 
 /**

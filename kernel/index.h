@@ -153,6 +153,7 @@ int mz_index_init(struct mz_index *idx, unsigned int shard_bits, long max_pages,
 void mz_index_deinit(struct mz_index *idx);
 
 bool mz_index_set_aside(struct mz_index *idx, long nr);
+void mz_index_put_back(struct mz_index *idx, long nr);
 
 /* Any context but NMI. */
 int mz_index_add(struct mz_index *idx, const struct mz_object *values, u32 implied_site, gfp_t gfp,

@@ -124,10 +124,12 @@ static void open_here(void *unused)
 	set_busy(smp_processor_id(), false);
 }
 
-/* Never fails: a processor must come online whether its accesses can be counted or not. */
+/*
+ * Never fails: a processor must come online whether its accesses can be counted or not. The core of
+ * CPU hotplug serialises the calls.
+ */
 static int prepare_cpu(unsigned int cpu)
 {
-	const struct task_struct *before = mz.own_task;
 	long nr = lanes_pages();
 	bool made;
 
@@ -135,9 +137,9 @@ static int prepare_cpu(unsigned int cpu)
 		return 0;
 	WRITE_ONCE(mz.own_task, current);
 	made = make_lanes(cpu);
-	WRITE_ONCE(mz.own_task, before);
+	WRITE_ONCE(mz.own_task, NULL);
 	if (!made)
-		mz_index_set_aside(&mz.index, -nr);
+		mz_index_put_back(&mz.index, nr);
 	else if (cpu_online(cpu))
 		smp_call_function_single(cpu, open_here, NULL, 1);
 	else
@@ -156,10 +158,7 @@ void mz_lanes_init(void)
 		set_busy(cpu, true);
 }
 
-/*
- * Gives lanes to the processors that are online, and later to those that come online. The core of
- * CPU hotplug serialises the calls of prepare_cpu().
- */
+/* Gives lanes to the processors that are online, and later to those that come online. */
 int mz_lanes_start(void)
 {
 	int err;

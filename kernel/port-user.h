@@ -47,9 +47,9 @@ typedef struct {
 #define atomic_long_read(a)	     __atomic_load_n(&(a)->value, __ATOMIC_RELAXED)
 #define atomic_long_set(a, v)	     __atomic_store_n(&(a)->value, v, __ATOMIC_RELAXED)
 #define atomic_long_dec(a)	     ((void)__atomic_sub_fetch(&(a)->value, 1, __ATOMIC_RELAXED))
-#define atomic_long_sub(n, a)	     ((void)__atomic_sub_fetch(&(a)->value, n, __ATOMIC_RELAXED))
-#define atomic_long_inc_return(a)    __atomic_add_fetch(&(a)->value, 1, __ATOMIC_RELAXED)
-#define atomic_long_add_return(n, a) __atomic_add_fetch(&(a)->value, n, __ATOMIC_RELAXED)
+#define atomic_long_inc_return(a)    __atomic_add_fetch(&(a)->value, 1, __ATOMIC_SEQ_CST)
+#define atomic_long_add_return(n, a) __atomic_add_fetch(&(a)->value, n, __ATOMIC_SEQ_CST)
+#define atomic_long_sub_return(n, a) __atomic_sub_fetch(&(a)->value, n, __ATOMIC_SEQ_CST)
 
 typedef struct {
 	char taken;

@@ -44,6 +44,7 @@ struct model {
 	u64 now;
 	u32 live[OBJECTS]; /* serial numbers, sorted by key */
 	u32 nr_live, nr_ended, nr_objects, nr_sums, nr_records, nr_ends, nr_walks;
+	long max_pages, nr_aside;
 	u64 last_free[1 << SHARD_BITS_MAX];
 	/* One that was found, which may end but is not released before the next collection. */
 	struct mz_object *held;
@@ -163,6 +164,8 @@ static void check_numbers(void)
 	FUZZ_ASSERT(mz_index_nr_freed(&model.idx) == model.nr_ended);
 	FUZZ_ASSERT(mz_index_has_freed(&model.idx) == (model.nr_ended > 0));
 	FUZZ_ASSERT(mz_index_nr_accesses(&model.idx) == model.nr_records);
+	FUZZ_ASSERT(model.idx.nr_aside == model.nr_aside);
+	FUZZ_ASSERT(model.idx.max_pages == model.max_pages - model.nr_aside);
 	FUZZ_ASSERT(atomic_long_read(&model.idx.nr_pages) <= model.idx.max_pages);
 }
 
@@ -448,6 +451,25 @@ static void shrink(void)
 	}
 }
 
+static void set_aside(long nr)
+{
+	long used = atomic_long_read(&model.idx.nr_pages);
+	bool free = used + nr <= model.max_pages - model.nr_aside;
+
+	FUZZ_ASSERT(mz_index_set_aside(&model.idx, nr) == free);
+	FUZZ_ASSERT(atomic_long_read(&model.idx.nr_pages) == used);
+	if (free)
+		model.nr_aside += nr;
+}
+
+static void put_back(long nr)
+{
+	if (nr > model.nr_aside)
+		nr = model.nr_aside;
+	mz_index_put_back(&model.idx, nr);
+	model.nr_aside -= nr;
+}
+
 struct walker {
 	struct mz_visitor visitor;
 	bool fail;
@@ -582,7 +604,12 @@ static void step(u8 choice)
 		release(1 + step_u8(model.steps));
 		break;
 	case 9:
-		shrink();
+		if (!(choice & 16))
+			shrink();
+		else if (choice & 32)
+			set_aside(step_u8(model.steps));
+		else
+			put_back(step_u8(model.steps));
 		break;
 	case 10:
 		walk();
@@ -623,6 +650,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	model.nr_live = model.nr_ended = model.nr_objects = model.nr_sums = 0;
 	model.nr_records = model.nr_ends = model.nr_walks = 0;
+	model.max_pages = max_pages;
+	model.nr_aside = 0;
 	memset(model.last_free, 0, sizeof(model.last_free));
 	model.chain = (struct mz_chain){ 0 };
 	model.held = NULL;
@@ -636,10 +665,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	drop_live(0);
 	collect();
 	release(UINT32_MAX);
-	model.idx.reserve = 0;
-	shrink();
 	check_numbers();
-	FUZZ_ASSERT(!atomic_long_read(&model.idx.nr_pages));
 	mz_index_deinit(&model.idx);
+	FUZZ_ASSERT(!atomic_long_read(&model.idx.nr_pages));
 	return 0;
 }

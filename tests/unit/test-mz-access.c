@@ -215,6 +215,19 @@ static void test_exhausted(void **state)
 	teardown(&idx);
 }
 
+/* The end of an index gives back the reserve: the sanitizer of the build looks for leaks, too. */
+static void test_deinit(void **state)
+{
+	struct mz_index idx;
+
+	setup(&idx, 100, 5);
+	add(&idx, 0x1000);
+	assert_false(mz_index_refill(&idx, 100, 0));
+	assert_true(atomic_long_read(&idx.nr_pages) >= 20);
+	mz_index_deinit(&idx);
+	assert_int_equal(atomic_long_read(&idx.nr_pages), 0);
+}
+
 /* The smallest possible reserve works too. */
 static void test_reserve_of_one(void **state)
 {
@@ -519,6 +532,7 @@ int main(void)
 		cmocka_unit_test(test_find_and_release),
 		cmocka_unit_test(test_refill),
 		cmocka_unit_test(test_exhausted),
+		cmocka_unit_test(test_deinit),
 		cmocka_unit_test(test_reserve_of_one),
 		cmocka_unit_test(test_walk_with_many_records),
 		cmocka_unit_test(test_threads),
