@@ -238,6 +238,20 @@ static void sort_accesses(const struct mz_chain *chain)
 	}
 }
 
+/* Only numbers the object. */
+static void visit_number(struct mz_visitor *visitor, struct mz_object *obj)
+{
+	obj->gen = container_of(visitor, struct snapshot, visitor)->gen;
+}
+
+/* After a walk that has failed: numbers all objects, those that the walk did not reach included. */
+static void number_all_live(struct snapshot *snap)
+{
+	snap->visitor.visit = visit_number;
+	snap->visitor.room = UINT_MAX;
+	mz_index_walk(&mz.index, &snap->visitor);
+}
+
 /*
  * Numbers are used again after 255 snapshots. That does no harm as long as each snapshot with a
  * number also walks the index: every live object then gets the new number. 0 is the number of
@@ -257,6 +271,8 @@ static int copy_all_live(struct snapshot *snap)
 
 	snap->gen = next_generation();
 	err = mz_index_walk(&mz.index, &snap->visitor);
+	if (err)
+		number_all_live(snap);
 	mz_dead_collect(&late);
 	if (!err)
 		err = copy_late(snap, &late);
