@@ -10,6 +10,8 @@ check "objects of the first process, before it had a program" \
 	grep -qE '^[0-9a-f]{16},1,.*,swapper(/0)?$' /tmp/kmap
 awk -F, '/^[^ ]/ { early = $8 ~ /^swapper/ } /^  / && early { n++ } END { exit !(n > 100) }' /tmp/kmap
 result $? "... with their accesses"
+# Processors that come online after the start have their lanes by then.
+check "no access was dropped for want of lanes" is "$(stat_of accesses_dropped_cpu)" 0
 check "the memorizer is well" is "$(stat_of state)" ok
 put 0 $M/memorizer_log_access
 reset
