@@ -53,14 +53,16 @@ typedef struct {
 
 typedef struct {
 	char taken;
+	unsigned long nr_taken; /* how often it was taken, so that tests can see long holders */
 } raw_spinlock_t;
 
-#define raw_spin_lock_init(l) ((void)((l)->taken = 0))
+#define raw_spin_lock_init(l) ((void)(*(l) = (raw_spinlock_t){ 0 }))
 
 static inline void user_spin_lock(raw_spinlock_t *l)
 {
 	while (__atomic_test_and_set(&l->taken, __ATOMIC_ACQUIRE))
 		sched_yield();
+	l->nr_taken++;
 }
 
 /* As CONFIG_MEMORIZER_ACCESS in the kernel. */

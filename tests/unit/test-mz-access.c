@@ -7,6 +7,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 
+#include "../../kernel/pages.h"
 #include "../../kernel/record.h"
 #include "../../kernel/spans.h"
 
@@ -289,8 +290,10 @@ static void test_walk_with_many_records(void **state)
 	static bool seen[RECORDS + 1];
 	struct walker walker = { .visitor = { .make_room = make_room, .visit = visit } };
 	const struct mz_access *access;
+	const raw_spinlock_t *lock;
 	struct mz_object *obj;
 	struct mz_index idx;
+	unsigned long before;
 	u32 nr = 0, i;
 
 	setup(&idx, 10000, 8);
@@ -316,7 +319,11 @@ static void test_walk_with_many_records(void **state)
 	assert_int_equal(nr, RECORDS + 1);
 	for (i = 0; i <= RECORDS; i++)
 		assert_true(seen[i]);
+	/* They are released in parts, with the lock open in between. */
+	lock = &mz_page_of(obj)->shard->lock;
+	before = lock->nr_taken;
 	mz_index_release(&idx, obj);
+	assert_true(lock->nr_taken - before >= RECORDS / 1024);
 	teardown(&idx);
 }
 

@@ -268,6 +268,25 @@ static void test_clock_steps_back(void **state)
 	mz_index_deinit(&idx);
 }
 
+/* How often the locks of all shards were taken. */
+static unsigned long locks_taken(const struct mz_index *idx)
+{
+	unsigned long i, nr = 0;
+
+	for (i = 0; i < 1UL << idx->shard_bits; i++)
+		nr += idx->shards[i].lock.nr_taken;
+	return nr;
+}
+
+static unsigned long nr_buckets(const struct mz_index *idx)
+{
+	unsigned long i, nr = 0;
+
+	for (i = 0; i < 1UL << idx->shard_bits; i++)
+		nr += idx->shards[i].nr_buckets;
+	return nr;
+}
+
 struct counter {
 	struct mz_visitor visitor;
 	unsigned long nr_visits;
@@ -319,6 +338,29 @@ static void test_walk(void **state)
 	counter.visitor.room = 0;
 	counter.max_nr = 0;
 	assert_int_equal(mz_index_walk(&idx, &counter.visitor), -ENOMEM);
+	mz_index_deinit(&idx);
+}
+
+/* However many objects there are, a lock is held for one bucket of them at a time. */
+static void test_short_locks(void **state)
+{
+	struct mz_index idx = make_index(1000);
+	struct counter counter = {
+		.visitor = { .visit = count_visit, .room = UINT32_MAX },
+	};
+	unsigned long i, before;
+
+	for (i = 0; i < 3000; i++)
+		assert_int_equal(add(&idx, i * 16, i), 0);
+	assert_true(nr_buckets(&idx) >= 1000);
+	before = locks_taken(&idx);
+	assert_int_equal(mz_index_walk(&idx, &counter.visitor), 0);
+	assert_int_equal(counter.nr_visits, 3000);
+	assert_true(locks_taken(&idx) - before >= nr_buckets(&idx));
+
+	before = locks_taken(&idx);
+	mz_index_drop_live(&idx, 1, 0);
+	assert_true(locks_taken(&idx) - before >= nr_buckets(&idx));
 	mz_index_deinit(&idx);
 }
 
@@ -454,6 +496,7 @@ int main(void)
 		cmocka_unit_test(test_collects_in_order_of_frees),
 		cmocka_unit_test(test_clock_steps_back),
 		cmocka_unit_test(test_walk),
+		cmocka_unit_test(test_short_locks),
 		cmocka_unit_test(test_release_twice_is_noticed),
 		cmocka_unit_test(test_against_model),
 		cmocka_unit_test(test_threads_share_an_index),
