@@ -340,8 +340,6 @@ static void put_binary_access(struct writer *writer, const struct ks_kmap_access
 		.context = context_for(writer, access),
 	};
 
-	if (record.context != MEMORIZER_IN_TASK)
-		record.pid = MEMORIZER_PID_NONE;
 	ks_strbuf_add(&writer->first, &record, sizeof(record));
 }
 

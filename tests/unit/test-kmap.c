@@ -780,15 +780,32 @@ static void test_pids_of_interrupts(void **state)
 static void test_older_pids(void **state)
 {
 	static const s32 pids[] = { 0, -1 };
+	struct ks_kmap_object object;
+	struct ks_kmap_call call;
 	struct ks_kmap_census *census;
+	struct ks_kmap_reader *reader;
+	enum ks_kmap_item item;
 	struct ks_strbuf sb;
-	size_t i;
+	size_t i, at;
 
 	for (i = 0; i < ARRAY_SIZE(pids); i++) {
 		ks_strbuf_init(&sb);
 		put_header(&sb, false);
+		at = sb.len;
 		put_record(&sb, false, 64, 3000, MEMORIZER_FREED, 1);
+		memcpy(sb.s + at + offsetof(struct memorizer_record, pid), &pids[i], 4);
+		memcpy(sb.s + at + offsetof(struct memorizer_record, tgid), &pids[i], 4);
+		sb.s[at + offsetof(struct memorizer_record, context)] = MEMORIZER_IN_HARDIRQ;
 		put_access(&sb, false, 0xffffffff81000200, 9, 0, pids[i], MEMORIZER_IN_SOFTIRQ);
+		assert_int_equal(ks_kmap_reader_new(input_of(sb.s, sb.len), NULL, 0, &reader, NULL),
+				 0);
+		assert_int_equal(ks_kmap_next(reader, &item, &object, &call, NULL), 0);
+		assert_int_equal(item, KS_KMAP_OBJECT);
+		assert_int_equal(object.pid, -1);
+		assert_int_equal(object.tgid, -1);
+		assert_int_equal(object.nr_accesses, 1);
+		assert_int_equal(object.accesses[0].pid, -1);
+		ks_kmap_reader_free(reader);
 		census = census_of(sb.s, sb.len, NULL);
 		assert_int_equal(sum(census).irq, 9);
 		assert_int_equal(sum(census).foreign, 0);
