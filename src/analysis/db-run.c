@@ -75,12 +75,12 @@ static void free_askers(struct askers *askers)
 }
 
 static int ask(struct askers *askers, const struct ks_db_block *block,
-	       const struct ks_db_block_info *info, bool behind, struct ks_diag *diag)
+	       const struct ks_db_block_info *info, struct ks_diag *diag)
 {
 	size_t i;
 	int err = 0;
 
-	for (i = 0; i < askers->queries.len && !behind && !err; i++)
+	for (i = 0; i < askers->queries.len && !err; i++)
 		err = ks_query_block(askers->queries.items[i], block, info, diag);
 	if (!err && askers->walk)
 		err = ks_walk_block(askers->walk, block, diag);
@@ -97,10 +97,9 @@ static int ask_blocks(struct askers *askers, const struct ks_db_run *run,
 
 	for (i = 0; i < blocks && !err; i++) {
 		struct ks_db_block_info info = ks_db_block_info(run->source->db, i);
-		bool behind = ordered && info.min_ts >= to->selector.until;
 
-		/* Views are also shown the ends of objects that lived at the end of the window. */
-		if ((ordered && info.max_ts < to->selector.since) || (behind && !askers->walk))
+		if (ordered &&
+		    (info.max_ts < to->selector.since || info.min_ts >= to->selector.until))
 			continue;
 		err = ks_db_block_read(run->source->db, i, askers->columns, &block, diag);
 		if (!err && run->helpers &&
@@ -108,7 +107,7 @@ static int ask_blocks(struct askers *askers, const struct ks_db_run *run,
 				       block.shapes_len))
 			err = ks_diag_nomem(diag, "asking a DB");
 		if (!err)
-			err = ask(askers, &block, &info, behind, diag);
+			err = ask(askers, &block, &info, diag);
 		if (!err && run->progress && run->progress(run->progress_ctx, i, blocks))
 			err = ks_diag_set(diag, -EINTR, "interrupted");
 	}

@@ -259,7 +259,7 @@ int ks_audience_end(struct ks_audience *to, const struct ks_event *ev, u32 slot,
 	int err = 0;
 
 	if (!ks_selector_in_window(&to->selector, ev->ts))
-		how = KS_END_LIVE;
+		return 0;
 	for (i = 0; i < to->views.len && !err; i++) {
 		struct ks_view *view = to->views.items[i];
 

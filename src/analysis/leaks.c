@@ -27,6 +27,7 @@ struct leaks_view {
 	struct ks_view base;
 	u64 min_age;
 	KS_VEC(struct held) held;  /* by slot */
+	KS_VEC(struct held) left;  /* that live, and another has their slot */
 	KS_VEC(struct fate) fates; /* by site + 1 */
 };
 
@@ -61,6 +62,16 @@ static int count_alloc(struct leaks_view *v, u32 site, struct ks_diag *diag)
 	return 0;
 }
 
+static int keep_left(struct leaks_view *v, const struct held *held)
+{
+	struct held *left = ks_vec_push(&v->left);
+
+	if (!left)
+		return -ENOMEM;
+	*left = *held;
+	return 0;
+}
+
 static int leaks_begin(struct ks_view *view, const struct ks_run *run, const struct ks_event *ev,
 		       u32 slot, struct ks_diag *diag)
 {
@@ -70,6 +81,8 @@ static int leaks_begin(struct ks_view *view, const struct ks_run *run, const str
 	while (v->held.len <= slot)
 		if (!ks_vec_push(&v->held))
 			return ks_diag_nomem(diag, "looking for leaks");
+	if (unlikely(v->held.items[slot].lives) && keep_left(v, &v->held.items[slot]))
+		return ks_diag_nomem(diag, "looking for leaks");
 	v->held.items[slot] = (struct held){
 		.born = ev->ts,
 		.site = ev->site,
@@ -217,7 +230,7 @@ static int add_row(struct gather *g, u32 site, u32 stack, struct ks_leak leak, s
 
 static int fill(struct gather *g, struct ks_diag *diag)
 {
-	u64 until = ks_min(g->run->last_ts, g->run->until);
+	u64 until = ks_run_end(g->run);
 	u64 now = until - ks_min(until, g->run->first_ts);
 	struct ks_leaks *leaks = g->leaks;
 	size_t i;
@@ -225,6 +238,9 @@ static int fill(struct gather *g, struct ks_diag *diag)
 
 	for (i = 0; i < g->view->held.len; i++)
 		if (g->view->held.items[i].lives && add_object(g, &g->view->held.items[i], now))
+			return ks_diag_nomem(diag, "looking for leaks");
+	for (i = 0; i < g->view->left.len; i++)
+		if (add_object(g, &g->view->left.items[i], now))
 			return ks_diag_nomem(diag, "looking for leaks");
 	for (i = 0; i < g->rows.len && !err; i++) {
 		u64 key = g->keys.keys.items[i];
@@ -260,6 +276,7 @@ static void leaks_free(struct ks_view *view)
 	struct leaks_view *v = ks_container_of(view, struct leaks_view, base);
 
 	ks_vec_free(&v->held);
+	ks_vec_free(&v->left);
 	ks_vec_free(&v->fates);
 	free(v);
 }

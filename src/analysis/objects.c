@@ -39,7 +39,8 @@ static int objects_begin(struct ks_view *view, const struct ks_run *run, const s
 {
 	struct objects_view *v = ks_container_of(view, struct objects_view, base);
 
-	(void)run;
+	int err = 0;
+
 	while (v->rows.len <= slot) {
 		struct ks_object_row *fresh = ks_vec_push(&v->rows);
 
@@ -47,6 +48,8 @@ static int objects_begin(struct ks_view *view, const struct ks_run *run, const s
 			return ks_diag_nomem(diag, "gathering objects");
 		fresh->kind = NOTHING;
 	}
+	if (unlikely(v->rows.items[slot].kind != NOTHING))
+		err = hand_out(v, run, &v->rows.items[slot], diag);
 	v->rows.items[slot] = (struct ks_object_row){
 		.address = ev->ptr,
 		.bytes_req = ev->bytes_req,
@@ -63,7 +66,7 @@ static int objects_begin(struct ks_view *view, const struct ks_run *run, const s
 		.kind = ev->kind,
 		.end = KS_END_LIVE,
 	};
-	return 0;
+	return err;
 }
 
 static int objects_end(struct ks_view *view, const struct ks_run *run, const struct ks_event *ev,
@@ -73,8 +76,7 @@ static int objects_end(struct ks_view *view, const struct ks_run *run, const str
 	struct ks_object_row *row = &v->rows.items[slot];
 
 	row->end = (u8)how;
-	if (how != KS_END_LIVE)
-		row->end_ts = ev->ts;
+	row->end_ts = ev->ts;
 	if (how == KS_END_FREED) {
 		row->free_site = ev->site;
 		row->free_cpu = ev->cpu;

@@ -434,7 +434,7 @@ static void keep_in_tracks(struct ks_tl_gather *g, const struct ks_tl_birth *bir
 }
 
 /* What lives at the end goes to the cells that it was born in; sizes learn how many pages it holds. */
-static int keep_living(struct ks_tl_gather *g, u64 until)
+static int keep_living(struct ks_tl_gather *g, u64 end)
 {
 	struct ks_map64 pages;
 	size_t i;
@@ -442,15 +442,17 @@ static int keep_living(struct ks_tl_gather *g, u64 until)
 
 	if (ks_map64_init(&pages))
 		return -ENOMEM;
-	for (i = 0; i < g->in_slot.len && !err; i++) {
-		const struct ks_tl_birth *birth = &g->in_slot.items[i];
+	for (i = 0; i < g->in_slot.len + g->left.len && !err; i++) {
+		const struct ks_tl_birth *birth = i < g->in_slot.len
+							  ? &g->in_slot.items[i]
+							  : &g->left.items[i - g->in_slot.len];
 		size_t known = pages.keys.len;
 
 		if (birth->kind == KS_NONE)
 			continue;
 		if (ks_map64_add(&pages, birth->ptr >> g->page_shift) == KS_NONE)
 			err = -ENOMEM;
-		keep_in_tracks(g, birth, until - ks_min(until, g->tl->first_ts),
+		keep_in_tracks(g, birth, end - ks_min(end, g->tl->first_ts),
 			       pages.keys.len > known);
 	}
 	ks_map64_deinit(&pages);
@@ -529,6 +531,7 @@ void ks_tl_gather_free(struct ks_tl_gather *g)
 	ks_vec_free(&g->busy_owners);
 	ks_vec_free(&g->touched);
 	ks_vec_free(&g->in_slot);
+	ks_vec_free(&g->left);
 	ks_timeline_free(g->tl);
 	free(g);
 }
@@ -604,6 +607,13 @@ int ks_tl_gather_begin(struct ks_tl_gather *g, const struct ks_tl_birth *birth, 
 			return -ENOMEM;
 		fresh->kind = KS_NONE;
 	}
+	if (unlikely(g->in_slot.items[slot].kind != KS_NONE)) {
+		struct ks_tl_birth *left = ks_vec_push(&g->left);
+
+		if (!left)
+			return -ENOMEM;
+		*left = g->in_slot.items[slot];
+	}
 	g->in_slot.items[slot] = *birth;
 	return 0;
 }
@@ -626,22 +636,20 @@ int ks_tl_gather_end(struct ks_tl_gather *g, u32 slot, u64 ts, u16 cpu, enum ks_
 	struct ks_cell *of_kind, *of_owner;
 	u64 life;
 
-	if (how != KS_END_LIVE) {
-		if (advance(g, ts))
-			return -ENOMEM;
-		of_kind = sums_of_kind(g, birth->kind);
-		of_owner = sums_of_owner(g, birth->owner);
-		if (!of_kind || !of_owner)
-			return -ENOMEM;
-		cross = birth->cpu != KS_CPU_UNKNOWN && cpu != KS_CPU_UNKNOWN && birth->cpu != cpu;
-		life = ts > birth->ts ? ts - birth->ts : 0;
-		count_end(of_kind, birth, implied, cross, life);
-		count_end(of_owner, birth, implied, cross, life);
-		if (beat_all(g, birth->kind, birth->owner, -(u64)birth->bytes_alloc))
-			return -ENOMEM;
-		if (!implied)
-			count_free(g, birth, cpu, life);
-	}
+	if (advance(g, ts))
+		return -ENOMEM;
+	of_kind = sums_of_kind(g, birth->kind);
+	of_owner = sums_of_owner(g, birth->owner);
+	if (!of_kind || !of_owner)
+		return -ENOMEM;
+	cross = birth->cpu != KS_CPU_UNKNOWN && cpu != KS_CPU_UNKNOWN && birth->cpu != cpu;
+	life = ts > birth->ts ? ts - birth->ts : 0;
+	count_end(of_kind, birth, implied, cross, life);
+	count_end(of_owner, birth, implied, cross, life);
+	if (beat_all(g, birth->kind, birth->owner, -(u64)birth->bytes_alloc))
+		return -ENOMEM;
+	if (!implied)
+		count_free(g, birth, cpu, life);
 	birth->kind = KS_NONE;
 	return 0;
 }
@@ -650,16 +658,16 @@ int ks_tl_gather_end(struct ks_tl_gather *g, u32 slot, u64 ts, u16 cpu, enum ks_
  * The end is worked out on a copy: of the timeline itself, and of the few numbers that say how far it
  * is. All else is only looked at, so that events can go on coming in.
  */
-int ks_tl_gather_snapshot(struct ks_tl_gather *gather, u64 last_ts, u64 until,
-			  struct ks_places *places, struct ks_places *frames,
-			  struct ks_timeline **ret_timeline, struct ks_diag *diag)
+int ks_tl_gather_snapshot(struct ks_tl_gather *gather, u64 end, struct ks_places *places,
+			  struct ks_places *frames, struct ks_timeline **ret_timeline,
+			  struct ks_diag *diag)
 {
 	struct ks_tl_gather copy = *gather, *g = &copy;
 	size_t i;
 	int dim, err;
 
 	copy.tl = ks_timeline_copy(gather->tl);
-	if (!copy.tl || next_bucket(g, ks_max(last_ts, g->tl->first_ts))) {
+	if (!copy.tl || next_bucket(g, ks_max(end, g->tl->first_ts))) {
 		ks_timeline_free(copy.tl);
 		return ks_diag_nomem(diag, "adding up over time");
 	}
@@ -669,7 +677,7 @@ int ks_tl_gather_snapshot(struct ks_tl_gather *gather, u64 last_ts, u64 until,
 			conclude(g, track_at(g, (enum ks_tl_dim)dim, (u32)i),
 				 &g->pulse[dim].items.items[i]);
 	err = ks_tl_label(g, places, frames, diag);
-	if (!err && (ks_tl_link_groups(g) || keep_living(g, until)))
+	if (!err && (ks_tl_link_groups(g) || keep_living(g, end)))
 		err = ks_diag_nomem(diag, "adding up over time");
 	if (err)
 		ks_timeline_free(copy.tl);

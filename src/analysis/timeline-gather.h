@@ -36,12 +36,12 @@ int ks_tl_gather_begin(struct ks_tl_gather *gather, const struct ks_tl_birth *bi
 /* Brings what is known of a slot into the cache ahead of its use. */
 void ks_tl_gather_prefetch(const struct ks_tl_gather *gather, u32 slot);
 
-/* The end of the object in the slot. KS_END_LIVE: behind the window, where it is not counted. */
+/* The end of the object in the slot. */
 int ks_tl_gather_end(struct ks_tl_gather *gather, u32 slot, u64 ts, u16 cpu, enum ks_end how);
 
-/* The timeline as of now. @until is the end of the capture or the window. */
-int ks_tl_gather_snapshot(struct ks_tl_gather *gather, u64 last_ts, u64 until,
-			  struct ks_places *places, struct ks_places *frames,
-			  struct ks_timeline **ret_timeline, struct ks_diag *diag);
+/* The timeline as of now. @end is the end of the capture or the window. */
+int ks_tl_gather_snapshot(struct ks_tl_gather *gather, u64 end, struct ks_places *places,
+			  struct ks_places *frames, struct ks_timeline **ret_timeline,
+			  struct ks_diag *diag);
 
 #endif

@@ -90,6 +90,7 @@ struct ks_tl_gather {
 	size_t cells; /* of all tracks */
 
 	KS_VEC(struct ks_tl_birth) in_slot; /* what lives; kind KS_NONE: nothing */
+	KS_VEC(struct ks_tl_birth) left;    /* what lives, and another has its slot */
 };
 
 /* At the end: the names of all groups, and which of them belong together. */

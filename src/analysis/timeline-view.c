@@ -114,14 +114,13 @@ static int timeline_snapshot(struct ks_view *view, const struct ks_run *run, str
 			     struct ks_diag *diag)
 {
 	struct timeline_view *v = ks_container_of(view, struct timeline_view, base);
-	u64 last_ts = run->last_ts;
 	int err = 0;
 
 	if (!v->gather) /* there was no event */
 		err = timeline_start(view, run, diag);
 	if (!err)
-		err = ks_tl_gather_snapshot(v->gather, last_ts, ks_min(last_ts, run->until),
-					    run->places, run->frames, &model->timeline, diag);
+		err = ks_tl_gather_snapshot(v->gather, ks_run_end(run), run->places, run->frames,
+					    &model->timeline, diag);
 	if (!err)
 		model->timeline->has_time = run->info->clock != KS_CLOCK_NONE;
 	return err;

@@ -37,6 +37,12 @@ struct ks_run {
 	u32 shape, task;   /* below KS_DB_BLOCK_EVENTS; KS_NONE = not known */
 };
 
+/* The end of the source so far, or of the window: what has not ended before lives then. */
+static inline u64 ks_run_end(const struct ks_run *run)
+{
+	return ks_min(run->last_ts, run->until);
+}
+
 struct ks_view;
 
 /*
@@ -50,13 +56,16 @@ struct ks_view_ops {
 	/* Before all else, once the time of the first event is known. */
 	int (*start)(struct ks_view *view, const struct ks_run *run, struct ks_diag *diag);
 
-	/* The event allocates the object in @slot. */
+	/*
+	 * The event allocates the object in @slot. An object may be there already, where time goes back:
+	 * it ended behind the window, and so lives.
+	 */
 	int (*begin)(struct ks_view *view, const struct ks_run *run, const struct ks_event *ev,
 		     u32 slot, struct ks_diag *diag);
 
 	/*
-	 * The event ends the object in @slot: it frees it, or allocates its address again. KS_END_LIVE:
-	 * it does so behind the window, at whose end the object lived.
+	 * The event ends the object in @slot: it frees it, or allocates its address again. Ends outside of
+	 * the window are not shown, as if the capture had ended before them.
 	 */
 	int (*end)(struct ks_view *view, const struct ks_run *run, const struct ks_event *ev,
 		   u32 slot, enum ks_end how, struct ks_diag *diag);

@@ -219,9 +219,6 @@ static void put_model(struct ks_strbuf *sb, struct ks_model *model)
 
 	for (i = 0; i < KS_LEVELS; i++)
 		put_stat(sb, &model->levels[i]);
-	ks_strbuf_printf(sb, "%llu events\n", (unsigned long long)model->events_total);
-	for (i = 0; i < KS_QUALITIES; i++)
-		ks_strbuf_printf(sb, " %llu", (unsigned long long)model->quality[i]);
 	for (i = 0; i < model->accounts.len; i++) {
 		struct ks_sums *sums = &model->accounts.items[i];
 
@@ -237,6 +234,16 @@ static void put_model(struct ks_strbuf *sb, struct ks_model *model)
 	put_leaks(sb, model->leaks);
 	put_frag(sb, model->frag);
 	put_timeline(sb, model->timeline);
+}
+
+/* What is of the whole capture, whatever the window. */
+static void put_facts(struct ks_strbuf *sb, const struct ks_model *model)
+{
+	size_t i;
+
+	ks_strbuf_printf(sb, "%llu events\n", (unsigned long long)model->events_total);
+	for (i = 0; i < KS_QUALITIES; i++)
+		ks_strbuf_printf(sb, " %llu", (unsigned long long)model->quality[i]);
 }
 
 /* === Analyses with all views ============================================================== */
@@ -278,12 +285,16 @@ static struct ks_analysis *new_analysis(const struct ks_analysis_opts *opts,
 	return analysis;
 }
 
+static bool model_only; /* and not what is of the whole capture */
+
 static void put_snapshot(struct ks_strbuf *sb, struct ks_analysis *analysis)
 {
 	struct ks_model *model;
 
 	assert_int_equal(ks_analysis_snapshot(analysis, &model, NULL), 0);
 	put_model(sb, model);
+	if (!model_only)
+		put_facts(sb, model);
 	ks_model_free(model);
 }
 
@@ -404,6 +415,75 @@ static void test_db(void **state)
 	ks_strbuf_deinit(&want_objects);
 }
 
+static int compare_lines(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* Objects that live at the end may come in any order. */
+static void sort_lines(struct ks_strbuf *sb)
+{
+	char *text = strdup(ks_strbuf_str(sb)), *lines[EVENTS], *rest = text, *line;
+	size_t len = 0, i;
+
+	assert_non_null(text);
+	while ((line = strsep(&rest, "\n")))
+		lines[len++] = line;
+	qsort(lines, len, sizeof(*lines), compare_lines);
+	sb->len = 0;
+	for (i = 0; i < len; i++)
+		ks_strbuf_printf(sb, "%s\n", lines[i]);
+	free(text);
+}
+
+/*
+ * A window that ends at a time is as if the capture had been cut there, in all accounts and views. What was
+ * cut ends with a kfree(NULL) at that time, which is in no account, so that it lasts as long.
+ */
+static void test_cut(void **state)
+{
+	struct ks_strbuf got, want, got_objects, want_objects;
+	char *path = save_db();
+	size_t at;
+
+	ks_strbuf_init(&got);
+	ks_strbuf_init(&want);
+	ks_strbuf_init(&got_objects);
+	ks_strbuf_init(&want_objects);
+	model_only = true;
+	for (at = 7; at < EVENTS; at += 331) {
+		const struct ks_analysis_opts whole = { 0 }, window = {
+			.filter.until = { .set = true, .ns = events[at].ts },
+		};
+		size_t count = at;
+		struct ks_event kept;
+
+		while (events[count - 1].ts == events[at].ts)
+			count--;
+		kept = events[count];
+		events[count] = ks_event_blank(KS_KFREE, events[at].ts, 0);
+		put_fresh(&want, &whole, count + 1, &want_objects);
+		events[count] = kept;
+		sort_lines(&want_objects);
+		put_fresh(&got, &window, EVENTS, &got_objects);
+		sort_lines(&got_objects);
+		assert_string_equal(ks_strbuf_str(&got), ks_strbuf_str(&want));
+		assert_string_equal(ks_strbuf_str(&got_objects), ks_strbuf_str(&want_objects));
+		got.len = got_objects.len = 0;
+		put_db(&got, path, &window, &got_objects);
+		sort_lines(&got_objects);
+		compare(&got, &want);
+		compare(&got_objects, &want_objects);
+	}
+	model_only = false;
+	unlink(path);
+	free(path);
+	ks_strbuf_deinit(&got);
+	ks_strbuf_deinit(&want);
+	ks_strbuf_deinit(&got_objects);
+	ks_strbuf_deinit(&want_objects);
+}
+
 static struct ks_event alloc_at(u64 ts, u64 ptr)
 {
 	struct ks_event ev = ks_event_blank(KS_KMALLOC, ts, 0);
@@ -414,18 +494,47 @@ static struct ks_event alloc_at(u64 ts, u64 ptr)
 	return ev;
 }
 
-static struct ks_model *ages_of(const struct ks_event *some, size_t count)
+static struct ks_model *model_of(const struct ks_analysis_opts *opts, const struct ks_event *some,
+				 size_t count, struct ks_strbuf *objects)
 {
-	struct ks_analysis *analysis = new_analysis(&(struct ks_analysis_opts){ 0 }, NULL);
+	struct ks_analysis *analysis = new_analysis(opts, objects);
 	struct ks_source *source = open_source();
 	struct ks_model *model;
 
 	assert_int_equal(ks_analysis_start(analysis, source, NULL), 0);
 	assert_int_equal(ks_analysis_feed(analysis, some, count, NULL), 0);
+	assert_int_equal(ks_analysis_finish(analysis, NULL), 0);
 	assert_int_equal(ks_analysis_snapshot(analysis, &model, NULL), 0);
 	ks_source_close(source);
 	ks_analysis_free(analysis);
 	return model;
+}
+
+static struct ks_model *ages_of(const struct ks_event *some, size_t count)
+{
+	return model_of(&(struct ks_analysis_opts){ 0 }, some, count, NULL);
+}
+
+/* Time goes back behind the window's end, into it: what lives there is not lost, though its slot is taken. */
+static void test_cut_backwards(void **state)
+{
+	struct ks_event some[] = { alloc_at(1000, 0x1000), ks_event_blank(KS_KFREE, 9000, 0),
+				   alloc_at(2000, 0x1000), alloc_at(3000, 0x2000) };
+	const struct ks_analysis_opts opts = { .filter.until = { .set = true, .ns = 5000 } };
+	struct ks_strbuf objects;
+	struct ks_model *model;
+
+	ks_strbuf_init(&objects);
+	some[1].ptr = 0x1000;
+	model = model_of(&opts, some, ARRAY_SIZE(some), &objects);
+	assert_int_equal(model->leaks->objects, 3);
+	assert_int_equal(model->leaks->bytes, 3 * 64);
+	assert_int_equal(model->timeline->total.kept, 3);
+	assert_int_equal(ks_model_total(model)->live_objs, 3);
+	sort_lines(&objects);
+	assert_non_null(strstr(ks_strbuf_str(&objects), "1000 site0+0x1"));
+	ks_model_free(model);
+	ks_strbuf_deinit(&objects);
 }
 
 /* A capture of 100 hours: an object of its last second is as young as it is. */
@@ -457,10 +566,9 @@ static void test_youngest(void **state)
 }
 
 static const struct CMUnitTest tests[] = {
-	cmocka_unit_test(test_snapshots),
-	cmocka_unit_test(test_db),
-	cmocka_unit_test(test_long_capture),
-	cmocka_unit_test(test_youngest),
+	cmocka_unit_test(test_snapshots),    cmocka_unit_test(test_db),
+	cmocka_unit_test(test_cut),	     cmocka_unit_test(test_cut_backwards),
+	cmocka_unit_test(test_long_capture), cmocka_unit_test(test_youngest),
 };
 
 int main(void)
