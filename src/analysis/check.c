@@ -6,8 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "source/open.h"
-
 /* === Data ================================================================================= */
 
 /*
@@ -126,7 +124,7 @@ static void judge(struct ks_check *check)
 	check->verdict = verdict;
 }
 
-static int check_source(struct ks_check *check, struct ks_source *source, struct ks_diag *diag)
+static int read_source(struct ks_check *check, struct ks_source *source, struct ks_diag *diag)
 {
 	struct state *state = calloc(1, sizeof(*state));
 	int err;
@@ -154,20 +152,12 @@ enum ks_check_verdict ks_check_cpu_verdict(const struct ks_check_cpu *cpu)
 	return cpu->gaps ? KS_CHECK_LOSS : KS_CHECK_OK;
 }
 
-int ks_check_file(const char *path, struct ks_check *ret_check, struct ks_diag *diag)
+int ks_check_source(struct ks_source *source, struct ks_check *ret_check, struct ks_diag *diag)
 {
 	struct ks_check check = { 0 };
 	struct ks_diag own = { 0 };
-	struct ks_source *source;
-	int err = ks_source_open(path, NULL, &source, &own);
+	int err = read_source(&check, source, &own);
 
-	if (!err) {
-		err = check_source(&check, source, &own);
-		ks_source_close(source);
-	} else if (err == KS_EBADINPUT) {
-		snprintf(check.error, sizeof(check.error), "%s", own.text);
-		err = 0;
-	}
 	if (err) {
 		ks_check_deinit(&check);
 		return ks_diag_set(diag, err, "%s", own.text);
@@ -175,6 +165,12 @@ int ks_check_file(const char *path, struct ks_check *ret_check, struct ks_diag *
 	judge(&check);
 	*ret_check = check;
 	return 0;
+}
+
+void ks_check_refused(const char *why, struct ks_check *ret_check)
+{
+	*ret_check = (struct ks_check){ .verdict = KS_CHECK_DAMAGED };
+	snprintf(ret_check->error, sizeof(ret_check->error), "%s", why);
 }
 
 void ks_check_deinit(struct ks_check *check)

@@ -29,9 +29,13 @@ struct ks_check {
 
 /*
  * Reads a capture to its end. Bad input is a finding, not an error: it is in the result. An error is
- * returned where nothing can be said of the capture: it is not there, or cannot be read.
+ * returned where nothing can be said of the capture, because it cannot be read. Closing the source stays
+ * the caller's task; @ret_check points to the name of its format, a constant.
  */
-int ks_check_file(const char *path, struct ks_check *ret_check, struct ks_diag *diag);
+int ks_check_source(struct ks_source *source, struct ks_check *ret_check, struct ks_diag *diag);
+
+/* The verdict on a capture whose content no reader accepts, with the reason. */
+void ks_check_refused(const char *why, struct ks_check *ret_check);
 void ks_check_deinit(struct ks_check *check);
 
 /* The verdict on one CPU alone. */
