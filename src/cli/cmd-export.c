@@ -125,8 +125,10 @@ static int on_object(void *ctx, struct ks_object_source *source, const struct ks
 {
 	enum { FLUSH_AT = 1 << 20 };
 	struct stream *stream = ctx;
+	int err = ks_object_export_add(stream->export, source, row, diag);
 
-	ks_object_export_add(stream->export, source, row);
+	if (unlikely(err))
+		return err;
 	if (likely(stream->text.len < FLUSH_AT && !stream->text.failed))
 		return 0;
 	return flush(stream, diag);

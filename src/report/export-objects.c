@@ -60,6 +60,8 @@ struct filling {
 	struct ks_object_export *x;
 	struct ks_object_source *source;
 	struct ks_value *values;
+	struct ks_diag *diag;
+	int err; /* the first one */
 };
 
 /* === Internals ============================================================================ */
@@ -80,8 +82,7 @@ ks_inline void put_word(struct ks_value *value, u32 key, const char *word)
 }
 
 /* A string of the capture, which is looked up only where the sink does not know it. */
-ks_inline void put_name(const struct filling *to, enum field field, enum ks_object_names table,
-			u32 id)
+ks_inline void put_name(struct filling *to, enum field field, enum ks_object_names table, u32 id)
 {
 	struct ks_value *value = &to->values[field];
 
@@ -90,9 +91,9 @@ ks_inline void put_name(const struct filling *to, enum field field, enum ks_obje
 	value->text = NULL;
 	if (!value->set || likely(ks_sink_knows(to->x->sink, field, id)))
 		return;
-	value->text = ks_object_name(to->source, table, id, NULL);
+	value->text = ks_object_name(to->source, table, id, to->diag);
 	if (!value->text) {
-		to->x->out->failed = true;
+		to->err = to->diag->err;
 		value->text = "";
 	}
 }
@@ -156,11 +157,12 @@ void ks_object_export_free(struct ks_object_export *x)
 	free(x);
 }
 
-void ks_object_export_add(struct ks_object_export *x, struct ks_object_source *source,
-			  const struct ks_object_row *row)
+int ks_object_export_add(struct ks_object_export *x, struct ks_object_source *source,
+			 const struct ks_object_row *row, struct ks_diag *diag)
 {
 	struct ks_value values[FIELDS];
-	struct filling to = { x, source, values };
+	struct ks_diag own = { 0 };
+	struct filling to = { x, source, values, diag ? diag : &own, 0 };
 
 	put_number(&values[ADDRESS], row->address, true);
 	put_word(&values[KIND], row->kind, ks_kind_name(row->kind));
@@ -177,8 +179,11 @@ void ks_object_export_add(struct ks_object_export *x, struct ks_object_source *s
 	put_number(&values[END_TS], row->end_ts, row->end != KS_END_LIVE);
 	put_name(&to, FREE_SITE, KS_NAMES_SITE, row->free_site);
 	put_number(&values[FREE_CPU], row->free_cpu, row->free_cpu != KS_CPU_UNKNOWN);
+	if (unlikely(to.err))
+		return to.err;
 	ks_sink_row(x->sink, values);
 	x->rows++;
+	return 0;
 }
 
 void ks_object_export_finish(struct ks_object_export *x, const struct ks_model *model)

@@ -17,8 +17,9 @@ struct ks_object_export;
 struct ks_object_export *ks_object_export_new(enum ks_object_format format, struct ks_strbuf *out);
 void ks_object_export_free(struct ks_object_export *x);
 
-void ks_object_export_add(struct ks_object_export *x, struct ks_object_source *source,
-			  const struct ks_object_row *row);
+/* Fails where a name can't be had. */
+int ks_object_export_add(struct ks_object_export *x, struct ks_object_source *source,
+			 const struct ks_object_row *row, struct ks_diag *diag);
 void ks_object_export_finish(struct ks_object_export *x, const struct ks_model *model);
 
 /* Rows so far. */
