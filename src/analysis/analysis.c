@@ -243,6 +243,17 @@ static int fill_accounts(struct ks_analysis *a, struct ks_model *model, struct k
 	return err;
 }
 
+static bool lacks_peaks(const struct ks_model *model)
+{
+	size_t i, k;
+
+	for (i = 0; i < model->accounts.len; i++)
+		for (k = 0; k < model->accounts.items[i].groups.len; k++)
+			if (!ks_stat_has_peak(&model->accounts.items[i].groups.items[k].stat))
+				return true;
+	return !ks_stat_has_peak(ks_model_total(model));
+}
+
 static int fill_absent(const struct ks_analysis *a, struct ks_model *model, struct ks_diag *diag)
 {
 	size_t i;
@@ -253,6 +264,14 @@ static int fill_absent(const struct ks_analysis *a, struct ks_model *model, stru
 		if (!absent)
 			return ks_diag_nomem(diag, "gathering results");
 		*absent = a->absent.items[i]; /* both are constants */
+	}
+	if (lacks_peaks(model)) {
+		struct ks_absent *absent = ks_vec_push(&model->absent);
+
+		if (!absent)
+			return ks_diag_nomem(diag, "gathering results");
+		*absent = (struct ks_absent){ "peaks",
+					      "the source gives sums, whose peaks do not add up" };
 	}
 	return 0;
 }

@@ -64,7 +64,10 @@ static void add_stat(struct ks_stat *sum, const struct ks_stat *stat)
 	sum->live_objs += stat->live_objs;
 	sum->live_bytes += stat->live_bytes;
 	sum->live_req += stat->live_req;
-	sum->peak_bytes += stat->peak_bytes;
+	if (ks_stat_has_peak(sum) && ks_stat_has_peak(stat))
+		sum->peak_bytes += stat->peak_bytes;
+	else
+		sum->peak_bytes = KS_PEAK_UNKNOWN;
 }
 
 /* Rows are numbered as their labels are. */
@@ -143,7 +146,7 @@ u64 ks_measure_of(const struct ks_stat *stat, enum ks_measure measure)
 	case KS_MEASURE_OBJECTS:
 		return stat->live_objs;
 	case KS_MEASURE_PEAK:
-		return stat->peak_bytes;
+		return ks_stat_has_peak(stat) ? stat->peak_bytes : 0;
 	case KS_MEASURE_TOTAL:
 		return stat->total_bytes;
 	case KS_MEASURE_ALLOCS:

@@ -64,13 +64,15 @@ void ks_tally_add(struct ks_tally *tally, u32 group, const struct ks_stat *stat)
 
 	sum->first_ts = fresh ? stat->first_ts : ks_min(sum->first_ts, stat->first_ts);
 	sum->last_ts = ks_max(sum->last_ts, stat->last_ts);
-	if (fresh) {
+	/* A source that does not count peaks leaves them 0; no peak is below what lives. */
+	if (fresh && stat->peak_bytes >= stat->live_bytes) {
 		sum->peak_bytes = stat->peak_bytes;
 		sum->peak_ts = stat->peak_ts;
 	} else {
-		sum->peak_bytes = 0;
+		sum->peak_bytes = KS_PEAK_UNKNOWN;
 		sum->peak_ts = 0;
 	}
 	add_counts(sum, stat);
 	tally->total.live_bytes += stat->live_bytes;
+	tally->total.peak_bytes = KS_PEAK_UNKNOWN;
 }

@@ -24,13 +24,13 @@ static const struct ks_column columns[KS_GROUP_COLUMNS] = {
 	[KS_GROUP_LIVE_OBJECTS] = { "live_objects", "objects", KS_CELL_U64, KS_UNIT_OBJECTS,
 				    .width = 8, .gap = 1 },
 	[KS_GROUP_PEAK_BYTES] = { "peak_bytes", "peak", KS_CELL_U64, KS_UNIT_BYTES, .width = 8,
-				  .gap = 1 },
+				  .gap = 1, .optional = true },
 	[KS_GROUP_ALLOCS] = { "allocs", "allocs", KS_CELL_U64, KS_UNIT_COUNT, .width = 8,
 			      .gap = 1 },
 	[KS_GROUP_FREES] = { "frees", "frees", KS_CELL_U64, KS_UNIT_COUNT, .width = 8, .gap = 1 },
 	[KS_GROUP_IMPLIED_FREES] = { "implied_frees", NULL, KS_CELL_U64, KS_UNIT_COUNT },
 	[KS_GROUP_FAILED] = { "failed", NULL, KS_CELL_U64, KS_UNIT_COUNT },
-	[KS_GROUP_PEAK_TS] = { "peak_ts", NULL, KS_CELL_U64, KS_UNIT_TICKS },
+	[KS_GROUP_PEAK_TS] = { "peak_ts", NULL, KS_CELL_U64, KS_UNIT_TICKS, .optional = true },
 	[KS_GROUP_FIRST_TS] = { "first_ts", NULL, KS_CELL_U64, KS_UNIT_TICKS },
 	[KS_GROUP_LAST_TS] = { "last_ts", NULL, KS_CELL_U64, KS_UNIT_TICKS },
 	[KS_GROUP_WASTE] = { "waste", "waste", KS_CELL_U64, KS_UNIT_BYTES, .width = 8, .gap = 1 },
@@ -71,16 +71,18 @@ static void put_stat(struct ks_row row, const struct ks_stat *stat)
 	ks_row_u64(row, KS_GROUP_LIVE_BYTES, stat->live_bytes);
 	ks_row_u64(row, KS_GROUP_LIVE_REQ, stat->live_req);
 	ks_row_u64(row, KS_GROUP_LIVE_OBJECTS, stat->live_objs);
-	ks_row_u64(row, KS_GROUP_PEAK_BYTES, stat->peak_bytes);
 	ks_row_u64(row, KS_GROUP_ALLOCS, stat->allocs);
 	ks_row_u64(row, KS_GROUP_FREES, stat->frees);
 	ks_row_u64(row, KS_GROUP_IMPLIED_FREES, stat->implied_frees);
 	ks_row_u64(row, KS_GROUP_FAILED, stat->failed);
-	ks_row_u64(row, KS_GROUP_PEAK_TS, stat->peak_ts);
 	ks_row_u64(row, KS_GROUP_FIRST_TS, stat->first_ts);
 	ks_row_u64(row, KS_GROUP_LAST_TS, stat->last_ts);
 	ks_row_u64(row, KS_GROUP_WASTE, ks_stat_waste(stat));
 	ks_row_share(row, KS_GROUP_SEEN, stat->frees, stat->frees + stat->implied_frees);
+	if (!ks_stat_has_peak(stat))
+		return;
+	ks_row_u64(row, KS_GROUP_PEAK_BYTES, stat->peak_bytes);
+	ks_row_u64(row, KS_GROUP_PEAK_TS, stat->peak_ts);
 }
 
 static void put_site(struct ks_row row, const struct ks_group *group)

@@ -50,8 +50,10 @@ static void add_counts(struct ks_doc *doc, const struct ks_model *model)
 		ks_doc_u64(doc, "frees", stat->frees);
 		ks_doc_u64(doc, "total_bytes", stat->total_bytes);
 		ks_doc_u64(doc, "live_bytes", stat->live_bytes);
-		ks_doc_u64(doc, "peak_bytes", stat->peak_bytes);
-		ks_doc_u64(doc, "peak_ts", stat->peak_ts);
+		if (ks_stat_has_peak(stat)) {
+			ks_doc_u64(doc, "peak_bytes", stat->peak_bytes);
+			ks_doc_u64(doc, "peak_ts", stat->peak_ts);
+		}
 		ks_doc_close(doc);
 	}
 }
@@ -106,7 +108,9 @@ static void say_level(struct ks_doc *doc, const struct ks_model *model, enum ks_
 		   "%-10s %" PRIu64 " allocations, %" PRIu64 " bytes; live at the end %" PRIu64
 		   " bytes",
 		   ks_level_name(level), stat->allocs, stat->total_bytes, stat->live_bytes);
-	if (stat->peak_bytes) {
+	if (!ks_stat_has_peak(stat)) {
+		ks_doc_say(doc, "; peak unknown");
+	} else if (stat->peak_bytes) {
 		ks_doc_say(doc, "; peak %" PRIu64 " bytes at ", stat->peak_bytes);
 		say_time(doc, model, stat->peak_ts);
 	}

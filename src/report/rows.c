@@ -34,7 +34,7 @@ static u64 value_of(const struct ks_stat *stat, enum ks_order order)
 	case KS_ORDER_WASTE:
 		return ks_stat_waste(stat);
 	case KS_ORDER_PEAK:
-		return stat->peak_bytes;
+		return ks_stat_has_peak(stat) ? stat->peak_bytes : 0;
 	case KS_ORDERS:
 		break;
 	}

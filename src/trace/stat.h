@@ -13,9 +13,18 @@ struct ks_stat {
 	u64 total_bytes, total_req; /* of all allocations */
 	u64 live_objs;		    /* objects that still live at the end, */
 	u64 live_bytes, live_req;   /* and their bytes */
-	u64 peak_bytes, peak_ts;    /* the most that lived at once, and when that was first so */
-	u64 first_ts, last_ts;	    /* of its events; 0 when there are none */
+	u64 peak_bytes,
+		peak_ts; /* the most that lived at once, and when that was first so; see below */
+	u64 first_ts, last_ts; /* of its events; 0 when there are none */
 };
+
+/* As peak_bytes: not known. Peaks of sums that were added up are not: each was at a time of its own. */
+#define KS_PEAK_UNKNOWN UINT64_MAX
+
+static inline bool ks_stat_has_peak(const struct ks_stat *stat)
+{
+	return stat->peak_bytes != KS_PEAK_UNKNOWN;
+}
 
 static inline u64 ks_stat_waste(const struct ks_stat *stat)
 {

@@ -6,6 +6,8 @@
 #include <unistd.h>
 
 #include "../lib/analyze.h"
+#include "report/report.h"
+#include "table/render.h"
 
 /* === Data ================================================================================= */
 
@@ -153,10 +155,11 @@ static void test_sums(void **state)
 	assert_int_equal(live_of(model, "inode_cache"), 1200);
 	assert_int_equal(ks_model_total(model)->live_bytes, 3120);
 	assert_null(model->leaks);
-	assert_int_equal(model->absent.len, 2);
+	assert_int_equal(model->absent.len, 3);
 	assert_string_equal(model->absent.items[0].what, "pid");
 	assert_string_equal(model->absent.items[1].what, "leaks");
 	assert_non_null(strstr(model->absent.items[1].why, "sums"));
+	assert_string_equal(model->absent.items[2].what, "peaks");
 	ks_model_free(model);
 	counter.dentries = 4;
 	counter.inodes = 0;
@@ -165,6 +168,72 @@ static void test_sums(void **state)
 	assert_int_equal(live_of(model, "dentry"), 768);
 	assert_int_equal(live_of(model, "inode_cache"), 0);
 	assert_int_equal(ks_model_total(model)->live_bytes, 768);
+	ks_model_free(model);
+	ks_source_close(source);
+	ks_analysis_free(analysis);
+}
+
+/* Two rows of one cache, at two sites, and one of another; all with their peaks. */
+static int peaks_sums(void *ctx, ks_sum_fn *fn, void *fn_ctx, struct ks_diag *diag)
+{
+	static const struct {
+		u32 cache;
+		u64 live, peak;
+	} rows[] = { { 0, 192, 300 }, { 0, 384, 400 }, { 1, 600, 700 } };
+	size_t i;
+	int err = 0;
+
+	for (i = 0; i < ARRAY_SIZE(rows) && !err; i++) {
+		struct ks_sum sum = { .key = ks_event_blank(KS_CACHE_ALLOC, 0, KS_CPU_UNKNOWN) };
+
+		sum.key.cache = rows[i].cache;
+		sum.stat = (struct ks_stat){ .allocs = 1,
+					     .live_objs = 1,
+					     .live_bytes = rows[i].live,
+					     .peak_bytes = rows[i].peak };
+		err = fn(fn_ctx, &sum, diag);
+	}
+	return err;
+}
+
+/* Peaks do not add up: of a group of several rows, and of all, they are unknown, and not 0. */
+static void test_peaks(void **state)
+{
+	static const struct ks_source_callbacks callbacks = {
+		.format = "a toy",
+		.gives = KS_GIVES_SUMS,
+		.start = counter_start,
+		.sums = peaks_sums,
+	};
+	struct ks_analysis *analysis = ks_analysis_new(&(struct ks_analysis_opts){ 0 });
+	struct ks_rows rows;
+	struct ks_strbuf text, json;
+	struct ks_source *source;
+	struct ks_model *model;
+	struct ks_doc *doc;
+
+	assert_int_equal(ks_source_open_callbacks(&callbacks, NULL, NULL, &source, NULL), 0);
+	assert_int_equal(ks_analysis_account(analysis, KS_BY_CACHE, NULL), 0);
+	assert_int_equal(ks_analysis_run(analysis, source, NULL), 0);
+	assert_int_equal(ks_analysis_snapshot(analysis, &model, NULL), 0);
+	assert_int_equal(model->absent.len, 1);
+	assert_string_equal(model->absent.items[0].what, "peaks");
+	assert_false(ks_stat_has_peak(ks_model_total(model)));
+	assert_int_equal(ks_rows_init(&rows, model, KS_ORDER_PEAK, 0), 0);
+	doc = ks_doc_of_groups(model, &rows, KS_ORDER_PEAK, "kmemscope-report-1");
+	assert_non_null(doc);
+	ks_strbuf_init(&text);
+	ks_strbuf_init(&json);
+	ks_render_doc(doc, &text);
+	ks_render_doc_json(doc, &json);
+	assert_non_null(strstr(ks_strbuf_str(&json), "\"peak_bytes\": 700"));
+	assert_null(strstr(strstr(ks_strbuf_str(&json), "\"peak_bytes\"") + 1, "\"peak_bytes\""));
+	assert_non_null(strstr(ks_strbuf_str(&text), " 700 "));
+	assert_non_null(strstr(ks_strbuf_str(&text), " - "));
+	ks_strbuf_deinit(&text);
+	ks_strbuf_deinit(&json);
+	ks_doc_free(doc);
+	ks_rows_deinit(&rows);
 	ks_model_free(model);
 	ks_source_close(source);
 	ks_analysis_free(analysis);
@@ -210,6 +279,7 @@ static void test_fd(void **state)
 static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(test_events),
 	cmocka_unit_test(test_sums),
+	cmocka_unit_test(test_peaks),
 	cmocka_unit_test(test_fd),
 };
 
