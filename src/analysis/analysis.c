@@ -50,6 +50,12 @@ static int add_absent(struct ks_analysis *a, const char *what, const char *why,
 /* Why a source can't be grouped so; NULL = it can. */
 static const char *why_not_by(const struct ks_source *source, enum ks_by by)
 {
+	if (by == KS_BY_CPU)
+		return source->gives & KS_GIVES_CPUS ? NULL : "the source does not name CPUs";
+	if (by == KS_BY_GFP)
+		return source->gives & KS_GIVES_GFP ? NULL : "the source does not have GFP flags";
+	if (by == KS_BY_NODE)
+		return source->gives & KS_GIVES_NODES ? NULL : "the source does not name nodes";
 	if (ks_by_is_task(by))
 		return source->gives & KS_GIVES_TASKS ? NULL
 						      : "the source does not say who allocates";
@@ -386,6 +392,9 @@ void ks_analysis_wants(const struct ks_analysis *a, struct ks_source_opts *ret_o
 
 	*ret_opts = (struct ks_source_opts){
 		.helpers = a->opts.skip_helpers ? &a->helpers : NULL,
+		.resolver = a->opts.resolver,
+		.progress = a->opts.progress,
+		.progress_ctx = a->opts.progress_ctx,
 	};
 	for (i = 0; i < a->bys.len; i++)
 		ret_opts->stacks |= a->bys.items[i] >= KS_BY_STACK;
@@ -411,6 +420,8 @@ int ks_analysis_start(struct ks_analysis *a, struct ks_source *source, struct ks
 		err = start_account(a, a->bys.items[i], diag);
 	for (i = 0; i < a->all_views.len && !err; i++)
 		err = start_view(a, a->all_views.items[i], diag);
+	if (!err && a->opts.filter.by_cpu && !(source->gives & KS_GIVES_CPUS))
+		err = add_absent(a, "objects of one CPU", "the source does not name CPUs", diag);
 	return err;
 }
 

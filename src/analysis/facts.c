@@ -167,6 +167,11 @@ int ks_facts_init(struct ks_facts *facts, const struct ks_matcher *m,
 	facts->quality[KS_Q_SELF] += info->binary.self_events;
 	facts->quality[KS_Q_STACKS_ALONE] += info->stacks_alone;
 	facts->quality[KS_Q_OVERWRITTEN] += info->overwritten;
+	facts->quality[KS_Q_NOT_ALLOCATED] += info->map.not_allocated;
+	facts->quality[KS_Q_GUESSED] += info->map.guessed;
+	facts->quality[KS_Q_UNSEEN_FREES] += info->map.unseen;
+	facts->quality[KS_Q_TIMELESS_FREES] += info->map.timeless;
+	facts->quality[KS_Q_ACCESSES] += info->map.accesses + info->map.orphans + info->map.calls;
 	facts->lines = info->text.lines;
 	facts->lines_comment = info->text.comments;
 	facts->lines_other_event = info->text.other_events + info->binary.other_events;

@@ -42,6 +42,15 @@ static const struct {
 	[KS_Q_SHORT_ALLOCS] = { "short_allocs", "allocations smaller than requested", false },
 	[KS_Q_SELF] = { "self_events", "events of the recorder itself, left out", false },
 	[KS_Q_STACKS_ALONE] = { "stacks_alone", "stack traces without their event", false },
+	[KS_Q_NOT_ALLOCATED] = { "not_allocated", "objects that no allocator made, left out",
+				 false },
+	[KS_Q_GUESSED] = { "guessed_kinds",
+			   "objects without a type, taken for pages or kmalloc objects", false },
+	[KS_Q_UNSEEN_FREES] = { "unseen_frees", "objects that ended without their free being seen",
+				false },
+	[KS_Q_TIMELESS_FREES] = { "timeless_frees",
+				  "frees without a possible time, taken to be at once", false },
+	[KS_Q_ACCESSES] = { "accesses", "accesses and calls of the map, left out", false },
 };
 _Static_assert(ARRAY_SIZE(qualities) == KS_QUALITIES, "a name for every counter");
 

@@ -56,6 +56,12 @@ enum ks_quality {
 	KS_Q_SHORT_ALLOCS,	    /* fewer bytes allocated than requested */
 	KS_Q_SELF,		    /* events of the recorder's own objects, left out */
 	KS_Q_STACKS_ALONE,	    /* stack traces whose event is not there */
+	/* Of access maps. */
+	KS_Q_NOT_ALLOCATED,  /* objects that no allocator made, left out */
+	KS_Q_GUESSED,	     /* objects whose kind of allocation the map does not say */
+	KS_Q_UNSEEN_FREES,   /* frees that were not seen, and have no site */
+	KS_Q_TIMELESS_FREES, /* frees whose time can't be: taken to follow the allocation at once */
+	KS_Q_ACCESSES,	     /* accesses and calls, which are no events */
 	KS_QUALITIES
 };
 
@@ -65,6 +71,12 @@ const char *ks_quality_text(enum ks_quality q);
 
 /* Whether a counter means that events are missing from the capture (--strict). */
 bool ks_quality_is_loss(enum ks_quality q);
+
+/* Whether a counter is of access maps alone. It is shown only where it is not 0. */
+static inline bool ks_quality_is_of_maps(enum ks_quality q)
+{
+	return q >= KS_Q_NOT_ALLOCATED;
+}
 
 /* How an object ended. */
 enum ks_end {

@@ -126,7 +126,7 @@ static void say_what_was_lost(const struct ks_kmap_args *args, const struct ks_k
 }
 
 static void say_what_was_not_traced(const struct ks_kmap_args *args,
-				    const struct ks_kmap_source_quality *traced,
+				    const struct ks_map_info *traced,
 				    const struct ks_kmap_quality *quality)
 {
 	const struct loss losses[] = {
@@ -162,29 +162,22 @@ static int parse_target(struct ks_kmap_args *args, enum ks_kmap_target *ret_targ
 	return KS_EXIT_USAGE;
 }
 
-static int show_import(void *ctx, u64 done, u64 total)
-{
-	struct output *output = ctx;
-
-	return ks_cli_progress(&output->reading.progress, done, total);
-}
-
 /* A DB takes a resolver, for its sites, and an engine, for its summary. */
 static int write_db(struct ks_kmap_args *args, struct ks_kmap_reader *reader)
 {
-	struct output output = { .reading.reader = reader };
-	struct ks_analysis_opts opts = { .progress = show_import, .progress_ctx = &output };
+	struct ks_progress progress;
+	struct ks_analysis_opts opts = { .progress = ks_cli_progress, .progress_ctx = &progress };
+	struct ks_source_opts wanted = { .progress = ks_cli_progress, .progress_ctx = &progress };
 	struct ks_analysis *analysis = NULL;
-	struct ks_kmap_source_quality traced;
 	struct ks_diag diag = { 0 };
 	struct ks_source *trace = NULL;
 	int err, code = ks_cli_resolver(&args->cli, &opts.resolver);
 
 	if (code)
 		return code;
-	ks_cli_progress_start(&output.reading.progress, "converting");
-	err = ks_kmap_source_new(reader, opts.resolver, NULL, ks_kmap_show_progress,
-				 &output.reading, &traced, &trace, &diag);
+	wanted.resolver = opts.resolver;
+	ks_cli_progress_start(&progress, "converting");
+	err = ks_kmap_source_new(reader, &wanted, NULL, &trace, &diag);
 	if (!err) {
 		analysis = ks_analysis_new(&opts);
 		err = analysis ? ks_analysis_save(analysis, args->convert.output, &diag)
@@ -192,9 +185,9 @@ static int write_db(struct ks_kmap_args *args, struct ks_kmap_reader *reader)
 	}
 	if (!err)
 		err = ks_analysis_run(analysis, trace, &diag);
-	ks_cli_progress_end(&output.reading.progress);
+	ks_cli_progress_end(&progress);
 	if (!err)
-		say_what_was_not_traced(args, &traced, ks_kmap_reader_quality(reader));
+		say_what_was_not_traced(args, &trace->info.map, ks_kmap_reader_quality(reader));
 	ks_source_close(trace);
 	ks_analysis_free(analysis);
 	ks_resolver_free(opts.resolver);

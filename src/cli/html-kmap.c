@@ -14,16 +14,17 @@
 static int read_alone(struct ks_kmap_args *args, struct ks_kmap_reader *reader,
 		      struct ks_resolver *resolver, struct ks_cli_html_kmap *kmap)
 {
-	struct ks_kmap_reading reading = { .reader = reader };
-	struct ks_kmap_source_quality traced;
+	struct ks_progress progress;
+	const struct ks_source_opts opts = { .resolver = resolver,
+					     .progress = ks_cli_progress,
+					     .progress_ctx = &progress };
 	struct ks_diag diag = { 0 };
 	int err = ks_kmap_census_new(&kmap->map.census, &diag);
 
-	ks_cli_progress_start(&reading.progress, "reading");
+	ks_cli_progress_start(&progress, "reading");
 	if (!err)
-		err = ks_kmap_source_new(reader, resolver, kmap->map.census, ks_kmap_show_progress,
-					 &reading, &traced, &kmap->trace, &diag);
-	ks_cli_progress_end(&reading.progress);
+		err = ks_kmap_source_new(reader, &opts, kmap->map.census, &kmap->trace, &diag);
+	ks_cli_progress_end(&progress);
 	if (err)
 		return ks_cli_fail(&args->cli, err, &diag);
 	return ks_kmap_name_places(args, kmap->map.census, resolver, &kmap->map.places);

@@ -111,6 +111,10 @@ static int open_and_run(struct ks_cli_analysis *run, struct ks_model **ret_model
 	if (err)
 		return err;
 	err = run_over(run, source, ret_model, diag);
+	if (!err && source->info.map.other_kernel)
+		fprintf(stderr,
+			"%s: %s is not the recorded kernel: a function is at another address; names may be wrong\n",
+			run->cli->command, run->cli->capture->kernel);
 	ks_source_close(source);
 	return err;
 }

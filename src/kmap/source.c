@@ -10,6 +10,9 @@
 #include "base/map64.h"
 #include "base/num.h"
 #include "base/vec.h"
+#include "kmap/framing.h"
+#include "kmap/line.h"
+#include "sym/sym.h"
 
 /* === Data ================================================================================= */
 
@@ -30,7 +33,6 @@ struct item {
 
 struct kmap_source {
 	struct ks_source base;
-	struct ks_kmap_source_quality quality;
 	struct ks_map64 ips;
 	struct ks_map64 gfps;
 	KS_VEC(u32) gfp_ids;	   /* by number in gfps */
@@ -64,7 +66,7 @@ static enum ks_kind kind_of(const struct ks_kmap_object *object)
 	return type->len ? KS_KINDS : KS_KMALLOC;
 }
 
-static u64 end_of(struct ks_kmap_source_quality *quality, const struct ks_kmap_object *object)
+static u64 end_of(struct ks_map_info *quality, const struct ks_kmap_object *object)
 {
 	if (ks_kmap_is_live(object))
 		return UINT64_MAX;
@@ -113,16 +115,16 @@ static int add_object(struct kmap_source *map, const struct ks_kmap_object *obje
 {
 	static const struct ks_slice no_slab = { "no-slab", 7 };
 	struct ks_names *names = &map->base.names;
+	struct ks_map_info *left = &map->base.info.map;
 	enum ks_kind kind = kind_of(object);
 	bool binary = !object->fields;
 	struct item *item;
 	u32 missing = 0;
 
-	map->quality.accesses += object->nr_accesses;
+	left->accesses += object->nr_accesses;
 	if (kind == KS_KINDS) {
-		map->quality.not_allocated++;
-		map->quality.not_allocated_bytes =
-			ks_add_sat(map->quality.not_allocated_bytes, object->size);
+		left->not_allocated++;
+		left->not_allocated_bytes = ks_add_sat(left->not_allocated_bytes, object->size);
 		return 0;
 	}
 	item = map->items.len < KS_NONE ? ks_vec_push(&map->items) : NULL;
@@ -133,8 +135,8 @@ static int add_object(struct kmap_source *map, const struct ks_kmap_object *obje
 		.size = object->size,
 		.requested = object->requested ? object->requested : object->size,
 		.begin = object->alloc_time,
-		.end = end_of(&map->quality, object),
-		.order = map->quality.objects++,
+		.end = end_of(left, object),
+		.order = map->items.len - 1,
 		.site = ip_of(map, object->alloc_ip, &missing),
 		.free_site = ip_of(map, object->free_ip, &missing),
 		.cache = KS_NONE,
@@ -145,16 +147,29 @@ static int add_object(struct kmap_source *map, const struct ks_kmap_object *obje
 		.kind = (u8)kind,
 		.guessed = !object->type_name.len,
 	};
-	map->quality.guessed += item->guessed;
+	left->guessed += item->guessed;
 	if (object->cache.len &&
 	    (object->cache.len != no_slab.len || memcmp(object->cache.s, no_slab.s, no_slab.len)))
 		item->cache = name_of(&names->caches, object->cache, &missing);
 	return missing ? -ENOMEM : 0;
 }
 
+static int show_progress(const struct kmap_source *map, const struct ks_kmap_reader *reader,
+			 struct ks_diag *diag)
+{
+	const struct ks_source_opts *opts = &map->base.opts;
+	u64 done, total;
+
+	if (!opts->progress)
+		return 0;
+	ks_kmap_reader_progress(reader, &done, &total);
+	return opts->progress(opts->progress_ctx, done, total)
+		       ? ks_diag_set(diag, -EINTR, "interrupted")
+		       : 0;
+}
+
 static int read_objects(struct kmap_source *map, struct ks_kmap_reader *reader,
-			struct ks_kmap_census *census, int (*progress)(void *ctx), void *ctx,
-			struct ks_diag *diag)
+			struct ks_kmap_census *census, struct ks_diag *diag)
 {
 	enum ks_kmap_item item = KS_KMAP_OBJECT;
 	struct ks_kmap_object object;
@@ -165,12 +180,12 @@ static int read_objects(struct kmap_source *map, struct ks_kmap_reader *reader,
 	while (!err && item != KS_KMAP_END) {
 		err = ks_kmap_next(reader, &item, &object, &call, diag);
 		if (!err && item == KS_KMAP_OBJECT && add_object(map, &object))
-			err = ks_diag_nomem(diag, "converting an access map");
+			err = ks_diag_nomem(diag, "reading an access map");
 		if (!err && census)
 			err = ks_kmap_census_take(census, item, &object, &call, diag);
-		map->quality.calls += !err && item == KS_KMAP_CALL;
-		if (!err && !(++items & 0xffff) && progress(ctx))
-			err = ks_diag_set(diag, -EINTR, "interrupted");
+		map->base.info.map.calls += !err && item == KS_KMAP_CALL;
+		if (!err && !(++items & 0xffff))
+			err = show_progress(map, reader, diag);
 	}
 	if (!err && census)
 		ks_kmap_census_finish(census, reader);
@@ -225,9 +240,10 @@ static int add_site(struct ks_sites *sites, struct ks_resolver *resolver, u64 ip
 }
 
 /* Where the kernel was may be said anywhere in the map, so sites get their names at its end. */
-static int name_sites(struct kmap_source *map, struct ks_resolver *resolver,
-		      const struct ks_kmap_info *info, struct ks_diag *diag)
+static int name_sites(struct kmap_source *map, const struct ks_kmap_info *info,
+		      struct ks_diag *diag)
 {
+	struct ks_resolver *resolver = map->base.opts.resolver;
 	size_t i, len = map->ips.keys.len;
 	u32 *sites = calloc(len + 1, sizeof(*sites));
 	int err = 0;
@@ -235,7 +251,7 @@ static int name_sites(struct kmap_source *map, struct ks_resolver *resolver,
 	if (!sites)
 		return ks_diag_nomem(diag, "naming the sites of a map");
 	if (resolver && info->anchor_name[0])
-		map->quality.other_kernel =
+		map->base.info.map.other_kernel =
 			ks_resolver_set_anchor(resolver, info->anchor_name, info->anchor) != 0;
 	for (i = 0; i < len && !err; i++)
 		err = add_site(&map->base.names.sites, resolver, map->ips.keys.items[i], &sites[i],
@@ -384,40 +400,94 @@ static void source_close(struct ks_source *base)
 	ks_source_free(base);
 }
 
+/* === Internals: what it is ================================================================ */
+
+/* What a map can't say: stacks and nodes never, CPUs and flags in text. */
+static void set_gives(struct ks_source *source, const struct ks_kmap_info *info)
+{
+	source->gives &= ~(unsigned int)(KS_GIVES_STACKS | KS_GIVES_NODES);
+	if (info->form != KS_KMAP_BINARY)
+		source->gives &= ~(unsigned int)(KS_GIVES_CPUS | KS_GIVES_GFP);
+	ks_source_set_clock(source, !strcmp(info->time, "ns") ? KS_CLOCK_SECONDS : KS_CLOCK_TICKS);
+}
+
 /* === Public =============================================================================== */
 
-int ks_kmap_source_new(struct ks_kmap_reader *reader, struct ks_resolver *resolver,
-		       struct ks_kmap_census *census, int (*progress)(void *ctx), void *ctx,
-		       struct ks_kmap_source_quality *ret_quality, struct ks_source **ret_source,
+int ks_kmap_source_new(struct ks_kmap_reader *reader, const struct ks_source_opts *opts,
+		       struct ks_kmap_census *census, struct ks_source **ret_source,
 		       struct ks_diag *diag)
 {
 	static const struct ks_source_ops ops = { .next = source_next,
 						  .progress = source_progress,
 						  .close = source_close };
 	const struct ks_kmap_info *info = ks_kmap_reader_info(reader);
-	struct kmap_source *map = ks_source_new(sizeof(*map), &ops, "access map", NULL);
+	struct kmap_source *map = ks_source_new(sizeof(*map), &ops, "access map", opts);
 	int err = 0;
 
 	if (!map)
-		return ks_diag_nomem(diag, "converting an access map");
-	ks_source_set_clock(&map->base,
-			    !strcmp(info->time, "ns") ? KS_CLOCK_SECONDS : KS_CLOCK_TICKS);
+		return ks_diag_nomem(diag, "reading an access map");
+	set_gives(&map->base, info);
 	if (ks_map64_init(&map->ips) || ks_map64_init(&map->gfps))
-		err = ks_diag_nomem(diag, "converting an access map");
+		err = ks_diag_nomem(diag, "reading an access map");
 	if (!err)
-		err = read_objects(map, reader, census, progress, ctx, diag);
+		err = read_objects(map, reader, census, diag);
 	if (!err)
 		guess_pages(map);
 	if (!err)
-		err = name_sites(map, resolver, info, diag);
+		err = name_sites(map, info, diag);
 	if (!err && sort(map))
-		err = ks_diag_nomem(diag, "converting an access map");
+		err = ks_diag_nomem(diag, "reading an access map");
 	if (err) {
 		source_close(&map->base);
 		return err;
 	}
 	map->base.info.binary.bad_records = ks_kmap_reader_quality(reader)->bad_lines;
-	*ret_quality = map->quality;
+	map->base.info.map.orphans = ks_kmap_reader_quality(reader)->orphan_accesses;
+	map->base.opts = (struct ks_source_opts){ 0 }; /* the caller may be done with them */
 	*ret_source = &map->base;
 	return 0;
+}
+
+bool ks_kmap_probe(const void *head, size_t len)
+{
+	const char *p = head, *end = p + len, *newline;
+	struct ks_kmap_dialect dialect;
+	struct ks_kmap_parsed parsed;
+	size_t good = 0, bad = 0;
+
+	if (ks_kmap_is_header(head, len))
+		return true;
+	if (!ks_kmap_dialect_detect(head, len, &dialect))
+		return false;
+	for (; p < end && (newline = memchr(p, '\n', (size_t)(end - p))); p = newline + 1)
+		switch (ks_kmap_line_parse(&dialect, p, (size_t)(newline - p), &parsed)) {
+		case KS_KMAP_LINE_BAD:
+			bad++;
+			break;
+		case KS_KMAP_LINE_COMMENT:
+			break;
+		default:
+			good++;
+		}
+	return good > bad || (dialect.csv && !bad);
+}
+
+bool ks_kmap_probe_accesses(const void *head, size_t len)
+{
+	static const char first[] = "alloc_index,";
+
+	return len >= sizeof(first) - 1 && !memcmp(head, first, sizeof(first) - 1);
+}
+
+int ks_kmap_source_open(struct ks_input *input, const struct ks_source_opts *opts,
+			struct ks_source **ret_source, struct ks_diag *diag)
+{
+	struct ks_kmap_reader *reader;
+	int err = ks_kmap_reader_new(input, NULL, 0, &reader, diag);
+
+	if (err)
+		return err;
+	err = ks_kmap_source_new(reader, opts, NULL, ret_source, diag);
+	ks_kmap_reader_free(reader);
+	return err;
 }

@@ -7,27 +7,27 @@
 #define KS_KMAP_SOURCE_H
 
 #include "kmap/census.h"
-#include "sym/sym.h"
 #include "trace/source.h"
 
-/* What the events of a map do not show. */
-struct ks_kmap_source_quality {
-	u64 objects;
-	u64 not_allocated, not_allocated_bytes; /* globals, stacks and the like: left out */
-	u64 guessed;	     /* of no recorded type: pages if they seem to be, else kmalloc's */
-	u64 unseen;	     /* ended without their free being seen: a free of no site */
-	u64 timeless;	     /* freed at no time, or before they were allocated: freed at once */
-	u64 accesses, calls; /* left out */
-	bool other_kernel;   /* the resolver's is not the one that was recorded */
-};
+/*
+ * Reads all of the map and holds its objects, since they must be sorted: the reader is not needed any
+ * more. What events can't show is in info.map. @census adds the map up on the way; it and @opts may be NULL.
+ */
+int ks_kmap_source_new(struct ks_kmap_reader *reader, const struct ks_source_opts *opts,
+		       struct ks_kmap_census *census, struct ks_source **ret_source,
+		       struct ks_diag *diag);
 
 /*
- * Reads all of the map and holds its objects, since they must be sorted. @resolver names the sites; @census
- * adds the map up on the way; both may be NULL. @progress returns non-zero to stop with -EINTR.
+ * Whether a file that begins so is an access map, binary or text of any dialect: most of its lines are
+ * those of a map. No line of a trace's log is.
  */
-int ks_kmap_source_new(struct ks_kmap_reader *reader, struct ks_resolver *resolver,
-		       struct ks_kmap_census *census, int (*progress)(void *ctx), void *ctx,
-		       struct ks_kmap_source_quality *ret_quality, struct ks_source **ret_source,
-		       struct ks_diag *diag);
+bool ks_kmap_probe(const void *head, size_t len);
+
+/* Whether it is the second file of a CSV pair, which has no objects. */
+bool ks_kmap_probe_accesses(const void *head, size_t len);
+
+/* Opens the map in the input, which belongs to the source from now on, even on error. */
+int ks_kmap_source_open(struct ks_input *input, const struct ks_source_opts *opts,
+			struct ks_source **ret_source, struct ks_diag *diag);
 
 #endif

@@ -504,6 +504,8 @@ static void put_quality(struct ks_json *json, const struct ks_model *model,
 	ks_json_break(json);
 	ks_json_array(json, "quality");
 	for (q = 0; q < KS_QUALITIES; q++) {
+		if (ks_quality_is_of_maps(q) && !model->quality[q])
+			continue;
 		ks_json_break(json);
 		ks_json_object(json, NULL);
 		ks_json_string(json, "name", ks_quality_name(q));

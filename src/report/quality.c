@@ -74,8 +74,9 @@ static void say_notes(struct ks_doc *doc, const struct ks_model *model)
 	int q;
 
 	for (q = 0; q < KS_QUALITIES; q++)
-		ks_doc_note(doc, ks_quality_name(q), model->quality[q], ks_quality_text(q),
-			    q == KS_Q_LOST_EVENTS);
+		if (!ks_quality_is_of_maps(q) || model->quality[q])
+			ks_doc_note(doc, ks_quality_name(q), model->quality[q], ks_quality_text(q),
+				    q == KS_Q_LOST_EVENTS);
 	if (model->ptrs_hashed)
 		ks_doc_say(doc, "               addresses are hashed: pairs may collide; the trace "
 				"option nohash-ptr gives exact ones\n");

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "db/ksdb-format.h"
+#include "kmap/source.h"
 #include "source/fmt-ksdb.h"
 #include "trace/formats.h"
 #include "trace/relay.h"
@@ -53,9 +54,14 @@ static bool is_perfdata(const struct probe *probe)
 	return begins_with(probe, "PERFILE2", 8) || begins_with(probe, "2ELIFREP", 8);
 }
 
-static bool is_binary_map(const struct probe *probe)
+static bool is_map(const struct probe *probe)
 {
-	return begins_with(probe, "1KZM", 4) || begins_with(probe, "MZK1", 4);
+	return ks_kmap_probe(probe->head, probe->len);
+}
+
+static bool is_accesses(const struct probe *probe)
+{
+	return ks_kmap_probe_accesses(probe->head, probe->len);
 }
 
 static bool is_elf(const struct probe *probe)
@@ -91,8 +97,9 @@ static const struct format formats[] = {
 	{ .what = "a kmemscope DB", .probe = is_db, .open = ks_ksdb_source_open },
 	{ .what = "a trace-cmd trace.dat", .probe = is_tracedat, .open = ks_tracedat_source_open },
 	{ .what = "a perf.data file", .probe = is_perfdata, .open = ks_perfdata_source_open },
-	{ .what = "a binary access map: read it with 'kmemscope kmap report'",
-	  .probe = is_binary_map },
+	{ .what = "an access map", .probe = is_map, .open = ks_kmap_source_open },
+	{ .what = "the second file of a CSV pair and has no objects: give the first, the allocations",
+	  .probe = is_accesses },
 	{ .what = "an ELF file and no capture; if it is a kernel, give it with -k",
 	  .probe = is_elf },
 	{ .what = "a file of a kmemtrace capture", .probe = is_relay, .open = ks_relay_file_open },

@@ -334,15 +334,6 @@ static int merge_info(struct text_trace *tt, struct ks_text_chunk *chunk)
 	return 0;
 }
 
-/* An object's line of an access map: addresses and numbers, parted by commas. */
-static bool is_map_line(const char *line)
-{
-	size_t len = strspn(line, "0123456789abcdef");
-
-	return len >= 8 && line[len] == ',' &&
-	       line[len + 1 + strspn(line + len + 1, "0123456789")] == ',';
-}
-
 /* What a log without a kmem event seems to be. */
 static const char *what_instead(const struct ks_source_info *info)
 {
@@ -350,8 +341,6 @@ static const char *what_instead(const struct ks_source_info *info)
 		return "an ftrace log of other events";
 	if (info->text.lines == info->text.comments)
 		return "an ftrace log without any event: enable events/kmem before the load";
-	if (info->text.samples.len && is_map_line(info->text.samples.items[0]))
-		return "an access map, to be read with 'kmemscope kmap report'";
 	return "plain text";
 }
 

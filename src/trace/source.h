@@ -26,14 +26,18 @@ enum ks_gives {
 	KS_GIVES_STACKS = 1 << 3,  /* stack traces, where they were recorded */
 	KS_GIVES_TIME = 1 << 4,	   /* time stamps; without them there is only an order */
 	KS_GIVES_AGES = 1 << 5,	   /* when each live object was allocated */
-	KS_GIVES_TASKS = 1 << 6,   /* who allocated: pid, comm, CPU */
+	KS_GIVES_TASKS = 1 << 6,   /* who allocated: pid, comm */
 	KS_GIVES_SITES = 1 << 7,   /* where it was allocated */
+	KS_GIVES_CPUS = 1 << 8,	   /* on which CPU */
+	KS_GIVES_GFP = 1 << 9,	   /* with which flags */
+	KS_GIVES_NODES = 1 << 10,  /* for which NUMA node */
 };
 
 /* What a capture of events gives unless its reader knows better. */
 enum {
 	KS_GIVES_CAPTURE = KS_GIVES_EVENTS | KS_GIVES_STACKS | KS_GIVES_TIME | KS_GIVES_AGES |
-			   KS_GIVES_TASKS | KS_GIVES_SITES,
+			   KS_GIVES_TASKS | KS_GIVES_SITES | KS_GIVES_CPUS | KS_GIVES_GFP |
+			   KS_GIVES_NODES,
 };
 
 /* One CPU of one buffer of a binary capture. */
@@ -68,6 +72,17 @@ struct ks_binary_info {
 	KS_VEC(struct ks_cpu_info) cpus;
 };
 
+/* What the events of an access map do not show. */
+struct ks_map_info {
+	u64 not_allocated, not_allocated_bytes; /* globals, stacks and the like: left out */
+	u64 guessed;	     /* of no recorded type: pages if they seem to be, else kmalloc's */
+	u64 unseen;	     /* ended without their free being seen: a free of no site */
+	u64 timeless;	     /* freed at no time, or before they were allocated: freed at once */
+	u64 accesses, calls; /* left out */
+	u64 orphans;	     /* accesses of no object */
+	bool other_kernel;   /* the resolver's is not the one that was recorded */
+};
+
 /* What a source says of itself beside its events; complete once the last batch was read. */
 struct ks_source_info {
 	const char *format; /* "ftrace text", "kmemscope DB", ... */
@@ -82,6 +97,7 @@ struct ks_source_info {
 	u64 stacks_alone; /* stacks without their event, where opts ask for stacks */
 	struct ks_text_info text;
 	struct ks_binary_info binary;
+	struct ks_map_info map;
 };
 
 struct ks_batch {
@@ -126,6 +142,8 @@ struct ks_known_kernel {
 	void *ctx;
 };
 
+struct ks_resolver;
+
 /* What is wanted of a source beside its events. */
 struct ks_source_opts {
 	/* Events get the stack traces that were recorded with them. */
@@ -137,6 +155,11 @@ struct ks_source_opts {
 	 */
 	const struct ks_frame_filter *helpers;
 	const struct ks_known_kernel *kernel; /* may be NULL; stays as long as the source */
+	/* Names the sites of a source that has only their addresses; may be NULL. */
+	struct ks_resolver *resolver;
+	/* Called while a source that must be read to be opened is read. Not 0: stop, -EINTR. May be NULL. */
+	int (*progress)(void *ctx, u64 done, u64 total);
+	void *progress_ctx;
 };
 
 struct ks_db;

@@ -24,10 +24,8 @@ echo ' x-1 [000] d..3. 1.000000: sched_switch: prev_comm=a' >sched.log
 check "another subsystem's log" fails_saying 3 'looks like an ftrace log of other events' "$KMEMSCOPE" info sched.log
 printf '# tracer: nop\n#\n# entries-in-buffer/entries-written: 0/0   #P:2\n#\n' >idle.log
 check "a log without events" fails_saying 3 'looks like an ftrace log without any event' "$KMEMSCOPE" account idle.log
-echo 'ffffffff81000010,812,ffff888003a00000,192,100,180,ffffffff81000920,bash' >kmap
-check "an access map" fails_saying 3 "an access map, to be read with 'kmemscope kmap report'" "$KMEMSCOPE" account kmap
-must "$KMEMSCOPE" kmap convert --to binary -o kmap.bin kmap
-check "a binary access map" fails_saying 3 "a binary access map: read it with 'kmemscope kmap report'" "$KMEMSCOPE" account kmap.bin
+printf 'alloc_index,access_ip,access_pid,writes,reads\n0,ffffffff81000920,1,0,1\n' >accesses.csv
+check "the second file of a CSV pair" fails_saying 3 'is the second file of a CSV pair' "$KMEMSCOPE" account accesses.csv
 # Not random bytes, which could begin with the magic number of a format, but all bytes from 128 on.
 for _ in $(seq 24); do printf "$(printf '\\%o' $(seq 128 255))"; done >noise
 check "noise" fails_saying 3 'noise: is binary data of no known format' "$KMEMSCOPE" account noise

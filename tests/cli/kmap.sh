@@ -205,6 +205,36 @@ check "objects that no allocator made are reported" says '4000 bytes in them' ca
 check "a free that was not seen is reported" says '1 objects whose free was not seen' cat tick.said
 kmap convert --to ksdb -k tree/src -o map.ksdb map 2>/dev/null
 check "a DB with names" says ' ext4_alloc\+0x4$' "$KMEMSCOPE" account map.ksdb
+# Every command that takes a capture takes a map of any form, and says of it what it says of the DB.
+kmap convert --to binary -o tick.bin tick 2>/dev/null
+kmap convert --to ksdb -o tick.bin.ksdb tick.bin 2>/dev/null
+kmap convert --to csv -o tick tick 2>/dev/null
+kmap convert --to ksdb -o tick.csv.ksdb tick-allocations.csv 2>/dev/null
+for pair in big:big.ksdb tick:tick.ksdb tick.bin:tick.bin.ksdb tick-allocations.csv:tick.csv.ksdb; do
+	for what in account 'report --by comm' 'report --pages --json' 'report --frag' leaks 'timeline --json' info 'export --format csv --table objects'; do
+		check "$what of ${pair%:*}" same <(must "$KMEMSCOPE" $what "${pair%:*}") <(must "$KMEMSCOPE" $what "${pair#*:}")
+	done
+done
+check "a map with names" same <(must "$KMEMSCOPE" account -k tree/src map) <(must "$KMEMSCOPE" account map.ksdb)
+check "from a pipe, compressed" same <(gzip -c big | must "$KMEMSCOPE" account -) <(must "$KMEMSCOPE" account big)
+must "$KMEMSCOPE" import -o tick.imported tick >/dev/null
+check "imported" same <(must "$KMEMSCOPE" account tick.imported) <(must "$KMEMSCOPE" account tick.ksdb)
+check "a map that is whole" says ' ok' "$KMEMSCOPE" check tick
+# What is left out of a map is counted: 5 objects, of which one ended unseen, and a global.
+check "what no allocator made is counted" says ' 1 objects that no allocator made' "$KMEMSCOPE" report tick
+check "and a free that was not seen" says '"unseen_frees": 1' "$KMEMSCOPE" report --json tick
+check "and accesses" says " $(($(grep -c '^ ' big) + 1)) accesses and calls" "$KMEMSCOPE" info big
+check "a text map has no CPUs" eval '"$KMEMSCOPE" report --by cpu tick 2>&1 | grep -q "no cpu: the source does not name CPUs"'
+check "nor one CPU's objects" eval '"$KMEMSCOPE" report --cpu 0 tick 2>&1 | grep -q "no objects of one CPU: "'
+check "a binary map has" prints 0 eval '"$KMEMSCOPE" report --by cpu tick.bin 2>&1 | grep -c "no cpu"'
+check "no map has nodes" eval '"$KMEMSCOPE" report --by node tick.bin 2>&1 | grep -q "no node: the source does not name nodes"'
+# Of two kinds of lines, what there are more of decides.
+log_line=' x-1 [000] d..3. 1.000000: kmalloc: call_site=f+0x1/0x2 ptr=0xffff888000000040 bytes_req=8 bytes_alloc=8 gfp_flags=GFP_KERNEL'
+{ head -1 tick; for _ in 1 2 3; do echo "$log_line"; done; } >more-log
+{ echo "$log_line"; head -5 tick; } >more-map
+check "a log with a map's line in it is a log" says 'ftrace text' "$KMEMSCOPE" info more-log
+check "a map with a log's line in it is a map" says 'access map' "$KMEMSCOPE" info more-map
+check "whose other lines are counted" says '1 lines not understood' "$KMEMSCOPE" info more-map
 check "a DB needs a name" fails_saying 2 'with -o' "$KMEMSCOPE" kmap convert --to ksdb map
 
 # Without types, objects without a site are pages, and a whole page with a site is a slab object.
