@@ -490,9 +490,14 @@ bool ks_parquet_knows(const struct ks_parquet *file, size_t field, u32 key)
 
 void ks_parquet_string(struct ks_parquet *file, u32 key, const char *s)
 {
-	struct column *column = next_column(file, true);
-	bool failed = ks_vec_reserve(&column->indices, column->indices.len + 1);
+	struct column *column;
+	bool failed;
 
+	/* The columns are not in step any more: a key that one knows may come to another. */
+	if (unlikely(file->out->failed))
+		return;
+	column = next_column(file, true);
+	failed = ks_vec_reserve(&column->indices, column->indices.len + 1);
 	while (unlikely(column->entry_of.len <= key && !failed))
 		failed = !ks_vec_push(&column->entry_of);
 	if (unlikely(failed)) {
