@@ -65,7 +65,8 @@ struct ks_view_ops {
 
 	/*
 	 * The event ends the object in @slot: it frees it, or allocates its address again. Ends outside of
-	 * the window are not shown, as if the capture had ended before them.
+	 * the window are not shown, as if the capture had ended before them. Of the event only time, kind,
+	 * site and task count.
 	 */
 	int (*end)(struct ks_view *view, const struct ks_run *run, const struct ks_event *ev,
 		   u32 slot, enum ks_end how, struct ks_diag *diag);

@@ -7,15 +7,20 @@
 
 /* === Data ================================================================================= */
 
-/* What has to be done for an event of a shape. */
+/*
+ * What has to be done for an event of a shape. There may be many shapes, so it is small, and has all that the
+ * end of an object takes.
+ */
 struct plan {
 	u8 op;
-	bool mine;   /* of the level */
-	bool passes; /* the filter, as far as the shape tells */
-	bool has_ptr;
+	u8 kind;
+	bool mine : 1;	 /* of the level */
+	bool passes : 1; /* the filter, as far as the shape tells */
+	bool has_ptr : 1;
+	u32 site;
 };
 
-enum { PREFETCH_AHEAD = 16 };
+enum { PREFETCH_AHEAD = 16, SHAPES_AHEAD = 8 };
 
 struct ks_walk {
 	struct ks_audience *to;
@@ -38,6 +43,8 @@ static int plan_shape(struct ks_walk *w, const struct ks_db_shape *shape, struct
 
 	*plan = (struct plan){
 		.op = shape->op,
+		.kind = shape->kind,
+		.site = shape->site,
 		.mine = shape->level == w->to->run.level,
 		.has_ptr = shape->op != KS_OP_FREE && shape->kind != KS_LOST,
 	};
@@ -46,6 +53,27 @@ static int plan_shape(struct ks_walk *w, const struct ks_db_shape *shape, struct
 		passes = ks_selector_passes_shape(&w->to->selector, &ev, diag);
 	plan->passes = passes > 0;
 	return ks_min(passes, 0);
+}
+
+/* As far as the end of an object needs it: the time, the place and the task. */
+static inline void fill_end(struct ks_walk *w, const struct ks_db_block *block, u32 i,
+			    struct ks_event *ev)
+{
+	const struct plan *plan = &w->plans[block->shape_of[i]];
+	const struct ks_db_task *task = &block->tasks[block->task_of[i]];
+
+	*ev = (struct ks_event){
+		.ts = block->ts[i],
+		.site = plan->site,
+		.cache = KS_NONE,
+		.comm = task->comm,
+		.gfp = KS_NONE,
+		.stack = KS_NONE,
+		.pid = task->pid,
+		.node = -1,
+		.cpu = (u16)task->cpu,
+		.kind = plan->kind,
+	};
 }
 
 /* The event as a reader would give it. */
@@ -100,17 +128,18 @@ static inline int walk_event(struct ks_walk *w, const struct ks_db_block *block,
 	struct ks_event ev;
 	int err = 0;
 
-	if (!ends && !plan->passes)
-		return 0;
-	fill_event(w, block, i, ptr, &ev);
 	if (ends) {
+		fill_end(w, block, i, &ev);
 		w->counted[slot] = false;
 		err = ks_audience_end(w->to, &ev, slot,
 				      plan->op == KS_OP_ALLOC ? KS_END_IMPLIED : KS_END_FREED,
 				      diag);
 	}
-	if (err || !plan->passes || !passes(w, &ev))
+	if (err || !plan->passes)
 		return err;
+	fill_event(w, block, i, ptr, &ev);
+	if (!passes(w, &ev))
+		return 0;
 	if (slot != KS_NONE)
 		w->counted[slot] = true;
 	return ks_audience_begin(w->to, &ev, (struct ks_match){ .op = plan->op, .slot = slot },
@@ -158,9 +187,16 @@ int ks_walk_block(struct ks_walk *w, const struct ks_db_block *block, struct ks_
 		err = plan_shape(w, &block->shapes[i], &w->plans[i], diag);
 	for (i = 0; i < block->count && !err; i++) {
 		const struct plan *plan = &w->plans[block->shape_of[i]];
-		u64 ptr = plan->has_ptr ? *ptrs++ : 0;
+		u64 ptr = *ptrs & -(u64)plan->has_ptr; /* no branch: nobody can tell what is next */
 		u32 slot = KS_NONE;
 
+		ptrs += plan->has_ptr;
+		if (i + SHAPES_AHEAD < block->count) {
+			u16 next = block->shape_of[i + SHAPES_AHEAD];
+
+			__builtin_prefetch(&w->plans[next]);
+			__builtin_prefetch(&block->shapes[next]);
+		}
 		if (plan->op == KS_OP_ALLOC || plan->op == KS_OP_FREE) {
 			slot = *slots++;
 			if (slots + PREFETCH_AHEAD < slots_end) /* nearly all are of one level */

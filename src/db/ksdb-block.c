@@ -24,7 +24,7 @@ struct ks_db_buffers {
 	u64 ts[KS_DB_BLOCK_EVENTS];
 	u32 narrow_ts[KS_DB_BLOCK_EVENTS];
 	u32 slots[KS_DB_BLOCK_EVENTS + KS_DB_SLACK];
-	u64 ptrs[KS_DB_BLOCK_EVENTS];
+	u64 ptrs[KS_DB_BLOCK_EVENTS + KS_DB_SLACK];
 	u64 has[KS_DB_BLOCK_EVENTS]; /* by shape: slots in the lower half, pointers in the upper */
 	struct ks_db_shape shapes[KS_DB_BLOCK_EVENTS];
 	struct ks_db_task tasks[KS_DB_BLOCK_EVENTS];

@@ -56,7 +56,7 @@ enum { KS_DB_TASKS = 1 << 0, KS_DB_TIMES = 1 << 1, KS_DB_SLOTS = 1 << 2, KS_DB_P
 /*
  * A block, decoded. shape_of, task_of and ts have an entry for every event; slots has one for each
  * KS_OP_ALLOC and KS_OP_FREE, ptrs one for each event but KS_OP_FREE and losses, in order. KS_DB_SLACK
- * entries behind the last of slots can be read, whatever they hold.
+ * entries behind the last of slots and ptrs can be read, whatever they hold.
  */
 struct ks_db_block {
 	u32 count;
