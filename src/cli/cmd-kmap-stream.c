@@ -197,15 +197,16 @@ static int accept_all(const struct ks_kmap_args *args, int listener, int dir_fd)
 {
 	for (;;) {
 		int fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
+		int err = fd < 0 ? errno : 0; /* before waitpid() has an error of its own */
 		pid_t pid;
 
 		while (waitpid(-1, NULL, WNOHANG) > 0)
 			;
-		if (fd < 0 && (errno == EINTR || errno == ECONNABORTED))
+		if (err == EINTR || err == ECONNABORTED)
 			continue;
-		if (fd < 0)
+		if (err)
 			return ks_cli_error(&args->cli, KS_EXIT_FAILED, "cannot accept: %s",
-					    strerror(errno));
+					    strerror(err));
 		pid = fork();
 		if (!pid) {
 			close(listener);

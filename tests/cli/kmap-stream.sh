@@ -12,10 +12,10 @@ cleanup() {
 	rm -rf "$scratch.small"
 }
 
-# listen DIR [PORT]: waits until it listens, and sets $port. It must not keep the pipe (3) open.
+# listen DIR [PORT [COMMAND...]]: waits until it listens, and sets $port. It must not keep the pipe (3) open.
 listen() {
 	: >listen.err # before the listener does so: the port of the one before must not be read
-	"$KMEMSCOPE" kmap listen --bind "127.0.0.1:${2:-0}" -o "$1" 2>listen.err 3>&- &
+	"${@:3}" "$KMEMSCOPE" kmap listen --bind "127.0.0.1:${2:-0}" -o "$1" 2>listen.err 3>&- &
 	listener=$!
 	until port=$(sed -n 's/.*: port //p' listen.err) && [ -n "$port" ]; do
 		kill -0 $listener 2>/dev/null || { cat listen.err; return 1; }
@@ -171,6 +171,18 @@ if mount -t tmpfs -o size=2m none "$scratch.small" 2>/dev/null; then
 	listener=''
 else
 	skip "a disk that was full" "cannot mount here"
+fi
+
+# A sender that is gone before the listener takes its connection.
+if strace -o /dev/null true 2>/dev/null; then
+	mkdir gone-by
+	listen gone-by 0 strace -D -qq -o /dev/null -e inject=accept4:error=ECONNABORTED:when=1
+	check "a connection that is gone" timeout 120 "$KMEMSCOPE" kmap stream --to "tcp:127.0.0.1:$port" --spool s9 map
+	check "the next one is served" cmp map gone-by/*.kmap
+	kill9 $listener
+	listener=''
+else
+	skip "a connection that is gone" "strace does not work here"
 fi
 check "a bad address" fails_saying 1 'HOST:PORT' "$KMEMSCOPE" kmap stream --to tcp:nowhere --spool s8 map
 check "a directory that does not exist" fails_saying 1 'gone: cannot open' "$KMEMSCOPE" kmap listen -o gone
