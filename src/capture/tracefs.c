@@ -19,19 +19,20 @@
 /* === Internals ============================================================================ */
 
 /* The first tracefs in the list of mounts. */
-static char *find_mount(void)
+static int find_mount(char **ret_root)
 {
-	char line[4096], dir[1024], type[64], *found = NULL;
+	char line[4096], dir[1024], type[64];
 	FILE *file = fopen("/proc/self/mounts", "re");
+	bool found = false;
 
 	while (file && !found && fgets(line, sizeof(line), file))
-		if (sscanf(line, "%*s %1023s %63s", dir, type) == 2 && !strcmp(type, "tracefs"))
-			found = strdup(dir);
+		found = sscanf(line, "%*s %1023s %63s", dir, type) == 2 && !strcmp(type, "tracefs");
 	if (file)
 		fclose(file);
-	if (found || access("/sys/kernel/debug/tracing/events", F_OK))
-		return found;
-	return strdup("/sys/kernel/debug/tracing"); /* kernels before tracefs */
+	if (!found && access("/sys/kernel/debug/tracing/events", F_OK))
+		return -ENODEV;
+	*ret_root = strdup(found ? dir : "/sys/kernel/debug/tracing"); /* kernels before tracefs */
+	return *ret_root ? 0 : -ENOMEM;
 }
 
 static char *path_of(const struct ks_tracefs *tfs, const char *path)
@@ -127,12 +128,15 @@ u64 ks_process_start(u32 pid)
 
 int ks_tracefs_open(struct ks_tracefs *tfs, struct ks_diag *diag)
 {
-	*tfs = (struct ks_tracefs){ .dir_fd = -1, .free_fd = -1, .root = find_mount() };
-	if (!tfs->root)
-		return ks_diag_set(diag, -ENODEV,
+	int err;
+
+	*tfs = (struct ks_tracefs){ .dir_fd = -1, .free_fd = -1 };
+	err = find_mount(&tfs->root);
+	if (err == -ENODEV)
+		return ks_diag_set(diag, err,
 				   "tracefs is not mounted; as root: mount -t tracefs nodev "
 				   "/sys/kernel/tracing");
-	return 0;
+	return err ? ks_diag_set(diag, err, "out of memory") : 0;
 }
 
 void ks_tracefs_close(struct ks_tracefs *tfs)

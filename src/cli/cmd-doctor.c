@@ -2,6 +2,7 @@
 /* kmemscope doctor: what can be captured on this machine, what is missing, and what helps. */
 #include "cli/cli.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -36,6 +37,7 @@ struct doctor {
 	KS_VEC(struct finding) findings;
 	struct ks_tracefs tfs;
 	bool has_tracefs;
+	bool nomem; /* a finding is missing */
 };
 
 /* === Internals ============================================================================ */
@@ -49,8 +51,10 @@ static void add(struct doctor *d, enum state state, const char *what, const char
 	struct finding *finding = ks_vec_push(&d->findings);
 	va_list ap;
 
-	if (!finding)
+	if (!finding) {
+		d->nomem = true;
 		return;
+	}
 	finding->state = state;
 	finding->what = what;
 	finding->fix = fix;
@@ -90,10 +94,12 @@ static bool is_read_only(const char *dir)
 
 static void check_tracefs(struct doctor *d)
 {
+	int err = ks_tracefs_open(&d->tfs, NULL);
 	u32 stale = 0;
 
-	d->has_tracefs = !ks_tracefs_open(&d->tfs, NULL);
-	if (!d->has_tracefs) {
+	d->has_tracefs = !err;
+	d->nomem |= err == -ENOMEM;
+	if (err) {
 		add(d, MISSING, "tracefs", "mount -t tracefs nodev /sys/kernel/tracing",
 		    "not mounted");
 		return;
@@ -290,7 +296,8 @@ int ks_cmd_doctor(int argc, char **argv)
 		put_json(&d, ready, &text);
 	else
 		put_text(&d, ready, &text);
-	code = ks_cli_print(&cli, &text);
+	code = d.nomem ? ks_cli_error(&cli, KS_EXIT_FAILED, "out of memory")
+		       : ks_cli_print(&cli, &text);
 	ks_strbuf_deinit(&text);
 	ks_vec_free(&d.findings);
 	if (d.has_tracefs)
