@@ -175,6 +175,8 @@ a=[y for x in o for y in x["accesses"]]
 print(len(o),sum(x["size"] for x in o),sum(y["reads"] for y in a),sum(y["writes"] for y in a))'
 check "a second round changes nothing" same big.iti <(kmap convert --to iti big.iti 2>/dev/null)
 check "nor does one of binary" cmp big.binary <(kmap convert --to binary big.binary 2>/dev/null)
+check "dropped types and caches are counted" prints "4 types 4 cache" eval 'kmap convert --to seed "$data/sample.kmap" 2>&1 >/dev/null |
+	sed -n "s/.*: \([0-9]* [a-z]*\).* dropped: .*/\1/p" | paste -sd " "'
 check "drops are reported" says '1 call lines dropped' cat big.iti.said
 check "and the types that became others" says '1 types replaced by the nearest' cat big.uscope.said
 
