@@ -21,10 +21,9 @@ check: setup
 	@TARGETS=threads tools/build.sh "$(BUILD_TSAN)" -Dwerror=$(WERROR) -Db_sanitize=thread -Db_lundef=false -Dbuildtype=debugoptimized
 	@python3 tests/run.py "$(BUILD)" "$(BUILD_SAN)" "$(BUILD_TSAN)"
 
-# The long ones, too: fuzzing by libFuzzer and mutants.
-check-all: check
-	@tests/fuzz/run.sh
-	@tests/mutate/mutate.py
+# The long ones, too: fuzzing by libFuzzer and mutants. All of them run, whatever fails.
+check-all:
+	@tests/all.py "$(MAKE) check" tests/fuzz/run.sh tests/mutate/mutate.py
 
 mutate: setup
 	@tests/mutate/mutate.py
