@@ -88,7 +88,7 @@ int ks_account_fill(const struct ks_account *acc, enum ks_level level, struct ks
 		struct ks_group *group;
 		int err;
 
-		if (!tally->groups.items[i].allocs && !tally->groups.items[i].failed)
+		if (ks_stat_is_empty(&tally->groups.items[i]))
 			continue;
 		group = ks_vec_push(&sums->groups);
 		if (!group)

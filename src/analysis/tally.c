@@ -46,7 +46,7 @@ struct ks_stat ks_tally_total(const struct ks_tally *tally)
 	for (i = 0; i < tally->groups.len; i++) {
 		const struct ks_stat *stat = &tally->groups.items[i];
 
-		if (!stat->allocs && !stat->failed)
+		if (ks_stat_is_empty(stat))
 			continue;
 		add_counts(&sum, stat);
 		sum.first_ts = ks_min(sum.first_ts, stat->first_ts);
@@ -60,7 +60,7 @@ struct ks_stat ks_tally_total(const struct ks_tally *tally)
 void ks_tally_add(struct ks_tally *tally, u32 group, const struct ks_stat *stat)
 {
 	struct ks_stat *sum = &tally->groups.items[group];
-	bool fresh = !sum->allocs && !sum->failed;
+	bool fresh = ks_stat_is_empty(sum);
 
 	sum->first_ts = fresh ? stat->first_ts : ks_min(sum->first_ts, stat->first_ts);
 	sum->last_ts = ks_max(sum->last_ts, stat->last_ts);

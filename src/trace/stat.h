@@ -26,6 +26,12 @@ static inline bool ks_stat_has_peak(const struct ks_stat *stat)
 	return stat->peak_bytes != KS_PEAK_UNKNOWN;
 }
 
+/* Whether there is nothing to show. A census counts live objects, and no allocations. */
+static inline bool ks_stat_is_empty(const struct ks_stat *stat)
+{
+	return !stat->allocs && !stat->failed && !stat->live_objs;
+}
+
 static inline u64 ks_stat_waste(const struct ks_stat *stat)
 {
 	return stat->live_bytes > stat->live_req ? stat->live_bytes - stat->live_req : 0;
