@@ -19,6 +19,11 @@ if [ -e /sys/kernel/debug/memorizer ]; then
 elif [ "$(stat -f -c %T /sys/kernel/debug 2>/dev/null)" = debugfs ]; then
 	check "no module" fails_saying 1 'memorizer is not there: load the module \(modprobe' \
 		record -- touch ran
+elif unshare -m mount -t debugfs nodev /sys/kernel/debug 2>/dev/null; then
+	with_debugfs() {
+		unshare -m bash -c 'mount -t debugfs nodev /sys/kernel/debug && exec "$KMEMSCOPE" kmap record -- touch ran'
+	}
+	check "no module" fails_saying 1 'memorizer is not there: load the module \(modprobe' with_debugfs
 else
 	skip "no module" "no debugfs here"
 fi
