@@ -5,6 +5,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,15 +36,20 @@ static int find_mount(char **ret_root)
 	return *ret_root ? 0 : -ENOMEM;
 }
 
+/* Where a path begins: "@" in front of it means the instance. */
+static const char *base_of(const struct ks_tracefs *tfs, const char **path)
+{
+	if (**path != '@')
+		return tfs->root;
+	++*path;
+	return tfs->instance ? tfs->instance : tfs->root;
+}
+
 static char *path_of(const struct ks_tracefs *tfs, const char *path)
 {
-	const char *base = tfs->root;
+	const char *base = base_of(tfs, &path);
 	char *full;
 
-	if (*path == '@') {
-		base = tfs->instance ? tfs->instance : tfs->root;
-		path++;
-	}
 	return asprintf(&full, "%s/%s", base, path) < 0 ? NULL : full;
 }
 
@@ -236,11 +242,12 @@ int ks_tracefs_write(const struct ks_tracefs *tfs, const char *path, const char 
 	return err;
 }
 
+/* Without an allocation: one that failed would look like a file that is not there. */
 bool ks_tracefs_has(const struct ks_tracefs *tfs, const char *path)
 {
-	char *full = path_of(tfs, path);
-	bool has = full && !access(full, F_OK);
+	const char *base = base_of(tfs, &path);
+	char full[PATH_MAX];
 
-	free(full);
-	return has;
+	return snprintf(full, sizeof(full), "%s/%s", base, path) < (int)sizeof(full) &&
+	       !access(full, F_OK);
 }
