@@ -60,14 +60,15 @@ static int list_lossy_cpus(struct ks_tracedat *td, struct ks_td_buffer *buffer, 
 
 	for (i = 0; i < buffer->cpus.len; i++)
 		if (buffer->cpus.items[i].cpu < KS_TD_MAX_CPUS)
-			listed[buffer->cpus.items[i].cpu / 8] |= 1 << buffer->cpus.items[i].cpu % 8;
+			listed[buffer->cpus.items[i].cpu / 8] |=
+				(u8)(1 << buffer->cpus.items[i].cpu % 8);
 	for (i = 0; i < td->stats.len; i++) {
 		const struct ks_td_stat *stat = &td->stats.items[i];
 
 		if (stat->buffer != number || stat->cpu >= KS_TD_MAX_CPUS || !counts_losses(stat) ||
 		    listed[stat->cpu / 8] >> stat->cpu % 8 & 1)
 			continue;
-		listed[stat->cpu / 8] |= 1 << stat->cpu % 8;
+		listed[stat->cpu / 8] |= (u8)(1 << stat->cpu % 8);
 		if (!ks_td_add_cpu(buffer, cur, stat->cpu))
 			return cur->err;
 	}
