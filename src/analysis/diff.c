@@ -55,15 +55,7 @@ static void measure_row(const struct ks_diff *diff, struct ks_diff_row *row)
 /* Peaks at different times add up to a bound: namesakes are rare, and nothing better is known. */
 static void add_stat(struct ks_stat *sum, const struct ks_stat *stat)
 {
-	sum->allocs += stat->allocs;
-	sum->frees += stat->frees;
-	sum->implied_frees += stat->implied_frees;
-	sum->failed += stat->failed;
-	sum->total_bytes += stat->total_bytes;
-	sum->total_req += stat->total_req;
-	sum->live_objs += stat->live_objs;
-	sum->live_bytes += stat->live_bytes;
-	sum->live_req += stat->live_req;
+	ks_stat_add_counts(sum, stat);
 	if (ks_stat_has_peak(sum) && ks_stat_has_peak(stat))
 		sum->peak_bytes += stat->peak_bytes;
 	else

@@ -5,22 +5,6 @@
 #include <errno.h>
 #include <stdlib.h>
 
-/* === Internals ============================================================================ */
-
-/* Adds all but peaks and times. */
-static void add_counts(struct ks_stat *sum, const struct ks_stat *stat)
-{
-	sum->allocs += stat->allocs;
-	sum->frees += stat->frees;
-	sum->implied_frees += stat->implied_frees;
-	sum->failed += stat->failed;
-	sum->total_bytes += stat->total_bytes;
-	sum->total_req += stat->total_req;
-	sum->live_objs += stat->live_objs;
-	sum->live_bytes += stat->live_bytes;
-	sum->live_req += stat->live_req;
-}
-
 /* === Public =============================================================================== */
 
 int ks_tally_grow(struct ks_tally *tally, u32 group)
@@ -48,7 +32,7 @@ struct ks_stat ks_tally_total(const struct ks_tally *tally)
 
 		if (ks_stat_is_empty(stat))
 			continue;
-		add_counts(&sum, stat);
+		ks_stat_add_counts(&sum, stat);
 		sum.first_ts = ks_min(sum.first_ts, stat->first_ts);
 		sum.last_ts = ks_max(sum.last_ts, stat->last_ts);
 	}
@@ -72,7 +56,7 @@ void ks_tally_add(struct ks_tally *tally, u32 group, const struct ks_stat *stat)
 		sum->peak_bytes = KS_PEAK_UNKNOWN;
 		sum->peak_ts = 0;
 	}
-	add_counts(sum, stat);
+	ks_stat_add_counts(sum, stat);
 	tally->total.live_bytes += stat->live_bytes;
 	tally->total.peak_bytes = KS_PEAK_UNKNOWN;
 }

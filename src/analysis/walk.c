@@ -80,27 +80,9 @@ static inline void fill_end(struct ks_walk *w, const struct ks_db_block *block, 
 static inline void fill_event(struct ks_walk *w, const struct ks_db_block *block, u32 i, u64 ptr,
 			      struct ks_event *ev)
 {
-	const struct ks_db_shape *shape = &block->shapes[block->shape_of[i]];
-	const struct ks_db_task *task = &block->tasks[block->task_of[i]];
-
 	w->to->run.shape = block->shape_of[i];
 	w->to->run.task = block->task_of[i];
-	*ev = (struct ks_event){
-		.ts = block->ts[i],
-		.ptr = ptr,
-		.bytes_req = shape->bytes_req,
-		.bytes_alloc = shape->bytes_alloc,
-		.site = shape->site,
-		.cache = shape->cache,
-		.comm = task->comm,
-		.gfp = shape->gfp,
-		.stack = shape->stack,
-		.pid = task->pid,
-		.node = shape->node,
-		.cpu = (u16)task->cpu,
-		.kind = shape->kind,
-		.flags = shape->flags,
-	};
+	*ev = ks_db_event(block, i, ptr);
 }
 
 static inline void prefetch(const struct ks_walk *w, u32 slot)

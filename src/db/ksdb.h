@@ -73,6 +73,30 @@ struct ks_db_block {
 	struct ks_db_buffers *buffers;
 };
 
+/* Event @i of the block, which must have times and tasks; the address is in another column. */
+static inline struct ks_event ks_db_event(const struct ks_db_block *block, u32 i, u64 ptr)
+{
+	const struct ks_db_shape *shape = &block->shapes[block->shape_of[i]];
+	const struct ks_db_task *task = &block->tasks[block->task_of[i]];
+
+	return (struct ks_event){
+		.ts = block->ts[i],
+		.ptr = ptr,
+		.bytes_req = shape->bytes_req,
+		.bytes_alloc = shape->bytes_alloc,
+		.site = shape->site,
+		.cache = shape->cache,
+		.comm = task->comm,
+		.gfp = shape->gfp,
+		.stack = shape->stack,
+		.pid = task->pid,
+		.node = shape->node,
+		.cpu = (u16)task->cpu,
+		.kind = shape->kind,
+		.flags = shape->flags,
+	};
+}
+
 struct ks_db_block_info {
 	u64 offset;
 	u32 count;

@@ -38,7 +38,6 @@ static u32 unpack_events(struct ksdb_trace *kt)
 
 	for (i = kt->at; i < end; i++) {
 		const struct ks_db_shape *shape = &block->shapes[block->shape_of[i]];
-		const struct ks_db_task *task = &block->tasks[block->task_of[i]];
 		u64 address = 0;
 
 		if (ks_db_has_ptr(shape->op, shape->kind))
@@ -47,22 +46,7 @@ static u32 unpack_events(struct ksdb_trace *kt)
 			kt->ptr_in[shape->level][*slot++] = address;
 		else if (shape->op == KS_OP_FREE)
 			address = kt->ptr_in[shape->level][*slot++];
-		*ev++ = (struct ks_event){
-			.ts = block->ts[i],
-			.ptr = address,
-			.bytes_req = shape->bytes_req,
-			.bytes_alloc = shape->bytes_alloc,
-			.site = shape->site,
-			.cache = shape->cache,
-			.comm = task->comm,
-			.gfp = shape->gfp,
-			.stack = shape->stack,
-			.pid = task->pid,
-			.node = shape->node,
-			.cpu = (u16)task->cpu,
-			.kind = shape->kind,
-			.flags = shape->flags,
-		};
+		*ev++ = ks_db_event(block, i, address);
 	}
 	kt->at = end;
 	kt->slots_at = (u32)(slot - block->slots);

@@ -32,6 +32,20 @@ static inline bool ks_stat_is_empty(const struct ks_stat *stat)
 	return !stat->allocs && !stat->failed && !stat->live_objs;
 }
 
+/* Adds all but peaks and times, which do not add up. */
+static inline void ks_stat_add_counts(struct ks_stat *sum, const struct ks_stat *stat)
+{
+	sum->allocs += stat->allocs;
+	sum->frees += stat->frees;
+	sum->implied_frees += stat->implied_frees;
+	sum->failed += stat->failed;
+	sum->total_bytes += stat->total_bytes;
+	sum->total_req += stat->total_req;
+	sum->live_objs += stat->live_objs;
+	sum->live_bytes += stat->live_bytes;
+	sum->live_req += stat->live_req;
+}
+
 static inline u64 ks_stat_waste(const struct ks_stat *stat)
 {
 	return stat->live_bytes > stat->live_req ? stat->live_bytes - stat->live_req : 0;
