@@ -172,6 +172,15 @@ class ViewTests(PageTests):
         self.check("Escape shows the whole capture again",
                    ["still a range"] if "from" in self.browser.run("location.hash") else [])
 
+    def test_window(self, capture):
+        """A report that ends before its capture does not call itself the whole capture."""
+        whole = self.json("info", capture)
+        half = (whole["last_ts"] - whole["first_ts"]) // 2
+        self.open(self.make_page("window.html", capture, "--until", f"+{half // 10**9}.{half % 10**9:09}"))
+        said = self.browser.run("document.querySelector('#strip .said').textContent")
+        self.check("a report of a window says how much of the capture it shows",
+                   [] if re.match(r"the first .* of ", said) else [said])
+
     def test_hostile(self):
         page = self.report(self.write("hostile.log", HOSTILE_LOG))
         problems = []
@@ -431,6 +440,7 @@ class ViewTests(PageTests):
             self.test_detail(capture, its_page)
         self.test_diff(self.make_log("first.log", "--events", "30000", "--sites", "200", "--seed", "4", "--clean"), made)
         self.test_range(made, page)
+        self.test_window(made)
         self.test_dragging(page)
         self.test_times(sample)
         self.test_state(sample)

@@ -211,6 +211,9 @@ function makeStrip() {
 }
 
 function rangeText() {
+	const end = bucketTime(data.buckets);
+	if (isWhole() && end < data.span)
+		return "the first " + duration(end) + " of " + duration(data.span);
 	if (isWhole())
 		return "the whole capture, " + duration(data.span);
 	return moment(bucketTime(state.from)) + " to " + moment(bucketTime(state.to)) + ", " +
