@@ -12,9 +12,9 @@ enum {
 	/* What is loaded ahead, for each thread: enough that they seldom wait for each other. */
 	AHEAD_BYTES = 2 << 20,
 	/*
-	 * What lies unused before any of it is used again. Pages that were just read are in the cache
-	 * of the user's processor. Where processors do not share a cache, to write there at once takes
-	 * a worker three times as long.
+	 * What lies unused before any of it is used again. On the one machine that was measured, a worker
+	 * that wrote at once where the caller had just read took three times as long to decompress;
+	 * probably as the pages were still in the cache of the caller's processor.
 	 */
 	RESTING_BYTES = 16 << 20,
 	RESTING_PIECES = 64, /* or so many, where they are small */

@@ -90,7 +90,7 @@ def noticed(tree, fast_only):
         done = run_tests(tree, build, suites, without, "--first-failure")
         if done is None or done.returncode:
             failed = re.search(r"^failed: (.*)$", done.stdout, re.M) if done else None
-            return failed.group(1) if failed else "a hang"
+            return failed.group(1) if failed else "a hang" if done is None else "a suite that names no test"
     return None
 
 
