@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: LGPL-2.1-only */
+/*
+ * A heap as it was at one moment: its objects, what they are, and who points at whom. It is complete in itself: made
+ * from a kernel's memory (take.c) or read from a file (snapshot-file.c), the questions about it are the same.
+ *
+ * It has structure only: addresses, types, names of symbols and fields. Of what the objects contain it keeps a checksum,
+ * which tells whether an object changed between two snapshots of one boot.
+ */
+#ifndef KS_HEAP_SNAPSHOT_H
+#define KS_HEAP_SNAPSHOT_H
+
+#include "base/arena.h"
+#include "base/diag.h"
+#include "base/vec.h"
+#include "heap/census.h"
+#include "heap/typing.h"
+
+/* What objects of one size have in common: a slab cache, or large kmalloc() of one size. */
+struct ks_heap_cache {
+	const char *name; /* not escaped */
+	u32 size;	  /* of an object's place */
+	u32 object_size;  /* of the object in it */
+	bool reclaimable;
+	bool large; /* no cache: pages of the page allocator */
+	struct ks_census_row census;
+};
+
+struct ks_heap_type {
+	const char *name;
+	u32 size;		 /* 0 = it has none of its own: arrays, names */
+	u32 first_field, fields; /* those that are pointers, by offset */
+};
+
+/* A field that holds a pointer: "f_path.dentry". */
+struct ks_heap_field {
+	u32 offset;
+	const char *name;
+};
+
+/* A pointer in an object or in a root. Offsets are in words of 8 bytes, and 65535 when they are larger. */
+struct ks_heap_ref {
+	u32 to;	    /* number of the object that it points to */
+	u16 at;	    /* where in the holder */
+	u16 inside; /* how far into the object it points */
+};
+
+/* Where references begin that are in no object. */
+enum ks_root_kind {
+	KS_ROOT_DATA, /* the kernel's or a module's variables */
+	KS_ROOT_PERCPU,
+	KS_ROOT_STACK, /* of a task */
+	KS_ROOT_VMALLOC,
+	KS_ROOT_PAGES,	 /* pages of the kernel, of which nothing more is known */
+	KS_ROOT_STRUCTS, /* struct pages: all of them are one root */
+	KS_ROOT_KINDS,
+};
+
+struct ks_heap_root {
+	enum ks_root_kind kind;
+	const char *name; /* of a symbol or a task's "comm/pid"; "" = not known */
+	u64 addr;
+};
+
+/* Objects have numbers, in the order of their addresses. Arrays are by number unless they say otherwise. */
+struct ks_snapshot {
+	/* of which kernel, when */
+	const char *release, *machine, *host, *boot; /* boot: its random id; "" = not known */
+	u64 taken_ns;				     /* since 1970 */
+	u64 uptime_ns;				     /* 0 = not known */
+	u64 duration_ns; /* how long the reading lasted: what changed meanwhile may be seen half */
+
+	u64 kinds[KS_USES]; /* memory by kind, in pages */
+	u64 total;	    /* MemTotal in bytes; 0 = not known */
+	KS_VEC(struct ks_heap_cache) caches;
+	KS_VEC(struct ks_heap_type) types; /* 0 is "nothing is known" */
+	KS_VEC(struct ks_heap_field) fields;
+	KS_VEC(const char *) cgroups; /* paths; 0 is "charged to nobody" */
+
+	u32 count; /* of objects */
+	u64 *addr;
+	u16 *cache;
+	u32 *type;
+	u8 *known_by;  /* enum ks_known_by */
+	u16 *cgroup;   /* 65535 = all that have no number */
+	u32 *checksum; /* of the contents */
+
+	/* The graph; ref_first is NULL when it was not asked for. */
+	u32 *ref_first; /* one more for the end: the references of object i are refs [ref_first[i], ref_first[i + 1]) */
+	KS_VEC(struct ks_heap_ref) refs; /* by holder, then by place */
+	KS_VEC(struct ks_heap_root) roots;
+	u32 *root_first;		      /* as ref_first, into root_refs */
+	KS_VEC(struct ks_heap_ref) root_refs; /* for each root, an object once */
+
+	/* what could not be read or made no sense */
+	u64 torn_slabs, torn_lists, unreadable_pages;
+
+	struct ks_arena arena; /* all names */
+};
+
+struct ks_snapshot_options {
+	bool graph;	      /* references too */
+	const char *kallsyms; /* names of functions and variables; NULL = none */
+};
+
+int ks_snapshot_take(struct ks_kernel *kernel, const struct ks_snapshot_options *options,
+		     struct ks_snapshot **ret_snapshot, struct ks_diag *diag);
+void ks_snapshot_free(struct ks_snapshot *snapshot);
+
+/* The object that begins at this address or that it lies in, or KS_NONE. */
+u32 ks_snapshot_find(const struct ks_snapshot *snapshot, u64 addr);
+
+#endif
