@@ -23,6 +23,9 @@ struct ks_heap_cache {
 	bool reclaimable;
 	bool large; /* no cache: pages of the page allocator */
 	struct ks_census_row census;
+	u64 slabinfo;	     /* objects that /proc/slabinfo calls active; UINT64_MAX = not known */
+	const char **merged; /* names of all caches that the kernel has merged into it */
+	u32 nr_merged;
 };
 
 struct ks_heap_type {
@@ -61,6 +64,20 @@ struct ks_heap_root {
 	u64 addr;
 };
 
+/* What could not be read or made no sense, by what it was. Files have them in this order: new ones come last. */
+enum ks_heap_quality {
+	KS_HEAP_TORN_SLABS,
+	KS_HEAP_REREAD_SLABS,
+	KS_HEAP_TORN_LISTS,
+	KS_HEAP_STRAY_OBJECTS,
+	KS_HEAP_VANISHED_OBJECTS,
+	KS_HEAP_INVALID_CACHES,
+	KS_HEAP_TORN_PAGES,
+	KS_HEAP_UNREADABLE_CHARGES,
+	KS_HEAP_UNREADABLE_PAGES,
+	KS_HEAP_QUALITIES,
+};
+
 /* Objects have numbers, in the order of their addresses. Arrays are by number unless they say otherwise. */
 struct ks_snapshot {
 	/* of which kernel, when */
@@ -69,10 +86,14 @@ struct ks_snapshot {
 	u64 uptime_ns;				     /* 0 = not known */
 	u64 duration_ns; /* how long the reading lasted: what changed meanwhile may be seen half */
 
-	u64 kinds[KS_USES]; /* memory by kind, in pages */
-	u64 total;	    /* MemTotal in bytes; 0 = not known */
-	KS_VEC(struct ks_heap_cache) caches;
-	KS_VEC(struct ks_heap_type) types; /* 0 is "nothing is known" */
+	/* the census (snapshot-census.c) */
+	const char *memory_by; /* how memory was read: "bpf", "kcore", ... */
+	u64 kinds[KS_USES];    /* memory by kind, in pages */
+	u64 total;	       /* MemTotal in bytes; 0 = not known */
+	u64 quality[KS_HEAP_QUALITIES];
+	KS_VEC(struct ks_census_node) nodes;
+	KS_VEC(struct ks_heap_cache) caches; /* the census's numbers; then large kmalloc by size */
+	KS_VEC(struct ks_heap_type) types;   /* 0 is "nothing is known" */
 	KS_VEC(struct ks_heap_field) fields;
 	KS_VEC(const char *) cgroups; /* paths; 0 is "charged to nobody" */
 
@@ -91,9 +112,6 @@ struct ks_snapshot {
 	u32 *root_first;		      /* as ref_first, into root_refs */
 	KS_VEC(struct ks_heap_ref) root_refs; /* for each root, an object once */
 
-	/* what could not be read or made no sense */
-	u64 torn_slabs, torn_lists, unreadable_pages;
-
 	struct ks_arena arena; /* all names */
 };
 
@@ -104,6 +122,18 @@ struct ks_snapshot_options {
 
 int ks_snapshot_take(struct ks_kernel *kernel, const struct ks_snapshot_options *options,
 		     struct ks_snapshot **ret_snapshot, struct ks_diag *diag);
+
+/*
+ * Fills in what a census knows: caches, nodes, memory by kind and what made no sense; of the kernel that runs here also
+ * what it says of its caches itself. Names are copied. A large kmalloc() of some pages has the cache
+ * ks_snapshot_large_cache() then.
+ */
+int ks_snapshot_add_census(struct ks_snapshot *snapshot, const struct ks_kernel *kernel,
+			   const struct ks_census *census, struct ks_diag *diag);
+u32 ks_snapshot_large_cache(const struct ks_snapshot *snapshot, u64 bytes); /* KS_NONE = none */
+
+/* An empty one: no object, all texts "". */
+int ks_snapshot_new(struct ks_snapshot **ret_snapshot, struct ks_diag *diag);
 void ks_snapshot_free(struct ks_snapshot *snapshot);
 
 /* The object that begins at this address or that it lies in, or KS_NONE. */
