@@ -25,6 +25,7 @@ void ks_snapshot_free(struct ks_snapshot *s)
 	ks_vec_free(&s->types);
 	ks_vec_free(&s->fields);
 	ks_vec_free(&s->cgroups);
+	ks_vec_free(&s->labels);
 	free(s->addr);
 	free(s->cache);
 	free(s->type);

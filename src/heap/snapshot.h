@@ -31,16 +31,25 @@ struct ks_heap_cache {
 struct ks_heap_type {
 	const char *name;
 	u32 size;		 /* 0 = it has none of its own: arrays, names */
-	u32 first_field, fields; /* those that are pointers, by offset */
+	u32 first_field, fields; /* those that references are in, by offset */
 };
 
-/* A field that holds a pointer: "f_path.dentry". */
+/* A field that holds references: "f_path.dentry"; those of an array have one name, "fd_array[]". */
 struct ks_heap_field {
 	u32 offset;
 	const char *name;
 };
 
-/* A pointer in an object or in a root. Offsets are in words of 8 bytes, and 65535 when they are larger. */
+/* What one object is called: a task's "comm/pid", a superblock's device. */
+struct ks_heap_label {
+	u32 object;
+	const char *name; /* not escaped */
+};
+
+/*
+ * A pointer in an object or in a root; those of an object to itself are left out. Offsets are in words of 8 bytes, and
+ * 65535 when they are larger.
+ */
 struct ks_heap_ref {
 	u32 to;	    /* number of the object that it points to */
 	u16 at;	    /* where in the holder */
@@ -91,6 +100,7 @@ struct ks_snapshot {
 	u64 kinds[KS_USES];    /* memory by kind, in pages */
 	u64 total;	       /* MemTotal in bytes; 0 = not known */
 	u64 quality[KS_HEAP_QUALITIES];
+	bool no_functions; /* their addresses can't be had: contents were not looked at */
 	KS_VEC(struct ks_census_node) nodes;
 	KS_VEC(struct ks_heap_cache) caches; /* the census's numbers; then large kmalloc by size */
 	KS_VEC(struct ks_heap_type) types;   /* 0 is "nothing is known" */
@@ -105,12 +115,15 @@ struct ks_snapshot {
 	u16 *cgroup;   /* 65535 = all that have no number */
 	u32 *checksum; /* of the contents */
 
+	KS_VEC(struct ks_heap_label) labels; /* by object */
+
 	/* The graph; ref_first is NULL when it was not asked for. */
 	u32 *ref_first; /* one more for the end: the references of object i are refs [ref_first[i], ref_first[i + 1]) */
 	KS_VEC(struct ks_heap_ref) refs; /* by holder, then by place */
 	KS_VEC(struct ks_heap_root) roots;
 	u32 *root_first;		      /* as ref_first, into root_refs */
 	KS_VEC(struct ks_heap_ref) root_refs; /* for each root, an object once */
+	u64 root_bytes[KS_ROOT_KINDS];	      /* that were searched; 0 = none were found */
 
 	struct ks_arena arena; /* all names */
 };
