@@ -28,16 +28,14 @@ struct sum {
 	const struct ks_layout *layout;
 	const struct ks_caches *caches;
 	struct ks_charges *charges;
-	struct ks_map64 payers; /* obj_cgroups by number */
-	KS_VEC(u32) cgroup_of;	/* by number of the payer */
-	struct ks_map64 pairs;	/* payer << 32 | cache: the row */
+	struct ks_map64 pairs; /* payer << 32 | cache: the row */
 };
 
 /* === Internals: adding up ================================================================= */
 
 static int add(struct sum *s, u64 payer, u32 cache, u64 objects, u64 bytes)
 {
-	u32 number = ks_map64_add(&s->payers, payer), row;
+	u32 number = ks_map64_add(&s->charges->payers, payer), row;
 	struct ks_charge *charge;
 
 	if (number == KS_NONE)
@@ -184,10 +182,10 @@ static int name_all(struct sum *s)
 	u32 id, *slot;
 	int err = ks_intern_init(&paths);
 
-	for (i = 0; !err && i < s->payers.keys.len; i++) {
-		name_payer(s, s->payers.keys.items[i], path, sizeof(path));
+	for (i = 0; !err && i < s->charges->payers.keys.len; i++) {
+		name_payer(s, s->charges->payers.keys.items[i], path, sizeof(path));
 		id = ks_intern_add(&paths, path, strlen(path));
-		slot = ks_vec_push(&s->cgroup_of);
+		slot = ks_vec_push(&s->charges->cgroup_of);
 		if (id == KS_NONE || !slot)
 			err = -ENOMEM;
 		else
@@ -219,7 +217,7 @@ static int merge(struct sum *s)
 	for (i = 0; i < c->rows.len; i++) {
 		struct ks_charge charge = c->rows.items[i];
 
-		charge.cgroup = s->cgroup_of.items[charge.cgroup];
+		charge.cgroup = s->charges->cgroup_of.items[charge.cgroup];
 		row = ks_map64_add(&pairs, (u64)charge.cgroup << 32 | charge.cache);
 		if (row == KS_NONE) {
 			ks_map64_deinit(&pairs);
@@ -256,7 +254,7 @@ int ks_charges_read(struct ks_kernel *kernel, const struct ks_pages *pages,
 	if (charges)
 		ks_arena_init(&charges->arena);
 	if (!err)
-		err = ks_map64_init(&s.payers);
+		err = ks_map64_init(&charges->payers);
 	if (!err)
 		err = ks_map64_init(&s.pairs);
 	while (!err && s.layout->slab_exts != KS_NONE && at < pages->slabs.len)
@@ -270,9 +268,7 @@ int ks_charges_read(struct ks_kernel *kernel, const struct ks_pages *pages,
 		err = name_all(&s);
 	if (!err)
 		err = merge(&s);
-	ks_map64_deinit(&s.payers);
 	ks_map64_deinit(&s.pairs);
-	ks_vec_free(&s.cgroup_of);
 	if (err) {
 		ks_charges_free(charges);
 		return err == -ENOMEM ? ks_diag_nomem(diag, "reading charges") : err;
@@ -287,6 +283,20 @@ void ks_charges_free(struct ks_charges *charges)
 		return;
 	ks_vec_free(&charges->paths);
 	ks_vec_free(&charges->rows);
+	ks_vec_free(&charges->cgroup_of);
+	ks_map64_deinit(&charges->payers);
 	ks_arena_deinit(&charges->arena);
 	free(charges);
+}
+
+u16 ks_charges_cgroup(const struct ks_charges *charges, u64 payer)
+{
+	u32 number;
+
+	if (!payer)
+		return KS_CHARGED_NOBODY;
+	number = ks_map64_find(&charges->payers, payer);
+	if (number == KS_NONE || charges->cgroup_of.items[number] >= KS_CHARGED_OTHER - 1)
+		return KS_CHARGED_OTHER;
+	return (u16)(charges->cgroup_of.items[number] + 1);
 }

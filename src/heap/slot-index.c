@@ -7,11 +7,11 @@
 
 /* === Internals ============================================================================ */
 
-static int add_slab(struct ks_slot_index *index, const struct ks_slab *slab, u32 number)
+static int add_pages(struct ks_slot_index *index, u64 first, u32 pages, u32 number)
 {
 	u64 pfn;
 
-	for (pfn = slab->pfn; pfn < slab->pfn + slab->pages && pfn < index->end; pfn++) {
+	for (pfn = first; pfn < first + pages && pfn < index->end; pfn++) {
 		u32 **chunk = &index->chunks[pfn >> 9];
 
 		if (!*chunk)
@@ -53,7 +53,7 @@ int ks_slot_index_new(const struct ks_kernel *k, const struct ks_census *c,
 			.first = slots->first[i],
 			.inverse = (u32)((1ull << 32) / cache->size),
 		};
-		err = add_slab(index, slab, (u32)i);
+		err = add_pages(index, slab->pfn, slab->pages, (u32)i);
 	}
 	if (err) {
 		ks_slot_index_free(index);
@@ -61,6 +61,34 @@ int ks_slot_index_new(const struct ks_kernel *k, const struct ks_census *c,
 	}
 	*ret_index = index;
 	return 0;
+}
+
+int ks_slot_index_add_large(struct ks_slot_index *index, const struct ks_kernel *k,
+			    const struct ks_census *c, const struct ks_slots *slots)
+{
+	size_t slabs = c->pages->slabs.len, count = c->pages->large.len, i;
+	struct ks_slab_key *keys = realloc(index->slabs, (slabs + count + 1) * sizeof(*keys));
+	int err = 0;
+
+	if (!keys)
+		return -ENOMEM;
+	index->slabs = keys;
+	if ((u64)slots->count + count >= KS_NONE)
+		return -EOVERFLOW;
+	for (i = 0; !err && i < count; i++) {
+		const struct ks_large *large = &c->pages->large.items[i];
+		u32 size = (u32)ks_min(large->pages * 4096ull, (u64)UINT32_MAX);
+
+		keys[slabs + i] = (struct ks_slab_key){
+			.addr = ks_kernel_addr(k, large->pfn),
+			.size = size,
+			.objects = 1,
+			.first = slots->count + (u32)i,
+			.inverse = (u32)((1ull << 32) / size),
+		};
+		err = add_pages(index, large->pfn, large->pages, (u32)(slabs + i));
+	}
+	return err;
 }
 
 void ks_slot_index_free(struct ks_slot_index *index)

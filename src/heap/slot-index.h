@@ -20,6 +20,13 @@ struct ks_slot_index {
 
 int ks_slot_index_new(const struct ks_kernel *kernel, const struct ks_census *census,
 		      const struct ks_slots *slots, struct ks_slot_index **ret_index);
+
+/*
+ * Large kmalloc(), too: number i of it looks like a slab behind all slabs, with one slot behind all slots. All
+ * memory of it lies in one object.
+ */
+int ks_slot_index_add_large(struct ks_slot_index *index, const struct ks_kernel *kernel,
+			    const struct ks_census *census, const struct ks_slots *slots);
 void ks_slot_index_free(struct ks_slot_index *index);
 
 /* The slot that @addr lies in, and how far; KS_NONE where it is in no slab's object. */

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: LGPL-2.1-only */
+/* Private to the files that take a snapshot: what they hand to each other. */
+#ifndef KS_HEAP_TAKE_H
+#define KS_HEAP_TAKE_H
+
+#include "heap/numbers.h"
+#include "heap/snapshot.h"
+
+struct ks_symtab;
+
+struct ks_taking {
+	struct ks_kernel *kernel;
+	struct ks_census *census;
+	struct ks_slots *slots;
+	struct ks_typing *typing;
+	struct ks_numbers *numbers;
+	u32 *type_of; /* by number of the snapshot's types: that of typing */
+	struct ks_snapshot *snapshot;
+};
+
+/* Reads all objects: their checksums and, with @graph, what they point to (refs.c). */
+int ks_take_contents(struct ks_taking *taking, bool graph, struct ks_diag *diag);
+
+/* Names the fields that references are in, and types large kmalloc() by them (fields.c). */
+int ks_take_fields(struct ks_taking *taking);
+
+/* What single objects are called (labels.c). */
+int ks_take_labels(struct ks_taking *taking, struct ks_diag *diag);
+
+/* References that are in no object (roots.c). */
+int ks_take_roots(struct ks_taking *taking, const char *kallsyms, struct ks_diag *diag);
+
+/* The object that a word points into, and how far in words, or KS_NONE. */
+static inline u32 ks_take_target(const struct ks_numbers *numbers, u64 word, u16 *ret_inside)
+{
+	u32 inside, number = ks_number_at(numbers, word, &inside);
+
+	*ret_inside = number == KS_NONE ? 0 : (u16)ks_min(inside / 8, (u32)UINT16_MAX);
+	return number;
+}
+
+#endif

@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Snapshots of made-up kernels: objects with their types and charges, who points at whom, and from where it all hangs. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+#include <bpf/btf.h>
+
+#include "heap/model.h"
+#include "heap/snapshot.h"
+
+/* === Data ================================================================================= */
+
+enum { SIZE = 256 }; /* of the objects of "alpha" */
+
+struct taken {
+	struct model model;
+	void *image;
+	struct ks_kernel *kernel;
+	struct ks_snapshot *snapshot;
+	struct ks_diag diag;
+	u64 alphas, betas, smalls; /* slabs */
+	u64 large;		   /* address; 0 = this kernel does not mark it */
+};
+
+/* === Internals ============================================================================ */
+
+static void put64(const struct taken *t, u64 addr, u64 value)
+{
+	memcpy(model_at(&t->model, addr), &value, 8);
+}
+
+static u64 alpha_at(const struct taken *t, u32 i)
+{
+	return model_object(&t->model, t->alphas, SIZE, i);
+}
+
+static u64 beta_at(const struct taken *t, u32 i)
+{
+	return model_object(&t->model, t->betas, 64, i);
+}
+
+/*
+ * Three alphas, of which the first two are charged; ten objects of kmalloc-64, three of kmalloc-32, and a page of
+ * large kmalloc() between the slabs. Of the alphas a fourth waits on a CPU's list.
+ */
+static void build(struct taken *t, int kind)
+{
+	u64 alpha, k64, k32;
+
+	model_init(&t->model, kind);
+	alpha = model_cache(&t->model, "alpha", SIZE, 0);
+	k64 = model_cache(&t->model, "kmalloc-64", 64, 0);
+	k32 = model_cache(&t->model, "kmalloc-32", 32, 0);
+	t->alphas = model_slab(&t->model, alpha, SIZE, 3);
+	model_charge(&t->model, t->alphas, model_cgroup(&t->model, "shop"), 2);
+	if (kind != MODEL_6_1)
+		t->large = MODEL_PAGE_OFFSET + (model_page(&t->model, 0xf8, 0, 0) << 12);
+	t->betas = model_slab(&t->model, k64, 64, 10);
+	t->smalls = model_slab(&t->model, k32, 32, 3);
+	/* The first alpha to a beta, the beta to a delta and, from no field, back into the middle of the alpha. */
+	put64(t, alpha_at(t, 0) + 8, beta_at(t, 3));
+	put64(t, beta_at(t, 3) + 8, model_object(&t->model, t->smalls, 32, 1));
+	put64(t, beta_at(t, 3) + 40, alpha_at(t, 0) + 104 + 1); /* with a tag */
+	/* To itself, to a free object and behind all objects: no references. */
+	put64(t, alpha_at(t, 1) + 16, alpha_at(t, 1) + 16);
+	put64(t, alpha_at(t, 1) + 24, beta_at(t, 20));
+	put64(t, alpha_at(t, 1) + 32, MODEL_PAGE_OFFSET + ((u64)MODEL_PAGES << 12));
+}
+
+static void take(struct taken *t, bool graph)
+{
+	const struct ks_snapshot_options options = { .graph = graph };
+	struct ks_memory *memory;
+	size_t len;
+
+	t->image = model_pack(&t->model, &len);
+	assert_int_equal(ks_memory_open_image(t->image, len, &memory, &t->diag), 0);
+	assert_int_equal(
+		ks_kernel_open_btf(memory, model_btf(t->model.kind), false, &t->kernel, &t->diag),
+		0);
+	assert_int_equal(ks_snapshot_take(t->kernel, &options, &t->snapshot, &t->diag), 0);
+}
+
+static void drop(struct taken *t)
+{
+	ks_snapshot_free(t->snapshot);
+	ks_kernel_free(t->kernel);
+	free(t->image);
+	model_deinit(&t->model);
+}
+
+static const char *type_of(const struct taken *t, u64 addr)
+{
+	const struct ks_snapshot *s = t->snapshot;
+	u32 i = ks_snapshot_find(s, addr);
+
+	assert_int_not_equal(i, KS_NONE);
+	assert_int_equal(s->addr[i], addr);
+	return s->types.items[s->type[i]].name;
+}
+
+static u32 number_of(const struct taken *t, u64 addr)
+{
+	u32 i = ks_snapshot_find(t->snapshot, addr);
+
+	assert_int_not_equal(i, KS_NONE);
+	return i;
+}
+
+/* === Tests ================================================================================ */
+
+static void test_objects(void **state)
+{
+	for (int kind = 0; kind < MODEL_KINDS; kind++) {
+		struct taken t = { 0 };
+		const struct ks_snapshot *s;
+		u32 i;
+
+		build(&t, kind);
+		take(&t, false);
+		s = t.snapshot;
+		assert_int_equal(s->count, 3 + 10 + 3 + !!t.large);
+		for (i = 1; i < s->count; i++)
+			assert_true(s->addr[i - 1] < s->addr[i]);
+		assert_string_equal(type_of(&t, alpha_at(&t, 2)), "alpha");
+		assert_string_equal(type_of(&t, beta_at(&t, 3)), "beta");
+		assert_string_equal(type_of(&t, beta_at(&t, 4)), "?");
+		assert_string_equal(type_of(&t, model_object(&t.model, t.smalls, 32, 1)), "delta");
+		assert_int_equal(s->known_by[number_of(&t, alpha_at(&t, 0))], KS_KNOWN_CACHE);
+		assert_int_equal(s->known_by[number_of(&t, beta_at(&t, 3))], KS_KNOWN_FIELD);
+		assert_int_equal(s->known_by[number_of(&t, beta_at(&t, 4))], KS_KNOWN_NOT);
+		/* Charges. */
+		assert_string_equal(s->cgroups.items[0], "");
+		for (i = 0; i < 3; i++)
+			assert_string_equal(
+				s->cgroups.items[s->cgroup[number_of(&t, alpha_at(&t, i))]],
+				i < 2 ? "/shop" : "");
+		assert_null(s->ref_first);
+		/* Addresses: inside of objects, in the padding behind one, and in none. */
+		assert_int_equal(ks_snapshot_find(s, alpha_at(&t, 1) + 255),
+				 number_of(&t, alpha_at(&t, 1)));
+		assert_int_equal(ks_snapshot_find(s, alpha_at(&t, 3)), KS_NONE);
+		assert_int_equal(ks_snapshot_find(s, 0), KS_NONE);
+		if (t.large) {
+			i = number_of(&t, t.large + 4095);
+			assert_int_equal(s->addr[i], t.large);
+			assert_true(s->caches.items[s->cache[i]].large);
+			assert_int_equal(s->caches.items[s->cache[i]].size, 4096);
+		}
+		drop(&t);
+	}
+}
+
+/* Equal contents have equal checksums; a change of one bit shows, and free slots don't count. */
+static void test_checksums(void **state)
+{
+	struct taken before = { 0 }, after = { 0 };
+	u32 changed = 0;
+
+	build(&before, MODEL_6_18);
+	build(&after, MODEL_6_18);
+	put64(&after, alpha_at(&after, 2) + 240, 1);
+	put64(&after, after.large + 4088, 1ull << 63);
+	put64(&after, alpha_at(&after, 9) + 8, 77);
+	take(&before, false);
+	take(&after, true);
+	assert_int_equal(before.snapshot->count, after.snapshot->count);
+	for (u32 i = 0; i < before.snapshot->count; i++)
+		changed += before.snapshot->checksum[i] != after.snapshot->checksum[i];
+	assert_int_equal(changed, 2);
+	assert_int_not_equal(before.snapshot->checksum[number_of(&before, alpha_at(&before, 2))],
+			     after.snapshot->checksum[number_of(&after, alpha_at(&after, 2))]);
+	drop(&before);
+	drop(&after);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_objects),
+		cmocka_unit_test(test_checksums),
+	};
+
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
