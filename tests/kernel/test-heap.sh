@@ -5,10 +5,16 @@
 
 [ -n "${KMEMSCOPE:-}" ] || skip_all "no kmemscope"
 need_debian_kernel "$1"
+build_test_modules "$headers"
 add_user_side
 make_initramfs <<'TEST'
 . /lib.sh
 . /heap.sh
+. /heap-module.sh
+check "mzheap.ko frees its objects" put clear $H/run
+kmemscope heap --csv >/tmp/after.csv
+check "and the census has none of them" is "$(objects_of /tmp/after.csv mzheap_node)" 0
+check "mzheap.ko can be unloaded" rmmod mzheap
 TEST
 boot_qemu "$image"
 report

@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# The census against what mzheap.ko says that it has allocated, by both ways to read memory. Its truth is then in
+# /tmp/truth, in the form that the head of mzheap.c describes, and the objects are still there.
+H=$D/mzheap
+
+# truths COLUMN VALUE...: how many objects have these values in these columns of the truth.
+truths() {
+	awk -v wanted="$*" '
+		BEGIN { n = split(wanted, w) }
+		{ for (i = 1; i < n; i += 2) if ($w[i] != w[i + 1]) next; found++ }
+		END { print found + 0 }' /tmp/truth
+}
+
+# objects_of FILE CACHE: of the table of caches as CSV; a cache without slabs has no row.
+objects_of() { cell "$1" "$2" objects | grep . || echo 0; }
+
+# typed FILE TYPE CACHE KNOWN-BY: objects in that row of the table of types as CSV.
+typed() {
+	awk -F, -v type="$2" -v cache="$3" -v by="$4" '
+		NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i }
+		NR > 1 && $at["type"] == type && $at["cache"] == cache && $at["known_by"] == by { n += $at["objects"] }
+		END { print n + 0 }' "$1"
+}
+
+check "mzheap.ko loads" insmod /mzheap.ko
+for how in bpf kcore; do
+	kmemscope heap --memory $how --csv >/tmp/$how-before.csv
+done
+check "mzheap.ko makes its objects" put all $H/run
+cat $H/expect >/tmp/truth
+check "all of them" fails grep incomplete /tmp/truth
+check "as many as the constants of mzheap.c make on two processors" \
+	is "$(truths 5 held) $(truths 5 leaked)" "2673 329"
+for how in bpf kcore; do
+	kmemscope heap --memory $how --csv >/tmp/$how-during.csv
+	kmemscope heap --memory $how --by type --csv >/tmp/$how-types.csv
+	for cache in $(cut -d' ' -f3 /tmp/truth | sort -u); do
+		had=$(objects_of /tmp/$how-before.csv $cache)
+		has=$(objects_of /tmp/$how-during.csv $cache)
+		check "$how: the objects of $cache are counted to the last" is $((has - had)) "$(truths 3 $cache)"
+	done
+	check "$how: they are what their cache is named after" \
+		is "$(typed /tmp/$how-types.csv mzheap_node mzheap_node cache)" "$(truths 3 mzheap_node)"
+	check "$how: a struct, where there is one of that name" \
+		is "$(typed /tmp/$how-types.csv resource resource cache)" "$(truths 3 resource)"
+	check "$how: and what a field of theirs points to" \
+		is "$(typed /tmp/$how-types.csv resource kmalloc-rcl-64 field)" "$(truths 6 field)"
+done
