@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Opens the memory of a kernel, and takes a snapshot of it. */
+#include "cli/heap-source.h"
+
+#include <errno.h>
+
+/* === Data ================================================================================= */
+
+static const char kcore[] = "/proc/kcore";
+static const char kallsyms[] = "/proc/kallsyms";
+
+static const char *const names[KS_HEAP_MEMORIES] = {
+	[KS_HEAP_AUTO] = "auto",
+	[KS_HEAP_BPF] = "bpf",
+	[KS_HEAP_KCORE] = "kcore",
+};
+
+/* === Internals ============================================================================ */
+
+/* BPF is the faster; where it is refused, /proc/kcore may not be. */
+static int open_memory(unsigned int memory, struct ks_memory **ret_memory, struct ks_diag *diag)
+{
+	struct ks_diag other;
+	int err;
+
+	if (memory == KS_HEAP_KCORE)
+		return ks_memory_open_kcore(kcore, ret_memory, diag);
+	err = ks_memory_open_bpf(ret_memory, diag);
+	if (err && memory == KS_HEAP_AUTO && !ks_memory_open_kcore(kcore, ret_memory, &other))
+		return 0;
+	return err;
+}
+
+/* === Public =============================================================================== */
+
+const char *ks_heap_memory_name(unsigned int memory)
+{
+	return names[memory];
+}
+
+int ks_heap_source_kernel(const struct ks_heap_source *source, struct ks_kernel **ret_kernel,
+			  struct ks_diag *diag)
+{
+	struct ks_memory *memory;
+	int err;
+
+	if (source->from)
+		return ks_diag_set(diag, -EINVAL, "%s has no contents of memory", source->from);
+	err = open_memory(source->memory, &memory, diag);
+	return err ? err : ks_kernel_open(memory, NULL, ret_kernel, diag);
+}
+
+int ks_heap_source_snapshot(const struct ks_heap_source *source, bool graph,
+			    struct ks_snapshot **ret_snapshot, struct ks_diag *diag)
+{
+	const struct ks_snapshot_options options = { .graph = graph, .kallsyms = kallsyms };
+	struct ks_kernel *kernel;
+	int err = ks_heap_source_kernel(source, &kernel, diag);
+
+	if (err)
+		return err;
+	err = ks_snapshot_take(kernel, &options, ret_snapshot, diag);
+	ks_kernel_free(kernel);
+	return err;
+}

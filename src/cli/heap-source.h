@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Where a heap comes from: the kernel that runs here, or a file. */
+#ifndef KS_CLI_HEAP_SOURCE_H
+#define KS_CLI_HEAP_SOURCE_H
+
+#include "heap/kernel.h"
+#include "heap/snapshot.h"
+
+/* How memory is read. */
+enum ks_heap_memory { KS_HEAP_AUTO, KS_HEAP_BPF, KS_HEAP_KCORE, KS_HEAP_MEMORIES };
+
+struct ks_heap_source {
+	const char *from;    /* a file; NULL = the kernel that runs here */
+	unsigned int memory; /* enum ks_heap_memory */
+};
+
+/* "auto", "bpf", ... */
+const char *ks_heap_memory_name(unsigned int memory);
+
+/* The kernel. -EINVAL: the source is a snapshot, which has no memory. */
+int ks_heap_source_kernel(const struct ks_heap_source *source, struct ks_kernel **ret_kernel,
+			  struct ks_diag *diag);
+
+/* A snapshot: taken now, or read from the file. KS_EBADINPUT: a graph is wanted, and the file has none. */
+int ks_heap_source_snapshot(const struct ks_heap_source *source, bool graph,
+			    struct ks_snapshot **ret_snapshot, struct ks_diag *diag);
+
+#endif

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* kmemscope heap: what its subcommands share. */
+#ifndef KS_CLI_HEAP_H
+#define KS_CLI_HEAP_H
+
+#include "cli/cli.h"
+#include "cli/heap-source.h"
+
+/* What the options said. */
+struct ks_heap_args {
+	struct ks_cli cli;
+	struct ks_rows_opts rows;
+	struct ks_heap_source source;
+	unsigned int by; /* enum ks_heap_by */
+	u64 wait_ns;	 /* unreachable: between two snapshots */
+	bool contents;	 /* show: the bytes, too */
+
+	char **operands;
+	int nr_operands;
+};
+
+int ks_heap_census(struct ks_heap_args *args);
+int ks_heap_types(struct ks_heap_args *args);
+
+#endif

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: LGPL-2.1-only */
+/* The types of a snapshot's objects as a table. */
+#ifndef KS_HEAP_TYPES_DOC_H
+#define KS_HEAP_TYPES_DOC_H
+
+#include "heap/snapshot.h"
+#include "table/doc.h"
+
+/* @top rows in text, 0 = all. NULL when there is no memory. */
+struct ks_doc *ks_doc_of_types(const struct ks_snapshot *snapshot, u64 top);
+
+#endif
