@@ -158,6 +158,17 @@ static inline void ks_bytes_varints(struct ks_bytes *b, unsigned int count, u64 
 		ret[i] = ks_bytes_varint(b);
 }
 
+/* Signed numbers as varints: those near zero are short, on both sides. */
+static inline u64 ks_zigzag(s64 v)
+{
+	return ((u64)v << 1) ^ (u64)(v >> 63);
+}
+
+static inline s64 ks_unzigzag(u64 v)
+{
+	return (s64)(v >> 1) ^ -(s64)(v & 1);
+}
+
 /* A string with a varint length in front, in place and not terminated. */
 const char *ks_bytes_string(struct ks_bytes *b, size_t *ret_len);
 

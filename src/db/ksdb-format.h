@@ -3,6 +3,7 @@
 #ifndef KS_DB_KSDB_FORMAT_H
 #define KS_DB_KSDB_FORMAT_H
 
+#include "base/bytes.h"
 #include "db/ksdb.h"
 
 /* All integers are little-endian. */
@@ -67,16 +68,6 @@ static inline bool ks_db_has_ptr(u8 op, u8 kind)
 static inline bool ks_db_has_slot(u8 op)
 {
 	return op == KS_OP_ALLOC || op == KS_OP_FREE;
-}
-
-static inline u64 ks_zigzag(s64 v)
-{
-	return ((u64)v << 1) ^ (u64)(v >> 63);
-}
-
-static inline s64 ks_unzigzag(u64 v)
-{
-	return (s64)(v >> 1) ^ -(s64)(v & 1);
 }
 
 /* === The reader's own ===================================================================== */
