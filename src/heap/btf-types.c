@@ -295,6 +295,13 @@ bool ks_type_begins_with(const struct ks_types *types, u32 type, u32 other)
 	return false;
 }
 
+u32 ks_types_member(const struct ks_types *types, u32 type, const char *name)
+{
+	u32 id = types->items.items[type].btf, offset, member;
+
+	return id && find_member(types->btf, id, name, 0, 0, &offset, &member) ? offset : KS_NONE;
+}
+
 u32 ks_types_name(struct ks_types *types, const char *name, size_t len)
 {
 	u32 key = ks_intern_add(&types->names, name, len);

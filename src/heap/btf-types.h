@@ -5,6 +5,7 @@
 
 #include "base/intern.h"
 #include "base/map64.h"
+#include "base/strbuf.h"
 #include "heap/kernel.h"
 
 /* What an object can be called: a struct, an array of something, or a name that is no type of the kernel. */
@@ -53,6 +54,15 @@ u32 ks_types_struct(struct ks_types *types, const char *name, size_t len);
 
 /* Whether a struct is the other, or has it as its first member. */
 bool ks_type_begins_with(const struct ks_types *types, u32 type, u32 other);
+
+/* Where a member of a struct is, also of a nameless struct in it; KS_NONE = it has none of that name. */
+u32 ks_types_member(const struct ks_types *types, u32 type, const char *name);
+
+/*
+ * The path of the member that is @offset bytes behind the beginning of a struct: "f_path.dentry". Where a union has
+ * several, one that is a pointer. An element of an array is "fd_array[]". false: nothing is there.
+ */
+bool ks_types_path(const struct ks_types *types, u32 type, u32 offset, struct ks_strbuf *path);
 
 /* A type that is only a name. 0: no memory. */
 u32 ks_types_name(struct ks_types *types, const char *name, size_t len);

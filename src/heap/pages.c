@@ -11,7 +11,7 @@
 
 /* === Data ================================================================================= */
 
-#define BLOCK_ORDER  10
+#define BLOCK_ORDER  KS_BLOCK_ORDER
 #define BLOCK	     (1u << BLOCK_ORDER) /* pages */
 #define BATCH	     32u		 /* blocks that are read at once */
 #define ORDER_MAX    30u /* no buddy is larger: beyond it the word is something else */
@@ -209,6 +209,8 @@ static int visit(struct walk *w, const void *page, u64 pfn)
 		return add_large(w, page, pfn);
 	} else if (kind == KS_USE_KERNEL) {
 		set_unexplained(w, pfn);
+	} else if (kind == KS_USE_RESERVED) {
+		pages->reserved[pfn / 64] |= 1ull << pfn % 64;
 	}
 	return 0;
 }
@@ -314,6 +316,7 @@ static int visit_batch(struct walk *w, size_t *at, u64 end, struct ks_diag *diag
 			w->head = KS_USES;
 			continue;
 		}
+		w->pages->busy[(pfn >> BLOCK_ORDER) / 64] |= 1ull << (pfn >> BLOCK_ORDER) % 64;
 		err = pieces[i].failed ? visit_in_parts(w, pieces[i].buf, pfn, block_end(pfn, end))
 				       : visit_run(w, pieces[i].buf, pfn, block_end(pfn, end));
 		if (err)
@@ -395,8 +398,11 @@ int ks_pages_read(struct ks_kernel *kernel, struct ks_pages **ret_pages, struct 
 	if (pages) {
 		pages->end = ks_kernel_end(kernel);
 		pages->unexplained = calloc(pages->end / 64 + 1, sizeof(*pages->unexplained));
+		pages->reserved = calloc(pages->end / 64 + 1, sizeof(*pages->reserved));
+		pages->busy = calloc((pages->end >> BLOCK_ORDER) / 64 + 1, sizeof(*pages->busy));
 	}
-	if (!pages || !w.buf || !pages->unexplained || ks_map64_init(&pages->caches))
+	if (!pages || !w.buf || !pages->unexplained || !pages->reserved || !pages->busy ||
+	    ks_map64_init(&pages->caches))
 		err = ks_diag_nomem(diag, "reading struct pages");
 	for (i = 0; !err && i < facts->ram.len; i++)
 		err = visit_range(&w, &facts->ram.items[i], diag);
@@ -446,6 +452,8 @@ void ks_pages_free(struct ks_pages *pages)
 	ks_vec_free(&pages->slabs);
 	ks_vec_free(&pages->large);
 	free(pages->unexplained);
+	free(pages->reserved);
+	free(pages->busy);
 	ks_map64_deinit(&pages->caches);
 	free(pages);
 }

@@ -29,6 +29,8 @@ enum ks_page_use {
 	KS_USES,
 };
 
+enum { KS_BLOCK_ORDER = 10 }; /* the largest free block of the page allocator */
+
 struct ks_slab {
 	u64 pfn;
 	u64 freelist;
@@ -55,8 +57,10 @@ struct ks_pages {
 	KS_VEC(struct ks_large) large;
 	struct ks_map64 caches; /* addresses of the caches that slabs name: their numbers */
 	u64 *unexplained;	/* a bit for each page of KS_USE_KERNEL */
-	u64 end;		/* pages that have a bit */
-	u64 torn; /* pages whose parts contradict each other: they changed while they were read */
+	u64 *reserved;		/* and of KS_USE_RESERVED */
+	u64 *busy; /* a bit for each block of 2^KS_BLOCK_ORDER pages that is not free as a whole */
+	u64 end;   /* pages that have a bit */
+	u64 torn;  /* pages whose parts contradict each other: they changed while they were read */
 };
 
 int ks_pages_read(struct ks_kernel *kernel, struct ks_pages **ret_pages, struct ks_diag *diag);

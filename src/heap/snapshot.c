@@ -56,3 +56,19 @@ u32 ks_snapshot_find(const struct ks_snapshot *s, u64 addr)
 		return KS_NONE;
 	return from - 1;
 }
+
+const char *ks_snapshot_label(const struct ks_snapshot *s, u32 object)
+{
+	size_t from = 0, to = s->labels.len, middle;
+
+	while (from < to) {
+		middle = from + (to - from) / 2;
+		if (s->labels.items[middle].object < object)
+			from = middle + 1;
+		else
+			to = middle;
+	}
+	return from < s->labels.len && s->labels.items[from].object == object
+		       ? s->labels.items[from].name
+		       : "";
+}

@@ -150,6 +150,9 @@ u32 ks_snapshot_large_cache(const struct ks_snapshot *snapshot, u64 bytes); /* K
 int ks_snapshot_new(struct ks_snapshot **ret_snapshot, struct ks_diag *diag);
 void ks_snapshot_free(struct ks_snapshot *snapshot);
 
+/* What an object is called, "" for most. */
+const char *ks_snapshot_label(const struct ks_snapshot *snapshot, u32 object);
+
 /* The object that begins at this address or that it lies in, or KS_NONE. */
 u32 ks_snapshot_find(const struct ks_snapshot *snapshot, u64 addr);
 

@@ -209,6 +209,12 @@ static int make(struct ks_taking *t, const struct ks_snapshot_options *options,
 		err = renumber_types(t);
 	if (!err)
 		err = ks_take_contents(t, options->graph, diag);
+	if (!err)
+		err = ks_take_labels(t, diag);
+	if (!err && options->graph)
+		err = ks_take_fields(t);
+	if (!err && options->graph)
+		err = ks_take_roots(t, options->kallsyms, diag);
 	return err;
 }
 

@@ -16,6 +16,7 @@ enum {
 
 #define PRESENT	   1ull
 #define LARGE	   (1ull << 7)
+#define NO_EXECUTE (1ull << 63)
 #define FRAME_MASK 0x000ffffffffff000ull
 
 struct table {
@@ -30,42 +31,63 @@ struct tables {
 
 struct walk {
 	struct ks_kernel *kernel;
-	struct ks_pages *pages;
+	u64 end; /* of memory, in pages */
+	ks_vmap_fn *fn;
+	void *arg;
 	struct ks_map64 seen; /* tables; KASAN's shadow shares one among many entries */
 	u8 *raw;
 };
 
 /* === Internals ============================================================================ */
 
-/* The direct map and the struct pages: all of memory is there, and it says nothing of its use. */
-static bool skipped(const struct ks_kernel *k, u64 from, u64 size)
+/* The direct map: all of memory is there, and it says nothing of its use. */
+static bool is_direct(const struct walk *w, u64 from, u64 size)
 {
-	u64 end = ks_kernel_end(k);
-	u64 direct_end = k->page_offset + (end << 12), map_end = ks_kernel_page(k, end);
+	u64 base = w->kernel->page_offset;
 
-	return (from + (size - 1) >= k->page_offset && from < direct_end) ||
-	       (from + (size - 1) >= k->vmemmap && from < map_end);
+	return from + (size - 1) >= base && from < base + (w->end << 12);
 }
 
-static void explain(struct walk *w, u64 pfn, u64 count)
+/* Pages that are mapped have a use, but for those that the struct pages are in. */
+static void explain(void *arg, const struct ks_mapping *mapping)
 {
-	u64 bit;
+	struct ks_pages *pages = arg;
+	u64 bit, pfn, end = ks_min(mapping->pfn + mapping->pages, pages->end);
 
-	for (; count && pfn < w->pages->end; pfn++, count--) {
+	if (mapping->structs)
+		return;
+	for (pfn = mapping->pfn; pfn < end; pfn++) {
 		bit = 1ull << pfn % 64;
-		if (!(w->pages->unexplained[pfn / 64] & bit))
+		if (!(pages->unexplained[pfn / 64] & bit))
 			continue;
-		w->pages->unexplained[pfn / 64] &= ~bit;
-		w->pages->kinds[KS_USE_KERNEL]--;
-		w->pages->kinds[KS_USE_VMALLOC]++;
+		pages->unexplained[pfn / 64] &= ~bit;
+		pages->kinds[KS_USE_KERNEL]--;
+		pages->kinds[KS_USE_VMALLOC]++;
 	}
+}
+
+static void visit(struct walk *w, u64 from, u64 span, u64 entry)
+{
+	const struct ks_kernel *k = w->kernel;
+	struct ks_mapping mapping = {
+		.addr = from,
+		.pfn = (entry & FRAME_MASK) >> 12,
+		.pages = span >> 12,
+		.executable = !(entry & NO_EXECUTE),
+		.structs = from + (span - 1) >= k->vmemmap && from < ks_kernel_page(k, w->end),
+	};
+
+	/* In a large entry, a bit of the address says how it is cached. */
+	mapping.pfn &= ~(mapping.pages - 1);
+	if (!is_direct(w, from, span))
+		w->fn(w->arg, &mapping);
 }
 
 /* One table of @level (0: its entries are pages); tables below it go to @below. */
 static int read_table(struct walk *w, const struct table *table, const u8 *raw, u32 level,
 		      struct tables *below)
 {
-	u64 span = 4096ull << 9 * level, entry, from, pfn, size;
+	u64 span = 4096ull << 9 * level, entry, from, pfn;
 	struct table *slot;
 	u32 i;
 
@@ -76,16 +98,14 @@ static int read_table(struct walk *w, const struct table *table, const u8 *raw, 
 		if (!(entry & PRESENT))
 			continue;
 		pfn = (entry & FRAME_MASK) >> 12;
-		if (pfn >= w->pages->end)
+		if (pfn >= w->end)
 			continue;
 		if (!level || entry & LARGE) {
-			if (!skipped(w->kernel, from, span))
-				explain(w, pfn, span >> 12);
+			visit(w, from, span, entry);
 			continue;
 		}
 		/* A table may lie astride of the direct map's end: only whole ones are left out. */
-		size = span;
-		if (skipped(w->kernel, from, 1) && skipped(w->kernel, from + size - 4096, 1))
+		if (is_direct(w, from, 1) && is_direct(w, from + span - 4096, 1))
 			continue;
 		if (ks_map64_find(&w->seen, pfn) != KS_NONE)
 			continue;
@@ -123,7 +143,12 @@ static int read_level(struct walk *w, const struct tables *tables, u32 level, st
 
 int ks_vmap_read(struct ks_kernel *k, struct ks_pages *pages, struct ks_diag *diag)
 {
-	struct walk w = { .kernel = k, .pages = pages };
+	return ks_vmap_walk(k, explain, pages, diag);
+}
+
+int ks_vmap_walk(struct ks_kernel *k, ks_vmap_fn *fn, void *arg, struct ks_diag *diag)
+{
+	struct walk w = { .kernel = k, .end = ks_kernel_end(k), .fn = fn, .arg = arg };
 	struct tables tables = { 0 }, below = { 0 };
 	bool five = k->page_offset < 0xffff000000000000ull;
 	int level = five ? 4 : 3, err;

@@ -5,6 +5,22 @@
 
 #include "heap/pages.h"
 
+/* Pages in a row, mapped one behind the other. */
+struct ks_mapping {
+	u64 addr;
+	u64 pfn, pages;
+	bool executable;
+	bool structs; /* the struct pages */
+};
+
+typedef void ks_vmap_fn(void *arg, const struct ks_mapping *mapping);
+
+/*
+ * Walks the kernel's page tables and calls @fn for each mapping outside of the direct map, in no given order. Without
+ * a page table to begin with there are none.
+ */
+int ks_vmap_walk(struct ks_kernel *kernel, ks_vmap_fn *fn, void *arg, struct ks_diag *diag);
+
 /*
  * Walks the kernel's page tables and moves pages from KS_USE_KERNEL to KS_USE_VMALLOC. Without a page table
  * to begin with nothing changes.

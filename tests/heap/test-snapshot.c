@@ -181,11 +181,93 @@ static void test_checksums(void **state)
 	drop(&after);
 }
 
+/* Whether an object has a reference at this offset to that address. */
+static bool refers(const struct taken *t, u64 holder, u32 at, u64 to)
+{
+	const struct ks_snapshot *s = t->snapshot;
+	u32 from = number_of(t, holder), object = number_of(t, to), i;
+
+	for (i = s->ref_first[from]; i < s->ref_first[from + 1]; i++)
+		if (s->refs.items[i].to == object && s->refs.items[i].at == at / 8)
+			return s->refs.items[i].inside == (to - s->addr[object]) / 8;
+	return false;
+}
+
+/* Of a root, all objects that it refers to. */
+static bool root_refers(const struct taken *t, enum ks_root_kind kind, u64 addr, u64 to)
+{
+	const struct ks_snapshot *s = t->snapshot;
+	u32 object = number_of(t, to), root, i;
+
+	for (root = 0; root < s->roots.len; root++)
+		for (i = s->root_first[root]; i < s->root_first[root + 1]; i++)
+			if (s->roots.items[root].kind == kind &&
+			    s->root_refs.items[i].to == object &&
+			    (!addr ||
+			     s->roots.items[root].addr + s->root_refs.items[i].at * 8u == addr))
+				return true;
+	return false;
+}
+
+static void test_graph(void **state)
+{
+	for (int kind = 0; kind < MODEL_KINDS; kind++) {
+		struct taken t = { 0 };
+		const struct ks_snapshot *s;
+		u64 page, delta;
+
+		build(&t, kind);
+		delta = model_object(&t.model, t.smalls, 32, 1);
+		/* A page of which nothing is known holds an alpha; a user's page holds another, and does not count. */
+		page = MODEL_PAGE_OFFSET + (model_page(&t.model, 0, 0, 1) << 12);
+		put64(&t, page + 64, alpha_at(&t, 0));
+		put64(&t, page + 128, alpha_at(&t, 0) + 8);
+		page = MODEL_PAGE_OFFSET +
+		       (model_page(&t.model, 0, MODEL_PAGE_OFFSET | 1, 1) << 12);
+		put64(&t, page + 64, alpha_at(&t, 1));
+		/* A page's mapping is an alpha. */
+		model_page(&t.model, 0, alpha_at(&t, 2), 1);
+		if (t.large)
+			put64(&t, t.large + 4088, beta_at(&t, 9) + 63);
+		take(&t, true);
+		s = t.snapshot;
+		assert_int_equal(s->refs.len, 3 + !!t.large);
+		assert_true(refers(&t, alpha_at(&t, 0), 8, beta_at(&t, 3)));
+		assert_true(refers(&t, beta_at(&t, 3), 8, delta));
+		assert_true(refers(&t, beta_at(&t, 3), 40, alpha_at(&t, 0) + 104));
+		if (t.large)
+			assert_true(refers(&t, t.large, 4088, beta_at(&t, 9) + 56));
+		assert_true(root_refers(&t, KS_ROOT_PAGES, 0, alpha_at(&t, 0)));
+		assert_false(root_refers(&t, KS_ROOT_PAGES, 0, alpha_at(&t, 1)));
+		assert_true(root_refers(&t, KS_ROOT_STRUCTS, 0, alpha_at(&t, 2)));
+		assert_true(s->root_bytes[KS_ROOT_PAGES] > 0);
+		/* The fields that have references, and no others. */
+		for (size_t i = 0; i < s->types.len; i++) {
+			const struct ks_heap_type *type = &s->types.items[i];
+
+			if (!strcmp(type->name, "alpha")) {
+				assert_int_equal(type->fields, 1);
+				assert_int_equal(s->fields.items[type->first_field].offset, 8);
+				assert_string_equal(s->fields.items[type->first_field].name,
+						    "beta");
+			} else if (!strcmp(type->name, "beta")) {
+				assert_int_equal(type->fields, 1);
+				assert_string_equal(s->fields.items[type->first_field].name,
+						    "next");
+			} else {
+				assert_int_equal(type->fields, 0);
+			}
+		}
+		drop(&t);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_objects),
 		cmocka_unit_test(test_checksums),
+		cmocka_unit_test(test_graph),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -1,0 +1,344 @@
+// SPDX-License-Identifier: LGPL-2.1-only
+/*
+ * The algorithm of Lengauer and Tarjan with path compression, without recursion. All of it works on the numbers of a
+ * depth-first search, so that who is above whom is a comparison.
+ */
+#include "heap/dominators.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* === Data ================================================================================= */
+
+/* Of a node: whether one of a set is at it or above it. */
+enum { STATE_UNKNOWN, STATE_NO, STATE_YES };
+
+struct tree {
+	const struct ks_snapshot *snapshot;
+	u32 first_object, nodes;
+	u32 count;   /* nodes that the search came to */
+	u32 *vertex; /* by number: the node */
+	u32 *number; /* by node */
+	u32 *parent;
+	/* edges backwards, by number: those of i are in [first[i], first[i + 1]) */
+	u32 *first, *preds;
+	/* the algorithm's own */
+	u32 *semi, *label, *ancestor, *bucket;
+	u32 *above; /* until it is known: the next in its bucket */
+	u32 *stack;
+};
+
+/* The edges of a node. */
+struct edges {
+	const struct ks_heap_ref *refs; /* NULL: of the node that stands for all roots */
+	u32 count;
+};
+
+/* === Internals: the graph as nodes ======================================================== */
+
+static struct edges edges_of(const struct tree *t, u32 node)
+{
+	const struct ks_snapshot *s = t->snapshot;
+	u32 i;
+
+	if (!node)
+		return (struct edges){ NULL, t->first_object - 1 };
+	if (node < t->first_object) {
+		i = node - 1;
+		return (struct edges){ s->root_refs.items + s->root_first[i],
+				       s->root_first[i + 1] - s->root_first[i] };
+	}
+	i = node - t->first_object;
+	return (struct edges){ s->refs.items + s->ref_first[i],
+			       s->ref_first[i + 1] - s->ref_first[i] };
+}
+
+static u32 edge(const struct tree *t, const struct edges *edges, u32 i)
+{
+	return edges->refs ? edges->refs[i].to + t->first_object : i + 1;
+}
+
+static void arrive(struct tree *t, u32 node, u32 parent)
+{
+	t->number[node] = t->count;
+	t->vertex[t->count] = node;
+	t->parent[t->count++] = parent;
+}
+
+/* Numbers all nodes. @above has for each node on the way how many of its edges are done. */
+static void number_nodes(struct tree *t)
+{
+	u32 depth = 1, node, to;
+	struct edges edges;
+
+	memset(t->number, 0xff, t->nodes * sizeof(*t->number));
+	arrive(t, 0, 0);
+	t->stack[0] = 0;
+	t->above[0] = 0;
+	while (depth) {
+		node = t->stack[depth - 1];
+		edges = edges_of(t, node);
+		to = KS_NONE;
+		while (t->above[node] < edges.count) {
+			to = edge(t, &edges, t->above[node]++);
+			if (t->number[to] == KS_NONE)
+				break;
+			to = KS_NONE;
+		}
+		if (to == KS_NONE) {
+			depth--;
+			continue;
+		}
+		arrive(t, to, t->number[node]);
+		t->above[to] = 0;
+		t->stack[depth++] = to;
+	}
+}
+
+/* Sorts the edges by where they lead to. */
+static int turn_edges(struct tree *t)
+{
+	struct edges edges;
+	u32 i, k, to;
+	u64 sum = 0;
+
+	memset(t->first, 0, (t->count + 1ul) * sizeof(*t->first));
+	for (i = 0; i < t->count; i++) {
+		edges = edges_of(t, t->vertex[i]);
+		for (k = 0; k < edges.count; k++)
+			t->first[t->number[edge(t, &edges, k)]]++;
+	}
+	for (i = 0; i < t->count; i++) {
+		sum += t->first[i];
+		t->first[i] = (u32)sum; /* the end; filling goes down to the beginning */
+	}
+	t->first[t->count] = (u32)sum;
+	if (sum > UINT32_MAX)
+		return -EOVERFLOW;
+	t->preds = malloc(sum * sizeof(*t->preds) + 1);
+	if (!t->preds)
+		return -ENOMEM;
+	for (i = 0; i < t->count; i++) {
+		edges = edges_of(t, t->vertex[i]);
+		for (k = 0; k < edges.count; k++) {
+			to = t->number[edge(t, &edges, k)];
+			t->preds[--t->first[to]] = i;
+		}
+	}
+	return 0;
+}
+
+/* === Internals: dominators ================================================================ */
+
+/* Makes the way from @v up to the top of its tree short; the best label on it moves down. */
+static void compress(struct tree *t, u32 v)
+{
+	u32 depth = 0, up;
+
+	while (t->ancestor[t->ancestor[v]] != KS_NONE) {
+		t->stack[depth++] = v;
+		v = t->ancestor[v];
+	}
+	while (depth) {
+		v = t->stack[--depth];
+		up = t->ancestor[v];
+		if (t->semi[t->label[up]] < t->semi[t->label[v]])
+			t->label[v] = t->label[up];
+		t->ancestor[v] = t->ancestor[up];
+	}
+}
+
+static u32 eval(struct tree *t, u32 v)
+{
+	if (t->ancestor[v] == KS_NONE)
+		return v;
+	compress(t, v);
+	return t->label[v];
+}
+
+static void empty_bucket(struct tree *t, u32 parent)
+{
+	u32 v, next, best;
+
+	for (v = t->bucket[parent]; v != KS_NONE; v = next) {
+		next = t->above[v];
+		best = eval(t, v);
+		t->above[v] = t->semi[best] < t->semi[v] ? best : parent;
+	}
+	t->bucket[parent] = KS_NONE;
+}
+
+static void find_dominators(struct tree *t)
+{
+	u32 i, k, best;
+
+	for (i = 0; i < t->count; i++) {
+		t->semi[i] = t->label[i] = i;
+		t->ancestor[i] = t->bucket[i] = KS_NONE;
+	}
+	for (i = t->count - 1; i > 0; i--) {
+		for (k = t->first[i]; k < t->first[i + 1]; k++) {
+			/* What has a lower number is in no tree yet. */
+			best = t->preds[k] < i ? t->preds[k] : eval(t, t->preds[k]);
+			t->semi[i] = ks_min(t->semi[i], t->semi[best]);
+		}
+		t->above[i] = t->bucket[t->semi[i]];
+		t->bucket[t->semi[i]] = i;
+		t->ancestor[i] = t->parent[i];
+		empty_bucket(t, t->parent[i]);
+	}
+	t->above[0] = 0;
+	for (i = 1; i < t->count; i++)
+		if (t->above[i] != t->semi[i])
+			t->above[i] = t->above[t->above[i]];
+}
+
+static u64 size_of(const struct tree *t, u32 node)
+{
+	const struct ks_snapshot *s = t->snapshot;
+
+	return node < t->first_object ? 0 : s->caches.items[s->cache[node - t->first_object]].size;
+}
+
+/* Results are by node. */
+static void put_result(const struct tree *t, struct ks_dominators *d)
+{
+	u32 i, node;
+
+	memset(d->above, 0xff, t->nodes * sizeof(*d->above));
+	for (i = t->count; i-- > 0;) {
+		node = t->vertex[i];
+		d->above[node] = t->vertex[t->above[i]];
+		d->retained[node] += size_of(t, node);
+		if (i)
+			d->retained[d->above[node]] += d->retained[node];
+	}
+}
+
+static int make_arrays(struct tree *t)
+{
+	u32 **arrays[] = { &t->vertex, &t->number,   &t->parent, &t->first, &t->semi,
+			   &t->label,  &t->ancestor, &t->bucket, &t->above, &t->stack };
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(arrays); i++) {
+		*arrays[i] = malloc((t->nodes + 1ul) * sizeof(u32));
+		if (!*arrays[i])
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+static void free_arrays(struct tree *t)
+{
+	free(t->vertex);
+	free(t->number);
+	free(t->parent);
+	free(t->first);
+	free(t->preds);
+	free(t->semi);
+	free(t->label);
+	free(t->ancestor);
+	free(t->bucket);
+	free(t->above);
+	free(t->stack);
+}
+
+/* === Internals: sets ====================================================================== */
+
+static bool in_set(const struct ks_dominators *d, const u64 *set, u32 node)
+{
+	u32 object = node - d->first_object;
+
+	return node >= d->first_object && set[object / 64] >> object % 64 & 1;
+}
+
+/*
+ * The way up is walked twice, the first time to count members of the set, the second time to note what was found, so
+ * that no part of it is walked again.
+ */
+static u8 find_state(const struct ks_dominators *d, const u64 *set, u8 *states, u32 node)
+{
+	u32 members = 0, at;
+	u8 top;
+
+	for (at = node; !states[at]; at = d->above[at])
+		members += in_set(d, set, at);
+	top = states[at];
+	for (at = node; !states[at]; at = d->above[at]) {
+		states[at] = members || top == STATE_YES ? STATE_YES : STATE_NO;
+		members -= in_set(d, set, at);
+	}
+	return states[node];
+}
+
+/* === Public =============================================================================== */
+
+int ks_dominators_find(const struct ks_snapshot *snapshot, struct ks_dominators **ret_dominators,
+		       struct ks_diag *diag)
+{
+	struct tree t = { .snapshot = snapshot };
+	struct ks_dominators *d;
+	int err = 0;
+
+	if (!snapshot->ref_first)
+		return ks_diag_set(diag, KS_EBADINPUT, "this snapshot has no references");
+	if (snapshot->count + 1ull + snapshot->roots.len >= KS_NONE)
+		return ks_diag_set(diag, -EOVERFLOW, "too many objects");
+	t.first_object = (u32)snapshot->roots.len + 1;
+	t.nodes = t.first_object + snapshot->count;
+	d = calloc(1, sizeof(*d));
+	if (!d || make_arrays(&t))
+		err = -ENOMEM;
+	if (!err) {
+		number_nodes(&t);
+		err = turn_edges(&t);
+	}
+	if (!err) {
+		find_dominators(&t);
+		free(t.label);
+		t.label = NULL;
+		d->nodes = t.nodes;
+		d->first_object = t.first_object;
+		d->above = malloc((t.nodes + 1ul) * sizeof(*d->above));
+		d->retained = calloc(t.nodes + 1ul, sizeof(*d->retained));
+		err = d->above && d->retained ? 0 : -ENOMEM;
+	}
+	if (!err)
+		put_result(&t, d);
+	free_arrays(&t);
+	if (err) {
+		ks_dominators_free(d);
+		return ks_diag_nomem(diag, "finding dominators");
+	}
+	*ret_dominators = d;
+	return 0;
+}
+
+void ks_dominators_free(struct ks_dominators *d)
+{
+	if (!d)
+		return;
+	free(d->above);
+	free(d->retained);
+	free(d);
+}
+
+int ks_dominators_of_set(const struct ks_dominators *d, const u64 *set, u64 *ret_bytes)
+{
+	u8 *states = calloc(d->nodes + 1ul, 1);
+	u64 bytes = 0;
+	u32 node;
+
+	if (!states)
+		return -ENOMEM;
+	states[0] = STATE_NO;
+	for (node = d->first_object; node < d->nodes; node++)
+		if (in_set(d, set, node) && d->above[node] != KS_NONE &&
+		    find_state(d, set, states, d->above[node]) == STATE_NO)
+			bytes += d->retained[node];
+	free(states);
+	*ret_bytes = bytes;
+	return 0;
+}

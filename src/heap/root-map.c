@@ -1,0 +1,298 @@
+// SPDX-License-Identifier: LGPL-2.1-only
+/*
+ * Variables have names where the kernel shows symbols of data. Areas of vmalloc are objects of the heap themselves,
+ * and say which function made them. Stacks are those of all tasks.
+ */
+#include "heap/root-map.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* === Data ================================================================================= */
+
+#define IMAGE	     0xffffffff80000000ull /* the kernel's image, and behind it modules */
+#define VARIABLE_MAX (1ull << 20) /* no variable is larger: between symbols there is a gap */
+
+struct finding {
+	struct ks_root_map *map;
+	struct ks_taking *taking;
+	u32 vm_caller;
+	bool failed;
+};
+
+/* === Internals: symbols =================================================================== */
+
+static int by_address(const void *a, const void *b)
+{
+	const struct ks_root_symbol *x = a, *y = b;
+
+	if (x->addr != y->addr)
+		return x->addr < y->addr ? -1 : 1;
+	return strcmp(x->name, y->name);
+}
+
+static int add_symbol(struct ks_root_map *map, char *line)
+{
+	char type, name[256], module[64] = "", text[330];
+	struct ks_root_symbol *symbol;
+	unsigned long long addr;
+
+	if (sscanf(line, "%llx %c %255s [%63[^]]", &addr, &type, name, module) < 3)
+		return 0;
+	if (!strcmp(name, "__per_cpu_start"))
+		map->percpu_start = addr;
+	if (!strcmp(name, "__per_cpu_end"))
+		map->percpu_end = addr;
+	snprintf(text, sizeof(text), *module ? "%s [%s]" : "%s", name, module);
+	symbol = ks_vec_push(&map->symbols);
+	if (!symbol)
+		return -ENOMEM;
+	symbol->addr = addr;
+	symbol->code = strchr("tTwW", type);
+	symbol->name = ks_arena_strndup(&map->arena, text, strlen(text));
+	return symbol->name ? 0 : -ENOMEM;
+}
+
+static int read_symbols(struct ks_root_map *map, const char *path)
+{
+	FILE *file = path ? fopen(path, "re") : NULL;
+	char line[512];
+	int err = 0;
+
+	while (file && !err && fgets(line, sizeof(line), file))
+		err = add_symbol(map, line);
+	if (file)
+		fclose(file);
+	if (!err && map->symbols.len)
+		qsort(map->symbols.items, map->symbols.len, sizeof(*map->symbols.items),
+		      by_address);
+	return err;
+}
+
+/* The last symbol at or before an address, or NULL. */
+static const struct ks_root_symbol *symbol_at(const struct ks_root_map *map, u64 addr, u64 *ret_end)
+{
+	size_t from = 0, to = map->symbols.len, middle;
+
+	while (from < to) {
+		middle = from + (to - from) / 2;
+		if (map->symbols.items[middle].addr <= addr)
+			from = middle + 1;
+		else
+			to = middle;
+	}
+	*ret_end = from < map->symbols.len ? map->symbols.items[from].addr : UINT64_MAX;
+	return from ? &map->symbols.items[from - 1] : NULL;
+}
+
+/* === Internals: areas ===================================================================== */
+
+static void add_area(struct finding *f, u64 start, u64 end, enum ks_root_kind kind,
+		     const char *name)
+{
+	struct ks_root_area *area = start < end ? ks_vec_push(&f->map->areas) : NULL;
+
+	if (start >= end)
+		return;
+	if (!area) {
+		f->failed = true;
+		return;
+	}
+	*area = (struct ks_root_area){ start, end, kind,
+				       ks_arena_strndup(&f->map->arena, name, strlen(name)) };
+	if (!area->name)
+		f->failed = true;
+}
+
+/* A vmap_area: the function that made it is in its vm_struct. */
+static void see_area(void *arg, u32 object, const u8 *const *fields)
+{
+	struct finding *f = arg;
+	u64 start = ks_u64_at(fields[0], 0), end = ks_u64_at(fields[1], 0);
+	u64 vm = ks_u64_at(fields[2], 0), caller = 0, next;
+	const struct ks_root_symbol *symbol = NULL;
+	enum ks_root_kind kind = KS_ROOT_VMALLOC;
+	u32 inside;
+
+	/* Free areas, which span all that is not used, have another number in this place. */
+	if (ks_number_at(f->taking->numbers, vm, &inside) == KS_NONE || inside)
+		return;
+	if (f->vm_caller != KS_NONE)
+		ks_memory_word(f->taking->kernel->memory, vm + f->vm_caller, &caller);
+	if (caller >= IMAGE)
+		symbol = symbol_at(f->map, caller, &next);
+	if (symbol && (!strncmp(symbol->name, "pcpu_", 5) || strstr(symbol->name, "percpu")))
+		kind = KS_ROOT_PERCPU;
+	add_area(f, start, end, kind, symbol ? symbol->name : "");
+}
+
+static int by_start(const void *a, const void *b)
+{
+	const struct ks_root_area *x = a, *y = b;
+
+	if (x->start != y->start)
+		return x->start < y->start ? -1 : 1;
+	return x->end < y->end ? -1 : x->end > y->end;
+}
+
+static struct ks_root_area *area_at(const struct ks_root_map *map, u64 addr)
+{
+	size_t from = 0, to = map->areas.len, middle;
+
+	while (from < to) {
+		middle = from + (to - from) / 2;
+		if (map->areas.items[middle].start <= addr)
+			from = middle + 1;
+		else
+			to = middle;
+	}
+	return from && addr < map->areas.items[from - 1].end ? &map->areas.items[from - 1] : NULL;
+}
+
+/* The area that a task's stack is in becomes that task's. */
+static void see_stack(void *arg, u32 object, const u8 *const *fields)
+{
+	struct finding *f = arg;
+	const char *name = ks_snapshot_label(f->taking->snapshot, object);
+	struct ks_root_area *area = area_at(f->map, ks_u64_at(fields[0], 0));
+
+	if (!area)
+		return;
+	area->kind = KS_ROOT_STACK;
+	area->name = ks_arena_strndup(&f->map->arena, name, strlen(name));
+	if (!area->name)
+		f->failed = true;
+}
+
+static int find_areas(struct ks_root_map *map, struct ks_taking *t, struct ks_diag *diag)
+{
+	const struct ks_wanted area[] = { { "va_start", 8 }, { "va_end", 8 }, { "vm", 8 } };
+	const struct ks_wanted stack[] = { { "stack", 8 } };
+	struct finding f = { .map = map, .taking = t };
+	u32 vm = ks_types_struct(t->typing->types, "vm_struct", 9);
+	int err;
+
+	f.vm_caller = vm ? ks_types_member(t->typing->types, vm, "caller") : KS_NONE;
+	err = ks_take_read_fields(t, "vmap_area", area, 3, see_area, &f, diag);
+	if (!err && map->areas.len)
+		qsort(map->areas.items, map->areas.len, sizeof(*map->areas.items), by_start);
+	if (!err)
+		err = ks_take_read_fields(t, "task_struct", stack, 1, see_stack, &f, diag);
+	return err ? err : f.failed ? -ENOMEM : 0;
+}
+
+/* === Internals: per-CPU memory ============================================================ */
+
+/* Without symbols: per-CPU pointers of caches lie in the first chunk, or near it. */
+static void guess_percpu(struct ks_root_map *map, const struct ks_caches *caches)
+{
+	u64 lowest = UINT64_MAX, highest = 0, pointer;
+	size_t i;
+
+	if (map->percpu_end)
+		return;
+	for (i = 0; i < caches->items.len; i++) {
+		pointer = caches->items.items[i].cpu_slab ? caches->items.items[i].cpu_slab
+							  : caches->items.items[i].cpu_sheaves;
+		if (!pointer)
+			continue;
+		lowest = ks_min(lowest, pointer);
+		highest = ks_max(highest, pointer);
+	}
+	if (lowest > highest || highest - lowest > 16 << 20)
+		return;
+	map->percpu_start = lowest < 1 << 21 ? 0 : lowest;
+	map->percpu_end = highest;
+}
+
+static bool find_percpu(const struct ks_root_map *map, u64 addr, struct ks_heap_root *root,
+			u64 *ret_end)
+{
+	const struct ks_memory_facts *facts = &map->kernel->memory->facts;
+	const struct ks_root_symbol *symbol;
+	u64 pointer, next;
+	size_t cpu;
+
+	for (cpu = 0; cpu < facts->percpu.len; cpu++) {
+		pointer = addr - facts->percpu.items[cpu];
+		if (pointer - map->percpu_start >= map->percpu_end - map->percpu_start)
+			continue;
+		symbol = symbol_at(map, pointer, &next);
+		if (!symbol || symbol->addr < map->percpu_start)
+			symbol = NULL;
+		*root = (struct ks_heap_root){
+			.kind = KS_ROOT_PERCPU,
+			.name = symbol ? symbol->name : "",
+			.addr = symbol ? symbol->addr + facts->percpu.items[cpu] : addr & ~4095ull,
+		};
+		*ret_end = symbol && next < map->percpu_end ? next + facts->percpu.items[cpu]
+							    : (addr & ~4095ull) + 4096;
+		return true;
+	}
+	return false;
+}
+
+/* === Public =============================================================================== */
+
+int ks_root_map_new(struct ks_taking *t, const char *kallsyms, struct ks_root_map **ret_map,
+		    struct ks_diag *diag)
+{
+	struct ks_root_map *map = calloc(1, sizeof(*map));
+	int err;
+
+	if (!map)
+		return -ENOMEM;
+	map->kernel = t->kernel;
+	ks_arena_init(&map->arena);
+	err = read_symbols(map, kallsyms);
+	if (!err)
+		err = find_areas(map, t, diag);
+	if (err) {
+		ks_root_map_free(map);
+		return err;
+	}
+	guess_percpu(map, t->census->caches);
+	*ret_map = map;
+	return 0;
+}
+
+void ks_root_map_free(struct ks_root_map *map)
+{
+	if (!map)
+		return;
+	ks_vec_free(&map->symbols);
+	ks_vec_free(&map->areas);
+	ks_arena_deinit(&map->arena);
+	free(map);
+}
+
+void ks_root_map_find(const struct ks_root_map *map, u64 addr, struct ks_heap_root *ret_root,
+		      u64 *ret_end)
+{
+	u64 page = addr & ~4095ull, direct = map->kernel->page_offset, next;
+	const struct ks_root_area *area = area_at(map, addr);
+	const struct ks_root_symbol *symbol;
+
+	if (area) {
+		*ret_root = (struct ks_heap_root){ area->kind, area->name, area->start };
+		*ret_end = area->end;
+		return;
+	}
+	*ret_end = page + 4096;
+	if (find_percpu(map, addr, ret_root, ret_end))
+		return;
+	*ret_root = (struct ks_heap_root){ KS_ROOT_PAGES, "", page };
+	if (addr - direct < ks_kernel_end(map->kernel) << 12)
+		return;
+	ret_root->kind = addr >= IMAGE ? KS_ROOT_DATA : KS_ROOT_VMALLOC;
+	symbol = addr >= IMAGE ? symbol_at(map, addr, &next) : NULL;
+	/* Kernels that show no variables still show where some sections begin. */
+	if (!symbol || symbol->code || next - symbol->addr > VARIABLE_MAX ||
+	    !strncmp(symbol->name, "__start_", 8) || !strncmp(symbol->name, "__stop_", 7))
+		return;
+	ret_root->name = symbol->name;
+	ret_root->addr = symbol->addr;
+	*ret_end = next;
+}

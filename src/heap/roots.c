@@ -1,0 +1,373 @@
+// SPDX-License-Identifier: LGPL-2.1-only
+/*
+ * Searches all memory of the kernel that is neither an object, nor free, nor a user's: what is mapped outside of the
+ * direct map, pages that are reserved, pages of which nothing is known, and the struct pages themselves.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "heap/root-map.h"
+#include "heap/vmap.h"
+
+/* === Data ================================================================================= */
+
+enum {
+	RUN_PAGES = 256, /* that are read at once */
+	BLOCK = 1 << KS_BLOCK_ORDER,
+};
+
+/* Pages in a row, as they are mapped. */
+struct run {
+	u64 addr, pfn;
+	u32 pages;
+};
+
+/* A word that points to an object. */
+struct hit {
+	u64 addr;
+	u32 to;
+	u32 inside;
+};
+
+struct hits {
+	KS_VEC(struct hit) items;
+};
+
+struct search {
+	struct ks_taking *taking;
+	const struct ks_numbers *numbers;
+	KS_VEC(struct run) runs;
+	KS_VEC(u64) blocks; /* of struct pages: the first page */
+	u64 *seen;	    /* a bit for each page that is in a run, or need not be */
+	u64 *held;	    /* a bit for each object that a struct page points to */
+	struct hits hits[KS_WORKERS_MAX];
+	u8 *buf[KS_WORKERS_MAX];
+	u64 unreadable[KS_WORKERS_MAX];
+	int err[KS_WORKERS_MAX];
+	bool failed;
+};
+
+/* === Internals: which pages =============================================================== */
+
+static bool see(struct search *s, u64 pfn)
+{
+	u64 bit = 1ull << pfn % 64, *word = &s->seen[pfn / 64];
+	bool seen = *word & bit;
+
+	*word |= bit;
+	return seen;
+}
+
+static void add_page(struct search *s, u64 addr, u64 pfn)
+{
+	struct run *run = s->runs.len ? &s->runs.items[s->runs.len - 1] : NULL;
+
+	if (see(s, pfn))
+		return;
+	if (run && run->pages < RUN_PAGES && run->addr + run->pages * 4096ull == addr &&
+	    run->pfn + run->pages == pfn) {
+		run->pages++;
+		return;
+	}
+	run = ks_vec_push(&s->runs);
+	if (run)
+		*run = (struct run){ addr, pfn, 1 };
+	else
+		s->failed = true;
+}
+
+static void add_mapping(void *arg, const struct ks_mapping *mapping)
+{
+	struct search *s = arg;
+	u64 end = s->taking->census->pages->end, i;
+
+	for (i = 0; i < mapping->pages && mapping->pfn + i < end; i++) {
+		if (mapping->structs || mapping->executable)
+			see(s, mapping->pfn + i);
+		else
+			add_page(s, mapping->addr + i * 4096, mapping->pfn + i);
+	}
+}
+
+/* What is mapped nowhere else: tables from the time of boot, per-CPU memory, pages that were allocated as such. */
+static void add_rest(struct search *s)
+{
+	const struct ks_pages *pages = s->taking->census->pages;
+	u64 word, pfn;
+
+	for (word = 0; word <= pages->end / 64; word++) {
+		u64 bits = pages->reserved[word] | pages->unexplained[word];
+
+		for (; bits; bits &= bits - 1) {
+			pfn = word * 64 + (u64)__builtin_ctzll(bits);
+			if (pfn < pages->end)
+				add_page(s, ks_kernel_addr(s->taking->kernel, pfn), pfn);
+		}
+	}
+}
+
+/* === Internals: the search ================================================================ */
+
+static void search_words(struct search *s, unsigned int worker, u64 addr, const u8 *data, u32 len)
+{
+	u64 base = s->numbers->index->page_offset, end = s->numbers->index->end << 12, word;
+	struct hit *hit;
+	u32 at, to, inside;
+
+	for (at = 0; at + 8 <= len; at += 8) {
+		word = ks_u64_at(data, at);
+		if (likely(word - base >= end))
+			continue;
+		to = ks_number_at(s->numbers, word, &inside);
+		if (to == KS_NONE)
+			continue;
+		hit = ks_vec_push(&s->hits[worker].items);
+		if (!hit) {
+			s->err[worker] = -ENOMEM;
+			return;
+		}
+		*hit = (struct hit){ addr + at, to, inside };
+	}
+}
+
+static void search_run(void *arg, size_t index, unsigned int worker)
+{
+	struct search *s = arg;
+	const struct run *run = &s->runs.items[index];
+	u64 from = ks_kernel_addr(s->taking->kernel, run->pfn);
+	struct ks_memory *memory = s->taking->kernel->lanes[worker];
+	u8 *buf = s->buf[worker];
+	u32 i;
+
+	if (s->err[worker])
+		return;
+	if (!ks_memory_get(memory, from, buf, run->pages * 4096)) {
+		search_words(s, worker, run->addr, buf, run->pages * 4096);
+		return;
+	}
+	/* Page by page, as far as it goes. */
+	for (i = 0; i < run->pages; i++) {
+		if (ks_memory_get(memory, from + i * 4096ull, buf, 4096))
+			s->unreadable[worker]++;
+		else
+			search_words(s, worker, run->addr + i * 4096ull, buf, 4096);
+	}
+}
+
+/* The struct pages of a block. Those of free pages have what was there before. */
+static void search_block(void *arg, size_t index, unsigned int worker)
+{
+	struct search *s = arg;
+	const struct ks_layout *l = &s->taking->kernel->layout;
+	u64 first = s->blocks.items[index];
+	u32 count = (u32)ks_min((u64)BLOCK - first % BLOCK, s->taking->census->pages->end - first);
+	u32 i, at, to, inside;
+	enum ks_page_use use;
+
+	if (ks_memory_get(s->taking->kernel->lanes[worker],
+			  ks_kernel_page(s->taking->kernel, first), s->buf[worker],
+			  count * l->page_size))
+		return;
+	for (i = 0; i < count; i++) {
+		const u8 *page = s->buf[worker] + (size_t)i * l->page_size;
+
+		use = ks_page_classify(l, page);
+		if (use == KS_USE_FREE || use == KS_USE_UNUSED || use == KS_USE_DEFERRED)
+			continue;
+		for (at = 0; at + 8 <= l->page_size; at += 8) {
+			to = ks_number_at(s->numbers, ks_u64_at(page, at), &inside);
+			if (to != KS_NONE)
+				__atomic_fetch_or(&s->held[to / 64], 1ull << to % 64,
+						  __ATOMIC_RELAXED);
+		}
+	}
+}
+
+static int find_blocks(struct search *s)
+{
+	const struct ks_memory_facts *facts = &s->taking->kernel->memory->facts;
+	const struct ks_pages *pages = s->taking->census->pages;
+	size_t i;
+	u64 pfn, *slot;
+
+	for (i = 0; i < facts->ram.len; i++) {
+		for (pfn = facts->ram.items[i].first; pfn < facts->ram.items[i].end;
+		     pfn = (pfn | (BLOCK - 1)) + 1) {
+			if (!(pages->busy[(pfn / BLOCK) / 64] >> (pfn / BLOCK) % 64 & 1))
+				continue;
+			slot = ks_vec_push(&s->blocks);
+			if (!slot)
+				return -ENOMEM;
+			*slot = pfn;
+		}
+	}
+	return 0;
+}
+
+static int search_all(struct search *s, struct ks_diag *diag)
+{
+	struct ks_snapshot *snapshot = s->taking->snapshot;
+	size_t room = ks_max((size_t)RUN_PAGES * 4096,
+			     (size_t)BLOCK * s->taking->kernel->layout.page_size);
+	unsigned int workers = ks_max(ks_parallel_workers(s->runs.len),
+				      ks_parallel_workers(s->blocks.len)),
+		     i;
+	int err = ks_kernel_lanes(s->taking->kernel, workers, diag);
+
+	for (i = 0; !err && i < workers; i++) {
+		s->buf[i] = malloc(room);
+		if (!s->buf[i])
+			err = -ENOMEM;
+	}
+	if (!err) {
+		ks_parallel_for(s->runs.len, search_run, s);
+		ks_parallel_for(s->blocks.len, search_block, s);
+	}
+	for (i = 0; i < workers; i++) {
+		snapshot->quality[KS_HEAP_UNREADABLE_PAGES] += s->unreadable[i];
+		err = err ? err : s->err[i];
+		free(s->buf[i]);
+	}
+	return err;
+}
+
+/* === Internals: from words to roots ======================================================= */
+
+static int by_place(const void *a, const void *b)
+{
+	const struct hit *x = a, *y = b;
+
+	return x->addr < y->addr ? -1 : x->addr > y->addr;
+}
+
+static int gather(struct search *s, struct hits *all)
+{
+	size_t i, k;
+
+	for (i = 0; i < KS_WORKERS_MAX; i++) {
+		if (ks_vec_reserve(&all->items, all->items.len + s->hits[i].items.len))
+			return -ENOMEM;
+		for (k = 0; k < s->hits[i].items.len; k++)
+			all->items.items[all->items.len++] = s->hits[i].items.items[k];
+		ks_vec_free(&s->hits[i].items);
+	}
+	if (all->items.len)
+		qsort(all->items.items, all->items.len, sizeof(*all->items.items), by_place);
+	return 0;
+}
+
+static int add_root(struct ks_snapshot *s, const struct ks_heap_root *root, size_t *cap)
+{
+	struct ks_heap_root *to = ks_vec_push(&s->roots);
+
+	if (!to || ks_reserve(s->root_first, *cap, s->roots.len + 1))
+		return -ENOMEM;
+	*to = *root;
+	to->name = ks_arena_strndup(&s->arena, root->name, strlen(root->name));
+	s->root_first[s->roots.len - 1] = (u32)s->root_refs.len;
+	return to->name ? 0 : -ENOMEM;
+}
+
+static int add_ref(struct ks_snapshot *s, u32 to, u64 at, u32 inside)
+{
+	struct ks_heap_ref *ref = ks_vec_push(&s->root_refs);
+
+	if (!ref)
+		return -ENOMEM;
+	*ref = (struct ks_heap_ref){ to, (u16)ks_min(at / 8, (u64)UINT16_MAX),
+				     (u16)ks_min(inside / 8, (u32)UINT16_MAX) };
+	return 0;
+}
+
+static int make_roots(struct search *s, const struct ks_root_map *map, const struct hits *all)
+{
+	struct ks_snapshot *snapshot = s->taking->snapshot;
+	u32 *last = calloc(snapshot->count + 1ul, sizeof(*last)); /* the root that had it last */
+	struct ks_heap_root root = { 0 };
+	size_t i, cap = 0;
+	u64 end = 0;
+	u32 to;
+	int err = last ? 0 : -ENOMEM;
+
+	for (i = 0; !err && i < all->items.len; i++) {
+		const struct hit *hit = &all->items.items[i];
+
+		if (!i || hit->addr >= end) {
+			ks_root_map_find(map, hit->addr, &root, &end);
+			err = add_root(snapshot, &root, &cap);
+		}
+		if (err || last[hit->to] == snapshot->roots.len)
+			continue;
+		last[hit->to] = (u32)snapshot->roots.len;
+		err = add_ref(snapshot, hit->to, hit->addr - root.addr, hit->inside);
+	}
+	free(last);
+	root = (struct ks_heap_root){ KS_ROOT_STRUCTS, "", s->taking->kernel->vmemmap };
+	if (!err)
+		err = add_root(snapshot, &root, &cap);
+	for (to = 0; !err && to < snapshot->count; to++)
+		if (s->held[to / 64] >> to % 64 & 1)
+			err = add_ref(snapshot, to, UINT64_MAX, 0);
+	if (!err)
+		snapshot->root_first[snapshot->roots.len] = (u32)snapshot->root_refs.len;
+	return err;
+}
+
+static void count_bytes(struct search *s, const struct ks_root_map *map)
+{
+	u64 *bytes = s->taking->snapshot->root_bytes, end;
+	struct ks_heap_root root;
+	size_t i;
+
+	for (i = 0; i < s->runs.len; i++) {
+		ks_root_map_find(map, s->runs.items[i].addr, &root, &end);
+		bytes[root.kind] += s->runs.items[i].pages * 4096ull;
+	}
+	bytes[KS_ROOT_STRUCTS] = s->blocks.len * BLOCK * s->taking->kernel->layout.page_size;
+}
+
+/* === Public =============================================================================== */
+
+int ks_take_roots(struct ks_taking *t, const char *kallsyms, struct ks_diag *diag)
+{
+	struct search *s = calloc(1, sizeof(*s));
+	struct ks_root_map *map = NULL;
+	struct hits all = { 0 };
+	size_t i;
+	int err = s ? 0 : -ENOMEM;
+
+	if (!err) {
+		s->taking = t;
+		s->numbers = t->numbers;
+		s->seen = calloc(t->census->pages->end / 64 + 1, sizeof(*s->seen));
+		s->held = calloc(t->snapshot->count / 64 + 1ul, sizeof(*s->held));
+		err = s->seen && s->held ? ks_root_map_new(t, kallsyms, &map, diag) : -ENOMEM;
+	}
+	if (!err)
+		err = ks_vmap_walk(t->kernel, add_mapping, s, diag);
+	if (!err) {
+		add_rest(s);
+		err = s->failed ? -ENOMEM : find_blocks(s);
+	}
+	if (!err)
+		err = search_all(s, diag);
+	if (!err)
+		err = gather(s, &all);
+	if (!err)
+		err = make_roots(s, map, &all);
+	if (!err)
+		count_bytes(s, map);
+	ks_root_map_free(map);
+	ks_vec_free(&all.items);
+	for (i = 0; s && i < KS_WORKERS_MAX; i++)
+		ks_vec_free(&s->hits[i].items);
+	if (s) {
+		ks_vec_free(&s->runs);
+		ks_vec_free(&s->blocks);
+		free(s->seen);
+		free(s->held);
+	}
+	free(s);
+	return err;
+}

@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: LGPL-2.1-only
+/* Breadth-first searches. A queue has each object at most once, so cycles end. */
+#include "heap/ways.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "heap/field-index.h"
+
+/* === Data ================================================================================= */
+
+enum { AHEAD = 8 }; /* objects in the queue whose references are brought into the cache */
+
+/* Roots that are of one worth, as bits. */
+static const u32 phases[] = {
+	1 << KS_ROOT_DATA | 1 << KS_ROOT_PERCPU,
+	1 << KS_ROOT_VMALLOC | 1 << KS_ROOT_PAGES,
+	1 << KS_ROOT_STACK,
+	1 << KS_ROOT_STRUCTS,
+};
+
+struct search {
+	const struct ks_snapshot *snapshot;
+	u32 *from;
+	u32 *queue;
+	u32 head, tail;
+};
+
+/* === Internals ============================================================================ */
+
+static void visit(struct search *s, u32 object, u32 from)
+{
+	if (s->from[object] != KS_NONE)
+		return;
+	s->from[object] = from;
+	s->queue[s->tail++] = object;
+}
+
+static void add_roots(struct search *s, u32 kinds)
+{
+	const struct ks_snapshot *n = s->snapshot;
+	u32 root, ref;
+
+	for (root = 0; root < n->roots.len; root++) {
+		if (!(kinds >> n->roots.items[root].kind & 1))
+			continue;
+		for (ref = n->root_first[root]; ref < n->root_first[root + 1]; ref++)
+			visit(s, n->root_refs.items[ref].to, KS_FROM_ROOT | root);
+	}
+}
+
+static void run(struct search *s)
+{
+	const struct ks_snapshot *n = s->snapshot;
+	u32 object, ref, end, ahead;
+
+	while (s->head < s->tail) {
+		if (s->head + 2 * AHEAD < s->tail)
+			__builtin_prefetch(&n->ref_first[s->queue[s->head + 2 * AHEAD]]);
+		if (s->head + AHEAD < s->tail)
+			__builtin_prefetch(&n->refs.items[n->ref_first[s->queue[s->head + AHEAD]]]);
+		object = s->queue[s->head++];
+		end = n->ref_first[object + 1];
+		for (ref = n->ref_first[object]; ref < end; ref++) {
+			ahead = ref + AHEAD < n->refs.len ? ref + AHEAD : ref;
+			__builtin_prefetch(&s->from[n->refs.items[ahead].to]);
+			visit(s, n->refs.items[ref].to, object);
+		}
+	}
+}
+
+static int start(struct search *s, const struct ks_snapshot *snapshot, struct ks_diag *diag)
+{
+	*s = (struct search){ .snapshot = snapshot };
+	if (!snapshot->ref_first)
+		return ks_diag_set(diag, KS_EBADINPUT, "this snapshot has no references");
+	s->from = malloc((snapshot->count + 1ul) * sizeof(*s->from));
+	s->queue = malloc((snapshot->count + 1ul) * sizeof(*s->queue));
+	if (!s->from || !s->queue) {
+		free(s->from);
+		free(s->queue);
+		return ks_diag_nomem(diag, "following references");
+	}
+	memset(s->from, 0xff, (snapshot->count + 1ul) * sizeof(*s->from));
+	return 0;
+}
+
+/* By field: whether it is a link of a list or tree. */
+static u8 *find_links(const struct ks_snapshot *s)
+{
+	u8 *links = calloc(s->fields.len + 1, 1);
+	size_t i;
+
+	for (i = 0; links && i < s->fields.len; i++)
+		links[i] = ks_field_is_link(s->fields.items[i].name);
+	return links;
+}
+
+/* As run(), but not along links; and what is reached is the task's that its holder is. */
+static void run_from_tasks(struct search *s, const struct ks_field_index *index, const u8 *links)
+{
+	const struct ks_snapshot *n = s->snapshot;
+	u32 object, ref, field;
+
+	while (s->head < s->tail) {
+		object = s->queue[s->head++];
+		for (ref = n->ref_first[object]; ref < n->ref_first[object + 1]; ref++) {
+			field = ks_field_at(index, n->type[object], n->refs.items[ref].at);
+			if (field == KS_NONE || !links[field])
+				visit(s, n->refs.items[ref].to, s->from[object]);
+		}
+	}
+}
+
+/* === Public =============================================================================== */
+
+int ks_ways_find(const struct ks_snapshot *snapshot, struct ks_ways **ret_ways,
+		 struct ks_diag *diag)
+{
+	struct ks_ways *ways = calloc(1, sizeof(*ways));
+	struct search s;
+	size_t i;
+	int err = ways ? start(&s, snapshot, diag) : ks_diag_nomem(diag, "following references");
+
+	if (err) {
+		free(ways);
+		return err;
+	}
+	for (i = 0; i < ARRAY_SIZE(phases); i++) {
+		add_roots(&s, phases[i]);
+		run(&s);
+	}
+	free(s.queue);
+	ways->from = s.from;
+	ways->reached = s.tail;
+	*ret_ways = ways;
+	return 0;
+}
+
+void ks_ways_free(struct ks_ways *ways)
+{
+	if (!ways)
+		return;
+	free(ways->from);
+	free(ways);
+}
+
+const struct ks_heap_ref *ks_ways_ref(const struct ks_snapshot *s, u32 from, u32 to)
+{
+	bool root = from & KS_FROM_ROOT;
+	const struct ks_heap_ref *refs = root ? s->root_refs.items : s->refs.items;
+	const u32 *first = root ? s->root_first : s->ref_first;
+	u32 i, number = from & ~KS_FROM_ROOT;
+
+	if (from == KS_NONE)
+		return NULL;
+	for (i = first[number]; i < first[number + 1]; i++)
+		if (refs[i].to == to)
+			return &refs[i];
+	return NULL;
+}
+
+int ks_ways_from_tasks(const struct ks_snapshot *snapshot, u32 **ret_task, struct ks_diag *diag)
+{
+	struct ks_field_index *index = NULL;
+	u8 *links = find_links(snapshot);
+	struct search s;
+	u32 i;
+	int err = start(&s, snapshot, diag);
+
+	if (err) {
+		free(links);
+		return err;
+	}
+	if (!links || ks_field_index_new(snapshot, &index))
+		err = ks_diag_nomem(diag, "following references");
+	for (i = 0; !err && i < snapshot->count; i++)
+		if (!strcmp(snapshot->types.items[snapshot->type[i]].name, "task_struct"))
+			visit(&s, i, i);
+	if (!err)
+		run_from_tasks(&s, index, links);
+	free(links);
+	free(s.queue);
+	ks_field_index_free(index);
+	if (err)
+		free(s.from);
+	else
+		*ret_task = s.from;
+	return err;
+}
