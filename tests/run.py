@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Runs the tests of the given build directories and adds up their TAP results.
 
-usage: run.py [--jobs N] [--suite SUITE]... [--without TEST]... [--first-failure] [--list] BUILD...
+usage: run.py [--jobs N] [--suite SUITE]... [--test TEST]... [--without TEST]... [--first-failure] [--near WORD]... [--list] BUILD...
 
 Each test's line is printed as it ends, and every half minute what is still running. A test that takes
 longer than its timeout (in its meson.build; KMEMSCOPE_TIMEOUTS=3 makes all of them three times as long) is
@@ -10,7 +10,8 @@ stopped with everything that it started, and its output shown. Its clock stands 
 "# preparing: ..." and "# prepared", where a test makes what later runs find in the cache.
 
 With --first-failure the quickest tests start first, and the first one that fails ends the run: for whoever
-wants to know whether anything fails, and no more.
+wants to know whether anything fails, and no more. Tests whose name has a WORD start before all others. A test
+whose duration is known from an earlier run then counts as hanging when it takes ten times as long.
 
 The last line is "N passed, N failed, N skipped" over every single check of every test. A test that dies,
 hangs, or does not print the results that it planned, is a failed check.
@@ -77,6 +78,9 @@ class Test:
         self.preparing = None # since when
         self.prepared = 0 # seconds
         self.doing = ""
+
+    def nearness(self, words):
+        return len(set(words) & set(self.record["name"].split("-")))
 
     def start(self):
         env = dict(os.environ, **self.record["env"])
@@ -146,12 +150,13 @@ class Test:
         sys.stdout.flush()
 
 
-def tests_of(build, suites, without):
+def tests_of(build, suites, names, without):
     found = json.loads(subprocess.run(["meson", "introspect", "--tests", build], check=True,
                                       stdout=subprocess.PIPE, text=True).stdout)
     wanted = [Test(build, record) for record in found
               if record["name"] not in without
-              and (not suites or any(suite.split(":")[-1] in suites for suite in record["suite"]))]
+              and (not suites + names or record["name"] in names
+                   or any(suite.split(":")[-1] in suites for suite in record["suite"]))]
     log = pathlib.Path(build, "meson-logs", "suite.json")
     log.parent.mkdir(exist_ok=True)
     log.unlink(missing_ok=True)
@@ -175,11 +180,15 @@ class Times:
 
 
 class Runner:
-    def __init__(self, tests, jobs, times, first_failure):
+    def __init__(self, tests, jobs, times, first_failure, near):
         self.times, self.first_failure = times, first_failure
         # Tests that must run alone come last, when nothing else is left.
         sign = 1 if first_failure else -1
-        self.waiting = sorted(tests, key=lambda test: (not test.record["is_parallel"], sign * times.get(test)))
+        self.waiting = sorted(tests, key=lambda test: (not test.record["is_parallel"], -test.nearness(near),
+                                                       sign * times.get(test)))
+        if first_failure:
+            for test in tests:
+                test.timeout = min(test.timeout, 60 + 10 * times.get(test))
         self.jobs, self.total, self.done = jobs, len(tests), 0
         self.running, self.totals, self.failed = [], [0, 0, 0], []
         self.said = time.monotonic()
@@ -249,17 +258,19 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--suite", action="append", default=[])
+    parser.add_argument("--test", action="append", default=[])
     parser.add_argument("--without", action="append", default=[], metavar="TEST")
     parser.add_argument("--first-failure", action="store_true")
+    parser.add_argument("--near", action="append", default=[], metavar="WORD")
     parser.add_argument("--list", action="store_true")
     parser.add_argument("builds", nargs="+", metavar="BUILD")
     args = parser.parse_args()
     signal.signal(signal.SIGTERM, interrupt)
-    tests = [test for build in args.builds for test in tests_of(build, args.suite, args.without)]
+    tests = [test for build in args.builds for test in tests_of(build, args.suite, args.test, args.without)]
     if args.list:
         print("\n".join(test.name for test in tests))
         return 0
-    runner = Runner(tests, args.jobs, Times(args.builds), args.first_failure)
+    runner = Runner(tests, args.jobs, Times(args.builds), args.first_failure, args.near)
     try:
         runner.run()
     except KeyboardInterrupt:

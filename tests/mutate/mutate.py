@@ -5,10 +5,12 @@
 usage: mutate.py [--mutants N] [--seed N] [--aim PERCENT] [--fast-only] [FILE:LINE:COLUMN]...
 
 Works in a copy of the tree, built once and then step by step. The fast suites run first, in the plain build,
-the quickest test first and no further than to the first failure; only a mutant that passes them meets the
-recorder, the sanitized build and the browser. A mutant that does not compile is drawn again. With places as
-arguments, which are those of the lines that it prints, these are the mutants: for a second look at survivors. Survivors that tests/mutate/equivalent.txt lists, with the reason why nobody can tell them from
-the original, do not count. Ends with one line "N passed, N failed, N skipped": noticed, survived, equivalent;
+and no further than to the first failure; the first tests are those that are named after the changed file or
+its folder, then the quickest. Only a mutant that passes them meets the recorder, the sanitized build and the
+browser. A mutant that does not compile is drawn again, and so is one that leaves the program as it was. With
+places as arguments, which are those of the lines that it prints, these are the mutants: for a second look at
+survivors. Survivors that tests/mutate/equivalent.txt lists, with the reason why nobody can tell them from the
+original, do not count. Ends with one line "N passed, N failed, N skipped": noticed, survived, equivalent;
 survivors are no failures where the aim is reached.
 """
 import argparse
@@ -34,7 +36,7 @@ SANITIZED = ["-Db_sanitize=address,undefined", "-Db_lundef=false", "-Dbuildtype=
 # What records this machine, or takes minutes to say what other tests have said before.
 SLOW = ["cli-record", "cli-heap", "cli-kmap-record", "package", "nomem"]
 STAGES = [("build", ["--suite", "unit", "--suite", "fuzz", "--suite", "captures", "--suite", "cli"], SLOW),
-          ("build", ["--suite", "cli", "--suite", "nomem", "--suite", "browser"], ["package"]),
+          ("build", ["--suite", "browser"] + [f"--test={name}" for name in SLOW], ["package"]),
           ("build-san", ["--suite", "unit", "--suite", "fuzz", "--suite", "captures", "--suite", "cli"], ["package"])]
 
 
@@ -71,8 +73,15 @@ def made_here(folder, names):
     return fnmatch.filter(names, "build*") + fnmatch.filter(names, "*-out") + [".git"] if pathlib.Path(folder) == ROOT else []
 
 
+def code_of(tree):
+    """The program without what only debuggers read, which has the columns of operators in it."""
+    stripped = tree / "build" / "kmemscope.stripped"
+    subprocess.run(["objcopy", "--strip-all", "--remove-section=.note.gnu.build-id", tree / "build" / "kmemscope", stripped], check=True)
+    return stripped.read_bytes()
+
+
 def prepare(tree, fast_only):
-    """Builds, and runs the fast tests once: they must pass, and then it is known how long each takes."""
+    """Builds, and runs the fast tests once: they must pass, and then it is known how long each takes. Returns the program."""
     for build, options in (("build", []), ("build-san", SANITIZED))[:1 if fast_only else 2]:
         done = call(tree, "tools/build.sh", build, *options)
         if not done or done.returncode:
@@ -80,14 +89,20 @@ def prepare(tree, fast_only):
     done = run_tests(tree, *STAGES[0])
     if not done or done.returncode:
         sys.exit("mutate: the suite fails without any change:\n" + (done.stdout[-3000:] if done else "a hang"))
+    return code_of(tree)
 
 
-def noticed(tree, fast_only):
-    """The stage that noticed, None for a survivor, or "" where the mutant does not compile."""
+def near(path):
+    """The words by which tests are named after a file: src/cli/cmd-kmap-stream.c is near cli-kmap-stream."""
+    return [f"--near={word}" for word in {path.parent.name, *path.stem.split("-")} - {"cli", "cmd"}]
+
+
+def noticed(tree, path, unchanged, fast_only):
+    """The test that noticed, None for a survivor, or "" where the mutant does not compile, or to the same program."""
     for build, suites, without in STAGES[:1] if fast_only else STAGES:
-        if call(tree, "ninja", "-C", build).returncode:
+        if call(tree, "ninja", "-C", build).returncode or code_of(tree) == unchanged:
             return ""
-        done = run_tests(tree, build, suites, without, "--first-failure")
+        done = run_tests(tree, build, suites, without, "--first-failure", *near(path))
         if done is None or done.returncode:
             failed = re.search(r"^failed: (.*)$", done.stdout, re.M) if done else None
             return failed.group(1) if failed else "a hang" if done is None else "a suite that names no test"
@@ -134,11 +149,11 @@ def main():
     with tempfile.TemporaryDirectory(prefix="kmemscope-mutate-") as scratch:
         tree = pathlib.Path(scratch, "tree")
         shutil.copytree(ROOT, tree, ignore=made_here)
-        prepare(tree, args.fast_only)
+        unchanged = prepare(tree, args.fast_only)
         draw = again(args.places, candidates) if args.places else iter(lambda: rng.choice(candidates), None)
         for place in draw:
             before, after, original = mutate(tree, place)
-            by = noticed(tree, args.fast_only)
+            by = noticed(tree, place[0], unchanged, args.fast_only)
             (tree / place[0]).write_text(original, encoding="utf-8")
             if by == "":
                 continue
