@@ -14,7 +14,16 @@
 
 /* === A capture that is known ============================================================== */
 
-enum { EVENTS = 4000, ADDRESSES = 60, SITES = 7, CPUS = 3, STEP_US = 37 };
+enum { EVENTS = 4000, ADDRESSES = 60, SITES = 7, CPUS = 3, TASKS = 5, STEP_US = 37 };
+enum { KEYS = KS_TL_PID + 1 };
+
+/*
+ * What an object belongs to, by grouping: the numbers that are in the labels. An object of a cache has an
+ * address that 3 divides.
+ */
+struct keys {
+	int of[KEYS];
+};
 
 /*
  * The effect of an event. An allocation at the address of a live object is an implied free and an
@@ -22,10 +31,10 @@ enum { EVENTS = 4000, ADDRESSES = 60, SITES = 7, CPUS = 3, STEP_US = 37 };
  */
 struct happening {
 	u64 ts;
-	int site; /* of the allocation */
+	struct keys keys; /* of the allocation */
+	int cpu;	  /* of the event */
 	bool alloc;
 	bool implied;
-	bool cross;
 	u64 bytes, req, life;
 };
 
@@ -34,8 +43,8 @@ static size_t happened;
 
 struct object {
 	bool live;
-	int site, cpu;
-	u64 bytes, req, born;
+	struct keys keys;
+	u64 ptr, bytes, req, born;
 };
 
 static struct object objects[ADDRESSES];
@@ -53,13 +62,39 @@ static u64 next_random(void)
 static void end_object(struct object *obj, u64 ts, int cpu, bool implied)
 {
 	happenings[happened++] = (struct happening){ .ts = ts,
-						     .site = obj->site,
+						     .keys = obj->keys,
+						     .cpu = cpu,
 						     .implied = implied,
-						     .cross = !implied && cpu != obj->cpu,
 						     .bytes = obj->bytes,
 						     .req = obj->req,
 						     .life = ts - obj->born };
 	obj->live = false;
+}
+
+static void begin_object(struct object *obj, int at, u64 ts, int cpu, int task)
+{
+	int site = (int)(next_random() % SITES);
+	u64 bytes = 8ull << next_random() % 6;
+
+	*obj = (struct object){
+		.live = true,
+		.keys = { { [KS_TL_SITE] = site,
+			    [KS_TL_CACHE] = at % 3 ? (int)bytes : -1,
+			    [KS_TL_SIZE] = (int)bytes,
+			    [KS_TL_COMM] = task / 2, /* two pids with one name */
+			    [KS_TL_CPU] = cpu,
+			    [KS_TL_PID] = task } },
+		.ptr = 0xffff888000001000ull + (unsigned int)at * 1024,
+		.bytes = bytes,
+		.born = ts,
+	};
+	obj->req = obj->bytes - next_random() % 8;
+	happenings[happened++] = (struct happening){ .ts = ts,
+						     .keys = obj->keys,
+						     .cpu = cpu,
+						     .alloc = true,
+						     .bytes = obj->bytes,
+						     .req = obj->req };
 }
 
 static void write_log(const char *path)
@@ -71,47 +106,91 @@ static void write_log(const char *path)
 	assert_non_null(f);
 	for (i = 0; i < EVENTS; i++) {
 		int at = (int)(next_random() % ADDRESSES), cpu = (int)(next_random() % CPUS);
+		int task = (int)(next_random() % TASKS);
 		struct object *obj = &objects[at];
 		bool free_it = obj->live && next_random() % 8;
 
 		us += next_random() % STEP_US;
-		fprintf(f, "  task-1 [%03d] ..... %llu.%06llu: ", cpu,
+		fprintf(f, "  task%d-%d [%03d] ..... %llu.%06llu: ", task / 2, 100 + task, cpu,
 			(unsigned long long)(us / 1000000), (unsigned long long)(us % 1000000));
 		if (free_it) {
-			fprintf(f, "kfree: call_site=freer+0x1/0x2 ptr=%016llx\n",
-				0xffff888000001000ull + (unsigned int)at * 64);
+			fprintf(f, "%s: call_site=freer+0x1/0x2 ptr=%016llx%s\n",
+				at % 3 ? "kfree" : "kmem_cache_free", (unsigned long long)obj->ptr,
+				at % 3 ? "" : " name=things");
 			end_object(obj, us * 1000, cpu, false);
 			continue;
 		}
 		if (obj->live)
 			end_object(obj, us * 1000, cpu, true);
-		*obj = (struct object){ .live = true,
-					.site = (int)(next_random() % SITES),
-					.cpu = cpu,
-					.bytes = 8ull << next_random() % 6,
-					.born = us * 1000 };
-		obj->req = obj->bytes - next_random() % 8;
+		begin_object(obj, at, us * 1000, cpu, task);
 		fprintf(f,
-			"kmalloc: call_site=site%d+0x1/0x2 ptr=%016llx bytes_req=%llu "
+			"%s: call_site=site%d+0x1/0x2 ptr=%016llx%s bytes_req=%llu "
 			"bytes_alloc=%llu gfp_flags=GFP_KERNEL\n",
-			obj->site, 0xffff888000001000ull + (unsigned int)at * 64,
+			at % 3 ? "kmalloc" : "kmem_cache_alloc", obj->keys.of[KS_TL_SITE],
+			(unsigned long long)obj->ptr, at % 3 ? "" : " name=things",
 			(unsigned long long)obj->req, (unsigned long long)obj->bytes);
-		happenings[happened++] = (struct happening){ .ts = us * 1000,
-							     .site = obj->site,
-							     .alloc = true,
-							     .bytes = obj->bytes,
-							     .req = obj->req };
 	}
 	assert_int_equal(fclose(f), 0);
+}
+
+/* === Groups and their numbers ============================================================= */
+
+/* The number that is in the label of a group; pids have none. */
+static int key_of(enum ks_tl_dim dim, const char *label)
+{
+	switch (dim) {
+	case KS_TL_SITE:
+		return atoi(label + strlen("site"));
+	case KS_TL_CACHE:
+		return strcmp(label, "things") ? atoi(label + strlen("kmalloc of ")) : -1;
+	case KS_TL_COMM:
+		return atoi(label + strlen("task"));
+	default:
+		return atoi(label);
+	}
+}
+
+static bool is_of(const struct happening *h, enum ks_tl_dim dim, int key)
+{
+	return dim == KS_TL_DIMS || h->keys.of[dim] == key;
+}
+
+/* How many groups of a grouping there must be. */
+static size_t distinct(enum ks_tl_dim dim)
+{
+	size_t i, j, found = 0;
+
+	for (i = 0; i < happened; i++) {
+		for (j = 0; j < i && happenings[j].keys.of[dim] != happenings[i].keys.of[dim];)
+			j++;
+		found += j == i;
+	}
+	return found;
 }
 
 /* === Adding up a range, both ways ========================================================= */
 
 struct sums {
 	u64 allocs, frees, implied, temporary, cross, bytes, req, life, live_end, peak;
+	u64 ended_req, temporary_bytes;
 };
 
-static struct sums recount(int site, u64 from, u64 to)
+static void recount_end(struct sums *s, const struct happening *h)
+{
+	s->ended_req += h->req;
+	if (h->implied) {
+		s->implied++;
+		return;
+	}
+	s->frees++;
+	s->cross += h->cpu != h->keys.of[KS_TL_CPU];
+	s->temporary += h->life < 1000000;
+	s->temporary_bytes += h->life < 1000000 ? h->bytes : 0;
+	s->life += h->life;
+}
+
+/* KS_TL_DIMS stands for the whole. */
+static struct sums recount(enum ks_tl_dim dim, int key, u64 from, u64 to)
 {
 	struct sums s = { 0 };
 	u64 live = 0;
@@ -121,17 +200,14 @@ static struct sums recount(int site, u64 from, u64 to)
 		const struct happening *h = &happenings[i];
 		bool in = h->ts >= from;
 
-		if (site >= 0 && h->site != site)
+		if (!is_of(h, dim, key))
 			continue;
 		if (in)
 			s.peak = live > s.peak ? live : s.peak;
 		if (!h->alloc) {
 			live -= h->bytes;
-			s.frees += in && !h->implied;
-			s.implied += in && h->implied;
-			s.cross += in && h->cross;
-			s.temporary += in && !h->implied && h->life < 1000000;
-			s.life += in && !h->implied ? h->life : 0;
+			if (in)
+				recount_end(&s, h);
 			continue;
 		}
 		live += h->bytes;
@@ -161,9 +237,11 @@ static struct sums add_up(const struct ks_track *track, u32 from, u32 to)
 			s.frees += c->frees;
 			s.implied += c->implied;
 			s.temporary += c->temporary;
+			s.temporary_bytes += c->temporary_bytes;
 			s.cross += c->cross_cpu;
 			s.bytes += c->bytes;
 			s.req += c->req;
+			s.ended_req += c->ended_req;
 			s.life += c->life_sum;
 		}
 		s.live_end += c->bytes - c->ended_bytes;
@@ -172,46 +250,41 @@ static struct sums add_up(const struct ks_track *track, u32 from, u32 to)
 	return s;
 }
 
-static void compare(const struct ks_timeline *tl, const struct ks_track *track, int site, u32 from,
-		    u32 to)
+static void compare(const struct ks_timeline *tl, const struct ks_track *track, enum ks_tl_dim dim,
+		    u32 from, u32 to)
 {
+	int key = dim == KS_TL_DIMS ? 0 : key_of(dim, track->label);
 	struct sums want =
-		recount(site, tl->first_ts + from * tl->width, tl->first_ts + to * tl->width);
+		recount(dim, key, tl->first_ts + from * tl->width, tl->first_ts + to * tl->width);
 	struct sums got = add_up(track, from, to);
 
 	assert_memory_equal(&want, &got, sizeof(want));
 }
 
-static const struct ks_track *site_track(const struct ks_timeline *tl, int site)
+static void compare_ranges_of(const struct ks_timeline *tl, const struct ks_track *track,
+			      enum ks_tl_dim dim)
 {
-	const struct ks_tracks *tracks = &tl->by[KS_TL_SITE];
-	char label[32];
-	size_t i;
+	int i;
 
-	snprintf(label, sizeof(label), "site%d+0x1", site);
-	for (i = 0; i < tracks->items.len; i++)
-		if (!strcmp(tracks->items.items[i].label, label))
-			return &tracks->items.items[i];
-	fail_msg("no track of %s", label);
-	return NULL;
+	compare(tl, track, dim, 0, tl->buckets);
+	for (i = 0; i < 60; i++) {
+		u32 from = (u32)(next_random() % tl->buckets);
+		u32 to = from + 1 + (u32)(next_random() % (tl->buckets - from));
+
+		compare(tl, track, dim, from, to);
+	}
 }
 
 static void compare_ranges(const struct ks_timeline *tl)
 {
-	int site, i;
+	int dim;
+	size_t i;
 
-	compare(tl, &tl->total, -1, 0, tl->buckets);
-	for (site = 0; site < SITES; site++) {
-		const struct ks_track *track = site_track(tl, site);
-
-		compare(tl, track, site, 0, tl->buckets);
-		for (i = 0; i < 200; i++) {
-			u32 from = (u32)(next_random() % tl->buckets);
-			u32 to = from + 1 + (u32)(next_random() % (tl->buckets - from));
-
-			compare(tl, track, site, from, to);
-			compare(tl, &tl->total, -1, from, to);
-		}
+	compare_ranges_of(tl, &tl->total, KS_TL_DIMS);
+	for (dim = 0; dim < KS_TL_STACK; dim++) {
+		assert_int_equal(tl->by[dim].items.len, distinct((enum ks_tl_dim)dim));
+		for (i = 0; i < tl->by[dim].items.len; i++)
+			compare_ranges_of(tl, &tl->by[dim].items.items[i], (enum ks_tl_dim)dim);
 	}
 }
 
@@ -248,69 +321,167 @@ static void test_ranges(void **state)
 	compare_ranges(timeline);
 }
 
-static void test_at_peak(void **state)
+static void test_at_peak_of(enum ks_tl_dim dim, const struct ks_track *track)
 {
-	u64 most = 0, live = 0, at[SITES] = { 0 }, then[SITES] = { 0 };
+	u64 most = 0, live = 0, at = 0, then = 0;
 	size_t i;
-	int site;
 
 	for (i = 0; i < happened; i++) {
 		const struct happening *h = &happenings[i];
+		u64 more = h->alloc ? h->bytes : -h->bytes;
 
-		at[h->site] += h->alloc ? h->bytes : -h->bytes;
-		live += h->alloc ? h->bytes : -h->bytes;
+		live += more;
+		at += is_of(h, dim, key_of(dim, track->label)) ? more : 0;
 		if (live > most) {
 			most = live;
-			memcpy(then, at, sizeof(then));
+			then = at;
 		}
 	}
 	assert_int_equal(timeline->total.at_peak_bytes, most);
 	assert_int_equal(ks_model_total(model)->peak_bytes, most);
-	for (site = 0; site < SITES; site++)
-		assert_int_equal(site_track(timeline, site)->at_peak_bytes, then[site]);
+	assert_int_equal(track->at_peak_bytes, then);
+	assert_int_equal(track->live_bytes, at);
+}
+
+static void test_at_peak(void **state)
+{
+	int dim;
+	size_t i;
+
+	for (dim = 0; dim < KS_TL_STACK; dim++)
+		for (i = 0; i < timeline->by[dim].items.len; i++)
+			test_at_peak_of((enum ks_tl_dim)dim, &timeline->by[dim].items.items[i]);
+}
+
+struct kept {
+	u64 objects, bytes, oldest, youngest, age_sum, pages;
+};
+
+static struct kept kept_of(enum ks_tl_dim dim, int key)
+{
+	struct kept kept = { .youngest = UINT64_MAX };
+	size_t i, j;
+
+	for (i = 0; i < ADDRESSES; i++) {
+		const struct object *obj = &objects[i];
+		u64 age = model->last_ts - obj->born;
+
+		if (!obj->live || (dim != KS_TL_DIMS && obj->keys.of[dim] != key))
+			continue;
+		kept.objects++;
+		kept.bytes += obj->bytes;
+		kept.oldest = ks_max(kept.oldest, age);
+		kept.youngest = ks_min(kept.youngest, age);
+		kept.age_sum += age;
+		/* A page belongs to the size of the first object in it. */
+		for (j = 0; j < i && !(objects[j].live && objects[j].ptr >> 12 == obj->ptr >> 12);)
+			j++;
+		kept.pages += j == i;
+	}
+	return kept;
+}
+
+/* Which object of a page is the first depends on slots, so pages are compared over all sizes. */
+static void test_kept_of(enum ks_tl_dim dim, const struct ks_track *track)
+{
+	struct kept want = kept_of(dim, dim == KS_TL_DIMS ? 0 : key_of(dim, track->label));
+	u64 objects_in_cells = 0, bytes = 0;
+	size_t i;
+
+	for (i = 0; i < track->cells.len; i++) {
+		objects_in_cells += track->cells.items[i].kept;
+		bytes += track->cells.items[i].kept_bytes;
+	}
+	assert_int_equal(objects_in_cells, want.objects);
+	assert_int_equal(bytes, want.bytes);
+	assert_int_equal(track->kept, want.objects);
+	assert_int_equal(track->oldest, want.oldest);
+	assert_int_equal(track->youngest, want.objects ? want.youngest : 0);
+	assert_int_equal(track->age_sum, want.age_sum);
 }
 
 static void test_kept(void **state)
 {
-	u64 bytes[SITES] = { 0 }, oldest[SITES] = { 0 };
-	u64 end = model->last_ts;
+	u64 pages = 0;
+	int dim;
 	size_t i;
-	int site;
 
-	for (i = 0; i < ADDRESSES; i++) {
-		if (!objects[i].live)
+	test_kept_of(KS_TL_DIMS, &timeline->total);
+	for (dim = 0; dim < KS_TL_STACK; dim++)
+		for (i = 0; i < timeline->by[dim].items.len; i++)
+			test_kept_of((enum ks_tl_dim)dim, &timeline->by[dim].items.items[i]);
+	for (i = 0; i < timeline->by[KS_TL_SIZE].items.len; i++)
+		pages += timeline->by[KS_TL_SIZE].items.items[i].pages_held;
+	assert_int_equal(pages, kept_of(KS_TL_DIMS, 0).pages);
+}
+
+/* 1 us, 2.2, 4.6, 10, 22, ...; in ns. */
+static u64 life_edge(unsigned int life)
+{
+	static const u64 of_decade[] = { 1000, 2200, 4600 };
+	u64 edge = of_decade[life % 3];
+
+	for (; life >= 3; life -= 3)
+		edge *= 10;
+	return edge;
+}
+
+/* Objects of sizes 8, 16, ... 256, by lifetime, and by the CPUs of both ends. */
+static void test_ends_of_bucket(u32 bucket)
+{
+	const struct ks_tl_ends *ends = &timeline->ends[bucket];
+	u64 from = timeline->first_ts + bucket * timeline->width, to = from + timeline->width;
+	struct ks_tl_count by_life[KS_TL_SIZES][KS_TL_LIVES] = { 0 };
+	u32 by_cpus[KS_TL_CPUS][KS_TL_CPUS] = { 0 };
+	size_t i;
+
+	for (i = 0; i < happened; i++) {
+		const struct happening *h = &happenings[i];
+		unsigned int size = 0, life = 0;
+
+		if (h->alloc || h->implied || h->ts < from || h->ts >= to)
 			continue;
-		bytes[objects[i].site] += objects[i].bytes;
-		oldest[objects[i].site] = ks_max(oldest[objects[i].site], end - objects[i].born);
+		while (8ull << size < h->bytes)
+			size++;
+		while (h->life >= life_edge(life))
+			life++;
+		by_life[size][life].objects++;
+		by_life[size][life].bytes += h->bytes;
+		by_cpus[h->keys.of[KS_TL_CPU]][h->cpu]++;
 	}
-	for (site = 0; site < SITES; site++) {
-		const struct ks_track *track = site_track(timeline, site);
-		u64 kept = 0;
-
-		for (i = 0; i < track->cells.len; i++)
-			kept += track->cells.items[i].kept_bytes;
-		assert_int_equal(kept, bytes[site]);
-		assert_int_equal(track->oldest, oldest[site]);
-	}
+	assert_memory_equal(by_life, ends->by_life, sizeof(by_life));
+	assert_memory_equal(by_cpus, ends->by_cpus, sizeof(by_cpus));
 }
 
 static void test_ends(void **state)
 {
-	u64 by_life = 0, by_cpus = 0, frees = 0;
-	u32 b, i, j;
+	u32 b;
 
-	for (i = 0; i < happened; i++)
-		frees += !happenings[i].alloc && !happenings[i].implied;
-	for (b = 0; b < timeline->buckets; b++) {
-		for (i = 0; i < KS_TL_SIZES; i++)
-			for (j = 0; j < KS_TL_LIVES; j++)
-				by_life += timeline->ends[b].by_life[i][j].objects;
-		for (i = 0; i < CPUS; i++)
-			for (j = 0; j < CPUS; j++)
-				by_cpus += timeline->ends[b].by_cpus[i][j];
+	for (b = 0; b < timeline->buckets; b++)
+		test_ends_of_bucket(b);
+}
+
+/* What a link must say: a site's allocations that belong to a group of another grouping. */
+static void test_link(const struct ks_tl_link *link)
+{
+	int site = key_of(KS_TL_SITE, timeline->by[KS_TL_SITE].items.items[link->site].label);
+	int key =
+		link->dim == KS_TL_PID
+			? (int)timeline->pids.items[link->group].pid - 100
+			: key_of(link->dim, timeline->by[link->dim].items.items[link->group].label);
+	u64 allocs = 0, bytes = 0;
+	size_t i;
+
+	for (i = 0; i < happened; i++) {
+		const struct happening *h = &happenings[i];
+
+		if (!h->alloc || h->keys.of[KS_TL_SITE] != site || h->keys.of[link->dim] != key)
+			continue;
+		allocs++;
+		bytes += h->bytes;
 	}
-	assert_int_equal(by_life, frees);
-	assert_int_equal(by_cpus, frees);
+	assert_int_equal(link->allocs, allocs);
+	assert_int_equal(link->bytes, bytes);
 }
 
 static void test_links(void **state)
@@ -320,13 +491,28 @@ static void test_links(void **state)
 
 	for (i = 0; i < happened; i++)
 		allocs += happenings[i].alloc;
-	for (i = 0; i < timeline->links.len; i++)
+	for (i = 0; i < timeline->links.len; i++) {
+		test_link(&timeline->links.items[i]);
 		linked[timeline->links.items[i].dim] += timeline->links.items[i].allocs;
+	}
 	assert_int_equal(linked[KS_TL_CACHE], allocs);
 	assert_int_equal(linked[KS_TL_SIZE], allocs);
 	assert_int_equal(linked[KS_TL_COMM], allocs);
 	assert_int_equal(linked[KS_TL_CPU], allocs);
 	assert_int_equal(linked[KS_TL_PID], allocs);
+}
+
+static void test_pids(void **state)
+{
+	size_t i;
+
+	assert_int_equal(timeline->pids.len, TASKS);
+	for (i = 0; i < TASKS; i++) {
+		const struct ks_tl_pid *pid = &timeline->pids.items[i];
+
+		assert_false(pid->rest);
+		assert_int_equal(key_of(KS_TL_COMM, pid->comm), (pid->pid - 100) / 2);
+	}
 }
 
 static void test_classes(void **state)
@@ -355,10 +541,10 @@ static void test_halved(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_ranges), cmocka_unit_test(test_at_peak),
-		cmocka_unit_test(test_kept),   cmocka_unit_test(test_ends),
-		cmocka_unit_test(test_links),  cmocka_unit_test(test_classes),
-		cmocka_unit_test(test_halved),
+		cmocka_unit_test(test_ranges),	cmocka_unit_test(test_at_peak),
+		cmocka_unit_test(test_kept),	cmocka_unit_test(test_ends),
+		cmocka_unit_test(test_links),	cmocka_unit_test(test_pids),
+		cmocka_unit_test(test_classes), cmocka_unit_test(test_halved),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
