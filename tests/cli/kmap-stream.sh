@@ -44,7 +44,7 @@ awk 'BEGIN {
 			printf "  ffffffff8100%04x,42,%d,%d\n", j, i % 3, j
 	}
 }' >map
-half=$(head -120000 map | wc -c) whole=$(wc -c <map)
+half=$(head -120000 map | wc -c) more=$(head -140000 map | wc -c) whole=$(wc -c <map)
 mkdir in
 
 # The same in binary.
@@ -71,10 +71,15 @@ exec 3>live
 head -c "$half" map >&3
 received in "$half"
 kill9 $listener
-tail -c +$((half + 1)) map | head -c 1000000 >&3
+head -140000 map | tail -c +$((half + 1)) >&3
 until grep -q 'nothing is lost' stream.err; do sleep 0.02; done
 listen in "$port"
-tail -c +$((half + 1000001)) map >&3
+received in "$more"
+kill9 $listener
+tail -c +$((more + 1)) map | head -c 1000 >&3
+until [ "$(grep -c 'nothing is lost' stream.err)" = 2 ]; do sleep 0.02; done # once for each failure in a row
+listen in "$port"
+tail -c +$((more + 1001)) map >&3
 exec 3>&-
 status=0
 wait $sender || status=$?
@@ -113,13 +118,18 @@ sender=''
 [ ! -e s3 ] || must timeout 120 "$KMEMSCOPE" kmap stream --to "tcp:127.0.0.1:$port" --spool s3 map 2>/dev/null
 check "each byte once: killed at any moment" bash -c 'cmp map in/*.kmap'
 
-# A record that a killed writer left half written does not count.
+# A record that a killed writer left half written does not count. Where nobody listens, the sender goes on
+# trying, after 0.1, 0.2, 0.4 s and so on.
 rm -f in/*
-"$KMEMSCOPE" kmap stream --to "tcp:127.0.0.1:1" --spool s4 map 2>/dev/null &
+"$KMEMSCOPE" kmap stream --to "tcp:127.0.0.1:1" --spool s4 map 2>s4.err &
 sender=$!
-until [ "$(stat -c %s s4 2>/dev/null)" = "$whole" ]; do sleep 0.02; done
+until [ "$(stat -c %s s4 2>/dev/null)" = "$whole" ] && [ -s s4.err ]; do sleep 0.02; done
+sleep 1
+check "a sender without a listener goes on trying" kill -0 $sender
 kill9 $sender
 sender=''
+check "it says so once" equal "$(grep -c 'trying again, nothing is lost' s4.err)" 1
+check "and why" grep -q 'cannot connect' s4.err
 head -c 3333 /dev/zero >>s4
 must timeout 120 "$KMEMSCOPE" kmap stream --to "tcp:127.0.0.1:$port" --spool s4 map 2>/dev/null
 check "a torn spool is repaired" cmp map in/*.kmap
