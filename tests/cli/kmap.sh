@@ -177,6 +177,8 @@ check "a second round changes nothing" same big.iti <(kmap convert --to iti big.
 check "nor does one of binary" cmp big.binary <(kmap convert --to binary big.binary 2>/dev/null)
 check "dropped types and caches are counted" prints "4 types 4 cache" eval 'kmap convert --to seed "$data/sample.kmap" 2>&1 >/dev/null |
 	sed -n "s/.*: \([0-9]* [a-z]*\).* dropped: .*/\1/p" | paste -sd " "'
+kmap convert --to seed -o no-types.seed "$data/sample.kmap" 2>/dev/null
+check "of objects without a type none is dropped" equal "$(kmap convert --to binary no-types.seed 2>&1 >/dev/null)" ""
 check "drops are reported" says '1 call lines dropped' cat big.iti.said
 check "and the types that became others" says '1 types replaced by the nearest' cat big.uscope.said
 
