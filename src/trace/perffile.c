@@ -66,20 +66,22 @@ static void read_attrs(struct ks_perf_file *pf, struct ks_cursor *cur, u64 offse
 	}
 }
 
-/* The CPUs of a node, as a list. A feature that makes no sense is ignored. */
-static void add_node(struct ks_perf_file *pf, u32 node, const char *cpus)
+/* The CPUs of a node, as a list. 0 or -ENOMEM. */
+static int add_node(struct ks_perf_file *pf, u32 node, const char *cpus)
 {
 	u32 first, last;
 
 	while (ks_next_range(&cpus, &first, &last)) {
 		while (pf->cpu_nodes.len <= last)
 			if (!ks_vec_push(&pf->cpu_nodes))
-				return;
+				return -ENOMEM;
 		for (; first <= last; first++)
 			pf->cpu_nodes.items[first] = (u16)ks_min(node, (u32)UINT16_MAX);
 	}
+	return 0;
 }
 
+/* A feature that makes no sense is ignored; a lack of memory is not. */
 static void read_numa(struct ks_perf_file *pf, struct ks_cursor *at)
 {
 	u64 nodes = ks_cursor_uint(at, 4);
@@ -90,11 +92,12 @@ static void read_numa(struct ks_perf_file *pf, struct ks_cursor *at)
 
 		ks_cursor_skip(at, 16); /* its memory */
 		cpus = ks_cursor_blob(at, ks_cursor_uint(at, 4));
-		if (cpus)
-			add_node(pf, node, cpus);
+		if (cpus && add_node(pf, node, cpus))
+			at->err = ks_diag_nomem(&at->diag, "opening a perf.data");
 		free(cpus);
 	}
-	at->err = 0;
+	if (at->err != -ENOMEM)
+		at->err = 0;
 }
 
 /* A string that makes no sense is ignored. */

@@ -362,12 +362,21 @@ def perf_string(m, text):
     return m.pack('I', len(data)) + data
 
 
-def perf_data(m, records, comms, callchain=False, page=4096, host=None):
-    """records: ready-made bytes; host: kernel, machine and CPUs."""
+def perf_mmap(m, address, name):
+    """Where the kernel's text was; pid -1 is the kernel."""
+    body = m.pack('IIQQQ', 0xffffffff, 0, address, 0x1000000, address) + name.encode().ljust(24, b'\0')
+    return perf_record(m, 1, body + perf_trailer(m, 0, 0, 0))
+
+
+def perf_data(m, records, comms, callchain=False, page=4096, host=None, nodes=(), symbols=True):
+    """records: ready-made bytes; host: kernel, machine and CPUs; nodes: (number, list of its CPUs)."""
     kind = TID | TIME | CPU | PERIOD | RAW | IDENT | (CALLCHAIN if callchain else 0)
     flags = 1 << (63 - 18 if m.big else 18)
     attr = m.pack('IIQQQQQ', 2, 128, 100, 1, kind, 0, flags) + b'\0' * 80
-    meta = start(m, '0.6', page) + b''.join(sections(m, page, comms)[i] for i in (16, 17, 18, 19, 20, 21))
+    parts = sections(m, page, comms)
+    if not symbols:  # as perf writes it
+        parts[19] = m.pack('I', 0)
+    meta = start(m, '0.6', page) + b''.join(parts[i] for i in (16, 17, 18, 19, 20, 21))
     data = b''.join(records)
     ids_at = 104
     attrs_at = ids_at + 8
@@ -376,6 +385,9 @@ def perf_data(m, records, comms, callchain=False, page=4096, host=None):
     if host:
         features |= {3: perf_string(m, 'secret-name'), 4: perf_string(m, host[0]), 6: perf_string(m, host[1]),
                      7: m.pack('II', host[2] + 1, host[2])}
+    if nodes:
+        features[14] = m.pack('I', len(nodes)) + b''.join(
+            m.pack('IQQ', number, 1 << 20, 1 << 10) + perf_string(m, cpus) for number, cpus in nodes)
     table, contents = data_at + len(data), b''
     entries = b''
     for bit in sorted(features):

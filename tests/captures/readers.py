@@ -20,9 +20,9 @@ DUMP = os.environ['KSDUMP']
 COMMS = {0: '<idle>', 1234: 'some task', 99: 'x'}
 
 
-def dump(path, *more):
+def dump(path, *more, env=None):
     run = subprocess.run([DUMP, *more, str(path)], capture_output=True, text=True, errors='replace',
-                         timeout=60)
+                         timeout=60, env={**os.environ, **(env or {})})
     return run.returncode, run.stdout.splitlines(), run.stderr.strip()
 
 
@@ -311,6 +311,44 @@ def test_perf(tmp):
             compare('perf.data, %s-endian %d-bit' % ('big' if big else 'little', word * 8), path, want)
 
 
+def test_perf_symbols(tmp):
+    """perf.data has no symbols. Those of a kernel that is known are taken if it is the one that was traced."""
+    for big in (False, True):
+        m = b.Machine(big)
+        label = ', %s-endian' % ('big' if big else 'little')
+        event = make_events(m, 1)[0]
+        named, unnamed = 'site=%s ' % site_text(m, event['site']), 'site=0x%x ' % event['site']
+        kallsyms = m.kallsyms().decode()
+        other_lines = '0000000000001000 D before\n%x T _text\n' % m.text
+
+        def site(name, want, release='6.1-a', mapped=m.text, text=kallsyms, host=('6.1-a', 'x86_64', 2), mapping='[kernel.kallsyms]_text'):
+            (tmp / 'kallsyms').write_text(text, encoding='ascii')
+            (tmp / 'perf.data').write_bytes(b.perf_data(
+                m, [b.perf_mmap(m, mapped, mapping), b.perf_sample(m, event, False)], COMMS, host=host, symbols=False))
+            code, got, err = dump(tmp / 'perf.data', env={'KSDUMP_RELEASE': release, 'KSDUMP_KALLSYMS': str(tmp / 'kallsyms')})
+            check(name + label, code == 0 and want in got[0], '\n'.join(got) + err)
+
+        site('symbols of the traced kernel, without _text', named)
+        site('symbols, _text where perf saw it', named, text=other_lines + kallsyms)
+        site('symbols of another boot', unnamed, text=other_lines + kallsyms, mapped=m.text + 0x1000)
+        site('symbols of another release', unnamed, release='6.1-b')
+        site('a capture that does not say its release', named, host=None, release='6.1-b')
+        site('the mapping of a module', unnamed, mapping='[testmod]')
+        site('no symbols to be had', unnamed, text='')
+
+
+def test_perf_nodes(tmp):
+    for big in (False, True):
+        m = b.Machine(big)
+        path = tmp / 'perf.data'
+        for nodes, want in (([(0, '0-1'), (3, '2,4-5')], 'nodes=0 0 3 0 3 3'), ([(70000, '0')], 'nodes=65535'),
+                            ([(1, 'what')], None)):
+            path.write_bytes(b.perf_data(m, [b.perf_sample(m, make_events(m, 1)[0], False)], COMMS, nodes=nodes))
+            code, got, err = dump(path)
+            check('nodes %s, %s-endian' % (nodes, 'big' if big else 'little'),
+                  code == 0 and ([g for g in got if g.startswith('nodes=')] or [None]) == [want], '\n'.join(got) + err)
+
+
 def relay_line(m, ev, ts, symbols):
     alloc = ev['kind'].endswith('alloc')
     site = site_text(m, ev['site']) if symbols else '0x%x' % ev['site']
@@ -390,7 +428,7 @@ def main():
     with tempfile.TemporaryDirectory() as name:
         tmp = pathlib.Path(name)
         for test in (test_trace_dat, test_buffers, test_clocks, test_large_pages, test_old_kernels, test_orders, test_journal, test_in_place,
-                     test_self, test_perf, test_relay,
+                     test_self, test_perf, test_perf_symbols, test_perf_nodes, test_relay,
                      test_compressed, test_damage):
             test(tmp)
     return finish()

@@ -2,9 +2,11 @@
 /*
  * Prints every event of a capture as the readers return it, one per line, for tests to compare;
  * then a last line with the reader's own counters. Several files are the CPUs of one kmemtrace
- * capture.
+ * capture. KSDUMP_RELEASE and KSDUMP_KALLSYMS (a file) are those of a kernel that is known.
  */
+#include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "source/open.h"
@@ -21,9 +23,25 @@ static void print_event(const struct ks_names *names, const struct ks_event *ev)
 	       ks_intern_get(&names->caches, ev->cache).s, ks_intern_get(&names->gfps, ev->gfp).s);
 }
 
+static int read_symbols(void *ctx, struct ks_strbuf *ret_text)
+{
+	FILE *file = fopen(getenv("KSDUMP_KALLSYMS"), "r");
+	char buf[4096];
+	size_t n;
+
+	if (!file)
+		return -errno;
+	while ((n = fread(buf, 1, sizeof(buf), file)))
+		ks_strbuf_add(ret_text, buf, n);
+	fclose(file);
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	bool quiet = argc > 1 && !strcmp(argv[1], "-q");
+	const struct ks_known_kernel kernel = { getenv("KSDUMP_RELEASE"), read_symbols, NULL };
+	const struct ks_source_opts opts = { .kernel = kernel.release ? &kernel : NULL };
 	struct ks_diag diag = { 0 };
 	struct ks_source *trace;
 	struct ks_batch batch;
@@ -33,7 +51,7 @@ int main(int argc, char **argv)
 
 	argc -= quiet;
 	argv += quiet;
-	err = ks_source_open_files((const char *const *)argv + 1, (size_t)argc - 1, NULL, &trace,
+	err = ks_source_open_files((const char *const *)argv + 1, (size_t)argc - 1, &opts, &trace,
 				   &diag);
 	if (err) {
 		fprintf(stderr, "%s\n", diag.text);
@@ -50,6 +68,10 @@ int main(int argc, char **argv)
 	       (unsigned long long)trace->info.binary.other_events,
 	       (unsigned long long)trace->info.binary.stacks,
 	       (unsigned long long)trace->info.binary.bad_records, trace->info.unfinished);
+	for (i = 0; i < trace->info.cpu_nodes.len; i++)
+		printf("%s%u", i ? " " : "nodes=", trace->info.cpu_nodes.items[i]);
+	if (i)
+		printf("\n");
 	if (err)
 		fprintf(stderr, "%s\n", diag.text);
 	ks_source_close(trace);
