@@ -18,12 +18,16 @@ static const char usage[] =
 	"tracing, and changes nothing. Needs root.\n"
 	"\n"
 	"  heap        counts objects by cache, type, cgroup or node\n"
-	"  heap types  what the objects are, and how that is known\n";
+	"  heap types  what the objects are, and how that is known\n"
+	"  heap save   a snapshot as a file, which all of them read with --from\n";
 
 /* The subcommands, as bits: for the options that they have. */
 enum {
 	CENSUS = 1 << 0,
 	TYPES = 1 << 1,
+	SAVE = 1 << 8,
+
+	FROM_FILE = CENSUS | TYPES,
 };
 
 static const struct subcommand {
@@ -35,6 +39,7 @@ static const struct subcommand {
 } subcommands[] = {
 	{ "", ks_heap_census, 0, "", CENSUS },
 	{ "types", ks_heap_types, 0, "", TYPES },
+	{ "save", ks_heap_save, 0, "-o FILE", SAVE },
 };
 
 /* === Internals ============================================================================ */
@@ -75,6 +80,12 @@ int ks_cmd_heap(int argc, char **argv)
 	const struct ks_option own[] = {
 		{ 0, "by", "WHAT", "a row for each cache, type, cgroup or node", .choice = &args.by,
 		  .choices = KS_HEAP_BYS, .name_of = ks_heap_by_name, .parts = CENSUS },
+		{ 0, "from", "FILE", "a snapshot instead of the running kernel",
+		  .string = &args.source.from, .parts = FROM_FILE },
+		{ 'o', "output", "FILE", "save: the snapshot to make", .string = &args.output,
+		  .parts = SAVE },
+		{ 0, "no-graph", NULL, "save: without references and roots", .flag = &args.no_graph,
+		  .parts = SAVE },
 		{ 0, "memory", "HOW",
 		  "read memory by bpf or kcore; auto takes the first that works",
 		  .choice = &args.source.memory, .choices = KS_HEAP_MEMORIES,

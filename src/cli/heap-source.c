@@ -4,6 +4,8 @@
 
 #include <errno.h>
 
+#include "heap/snapshot-file.h"
+
 /* === Data ================================================================================= */
 
 static const char kcore[] = "/proc/kcore";
@@ -31,6 +33,23 @@ static int open_memory(unsigned int memory, struct ks_memory **ret_memory, struc
 	return err;
 }
 
+static int load(const char *path, bool graph, struct ks_snapshot **ret_snapshot,
+		struct ks_diag *diag)
+{
+	struct ks_snapshot *snapshot;
+	int err = ks_snapshot_load(path, &snapshot, diag);
+
+	if (err)
+		return err;
+	if (graph && !snapshot->ref_first) {
+		ks_snapshot_free(snapshot);
+		return ks_diag_set(diag, KS_EBADINPUT,
+				   "%s: has no references: it was saved with --no-graph", path);
+	}
+	*ret_snapshot = snapshot;
+	return 0;
+}
+
 /* === Public =============================================================================== */
 
 const char *ks_heap_memory_name(unsigned int memory)
@@ -55,8 +74,11 @@ int ks_heap_source_snapshot(const struct ks_heap_source *source, bool graph,
 {
 	const struct ks_snapshot_options options = { .graph = graph, .kallsyms = kallsyms };
 	struct ks_kernel *kernel;
-	int err = ks_heap_source_kernel(source, &kernel, diag);
+	int err;
 
+	if (source->from)
+		return load(source->from, graph, ret_snapshot, diag);
+	err = ks_heap_source_kernel(source, &kernel, diag);
 	if (err)
 		return err;
 	err = ks_snapshot_take(kernel, &options, ret_snapshot, diag);

@@ -11,15 +11,18 @@ struct ks_heap_args {
 	struct ks_cli cli;
 	struct ks_rows_opts rows;
 	struct ks_heap_source source;
-	unsigned int by; /* enum ks_heap_by */
-	u64 wait_ns;	 /* unreachable: between two snapshots */
-	bool contents;	 /* show: the bytes, too */
+	unsigned int by;    /* enum ks_heap_by */
+	u64 wait_ns;	    /* unreachable: between two snapshots */
+	bool contents;	    /* show: the bytes, too */
+	const char *output; /* save: the file */
+	bool no_graph;	    /* save: no references */
 
 	char **operands;
 	int nr_operands;
 };
 
 int ks_heap_census(struct ks_heap_args *args);
+int ks_heap_save(struct ks_heap_args *args);
 int ks_heap_types(struct ks_heap_args *args);
 
 #endif
