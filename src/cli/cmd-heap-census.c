@@ -1,72 +1,112 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* kmemscope heap without a subcommand: what is in the kernel's memory now. */
+/* kmemscope heap without a subcommand: what is in the kernel's memory, now or in a snapshot. */
+#include <errno.h>
+#include <string.h>
+
 #include "cli/heap.h"
 #include "cli/output.h"
 #include "heap/census-doc.h"
 
 /* === Internals ============================================================================ */
 
-static int make_types(struct ks_kernel *kernel, struct ks_census *census,
-		      struct ks_typing **ret_typing, struct ks_diag *diag)
+/* Cgroups of a census have other numbers: the snapshot's first is "nobody". */
+static int add_charges(struct ks_snapshot *snapshot, const struct ks_charges *from,
+		       struct ks_heap_charges *charges)
 {
-	struct ks_slots *slots;
-	int err = ks_slots_read(kernel, census, &slots, diag);
+	const char **path = ks_vec_push(&snapshot->cgroups);
+	struct ks_charge *row;
+	size_t i;
+
+	if (!path)
+		return -ENOMEM;
+	*path = "";
+	for (i = 0; i < from->paths.len; i++) {
+		path = ks_vec_push(&snapshot->cgroups);
+		if (path)
+			*path = ks_arena_strndup(&snapshot->arena, from->paths.items[i],
+						 strlen(from->paths.items[i]));
+		if (!path || !*path)
+			return -ENOMEM;
+	}
+	for (i = 0; i < from->rows.len; i++) {
+		row = ks_vec_push(&charges->rows);
+		if (!row)
+			return -ENOMEM;
+		*row = from->rows.items[i];
+		row->cgroup++;
+	}
+	return 0;
+}
+
+/* Caches and charges can be counted without a look at the objects. */
+static int count(const struct ks_heap_args *args, struct ks_snapshot **ret_snapshot,
+		 struct ks_heap_charges *charges, struct ks_diag *diag)
+{
+	const struct ks_census_options options = { .charges = args->by == KS_HEAP_BY_CGROUP };
+	struct ks_snapshot *snapshot = NULL;
+	struct ks_census *census = NULL;
+	struct ks_kernel *kernel;
+	int err = ks_heap_source_kernel(&args->source, &kernel, diag);
 
 	if (err)
 		return err;
-	err = ks_typing_make(kernel, census, slots, "/proc/kallsyms", ret_typing, diag);
-	ks_slots_free(slots);
+	err = ks_census_take(kernel, &options, &census, diag);
+	if (!err)
+		err = ks_snapshot_new(&snapshot, diag);
+	if (!err)
+		err = ks_snapshot_add_census(snapshot, kernel, census, diag);
+	if (!err && options.charges && add_charges(snapshot, census->charges, charges))
+		err = ks_diag_nomem(diag, "adding up charges");
+	ks_census_free(census);
+	ks_kernel_free(kernel);
+	if (err)
+		ks_snapshot_free(snapshot);
+	else
+		*ret_snapshot = snapshot;
 	return err;
 }
 
-static int report(struct ks_cli *cli, struct ks_kernel *kernel, unsigned int by)
+static int get(const struct ks_heap_args *args, struct ks_snapshot **ret_snapshot,
+	       struct ks_heap_charges *charges, struct ks_diag *diag)
 {
-	const struct ks_census_options options = { .charges = by == KS_HEAP_BY_CGROUP };
-	struct ks_aliases *aliases = NULL;
-	struct ks_witness *witness = NULL;
-	struct ks_typing *typing = NULL;
-	struct ks_census *census;
-	struct ks_diag diag;
-	struct ks_doc *doc = NULL;
-	int err = ks_census_take(kernel, &options, &census, &diag);
+	int err;
 
-	if (err)
-		return ks_cli_fail(cli, err, &diag);
-	if (by == KS_HEAP_BY_TYPE)
-		err = make_types(kernel, census, &typing, &diag);
-	if (!err && !ks_witness_read(census->caches, &witness) &&
-	    !ks_aliases_read(kernel, census->caches, &aliases))
-		doc = ks_doc_of_census(&(struct ks_heap_report){
-			.kernel = kernel,
-			.census = census,
-			.witness = witness,
-			.aliases = aliases,
-			.typing = typing,
-			.by = by,
-			.top = cli->rows->top,
-		});
-	ks_witness_free(witness);
-	ks_aliases_free(aliases);
-	ks_typing_free(typing);
-	ks_census_free(census);
-	if (err)
-		return ks_cli_fail(cli, err, &diag);
-	if (!doc)
-		return ks_cli_error(cli, KS_EXIT_FAILED, "out of memory");
-	return ks_cli_print_doc(cli, doc);
+	if (!args->source.from && args->by != KS_HEAP_BY_TYPE)
+		return count(args, ret_snapshot, charges, diag);
+	err = ks_heap_source_snapshot(&args->source, false, ret_snapshot, diag);
+	if (err || args->by != KS_HEAP_BY_CGROUP)
+		return err;
+	err = ks_heap_charges_of(*ret_snapshot, charges);
+	if (!err)
+		return 0;
+	ks_snapshot_free(*ret_snapshot);
+	return ks_diag_nomem(diag, "adding up charges");
 }
 
 /* === Public =============================================================================== */
 
 int ks_heap_census(struct ks_heap_args *args)
 {
-	struct ks_kernel *kernel;
+	struct ks_heap_charges charges = { 0 };
+	struct ks_snapshot *snapshot;
+	struct ks_doc *doc = NULL;
 	struct ks_diag diag;
-	int err = ks_heap_source_kernel(&args->source, &kernel, &diag), code;
+	int err = get(args, &snapshot, &charges, &diag);
 
+	if (!err) {
+		doc = ks_doc_of_census(&(struct ks_heap_report){
+			.heap = snapshot,
+			.charges = &charges,
+			.from = args->source.from,
+			.by = args->by,
+			.top = args->rows.top,
+		});
+		ks_snapshot_free(snapshot);
+	}
+	ks_vec_free(&charges.rows);
 	if (err)
 		return ks_cli_fail(&args->cli, err, &diag);
-	code = report(&args->cli, kernel, args->by);
-	ks_kernel_free(kernel);
-	return code;
+	if (!doc)
+		return ks_cli_error(&args->cli, KS_EXIT_FAILED, "out of memory");
+	return ks_cli_print_doc(&args->cli, doc);
 }

@@ -37,6 +37,9 @@ static int run(struct ks_cli *cli, const struct ks_report *report, void *opts, i
 		return code;
 	if (cli->output.json && cli->output.csv)
 		return ks_cli_error(cli, KS_EXIT_USAGE, "--json and --csv: choose one");
+	code = report->other ? report->other(cli) : -1;
+	if (code >= 0)
+		return code;
 	code = report->check ? report->check(cli, opts) : 0;
 	if (!code)
 		code = analyze(cli, report, opts, &model);

@@ -24,6 +24,9 @@ struct ks_report {
 	/* Whether options contradict each other: 0 or an exit code. May be NULL. */
 	int (*check)(const struct ks_cli *cli, const void *opts);
 
+	/* Prints what is no capture: -1 when the input is one, or the exit code. May be NULL. */
+	int (*other)(const struct ks_cli *cli);
+
 	/* Adds the accounts and views that it needs. NULL = the account by site. */
 	int (*ask)(struct ks_analysis *analysis, const void *opts, struct ks_diag *diag);
 

@@ -2,11 +2,15 @@
 /* The tables of a census: by cache, by cgroup or by node; then all of memory by kind, and what was noticed. */
 #include "heap/census-doc.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "heap/typing-doc.h"
+#include "base/map64.h"
+#include "heap/snapshot-doc.h"
+#include "heap/types-doc.h"
+#include "heap/witness.h"
 
 /* === Data ================================================================================= */
 
@@ -117,10 +121,8 @@ struct lines {
 
 struct making {
 	struct ks_doc *doc;
-	const struct ks_kernel *kernel;
-	const struct ks_census *census;
-	const struct ks_witness *witness;
-	const struct ks_aliases *aliases;
+	const struct ks_snapshot *heap;
+	const struct ks_heap_charges *charges;
 	u64 top;
 };
 
@@ -171,34 +173,21 @@ static u64 waiting_of(const struct ks_census_row *row)
 }
 
 /* What slabinfo has, and how much of it neither the objects nor those that wait explain. */
-static void put_slabinfo(const struct making *m, struct ks_row out, u32 number)
+static void put_slabinfo(struct ks_row out, const struct ks_heap_cache *cache)
 {
-	const struct ks_census_row *row = &m->census->rows.items[number];
-	u64 active, expected = row->objects + waiting_of(row) + row->aside;
+	const struct ks_census_row *row = &cache->census;
+	u64 expected = row->objects + waiting_of(row) + row->aside;
 
-	if (!m->witness || m->witness->active[number] == UINT64_MAX)
+	if (cache->slabinfo == UINT64_MAX)
 		return;
-	active = m->witness->active[number];
-	ks_row_u64(out, C_SLABINFO, active);
-	ks_row_s64(out, C_CHANGED, (s64)(active - expected));
+	ks_row_u64(out, C_SLABINFO, cache->slabinfo);
+	ks_row_s64(out, C_CHANGED, (s64)(cache->slabinfo - expected));
 	ks_row_bool(out, C_ESTIMATED, row->partial > KS_SLABINFO_COUNTS);
 }
 
-static void put_merged(const struct making *m, struct ks_row out, u32 number)
+static void put_cache(struct ks_table *table, const struct ks_heap_cache *cache)
 {
-	const char *names[256];
-	size_t count = 0, i;
-
-	for (i = 0; m->aliases && i < m->aliases->items.len && count < ARRAY_SIZE(names); i++)
-		if (m->aliases->items.items[i].cache == number)
-			names[count++] = m->aliases->items.items[i].name;
-	ks_row_texts(out, C_MERGED, names, count);
-}
-
-static void put_cache(const struct making *m, struct ks_table *table, u32 number)
-{
-	const struct ks_cache *cache = &m->census->caches->items.items[number];
-	const struct ks_census_row *row = &m->census->rows.items[number];
+	const struct ks_census_row *row = &cache->census;
 	struct ks_row out = ks_table_add(table);
 
 	ks_row_text(out, C_CACHE, cache->name);
@@ -214,12 +203,12 @@ static void put_cache(const struct making *m, struct ks_table *table, u32 number
 	ks_row_u64(out, C_SHEAVES, row->waiting[KS_WAITING_SHEAF]);
 	ks_row_u64(out, C_BARNS, row->waiting[KS_WAITING_BARN]);
 	ks_row_u64(out, C_ASIDE, row->aside);
-	ks_row_bool(out, C_RECLAIMABLE, ks_cache_reclaimable(&m->kernel->layout, cache));
-	put_slabinfo(m, out, number);
-	put_merged(m, out, number);
+	ks_row_bool(out, C_RECLAIMABLE, cache->reclaimable);
+	put_slabinfo(out, cache);
+	ks_row_texts(out, C_MERGED, cache->merged, cache->nr_merged);
 }
 
-static void put_large(const struct making *m, struct ks_table *table, const struct line *line)
+static void put_large(struct ks_table *table, const struct line *line)
 {
 	struct ks_row out = ks_table_add(table);
 
@@ -237,38 +226,61 @@ static void put_large(const struct making *m, struct ks_table *table, const stru
 	ks_row_texts(out, C_MERGED, NULL, 0);
 }
 
-static u64 large_bytes(const struct ks_census *c)
+/* Large kmalloc() is one line, whatever the sizes are. */
+static struct line add_lines(struct making *m, struct lines *lines)
 {
-	u64 pages = 0;
+	struct line large = { .number = KS_NONE, .name = large_name };
+	u32 i;
+
+	for (i = 0; i < m->heap->caches.len; i++) {
+		const struct ks_heap_cache *cache = &m->heap->caches.items[i];
+
+		if (!cache->census.slabs)
+			continue;
+		if (!cache->large) {
+			add_line(m, lines, i, cache->census.bytes, cache->census.objects,
+				 cache->name);
+			continue;
+		}
+		large.bytes += cache->census.bytes;
+		large.objects += cache->census.objects;
+	}
+	if (large.objects)
+		add_line(m, lines, KS_NONE, large.bytes, large.objects, large.name);
+	return large;
+}
+
+static void put_total(const struct making *m, struct ks_table *table, const struct line *large)
+{
+	u64 bytes = 0, objects = 0, slab_bytes = 0, waiting = 0;
+	struct ks_row total;
 	size_t i;
 
-	for (i = 0; i < c->pages->large.len; i++)
-		pages += c->pages->large.items[i].pages;
-	return pages * 4096;
+	for (i = 0; i < m->heap->caches.len; i++) {
+		const struct ks_heap_cache *cache = &m->heap->caches.items[i];
+
+		if (cache->large || !cache->census.slabs)
+			continue;
+		bytes += cache->census.bytes;
+		objects += cache->census.objects;
+		slab_bytes += cache->census.pages * 4096;
+		waiting += waiting_of(&cache->census);
+	}
+	total = ks_table_total(table);
+	ks_row_u64(total, C_BYTES, bytes + large->bytes);
+	ks_row_u64(total, C_OBJECTS, objects + large->objects);
+	ks_row_u64(total, C_SLACK, slab_bytes - bytes);
+	ks_row_u64(total, C_WAITING, waiting);
+	ks_table_label_total(table, "in all");
 }
 
 static void put_caches(struct making *m)
 {
-	const struct ks_census *c = m->census;
 	struct ks_table *table = ks_doc_table(m->doc, "caches", cache_columns, C_COLUMNS);
 	struct lines lines = { 0 };
-	u64 bytes = 0, objects = 0, slab_bytes = 0, waiting = 0;
-	struct ks_row total;
-	u32 i;
+	struct line large = add_lines(m, &lines);
+	size_t i;
 
-	for (i = 0; i < c->rows.len; i++) {
-		const struct ks_census_row *row = &c->rows.items[i];
-
-		if (!row->slabs)
-			continue;
-		add_line(m, &lines, i, row->bytes, row->objects, c->caches->items.items[i].name);
-		bytes += row->bytes;
-		objects += row->objects;
-		slab_bytes += row->pages * 4096;
-		waiting += waiting_of(row);
-	}
-	if (c->pages->large.len)
-		add_line(m, &lines, KS_NONE, large_bytes(c), c->pages->large.len, large_name);
 	sort_lines(&lines);
 	if (table) {
 		ks_table_select(table, KS_FORM_TEXT, cache_text, ARRAY_SIZE(cache_text));
@@ -276,45 +288,62 @@ static void put_caches(struct making *m)
 		table->more = "more caches";
 		for (i = 0; i < lines.items.len; i++)
 			if (lines.items.items[i].number == KS_NONE)
-				put_large(m, table, &lines.items.items[i]);
+				put_large(table, &lines.items.items[i]);
 			else
-				put_cache(m, table, lines.items.items[i].number);
-		total = ks_table_total(table);
-		ks_row_u64(total, C_BYTES, bytes + large_bytes(c));
-		ks_row_u64(total, C_OBJECTS, objects + c->pages->large.len);
-		ks_row_u64(total, C_SLACK, slab_bytes - bytes);
-		ks_row_u64(total, C_WAITING, waiting);
-		ks_table_label_total(table, "in all");
+				put_cache(table,
+					  &m->heap->caches.items[lines.items.items[i].number]);
+		put_total(m, table, &large);
 	}
 	ks_vec_free(&lines.items);
 }
 
 /* === Internals: cgroups and nodes ========================================================= */
 
-static void put_cgroups(struct making *m)
+static const char *cgroup_name(const struct making *m, u32 cgroup)
 {
-	const struct ks_census *c = m->census;
-	struct ks_table *table = ks_doc_table(m->doc, "cgroups", cgroup_columns, G_COLUMNS);
-	struct lines lines = { 0 };
-	u64 bytes = large_bytes(c), objects = c->pages->large.len;
-	struct ks_row out;
+	if (!cgroup)
+		return "(charged to none)";
+	return cgroup < m->heap->cgroups.len ? m->heap->cgroups.items[cgroup] : "(others)";
+}
+
+static void add_cgroups(struct making *m, struct lines *lines)
+{
+	const struct ks_heap_charges *charges = m->charges;
+	u64 bytes = 0, objects = 0;
+	struct line *line;
 	size_t i;
 
-	for (i = 0; i < c->rows.len; i++) {
-		bytes += c->rows.items[i].bytes;
-		objects += c->rows.items[i].objects;
+	for (i = 0; i < m->heap->caches.len; i++) {
+		bytes += m->heap->caches.items[i].census.bytes;
+		objects += m->heap->caches.items[i].census.objects;
 	}
-	for (i = 0; i < c->charges->paths.len; i++)
-		add_line(m, &lines, (u32)i, 0, 0, c->charges->paths.items[i]);
-	for (i = 0; i < c->charges->rows.len && !m->doc->failed; i++) {
-		const struct ks_charge *charge = &c->charges->rows.items[i];
+	for (i = 0; i <= m->heap->cgroups.len; i++)
+		add_line(m, lines, (u32)i, 0, 0, cgroup_name(m, (u32)i));
+	for (i = 0; i < charges->rows.len && !m->doc->failed; i++) {
+		const struct ks_charge *charge = &charges->rows.items[i];
 
-		lines.items.items[charge->cgroup].bytes += charge->bytes;
-		lines.items.items[charge->cgroup].objects += charge->objects;
+		line = &lines->items.items[ks_min((size_t)charge->cgroup, m->heap->cgroups.len)];
+		line->bytes += charge->bytes;
+		line->objects += charge->objects;
 		bytes -= ks_min(bytes, charge->bytes);
 		objects -= ks_min(objects, charge->objects);
 	}
-	add_line(m, &lines, KS_NONE, bytes, objects, "(charged to none)");
+	if (m->doc->failed)
+		return;
+	lines->items.items[0].bytes = bytes;
+	lines->items.items[0].objects = objects;
+	if (!lines->items.items[m->heap->cgroups.len].objects)
+		lines->items.len--; /* all have a number */
+}
+
+static void put_cgroups(struct making *m)
+{
+	struct ks_table *table = ks_doc_table(m->doc, "cgroups", cgroup_columns, G_COLUMNS);
+	struct lines lines = { 0 };
+	struct ks_row out;
+	size_t i;
+
+	add_cgroups(m, &lines);
 	sort_lines(&lines);
 	if (table) {
 		ks_table_select(table, KS_FORM_TEXT, cgroup_text, ARRAY_SIZE(cgroup_text));
@@ -333,7 +362,7 @@ static void put_cgroups(struct making *m)
 /* For programs: each cgroup's objects by cache. */
 static void put_charges(struct making *m)
 {
-	const struct ks_census *c = m->census;
+	const struct ks_charge *charges = m->charges->rows.items;
 	struct ks_table *table;
 	struct lines lines = { 0 };
 	struct ks_row out;
@@ -342,20 +371,18 @@ static void put_charges(struct making *m)
 	ks_doc_show_in(m->doc, KS_IN_JSON);
 	table = ks_doc_table(m->doc, "charges", charge_columns, H_COLUMNS);
 	ks_doc_show_in(m->doc, KS_IN_BOTH);
-	for (i = 0; i < c->charges->rows.len; i++)
-		add_line(m, &lines, (u32)i, c->charges->rows.items[i].bytes,
-			 c->charges->rows.items[i].objects,
-			 c->charges->paths.items[c->charges->rows.items[i].cgroup]);
+	for (i = 0; i < m->charges->rows.len; i++)
+		add_line(m, &lines, (u32)i, charges[i].bytes, charges[i].objects,
+			 cgroup_name(m, charges[i].cgroup));
 	sort_lines(&lines);
 	for (i = 0; table && i < lines.items.len; i++) {
-		const struct ks_charge *charge =
-			&c->charges->rows.items[lines.items.items[i].number];
+		const struct ks_charge *charge = &charges[lines.items.items[i].number];
 
 		out = ks_table_add(table);
 		ks_row_text(out, H_CGROUP, lines.items.items[i].name);
 		ks_row_text(out, H_CACHE,
 			    charge->cache == KS_NONE ? large_name
-						     : c->caches->items.items[charge->cache].name);
+						     : m->heap->caches.items[charge->cache].name);
 		ks_row_u64(out, H_BYTES, charge->bytes);
 		ks_row_u64(out, H_OBJECTS, charge->objects);
 	}
@@ -368,8 +395,8 @@ static void put_nodes(struct making *m)
 	struct ks_row out;
 	size_t i;
 
-	for (i = 0; table && i < m->census->nodes.len; i++) {
-		const struct ks_census_node *node = &m->census->nodes.items[i];
+	for (i = 0; table && i < m->heap->nodes.len; i++) {
+		const struct ks_census_node *node = &m->heap->nodes.items[i];
 
 		if (!node->slabs)
 			continue;
@@ -387,7 +414,7 @@ static void put_nodes(struct making *m)
 
 static void put_kinds(struct making *m)
 {
-	const u64 *kinds = m->census->pages->kinds;
+	const u64 *kinds = m->heap->kinds;
 	struct ks_table *table = ks_doc_table(m->doc, "memory", kind_columns, K_COLUMNS);
 	struct ks_row out;
 	u64 total = 0;
@@ -410,50 +437,29 @@ static void put_kinds(struct making *m)
 		ks_row_text(out, K_TEXT, ks_page_use_text(i));
 	}
 	ks_doc_u64(m->doc, "total", total);
-	if (!m->witness || !m->witness->total)
+	if (!m->heap->total)
 		return;
-	ks_doc_u64(m->doc, "mem_total", m->witness->total);
-	if (total == m->witness->total)
+	ks_doc_u64(m->doc, "mem_total", m->heap->total);
+	if (total == m->heap->total)
 		ks_doc_say(m->doc, "%14" PRIu64 "  in all but what is reserved: MemTotal\n", total);
 	else
 		ks_doc_say(m->doc,
 			   "%14" PRIu64 "  in all but what is reserved; MemTotal is %" PRIu64 "\n",
-			   total, m->witness->total);
+			   total, m->heap->total);
 }
 
-static void put_notes(struct making *m)
+/* Which snapshot it is. */
+static void put_origin(struct making *m, const char *path)
 {
-	const struct ks_census *c = m->census;
-	u64 estimated = 0;
-	size_t i;
+	char taken[40];
 
-	for (i = 0; m->witness && i < c->rows.len; i++)
-		estimated += c->rows.items[i].partial > KS_SLABINFO_COUNTS;
-	ks_doc_open(m->doc, "quality");
-	ks_doc_note(m->doc, "torn_slabs", c->torn,
-		    "slabs changed whenever they were read and are in no row", false);
-	ks_doc_note(m->doc, "reread_slabs", c->reread,
-		    "slabs changed while they were read and were read again", false);
-	ks_doc_note(
-		m->doc, "torn_lists", c->waiting->torn,
-		"lists of free objects changed whenever they were read: their objects count as used",
-		false);
-	ks_doc_note(m->doc, "stray_objects", c->waiting->stray,
-		    "free objects on lists were in no slab of their cache", false);
-	ks_doc_note(m->doc, "vanished_objects", c->over,
-		    "free objects on lists were more than their slabs counted as used", false);
-	ks_doc_note(m->doc, "invalid_caches", c->caches->invalid,
-		    "caches that slabs named made no sense", false);
-	ks_doc_note(m->doc, "torn_pages", c->pages->torn,
-		    "struct pages contradicted their neighbours", false);
-	ks_doc_note(
-		m->doc, "slabinfo_estimates", estimated,
-		"caches have so many partial slabs that /proc/slabinfo only estimates their objects",
-		false);
-	if (c->charges)
-		ks_doc_note(m->doc, "unreadable_charges", c->charges->unreadable,
-			    "slabs' charges could not be read", false);
-	ks_doc_close(m->doc);
+	ks_doc_text(m->doc, "from", path);
+	ks_doc_add_snapshot(m->doc, "snapshot", m->heap);
+	ks_heap_time_text(m->heap->taken_ns, taken);
+	ks_doc_say_escaped(m->doc, path);
+	ks_doc_say(m->doc, ": ");
+	ks_doc_say_escaped(m->doc, *m->heap->release ? m->heap->release : "a kernel");
+	ks_doc_say(m->doc, " on %s\n\n", taken);
 }
 
 /* === Public =============================================================================== */
@@ -465,25 +471,53 @@ const char *ks_heap_by_name(unsigned int by)
 	return names[by];
 }
 
+int ks_heap_charges_of(const struct ks_snapshot *s, struct ks_heap_charges *charges)
+{
+	struct ks_map64 keys;
+	int err = ks_map64_init(&keys);
+	struct ks_charge *row;
+	u32 i, number, cache;
+
+	for (i = 0; i < s->count && !err; i++) {
+		if (!s->cgroup[i])
+			continue;
+		cache = s->caches.items[s->cache[i]].large ? KS_NONE : s->cache[i];
+		number = ks_map64_add(&keys, (u64)s->cgroup[i] << 32 | cache);
+		if (number == KS_NONE ||
+		    (number == charges->rows.len && !ks_vec_push(&charges->rows))) {
+			err = -ENOMEM;
+			break;
+		}
+		row = &charges->rows.items[number];
+		row->cgroup = s->cgroup[i];
+		row->cache = cache;
+		row->objects++;
+		row->bytes += s->caches.items[s->cache[i]].size;
+	}
+	ks_map64_deinit(&keys);
+	return err;
+}
+
 struct ks_doc *ks_doc_of_census(const struct ks_heap_report *report)
 {
 	struct making m = {
 		.doc = ks_doc_new("kmemscope-heap-1"),
-		.kernel = report->kernel,
-		.census = report->census,
-		.witness = report->witness,
-		.aliases = report->aliases,
+		.heap = report->heap,
+		.charges = report->charges,
 		.top = report->top,
 	};
 
 	if (!m.doc)
 		return NULL;
-	ks_doc_text(m.doc, "memory_by", report->kernel->memory->ops->name);
+	ks_doc_text(m.doc, "memory_by", report->heap->memory_by);
 	ks_doc_text(m.doc, "by", ks_heap_by_name(report->by));
+	if (report->from)
+		put_origin(&m, report->from);
 	if (report->by == KS_HEAP_BY_CACHE) {
 		put_caches(&m);
 	} else if (report->by == KS_HEAP_BY_TYPE) {
-		ks_doc_add_types(m.doc, report->census, report->typing, report->top);
+		ks_doc_add_types(m.doc, report->heap, report->top);
+		ks_doc_say(m.doc, "\n");
 	} else if (report->by == KS_HEAP_BY_CGROUP) {
 		put_cgroups(&m);
 		put_charges(&m);
@@ -491,6 +525,6 @@ struct ks_doc *ks_doc_of_census(const struct ks_heap_report *report)
 		put_nodes(&m);
 	}
 	put_kinds(&m);
-	put_notes(&m);
+	ks_doc_add_heap_quality(m.doc, report->heap);
 	return m.doc;
 }

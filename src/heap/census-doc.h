@@ -3,10 +3,7 @@
 #ifndef KS_HEAP_CENSUS_DOC_H
 #define KS_HEAP_CENSUS_DOC_H
 
-#include "heap/aliases.h"
-#include "heap/census.h"
-#include "heap/typing.h"
-#include "heap/witness.h"
+#include "heap/snapshot.h"
 #include "table/doc.h"
 
 enum ks_heap_by {
@@ -19,13 +16,19 @@ enum ks_heap_by {
 
 const char *ks_heap_by_name(unsigned int by);
 
+/* Objects of one cache that one cgroup pays for; cgroups have the numbers of the snapshot. */
+struct ks_heap_charges {
+	KS_VEC(struct ks_charge) rows;
+};
+
+/* Adds up who pays for the objects of a snapshot. 0 or -ENOMEM. */
+int ks_heap_charges_of(const struct ks_snapshot *snapshot, struct ks_heap_charges *charges);
+
 /* What a report is made from. */
 struct ks_heap_report {
-	const struct ks_kernel *kernel;
-	const struct ks_census *census;
-	const struct ks_witness *witness; /* of the running kernel; NULL = it is another */
-	const struct ks_aliases *aliases; /* NULL = none */
-	const struct ks_typing *typing;	  /* for KS_HEAP_BY_TYPE */
+	const struct ks_snapshot *heap;	       /* by type: with its objects */
+	const struct ks_heap_charges *charges; /* for KS_HEAP_BY_CGROUP */
+	const char *from;		       /* the file that it is from; NULL = none */
 	enum ks_heap_by by;
 	u64 top; /* rows in text; 0 = all */
 };

@@ -128,8 +128,10 @@ static int read_tail(struct loading *l, u64 offset, u32 len, struct ks_diag *dia
 	struct ks_bytes tail;
 	int err;
 
-	if (len != sections * 24 + 4 || offset > l->size || len > l->size - offset)
-		return damaged(l, offset, "the tail is not where the header says", diag);
+	if (len != sections * 24 + 4)
+		return damaged(l, 0, "the tail is of another length than the header says", diag);
+	if (offset > l->size || len > l->size - offset)
+		return damaged(l, l->size, "the file ends before its tail", diag);
 	err = read_at(l, offset, bytes, len, diag);
 	if (err)
 		return err;

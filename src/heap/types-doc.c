@@ -120,21 +120,24 @@ static void add_rows(struct ks_doc *doc, const struct ks_snapshot *s, const stru
 
 /* === Public =============================================================================== */
 
+void ks_doc_add_types(struct ks_doc *doc, const struct ks_snapshot *s, u64 top)
+{
+	struct sums sums = { 0 };
+
+	if (add_up(s, &sums))
+		doc->failed = true;
+	if (sums.items.len)
+		qsort(sums.items.items, sums.items.len, sizeof(*sums.items.items), by_bytes);
+	if (!doc->failed)
+		add_rows(doc, s, &sums, top);
+	ks_vec_free(&sums.items);
+}
+
 struct ks_doc *ks_doc_of_types(const struct ks_snapshot *s, u64 top)
 {
 	struct ks_doc *doc = ks_doc_new("kmemscope-heap-types-1");
-	struct sums sums = { 0 };
-	int err = doc ? add_up(s, &sums) : -ENOMEM;
 
-	if (err) {
-		ks_doc_free(doc);
-		doc = NULL;
-	} else {
-		if (sums.items.len)
-			qsort(sums.items.items, sums.items.len, sizeof(*sums.items.items),
-			      by_bytes);
-		add_rows(doc, s, &sums, top);
-	}
-	ks_vec_free(&sums.items);
+	if (doc)
+		ks_doc_add_types(doc, s, top);
 	return doc;
 }

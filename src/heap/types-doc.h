@@ -9,4 +9,7 @@
 /* @top rows in text, 0 = all. NULL when there is no memory. */
 struct ks_doc *ks_doc_of_types(const struct ks_snapshot *snapshot, u64 top);
 
+/* The table alone, and how much is known in words. */
+void ks_doc_add_types(struct ks_doc *doc, const struct ks_snapshot *snapshot, u64 top);
+
 #endif

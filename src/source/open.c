@@ -64,6 +64,11 @@ static bool is_accesses(const struct probe *probe)
 	return ks_kmap_probe_accesses(probe->head, probe->len);
 }
 
+static bool is_heap(const struct probe *probe)
+{
+	return begins_with(probe, "KSHS\r\n\x1a\n", 8);
+}
+
 static bool is_elf(const struct probe *probe)
 {
 	return begins_with(probe, "\177ELF", 4);
@@ -100,6 +105,8 @@ static const struct format formats[] = {
 	{ .what = "an access map", .probe = is_map, .open = ks_kmap_source_open },
 	{ .what = "the second file of a CSV pair and has no objects: give the first, the allocations",
 	  .probe = is_accesses },
+	{ .what = "a snapshot of a heap and no capture; 'kmemscope heap --from FILE' reads it",
+	  .probe = is_heap },
 	{ .what = "an ELF file and no capture; if it is a kernel, give it with -k",
 	  .probe = is_elf },
 	{ .what = "a file of a kmemtrace capture", .probe = is_relay, .open = ks_relay_file_open },

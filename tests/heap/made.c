@@ -213,9 +213,12 @@ static bool add_plain(struct making *m)
 		s->total = number(m, 1);
 	} else if (!strcmp(what, "quality") && number(m, 1) < KS_HEAP_QUALITIES) {
 		s->quality[number(m, 1)] = number(m, 2);
-	} else if (!strcmp(what, "memory")) {
+	} else if (!strcmp(what, "memory") && m->count > 1) {
+		for (i = 0; m->words[1][i]; i++)
+			if (m->words[1][i] == '-')
+				m->words[1][i] = ' ';
 		for (i = 0; i < KS_USES; i++)
-			if (m->count > 1 && !strcmp(m->words[1], ks_page_use_name(i)))
+			if (!strcmp(m->words[1], ks_page_use_name(i)))
 				break;
 		if (i == KS_USES)
 			return false;

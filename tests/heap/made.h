@@ -11,7 +11,7 @@
  *
  *	kernel RELEASE MACHINE HOST BOOT		- is ""
  *	taken NS UPTIME_NS DURATION_NS
- *	memory KIND PAGES				"slab", "free", ...
+ *	memory KIND PAGES				"slab", "other-kernel", ...
  *	total BYTES
  *	quality NUMBER VALUE
  *	node SLABS PAGES USED WAITING BYTES
