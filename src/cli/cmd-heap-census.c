@@ -1,42 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* kmemscope heap without a subcommand: what is in the kernel's memory, now or in a snapshot. */
-#include <errno.h>
-#include <string.h>
-
 #include "cli/heap.h"
 #include "cli/output.h"
 #include "heap/census-doc.h"
 
 /* === Internals ============================================================================ */
-
-/* Cgroups of a census have other numbers: the snapshot's first is "nobody". */
-static int add_charges(struct ks_snapshot *snapshot, const struct ks_charges *from,
-		       struct ks_heap_charges *charges)
-{
-	const char **path = ks_vec_push(&snapshot->cgroups);
-	struct ks_charge *row;
-	size_t i;
-
-	if (!path)
-		return -ENOMEM;
-	*path = "";
-	for (i = 0; i < from->paths.len; i++) {
-		path = ks_vec_push(&snapshot->cgroups);
-		if (path)
-			*path = ks_arena_strndup(&snapshot->arena, from->paths.items[i],
-						 strlen(from->paths.items[i]));
-		if (!path || !*path)
-			return -ENOMEM;
-	}
-	for (i = 0; i < from->rows.len; i++) {
-		row = ks_vec_push(&charges->rows);
-		if (!row)
-			return -ENOMEM;
-		*row = from->rows.items[i];
-		row->cgroup++;
-	}
-	return 0;
-}
 
 /* Caches and charges can be counted without a look at the objects. */
 static int count(const struct ks_heap_args *args, struct ks_snapshot **ret_snapshot,
@@ -55,7 +23,8 @@ static int count(const struct ks_heap_args *args, struct ks_snapshot **ret_snaps
 		err = ks_snapshot_new(&snapshot, diag);
 	if (!err)
 		err = ks_snapshot_add_census(snapshot, kernel, census, diag);
-	if (!err && options.charges && add_charges(snapshot, census->charges, charges))
+	if (!err && options.charges &&
+	    ks_heap_charges_of_census(snapshot, census->charges, charges))
 		err = ks_diag_nomem(diag, "adding up charges");
 	ks_census_free(census);
 	ks_kernel_free(kernel);

@@ -498,6 +498,34 @@ int ks_heap_charges_of(const struct ks_snapshot *s, struct ks_heap_charges *char
 	return err;
 }
 
+int ks_heap_charges_of_census(struct ks_snapshot *snapshot, const struct ks_charges *from,
+			      struct ks_heap_charges *charges)
+{
+	const char **path = ks_vec_push(&snapshot->cgroups);
+	struct ks_charge *row;
+	size_t i;
+
+	if (!path)
+		return -ENOMEM;
+	*path = ""; /* "nobody": cgroups of a census have other numbers */
+	for (i = 0; i < from->paths.len; i++) {
+		path = ks_vec_push(&snapshot->cgroups);
+		if (path)
+			*path = ks_arena_strndup(&snapshot->arena, from->paths.items[i],
+						 strlen(from->paths.items[i]));
+		if (!path || !*path)
+			return -ENOMEM;
+	}
+	for (i = 0; i < from->rows.len; i++) {
+		row = ks_vec_push(&charges->rows);
+		if (!row)
+			return -ENOMEM;
+		*row = from->rows.items[i];
+		row->cgroup++;
+	}
+	return 0;
+}
+
 struct ks_doc *ks_doc_of_census(const struct ks_heap_report *report)
 {
 	struct making m = {

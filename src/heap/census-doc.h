@@ -24,6 +24,10 @@ struct ks_heap_charges {
 /* Adds up who pays for the objects of a snapshot. 0 or -ENOMEM. */
 int ks_heap_charges_of(const struct ks_snapshot *snapshot, struct ks_heap_charges *charges);
 
+/* The same from a census, for a snapshot without objects; the snapshot gets the names of the cgroups. */
+int ks_heap_charges_of_census(struct ks_snapshot *snapshot, const struct ks_charges *from,
+			      struct ks_heap_charges *charges);
+
 /* What a report is made from. */
 struct ks_heap_report {
 	const struct ks_snapshot *heap;	       /* by type: with its objects */

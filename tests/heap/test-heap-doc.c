@@ -14,6 +14,7 @@
 
 #include "heap/census-doc.h"
 #include "heap/model.h"
+#include "heap/witness.h"
 #include "table/render.h"
 
 /* === A heap =============================================================================== */
@@ -23,6 +24,7 @@ struct heap {
 	void *image;
 	struct ks_kernel *kernel;
 	struct ks_census *census;
+	struct ks_snapshot *snapshot;
 	struct ks_doc *doc;
 	u64 alpha, k64, slab64;
 };
@@ -74,6 +76,8 @@ static void look(struct heap *h)
 	assert_int_equal(
 		ks_kernel_open_btf(memory, model_btf(h->model.kind), false, &h->kernel, &diag), 0);
 	assert_int_equal(ks_census_take(h->kernel, &options, &h->census, &diag), 0);
+	assert_int_equal(ks_snapshot_new(&h->snapshot, &diag), 0);
+	assert_int_equal(ks_snapshot_add_census(h->snapshot, h->kernel, h->census, &diag), 0);
 }
 
 static int setup(void **state)
@@ -91,6 +95,7 @@ static int teardown(void **state)
 	struct heap *h = *state;
 
 	ks_doc_free(h->doc);
+	ks_snapshot_free(h->snapshot);
 	ks_census_free(h->census);
 	ks_kernel_free(h->kernel);
 	free(h->image);
@@ -150,32 +155,28 @@ static const char *shown(const struct heap *h)
 
 /* === Tests ================================================================================ */
 
-static u32 cache_number(const struct heap *h, const char *name)
+static struct ks_heap_cache *cache_of(const struct heap *h, const char *name)
 {
 	u32 i;
 
-	for (i = 0; i < h->census->caches->items.len; i++)
-		if (!strcmp(h->census->caches->items.items[i].name, name))
-			return i;
+	for (i = 0; i < h->snapshot->caches.len; i++)
+		if (!strcmp(h->snapshot->caches.items[i].name, name))
+			return &h->snapshot->caches.items[i];
 	fail_msg("no cache %s", name);
-	return 0;
+	return NULL;
 }
 
 static void test_by_cache(void **state)
 {
 	struct heap *h = *state;
-	u64 active[8];
-	struct ks_witness witness = { .active = active, .caches = 2, .total = 2047ull * 4096 };
-	struct ks_heap_report report = { .witness = &witness, .by = KS_HEAP_BY_CACHE };
+	struct ks_heap_report report = { .by = KS_HEAP_BY_CACHE };
 	const struct ks_table *t;
 
 	look(h);
-	report.kernel = h->kernel;
-	report.census = h->census;
-	memset(active, 0xff, sizeof(active));
-	active[cache_number(h, "alpha")] = 50;
-	h->census->caches->items.items[cache_number(h, "kmalloc-64")].flags |=
-		h->kernel->layout.slab_reclaimable;
+	report.heap = h->snapshot;
+	h->snapshot->total = 2047ull * 4096;
+	cache_of(h, "alpha")->slabinfo = 50;
+	cache_of(h, "kmalloc-64")->reclaimable = true;
 	h->doc = ks_doc_of_census(&report);
 	t = table_of(h, "caches");
 	assert_int_equal(ks_table_len(t), 3);
@@ -213,10 +214,10 @@ static void test_by_cache(void **state)
 	assert_int_equal(number(t, KS_TOTAL, "waiting"), 10);
 	assert_non_null(
 		strstr(shown(h), "       8384512  in all but what is reserved: MemTotal\n"));
-	witness.total += 4096;
+	h->snapshot->total += 4096;
 	ks_doc_free(h->doc);
 	report.top = 1;
-	h->census->rows.items[cache_number(h, "alpha")].partial = KS_SLABINFO_COUNTS + 1;
+	cache_of(h, "alpha")->census.partial = KS_SLABINFO_COUNTS + 1;
 	h->doc = ks_doc_of_census(&report);
 	assert_int_equal(number(table_of(h, "caches"), 0, "slabinfo_estimates"), 1);
 	assert_non_null(
@@ -242,8 +243,7 @@ static void test_memory(void **state)
 	size_t i, k, found = 0;
 
 	look(h);
-	report.kernel = h->kernel;
-	report.census = h->census;
+	report.heap = h->snapshot;
 	h->doc = ks_doc_of_census(&report);
 	t = table_of(h, "memory");
 	assert_int_equal(ks_table_len(t), ARRAY_SIZE(want));
@@ -274,13 +274,15 @@ static void test_memory(void **state)
 static void test_by_cgroup(void **state)
 {
 	struct heap *h = *state;
-	struct ks_heap_report report = { .by = KS_HEAP_BY_CGROUP };
+	struct ks_heap_charges charges = { 0 };
+	struct ks_heap_report report = { .by = KS_HEAP_BY_CGROUP, .charges = &charges };
 	const struct ks_table *t;
 
 	look(h);
-	report.kernel = h->kernel;
-	report.census = h->census;
+	report.heap = h->snapshot;
+	assert_int_equal(ks_heap_charges_of_census(h->snapshot, h->census->charges, &charges), 0);
 	h->doc = ks_doc_of_census(&report);
+	ks_vec_free(&charges.rows);
 	t = table_of(h, "cgroups");
 	assert_int_equal(ks_table_len(t), 3);
 	assert_string_equal(text(t, 0, "cgroup"), "(charged to none)");
@@ -342,9 +344,9 @@ static void test_contents(void **state)
 {
 	struct heap *h = *state;
 	char path[] = "/tmp/kmemscope-kallsyms-XXXXXX";
+	struct ks_snapshot_options options = { .kallsyms = path };
 	struct ks_heap_report report = { .by = KS_HEAP_BY_TYPE };
-	struct ks_typing *typing;
-	struct ks_slots *slots;
+	struct ks_snapshot *snapshot;
 	struct ks_diag diag;
 	FILE *file = fdopen(mkstemp(path), "w");
 
@@ -354,33 +356,30 @@ static void test_contents(void **state)
 	assert_int_equal(fclose(file), 0);
 	fill_contents(h);
 	look(h);
-	assert_int_equal(ks_slots_read(h->kernel, h->census, &slots, &diag), 0);
-	assert_int_equal(ks_typing_make(h->kernel, h->census, slots, path, &typing, &diag), 0);
-	assert_false(typing->no_functions);
-	report.kernel = h->kernel;
-	report.census = h->census;
-	report.typing = typing;
+	assert_int_equal(ks_snapshot_take(h->kernel, &options, &snapshot, &diag), 0);
+	assert_false(snapshot->no_functions);
+	report.heap = snapshot;
 	h->doc = ks_doc_of_census(&report);
+	ks_snapshot_free(snapshot);
 	assert_int_equal(objects_of(h, "do_work() at +16"), 1);
 	assert_int_equal(objects_of(h, "table with other() at +24"), 1);
 	assert_int_equal(objects_of(h, "other() at +40"), 1);
 	assert_int_equal(objects_of(h, "?"), 7);
-	assert_int_equal(number(table_of(h, "types"), KS_TOTAL, "objects"), 42);
-	assert_int_equal(number(table_of(h, "types"), KS_TOTAL, "bytes"), 8192 + 640);
-	assert_non_null(strstr(shown(h), "\n7 of 42 objects are of no known type\n"));
-	ks_typing_free(typing);
+	/* With the large one, of which nothing is known. */
+	assert_int_equal(number(table_of(h, "types"), KS_TOTAL, "objects"), 43);
+	assert_int_equal(number(table_of(h, "types"), KS_TOTAL, "bytes"), 8192 + 640 + 4096);
+	assert_non_null(strstr(shown(h), "\n8 of 43 objects are of no known type\n"));
 	unlink(path);
 
 	/* Without addresses, contents say nothing. */
-	assert_int_equal(ks_typing_make(h->kernel, h->census, slots, path, &typing, &diag), 0);
-	assert_true(typing->no_functions);
+	assert_int_equal(ks_snapshot_take(h->kernel, &options, &snapshot, &diag), 0);
+	assert_true(snapshot->no_functions);
 	ks_doc_free(h->doc);
-	report.typing = typing;
+	report.heap = snapshot;
 	h->doc = ks_doc_of_census(&report);
+	ks_snapshot_free(snapshot);
 	assert_int_equal(objects_of(h, "?"), 10);
 	assert_non_null(strstr(shown(h), "contents were not looked at"));
-	ks_typing_free(typing);
-	ks_slots_free(slots);
 }
 
 #define HEAP(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
