@@ -15,7 +15,7 @@ static const char usage[] =
 	"\n"
 	"Counts the objects in the memory of the running kernel: by cache, by type, by the\n"
 	"cgroup that they are charged to, or by NUMA node. Reads the kernel's own structures, without\n"
-	"tracing, and changes nothing. Needs root.\n"
+	"tracing, and changes nothing. Needs root, but for a dump.\n"
 	"\n"
 	"  heap        counts objects by cache, type, cgroup or node\n"
 	"  heap types  what the objects are, and how that is known\n"
@@ -55,6 +55,12 @@ static int run(struct ks_heap_args *args, const struct ks_option *own,
 	code = ks_cli_parse(cli, own, argc, argv);
 	if (code >= 0)
 		return code;
+	if (args->source.vmcore && args->source.memory != KS_HEAP_AUTO)
+		return ks_cli_error(cli, KS_EXIT_USAGE,
+				    "--memory is of the running kernel, --vmcore of another");
+	if (args->source.vmcore && args->source.from)
+		return ks_cli_error(cli, KS_EXIT_USAGE,
+				    "--vmcore is a dump, --from a snapshot: only one of them");
 	args->operands = argv + optind;
 	args->nr_operands = argc - optind;
 	if (args->nr_operands == subcommand->operands)
@@ -90,6 +96,10 @@ int ks_cmd_heap(int argc, char **argv)
 		  "read memory by bpf or kcore; auto takes the first that works",
 		  .choice = &args.source.memory, .choices = KS_HEAP_MEMORIES,
 		  .name_of = ks_heap_memory_name },
+		{ 0, "vmcore", "FILE", "read a dump of a kernel instead",
+		  .string = &args.source.vmcore },
+		{ 0, "btf", "FILE", "take the kernel's types from this file (BTF, or a vmlinux)",
+		  .string = &args.source.btf },
 		{ 0, "strict", NULL, "accepted, but has no effect here",
 		  .flag = &args.cli.output.strict },
 		{ 0 },

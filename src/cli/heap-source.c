@@ -9,7 +9,6 @@
 /* === Data ================================================================================= */
 
 static const char kcore[] = "/proc/kcore";
-static const char kallsyms[] = "/proc/kallsyms";
 
 static const char *const names[KS_HEAP_MEMORIES] = {
 	[KS_HEAP_AUTO] = "auto",
@@ -20,15 +19,19 @@ static const char *const names[KS_HEAP_MEMORIES] = {
 /* === Internals ============================================================================ */
 
 /* BPF is the faster; where it is refused, /proc/kcore may not be. */
-static int open_memory(unsigned int memory, struct ks_memory **ret_memory, struct ks_diag *diag)
+static int open_memory(const struct ks_heap_source *source, struct ks_memory **ret_memory,
+		       struct ks_diag *diag)
 {
 	struct ks_diag other;
 	int err;
 
-	if (memory == KS_HEAP_KCORE)
+	if (source->vmcore)
+		return ks_memory_open_vmcore(source->vmcore, ret_memory, diag);
+	if (source->memory == KS_HEAP_KCORE)
 		return ks_memory_open_kcore(kcore, ret_memory, diag);
 	err = ks_memory_open_bpf(ret_memory, diag);
-	if (err && memory == KS_HEAP_AUTO && !ks_memory_open_kcore(kcore, ret_memory, &other))
+	if (err && source->memory == KS_HEAP_AUTO &&
+	    !ks_memory_open_kcore(kcore, ret_memory, &other))
 		return 0;
 	return err;
 }
@@ -65,14 +68,14 @@ int ks_heap_source_kernel(const struct ks_heap_source *source, struct ks_kernel 
 
 	if (source->from)
 		return ks_diag_set(diag, -EINVAL, "%s has no contents of memory", source->from);
-	err = open_memory(source->memory, &memory, diag);
-	return err ? err : ks_kernel_open(memory, NULL, ret_kernel, diag);
+	err = open_memory(source, &memory, diag);
+	return err ? err : ks_kernel_open(memory, source->btf, ret_kernel, diag);
 }
 
 int ks_heap_source_snapshot(const struct ks_heap_source *source, bool graph,
 			    struct ks_snapshot **ret_snapshot, struct ks_diag *diag)
 {
-	const struct ks_snapshot_options options = { .graph = graph, .kallsyms = kallsyms };
+	struct ks_snapshot_options options = { .graph = graph };
 	struct ks_kernel *kernel;
 	int err;
 
@@ -81,6 +84,7 @@ int ks_heap_source_snapshot(const struct ks_heap_source *source, bool graph,
 	err = ks_heap_source_kernel(source, &kernel, diag);
 	if (err)
 		return err;
+	options.kallsyms = ks_heap_symbols(kernel);
 	err = ks_snapshot_take(kernel, &options, ret_snapshot, diag);
 	ks_kernel_free(kernel);
 	return err;

@@ -11,11 +11,21 @@ enum ks_heap_memory { KS_HEAP_AUTO, KS_HEAP_BPF, KS_HEAP_KCORE, KS_HEAP_MEMORIES
 
 struct ks_heap_source {
 	const char *from;    /* a file; NULL = the kernel that runs here */
+	const char *vmcore;  /* a dump; NULL = the kernel that runs here */
+	const char *btf;     /* a file with the kernel's types; NULL = its own */
 	unsigned int memory; /* enum ks_heap_memory */
 };
 
 /* "auto", "bpf", ... */
 const char *ks_heap_memory_name(unsigned int memory);
+
+/* A file with the kernel's symbols, or NULL. */
+static inline const char *ks_heap_symbols(const struct ks_kernel *kernel)
+{
+	const char *path = kernel->memory->facts.symbols;
+
+	return *path ? path : NULL;
+}
 
 /* The kernel. -EINVAL: the source is a snapshot, which has no memory. */
 int ks_heap_source_kernel(const struct ks_heap_source *source, struct ks_kernel **ret_kernel,

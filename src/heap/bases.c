@@ -11,6 +11,7 @@
 #include <bpf/btf.h>
 
 #include "heap/kernel.h"
+#include "heap/symbols.h"
 
 /* === Data ================================================================================= */
 
@@ -26,37 +27,11 @@ static const struct bases {
 
 /* === Internals: symbols =================================================================== */
 
-struct symbol {
-	const char *name;
-	u64 addr;
-};
-
-static void read_symbols(struct symbol *symbols, size_t count)
-{
-	FILE *file = fopen("/proc/kallsyms", "re");
-	unsigned long long addr;
-	char line[512], name[256];
-	size_t i;
-
-	while (file && fgets(line, sizeof(line), file)) {
-		/* Of a module: after all that is wanted. */
-		if (strchr(line, '['))
-			break;
-		if (sscanf(line, "%llx %*c %255s", &addr, name) != 2)
-			continue;
-		for (i = 0; i < count; i++)
-			if (!strcmp(name, symbols[i].name))
-				symbols[i].addr = addr;
-	}
-	if (file)
-		fclose(file);
-}
-
 /* The words behind symbols that are addresses of tables. */
 static void use_symbols(struct ks_kernel *k)
 {
 	enum { PAGE_OFFSET, VMEMMAP, CACHES, PERCPU, PGD, CPUS };
-	struct symbol symbols[] = {
+	struct ks_wanted_symbol symbols[] = {
 		[PAGE_OFFSET] = { "page_offset_base", 0 },
 		[VMEMMAP] = { "vmemmap_base", 0 },
 		[CACHES] = { "slab_caches", 0 },
@@ -68,7 +43,7 @@ static void use_symbols(struct ks_kernel *k)
 	u64 word, *slot;
 	u32 cpus = 0, i;
 
-	read_symbols(symbols, ARRAY_SIZE(symbols));
+	ks_symbols_find(facts->symbols, symbols, ARRAY_SIZE(symbols));
 	if (symbols[PAGE_OFFSET].addr &&
 	    !ks_memory_word(k->memory, symbols[PAGE_OFFSET].addr, &word))
 		k->page_offset = word;
@@ -107,28 +82,14 @@ static bool fits(struct ks_kernel *k, u64 page_offset, u64 vmemmap)
 	return false;
 }
 
-static bool member(const struct btf *btf, const char *type, const char *name, u32 *ret_offset)
-{
-	int id = btf__find_by_name_kind(btf, type, BTF_KIND_STRUCT), i;
-	const struct btf_type *t = id > 0 ? btf__type_by_id(btf, (u32)id) : NULL;
-
-	for (i = 0; t && i < btf_vlen(t); i++) {
-		if (strcmp(btf__name_by_offset(btf, btf_members(t)[i].name_off), name))
-			continue;
-		*ret_offset = btf_member_bit_offset(t, (u32)i) / 8;
-		return true;
-	}
-	return false;
-}
-
 /* A struct page that the task points to: one of those that its stack is made of. */
 static bool some_page(struct ks_kernel *k, u64 *ret_page)
 {
 	u32 area, pages;
 	u64 word;
 
-	return member(k->btf, "task_struct", "stack_vm_area", &area) &&
-	       member(k->btf, "vm_struct", "pages", &pages) &&
+	return ks_btf_member(k->btf, "task_struct", "stack_vm_area", &area) &&
+	       ks_btf_member(k->btf, "vm_struct", "pages", &pages) &&
 	       !ks_memory_word(k->memory, k->memory->facts.task + area, &word) &&
 	       !ks_memory_word(k->memory, word + pages, &word) &&
 	       !ks_memory_word(k->memory, word, ret_page);
@@ -188,14 +149,13 @@ int ks_kernel_find_bases(struct ks_kernel *k, struct ks_diag *diag)
 	k->slab_caches = facts->slab_caches;
 	k->page_table = facts->page_table;
 	/* A guess that is tried out costs less than making the kernel print its symbols. */
-	if ((!k->page_offset || !k->vmemmap) && !solve_fixed(k) && k->live)
+	if ((!k->page_offset || !k->vmemmap) && !solve_fixed(k) && *facts->symbols)
 		use_symbols(k);
 	if ((!k->page_offset || !k->vmemmap) && !search(k))
-		return ks_diag_set(
-			diag, KS_EBADINPUT,
-			"where this kernel maps its memory can't be found: /proc/kallsyms "
-			"shows no page_offset_base and vmemmap_base, and no guess fits "
-			"(x86-64 is the one architecture that is known)");
+		return ks_diag_set(diag, KS_EBADINPUT,
+				   "where this kernel maps its memory can't be found: its symbols "
+				   "show no page_offset_base and vmemmap_base, and no guess fits "
+				   "(x86-64 is the one architecture that is known)");
 	find_page_table(k);
 	return 0;
 }

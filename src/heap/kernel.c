@@ -75,14 +75,15 @@ int ks_kernel_open_btf(struct ks_memory *memory, struct btf *btf, bool live,
 int ks_kernel_open(struct ks_memory *memory, const char *btf_path, struct ks_kernel **ret_kernel,
 		   struct ks_diag *diag)
 {
+	bool own = !btf_path && memory->ops->types;
 	struct btf *btf = NULL;
-	int err = load_btf(btf_path, &btf, diag);
+	int err = own ? memory->ops->types(memory, &btf, diag) : load_btf(btf_path, &btf, diag);
 
 	if (err) {
 		ks_memory_free(memory);
 		return err;
 	}
-	return ks_kernel_open_btf(memory, btf, !btf_path, ret_kernel, diag);
+	return ks_kernel_open_btf(memory, btf, memory->ops->live, ret_kernel, diag);
 }
 
 int ks_kernel_lanes(struct ks_kernel *k, unsigned int count, struct ks_diag *diag)

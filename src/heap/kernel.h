@@ -22,8 +22,8 @@ struct ks_kernel {
 };
 
 /*
- * Takes the memory over, also when it fails. @btf_path NULL: the running kernel's types. KS_EBADINPUT: a kernel
- * that is not known here, by name.
+ * Takes the memory over, also when it fails. @btf_path NULL: the types that come with the memory, or those of the
+ * running kernel. KS_EBADINPUT: a kernel that is not known here, by name.
  */
 int ks_kernel_open(struct ks_memory *memory, const char *btf_path, struct ks_kernel **ret_kernel,
 		   struct ks_diag *diag);

@@ -182,6 +182,7 @@ static int bpf_dup(struct ks_memory *memory, struct ks_memory **ret_memory, stru
 
 static const struct ks_memory_ops bpf_ops = {
 	.name = "bpf",
+	.live = true,
 	.read = bpf_read,
 	.dup = bpf_dup,
 	.locate = bpf_locate,
@@ -230,7 +231,7 @@ int ks_memory_open_bpf(struct ks_memory **ret_memory, struct ks_diag *diag)
 
 	if (err)
 		return err;
-	err = ks_memory_ram_of_iomem(&m->memory.facts, diag);
+	err = ks_memory_facts_of_proc(&m->memory.facts, diag);
 	if (err) {
 		ks_memory_free(&m->memory);
 		return err;

@@ -148,7 +148,7 @@ static int kcore_dup(struct ks_memory *memory, struct ks_memory **ret_memory, st
 
 static int kcore_locate(struct ks_memory *memory, const struct btf *btf, struct ks_diag *diag)
 {
-	return ks_memory_ram_of_iomem(&memory->facts, diag);
+	return ks_memory_facts_of_proc(&memory->facts, diag);
 }
 
 static void kcore_free(struct ks_memory *memory)
@@ -164,6 +164,7 @@ static void kcore_free(struct ks_memory *memory)
 
 static const struct ks_memory_ops kcore_ops = {
 	.name = "kcore",
+	.live = true,
 	.read = kcore_read,
 	.dup = kcore_dup,
 	.locate = kcore_locate,

@@ -103,13 +103,14 @@ int ks_memory_copy_facts(const struct ks_memory_facts *from, struct ks_memory_fa
 	return 0;
 }
 
-int ks_memory_ram_of_iomem(struct ks_memory_facts *facts, struct ks_diag *diag)
+int ks_memory_facts_of_proc(struct ks_memory_facts *facts, struct ks_diag *diag)
 {
 	FILE *file = fopen("/proc/iomem", "re");
 	struct ks_ram ram, *slot;
 	char line[256];
 	int err = 0;
 
+	snprintf(facts->symbols, sizeof(facts->symbols), "/proc/kallsyms");
 	if (!file)
 		return ks_diag_set(diag, -errno, "/proc/iomem: %s", strerror(errno));
 	while (!err && fgets(line, sizeof(line), file)) {

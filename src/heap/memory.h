@@ -35,12 +35,15 @@ struct ks_memory_facts {
 	u64 slab_caches; /* the head of the list of caches */
 	u64 page_table;	 /* the top level, as a virtual address */
 	u64 task;	 /* any task that has a user's address space */
+	char symbols
+		[32]; /* a file with the kernel's symbols, as /proc/kallsyms has them; "" = none */
 };
 
 struct ks_memory;
 
 struct ks_memory_ops {
 	const char *name;
+	bool live; /* of the kernel that runs here: /proc and /sys are its own */
 
 	/* Fails only where nothing can be read any more; a bad address is its piece's affair. */
 	int (*read)(struct ks_memory *memory, struct ks_piece *pieces, size_t count,
@@ -48,6 +51,9 @@ struct ks_memory_ops {
 
 	/* Another handle on the same memory, for another thread. */
 	int (*dup)(struct ks_memory *memory, struct ks_memory **ret_memory, struct ks_diag *diag);
+
+	/* The kernel's types, where they come with its memory. May be NULL: they are elsewhere. */
+	int (*types)(struct ks_memory *memory, struct btf **ret_btf, struct ks_diag *diag);
 
 	/* Adds facts that need the kernel's types. May be NULL. */
 	int (*locate)(struct ks_memory *memory, const struct btf *btf, struct ks_diag *diag);
@@ -88,6 +94,12 @@ int ks_memory_open_bpf(struct ks_memory **ret_memory, struct ks_diag *diag);
 /* The running kernel by an ELF core of it, normally /proc/kcore. */
 int ks_memory_open_kcore(const char *path, struct ks_memory **ret_memory, struct ks_diag *diag);
 
+/*
+ * A dump that kdump or QEMU has written, ELF or compressed. KS_EBADINPUT: no dump, or one of a kernel that is not
+ * known here, by name.
+ */
+int ks_memory_open_vmcore(const char *path, struct ks_memory **ret_memory, struct ks_diag *diag);
+
 /* An image in memory, which must stay: see memory-image.c for its layout. */
 int ks_memory_open_image(const void *data, size_t len, struct ks_memory **ret_memory,
 			 struct ks_diag *diag);
@@ -95,7 +107,7 @@ int ks_memory_open_image(const void *data, size_t len, struct ks_memory **ret_me
 /* For back ends: takes the facts over where it copies them. */
 int ks_memory_copy_facts(const struct ks_memory_facts *from, struct ks_memory_facts *to);
 
-/* For back ends of the running kernel: "System RAM" of /proc/iomem. */
-int ks_memory_ram_of_iomem(struct ks_memory_facts *facts, struct ks_diag *diag);
+/* For back ends of the running kernel: "System RAM" of /proc/iomem, and its symbols. */
+int ks_memory_facts_of_proc(struct ks_memory_facts *facts, struct ks_diag *diag);
 
 #endif

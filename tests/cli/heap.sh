@@ -9,6 +9,20 @@ check "an argument is too much" exits_with 2 "$KMEMSCOPE" heap what
 check "without the right to read memory, a message says so" fails_saying 1 'root|lacks|kcore|type information' \
 	setpriv --reuid 65534 --regid 65534 --clear-groups "$KMEMSCOPE" heap
 
+# Dumps; tests/kernel/test-heap.sh has real ones.
+echo "no dump" >text
+printf '\177ELF\2\1\1\0\0\0\0\0\0\0\0\0\4\0\076\0' >torn
+check "a dump that is not there" fails_saying 1 'No such file' "$KMEMSCOPE" heap --vmcore nothing
+for file in text torn; do
+	check "a file that is no dump: $file" fails_saying 3 "^kmemscope heap: $file: no dump of a kernel" \
+		"$KMEMSCOPE" heap --vmcore $file
+done
+{ printf makedumpfile; head -c 4084 /dev/zero; printf 'piece'; } >flattened
+check "a flattened dump that breaks off" fails_saying 3 'flattened: flattened dump, at byte 4096: it ends' \
+	"$KMEMSCOPE" heap --vmcore flattened
+check "a dump is not read by BPF" exits_with 2 "$KMEMSCOPE" heap --vmcore text --memory bpf
+check "types that are no types" exits_with 3 "$KMEMSCOPE" heap --btf text
+
 status=0
 "$KMEMSCOPE" heap --json >before.json 2>refused || status=$?
 if [ $status != 0 ]; then

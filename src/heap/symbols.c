@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: LGPL-2.1-only
+/*
+ * The kernel's table of symbols: names are packed as numbers of tokens, addresses as differences to a base. Modules
+ * have symbol tables of ELF. All of it is bounded: the memory may be anybody's.
+ */
+#include "heap/symbols.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <bpf/btf.h>
+
+#include "heap/layout.h"
+#include "heap/vmcoreinfo.h"
+
+/* === Data ================================================================================= */
+
+enum {
+	SYMBOLS_MAX = 4 << 20,
+	TOKENS = 256,
+	NAME_MAX_LEN = 512,
+	MODULES_MAX = 4096,
+	MODULE_SYMBOLS_MAX = 1 << 20, /* of all modules together */
+	PAGE = 4096,
+};
+
+/* Bytes one by one, by pages: nothing is read behind the page that a table ends in. */
+struct window {
+	struct ks_memory *memory;
+	u64 page; /* 1 = none */
+	u8 data[PAGE];
+};
+
+struct tables {
+	u64 names, offsets, base;
+	u32 count;
+	u16 token_at[TOKENS];
+	char tokens[65536 + NAME_MAX_LEN];
+};
+
+/* === Internals: the kernel ================================================================ */
+
+static int byte_at(struct window *w, u64 addr, u8 *ret_byte)
+{
+	if (w->page != addr / PAGE * PAGE) {
+		w->page = addr / PAGE * PAGE;
+		if (ks_memory_get(w->memory, w->page, w->data, PAGE)) {
+			w->page = 1;
+			return -EFAULT;
+		}
+	}
+	*ret_byte = w->data[addr % PAGE];
+	return 0;
+}
+
+static int read_u32(struct window *w, u64 addr, u32 *ret_value)
+{
+	u8 byte;
+	u32 i;
+
+	*ret_value = 0;
+	for (i = 0; i < 4; i++) {
+		if (byte_at(w, addr + i, &byte))
+			return -EFAULT;
+		*ret_value |= (u32)byte << 8 * i;
+	}
+	return 0;
+}
+
+static int lacks(struct ks_diag *diag, const char *what)
+{
+	return ks_diag_set(diag, KS_EBADINPUT,
+			   "the dump's vmcoreinfo does not say where %s is (Linux 6.0 and newer "
+			   "say it)",
+			   what);
+}
+
+static int find_tables(struct ks_memory *memory, const char *info, struct tables *t,
+		       struct ks_diag *diag)
+{
+	u64 count, base, index, table, last;
+
+	if (!ks_vmcoreinfo_get(info, "SYMBOL", "kallsyms_names", &t->names))
+		return lacks(diag, "kallsyms_names");
+	if (!ks_vmcoreinfo_get(info, "SYMBOL", "kallsyms_num_syms", &count) ||
+	    !ks_vmcoreinfo_get(info, "SYMBOL", "kallsyms_token_table", &table) ||
+	    !ks_vmcoreinfo_get(info, "SYMBOL", "kallsyms_token_index", &index))
+		return lacks(diag, "kallsyms_token_table");
+	if (!ks_vmcoreinfo_get(info, "SYMBOL", "kallsyms_offsets", &t->offsets) ||
+	    !ks_vmcoreinfo_get(info, "SYMBOL", "kallsyms_relative_base", &base))
+		return lacks(diag, "kallsyms_offsets");
+	if (ks_memory_get(memory, count, &t->count, sizeof(t->count)) ||
+	    ks_memory_word(memory, base, &t->base) ||
+	    ks_memory_get(memory, index, t->token_at, sizeof(t->token_at)))
+		return ks_diag_set(diag, KS_EBADINPUT, "the dump has no table of symbols");
+	/* The last token ends the table, and other tables follow it. */
+	last = t->token_at[TOKENS - 1];
+	if (t->count > SYMBOLS_MAX || ks_memory_get(memory, table, t->tokens, (u32)last) ||
+	    ks_memory_string(memory, table + last, t->tokens + last, NAME_MAX_LEN))
+		return ks_diag_set(diag, KS_EBADINPUT,
+				   "the dump's table of symbols makes no sense");
+	return 0;
+}
+
+/* The next name, type letter first; moves *@at behind it. */
+static int next_name(struct window *w, const struct tables *t, u64 *at, char *name)
+{
+	u32 len, more, done = 0;
+	const char *token;
+	u8 byte;
+
+	if (byte_at(w, (*at)++, &byte))
+		return -EFAULT;
+	len = byte;
+	if (len & 0x80) {
+		if (byte_at(w, (*at)++, &byte))
+			return -EFAULT;
+		len = (len & 0x7f) | (u32)byte << 7;
+	}
+	while (len--) {
+		if (byte_at(w, (*at)++, &byte))
+			return -EFAULT;
+		token = t->tokens + t->token_at[byte];
+		more = (u32)strnlen(token, NAME_MAX_LEN);
+		if (done + more >= NAME_MAX_LEN)
+			return -ERANGE;
+		memcpy(name + done, token, more);
+		done += more;
+	}
+	name[done] = '\0';
+	return done > 1 ? 0 : -ERANGE;
+}
+
+/*
+ * Offsets of older kernels are negative for all but per-CPU symbols, whose addresses they are. Nothing says which
+ * kind a kernel has, but a kernel is never so large that the others would be negative.
+ */
+static bool has_negative(struct window *w, const struct tables *t)
+{
+	u32 i, offset;
+
+	for (i = 0; i < t->count && !read_u32(w, t->offsets + i * 4ull, &offset); i++)
+		if (offset >> 31)
+			return true;
+	return false;
+}
+
+static u64 address_of(const struct tables *t, bool negative, u32 offset)
+{
+	if (!negative)
+		return t->base + offset;
+	return offset >> 31 ? t->base - 1 - (u64)(s64)(s32)offset : offset;
+}
+
+static bool is_plain(const char *name)
+{
+	for (; *name; name++)
+		if (*name <= ' ' || *name >= 0x7f)
+			return false;
+	return true;
+}
+
+/* === Internals: modules =================================================================== */
+
+struct module_layout {
+	u32 list, name, kallsyms, symtab, count, strtab, types;
+};
+
+static bool module_layout(const struct btf *btf, struct module_layout *l)
+{
+	return ks_btf_member(btf, "module", "list", &l->list) &&
+	       ks_btf_member(btf, "module", "name", &l->name) &&
+	       ks_btf_member(btf, "module", "kallsyms", &l->kallsyms) &&
+	       ks_btf_member(btf, "mod_kallsyms", "symtab", &l->symtab) &&
+	       ks_btf_member(btf, "mod_kallsyms", "num_symtab", &l->count) &&
+	       ks_btf_member(btf, "mod_kallsyms", "strtab", &l->strtab) &&
+	       ks_btf_member(btf, "mod_kallsyms", "typetab", &l->types);
+}
+
+static void add_module(struct ks_memory *memory, const struct module_layout *l, u64 module,
+		       u32 *left, struct ks_strbuf *text)
+{
+	char name[64], symbol[NAME_MAX_LEN];
+	u64 kallsyms, symtab, strtab, types;
+	Elf64_Sym entry;
+	u32 count, i;
+	char letter;
+
+	if (ks_memory_string(memory, module + l->name, name, sizeof(name)) || !is_plain(name) ||
+	    ks_memory_word(memory, module + l->kallsyms, &kallsyms) ||
+	    ks_memory_word(memory, kallsyms + l->symtab, &symtab) ||
+	    ks_memory_word(memory, kallsyms + l->strtab, &strtab) ||
+	    ks_memory_word(memory, kallsyms + l->types, &types) ||
+	    ks_memory_get(memory, kallsyms + l->count, &count, sizeof(count)))
+		return;
+	for (i = 1; i < count && *left; i++, --*left) {
+		if (ks_memory_get(memory, symtab + i * sizeof(entry), &entry, sizeof(entry)) ||
+		    ks_memory_get(memory, types + i, &letter, 1) ||
+		    ks_memory_string(memory, strtab + entry.st_name, symbol, sizeof(symbol)))
+			return;
+		if (*symbol && entry.st_value && letter > ' ' && letter < 0x7f && is_plain(symbol))
+			ks_strbuf_printf(text, "%016" PRIx64 " %c %s\t[%s]\n", (u64)entry.st_value,
+					 letter, symbol, name);
+	}
+}
+
+/* === Public =============================================================================== */
+
+int ks_symbols_of_kernel(struct ks_memory *memory, const char *vmcoreinfo, struct ks_strbuf *text,
+			 struct ks_diag *diag)
+{
+	struct tables *t = calloc(1, sizeof(*t));
+	struct window names = { memory, 1 }, offsets = { memory, 1 };
+	char name[NAME_MAX_LEN];
+	bool negative;
+	u32 i, offset;
+	u64 at;
+	int err;
+
+	if (!t)
+		return ks_diag_nomem(diag, "reading symbols");
+	err = find_tables(memory, vmcoreinfo, t, diag);
+	negative = !err && has_negative(&offsets, t);
+	at = t->names;
+	for (i = 0; !err && i < t->count; i++) {
+		if (next_name(&names, t, &at, name) ||
+		    read_u32(&offsets, t->offsets + i * 4ull, &offset))
+			err = ks_diag_set(
+				diag, KS_EBADINPUT,
+				"the dump's table of symbols breaks off at symbol %u of %u", i,
+				t->count);
+		else if (is_plain(name))
+			ks_strbuf_printf(text, "%016" PRIx64 " %c %s\n",
+					 address_of(t, negative, offset), name[0], name + 1);
+	}
+	free(t);
+	if (!err && text->failed)
+		err = ks_diag_nomem(diag, "reading symbols");
+	return err;
+}
+
+int ks_symbols_of_modules(struct ks_memory *memory, const struct btf *btf, u64 list,
+			  struct ks_strbuf *text)
+{
+	struct module_layout l;
+	u32 i, left = MODULE_SYMBOLS_MAX;
+	u64 at = list;
+
+	if (!list || !module_layout(btf, &l))
+		return 0;
+	for (i = 0; i < MODULES_MAX; i++) {
+		if (ks_memory_word(memory, at, &at) || at == list)
+			break;
+		add_module(memory, &l, at - l.list, &left, text);
+	}
+	return text->failed ? -ENOMEM : 0;
+}
+
+void ks_symbols_find(const char *path, struct ks_wanted_symbol *wanted, size_t count)
+{
+	FILE *file = fopen(path, "re");
+	unsigned long long addr;
+	char line[512], name[256];
+	size_t i;
+
+	while (file && fgets(line, sizeof(line), file)) {
+		/* Of a module: after all that is wanted. */
+		if (strchr(line, '['))
+			break;
+		if (sscanf(line, "%llx %*c %255s", &addr, name) != 2)
+			continue;
+		for (i = 0; i < count; i++)
+			if (!strcmp(name, wanted[i].name))
+				wanted[i].addr = addr;
+	}
+	if (file)
+		fclose(file);
+}
