@@ -19,15 +19,18 @@ static const char usage[] =
 	"\n"
 	"  heap        counts objects by cache, type, cgroup or node\n"
 	"  heap types  what the objects are, and how that is known\n"
-	"  heap save   a snapshot as a file, which all of them read with --from\n";
+	"  heap save   a snapshot as a file, which all of them read with --from\n"
+	"  heap diff   what changed between two such files\n";
 
 /* The subcommands, as bits: for the options that they have. */
 enum {
 	CENSUS = 1 << 0,
 	TYPES = 1 << 1,
 	SAVE = 1 << 8,
+	DIFF = 1 << 9,
 
 	FROM_FILE = CENSUS | TYPES,
+	OF_A_KERNEL = FROM_FILE | SAVE,
 };
 
 static const struct subcommand {
@@ -40,6 +43,7 @@ static const struct subcommand {
 	{ "", ks_heap_census, 0, "", CENSUS },
 	{ "types", ks_heap_types, 0, "", TYPES },
 	{ "save", ks_heap_save, 0, "-o FILE", SAVE },
+	{ "diff", ks_heap_diff, 2, "FIRST SECOND", DIFF },
 };
 
 /* === Internals ============================================================================ */
@@ -95,11 +99,11 @@ int ks_cmd_heap(int argc, char **argv)
 		{ 0, "memory", "HOW",
 		  "read memory by bpf or kcore; auto takes the first that works",
 		  .choice = &args.source.memory, .choices = KS_HEAP_MEMORIES,
-		  .name_of = ks_heap_memory_name },
+		  .name_of = ks_heap_memory_name, .parts = OF_A_KERNEL },
 		{ 0, "vmcore", "FILE", "read a dump of a kernel instead",
-		  .string = &args.source.vmcore },
+		  .string = &args.source.vmcore, .parts = OF_A_KERNEL },
 		{ 0, "btf", "FILE", "take the kernel's types from this file (BTF, or a vmlinux)",
-		  .string = &args.source.btf },
+		  .string = &args.source.btf, .parts = OF_A_KERNEL },
 		{ 0, "strict", NULL, "accepted, but has no effect here",
 		  .flag = &args.cli.output.strict },
 		{ 0 },

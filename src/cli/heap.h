@@ -22,6 +22,7 @@ struct ks_heap_args {
 };
 
 int ks_heap_census(struct ks_heap_args *args);
+int ks_heap_diff(struct ks_heap_args *args);
 int ks_heap_save(struct ks_heap_args *args);
 int ks_heap_types(struct ks_heap_args *args);
 

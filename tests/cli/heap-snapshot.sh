@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # Snapshots of heaps as files: a small one whose numbers were worked out by hand, and one of the kernel that runs here.
 . "$(dirname "$0")/lib.sh"
-: "${MKSNAP:?the path of the program that makes snapshots}"
+: "${MKSNAP:?the path of the program that makes snapshots}" "${HOLD:?the path of the program that holds objects}"
 
 must "$MKSNAP" shop.snap <"$tests/heap/shop.txt"
 grep -v -E '^(ref|root|rootref) ' "$tests/heap/shop.txt" | must "$MKSNAP" flat.snap
@@ -64,6 +64,47 @@ check "no file" fails_saying 1 'none.snap: cannot open' "$KMEMSCOPE" heap --from
 check "a snapshot needs a name" fails_saying 2 'name the snapshot' "$KMEMSCOPE" heap save
 check "and is no pipe" fails_saying 2 'regular file' "$KMEMSCOPE" heap save -o -
 
+# --- Two of them -------------------------------------------------------------------------------
+
+# A minute later one file is gone and one is new, one has changed; of the names one is new, one has become a path, and
+# what was unknown is known to be a name.
+{
+	grep -v -E '^(taken|object 0xffff888000001[13]00|object 0xffff8880000020[4c]0|ref 0xffff888000001300|ref .* 0xffff888000001300)' \
+		"$tests/heap/shop.txt"
+	echo "taken 1700000060000000000 150000000000 1500000000"
+	echo "type path 40"
+	echo "object 0xffff888000001100 filp file cache 1 99"
+	echo "object 0xffff888000001400 filp file cache 1 20"
+	echo "object 0xffff888000002040 kmalloc-64 path field 2 21"
+	echo "object 0xffff8880000020c0 kmalloc-64 char[] field 0 22"
+	echo "object 0xffff888000002100 kmalloc-64 char[] field 0 23"
+	echo "ref 0xffff888000003000 1040 0xffff888000001400"
+	echo "ref 0xffff888000005000 1024 0xffff888000001400"
+	echo "ref 0xffff888000001400 16 0xffff888000002100"
+} >later.txt
+must "$MKSNAP" later.snap <later.txt
+must "$KMEMSCOPE" heap diff --json shop.snap later.snap >diff.json
+check "types: what is new, changed and gone" json diff.json '[(r["type"], r["cache"], r["objects_before"], r["objects_after"],
+	r["bytes_change"], r["new"], r["changed"], r["gone"]) for r in doc["types"]] == [
+	("char[]", "kmalloc-64", 2, 3, 64, 1, 1, 1), ("path", "kmalloc-64", 0, 1, 64, 1, 0, 0),
+	("file", "filp", 3, 3, 0, 1, 1, 1), ("?", "kmalloc-64", 1, 0, -64, 0, 0, 0)]'
+check "caches" json diff.json '[(r["cache"], r["objects_before"], r["objects_after"], r["bytes_change"], r["new"], r["changed"], r["gone"])
+	for r in doc["caches"]] == [("kmalloc-64", 3, 4, 64, 2, 1, 1), ("filp", 3, 3, 0, 1, 1, 1)]'
+check "all together" json diff.json 'doc["same_boot"] and (doc["new_objects"], doc["new_bytes"], doc["changed_objects"],
+	doc["gone_objects"]) == (3, 256 + 2 * 64, 2, 2)'
+check "an example of what is new" json diff.json 'doc["types"][2]["example"] == "0xffff888000001400"'
+check "in words" says '^3 objects of 384 bytes were allocated since' "$KMEMSCOPE" heap diff shop.snap later.snap
+check "how far apart" says '^60.0 s later, in the same boot' "$KMEMSCOPE" heap diff shop.snap later.snap
+check "the wrong way round" says '^60.0 s EARLIER' "$KMEMSCOPE" heap diff later.snap shop.snap
+check "as CSV, the types" says '^char\[\],kmalloc-64,\+64,128,192,\+1,2,3,1,64,1,1,0xffff888000002100' "$KMEMSCOPE" heap diff --csv shop.snap later.snap
+check "nothing changed" says '^0 objects of 0 bytes were allocated' "$KMEMSCOPE" heap diff shop.snap shop.snap
+sed 's/11111111-2222/3333/' later.txt | must "$MKSNAP" other.snap
+must "$KMEMSCOPE" heap diff --json shop.snap other.snap >other.json
+check "of another boot, only sums" json other.json 'not doc["same_boot"] and "new" not in doc["types"][0] and
+	[r["bytes_change"] for r in doc["types"]] == [64, 64, -64]'
+check "which it says" says 'Not of the same boot' "$KMEMSCOPE" heap diff shop.snap other.snap
+check "two files are needed" fails_saying 2 'usage: kmemscope heap diff FIRST SECOND' "$KMEMSCOPE" heap diff shop.snap
+
 # --- Of the kernel that runs here --------------------------------------------------------------
 
 status=0
@@ -79,6 +120,35 @@ must "$KMEMSCOPE" heap --from live.snap --json >live.json
 check "its objects are those of the census" json live.json \
 	'abs(sum(r["objects"] for r in doc["caches"]) - doc["snapshot"]["objects"]) <= doc["snapshot"]["objects"] // 100'
 check "and memory adds up" json live.json 'abs(doc["total"] - doc["mem_total"]) <= doc["mem_total"] // 1000'
+
+# compared: what a program makes between two snapshots is new, whatever others do meanwhile.
+compared() {
+	local kind type
+	must "$KMEMSCOPE" heap save -o live.snap >/dev/null
+	mkfifo end
+	"$HOLD" 3000 <end >held &
+	exec 9>end
+	rm end
+	for _ in $(seq 600); do
+		[ "$(wc -l <held)" -ge 7 ] && break
+		sleep 0.1
+	done
+	must "$KMEMSCOPE" heap save -o more.snap >/dev/null
+	exec 9>&-
+	wait
+	must "$KMEMSCOPE" heap diff --json live.snap more.snap >diff.json
+	for kind in timers:k_itimer epolls:eventpoll sockets:socket_alloc pipes:pipe_inode_info queues:mqueue_inode_info; do
+		type=${kind#*:}
+		kind=${kind%:*}
+		made=$(awk -v kind="$kind" '$1 == kind { sum += $2 } END { print sum + 0 }' held)
+		json diff.json "$made <= sum(r['new'] for r in doc['types'] if '$type' in r['type'].split(' | ')) <= $made + 500" || return 1
+	done
+}
+# Another program that makes and drops thousands of the same objects would leave its places to ours: then once more.
+thrice() { "$@" || "$@" || "$@"; }
+check "3000 timers, epolls, sockets and pipes and 50 queues that came in between are new" thrice compared
+check "the snapshots are of the same boot" json diff.json 'doc["same_boot"]'
+
 must "$KMEMSCOPE" heap save --no-graph --json -o flat.snap >flat.json
 check "without the graph it is smaller" json flat.json 'not doc["graph"] and doc["bytes"] < 12 * doc["objects"]'
 done_testing
