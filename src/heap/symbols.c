@@ -34,8 +34,16 @@ struct window {
 	u8 data[PAGE];
 };
 
+/* What an offset is to be added to. */
+enum offsets {
+	TO_BASE,
+	TO_BASE_OR_NONE, /* as in 6.12: negative ones, less one, are taken from the base; others are addresses */
+	TO_OWN_PLACE, /* as in 7.2: there is no base */
+};
+
 struct tables {
-	u64 names, offsets, base;
+	u64 names, offsets, base, start;
+	enum offsets kind;
 	u32 count;
 	u16 token_at[TOKENS];
 	char tokens[65536 + NAME_MAX_LEN];
@@ -81,7 +89,7 @@ static int lacks(struct ks_diag *diag, const char *what)
 static int find_tables(struct ks_memory *memory, const char *info, struct tables *t,
 		       struct ks_diag *diag)
 {
-	u64 count, base, index, table, last;
+	u64 count, base = 0, index, table, last;
 
 	if (!ks_vmcoreinfo_get(info, "SYMBOL", "kallsyms_names", &t->names))
 		return lacks(diag, "kallsyms_names");
@@ -89,11 +97,12 @@ static int find_tables(struct ks_memory *memory, const char *info, struct tables
 	    !ks_vmcoreinfo_get(info, "SYMBOL", "kallsyms_token_table", &table) ||
 	    !ks_vmcoreinfo_get(info, "SYMBOL", "kallsyms_token_index", &index))
 		return lacks(diag, "kallsyms_token_table");
-	if (!ks_vmcoreinfo_get(info, "SYMBOL", "kallsyms_offsets", &t->offsets) ||
-	    !ks_vmcoreinfo_get(info, "SYMBOL", "kallsyms_relative_base", &base))
+	if (!ks_vmcoreinfo_get(info, "SYMBOL", "kallsyms_offsets", &t->offsets))
 		return lacks(diag, "kallsyms_offsets");
+	ks_vmcoreinfo_get(info, "SYMBOL", "kallsyms_relative_base", &base);
+	ks_vmcoreinfo_get(info, "SYMBOL", "_stext", &t->start);
 	if (ks_memory_get(memory, count, &t->count, sizeof(t->count)) ||
-	    ks_memory_word(memory, base, &t->base) ||
+	    (base && ks_memory_word(memory, base, &t->base)) ||
 	    ks_memory_get(memory, index, t->token_at, sizeof(t->token_at)))
 		return ks_diag_set(diag, KS_EBADINPUT, "the dump has no table of symbols");
 	/* The last token ends the table, and other tables follow it. */
@@ -134,25 +143,38 @@ static int next_name(struct window *w, const struct tables *t, u64 *at, char *na
 	return done > 1 ? 0 : -ERANGE;
 }
 
-/*
- * Offsets of older kernels are negative for all but per-CPU symbols, whose addresses they are. Nothing says which
- * kind a kernel has, but a kernel is never so large that the others would be negative.
- */
-static bool has_negative(struct window *w, const struct tables *t)
+/* With a base, nothing says which kind it is; but no kernel is so large that plain offsets would be negative. */
+static enum offsets kind_of_offsets(struct window *w, const struct tables *t)
 {
 	u32 i, offset;
 
+	if (!t->base)
+		return TO_OWN_PLACE;
 	for (i = 0; i < t->count && !read_u32(w, t->offsets + i * 4ull, &offset); i++)
 		if (offset >> 31)
-			return true;
-	return false;
+			return TO_BASE_OR_NONE;
+	return TO_BASE;
 }
 
-static u64 address_of(const struct tables *t, bool negative, u32 offset)
+static u64 address_of(const struct tables *t, u32 i, u32 offset)
 {
-	if (!negative)
+	u64 wide = (u64)(s64)(s32)offset;
+
+	switch (t->kind) {
+	case TO_BASE:
 		return t->base + offset;
-	return offset >> 31 ? t->base - 1 - (u64)(s64)(s32)offset : offset;
+	case TO_BASE_OR_NONE:
+		return offset >> 31 ? t->base - 1 - wide : offset;
+	case TO_OWN_PLACE:
+		break;
+	}
+	return t->offsets + i * 4ull + wide;
+}
+
+/* One symbol that is known from elsewhere shows whether the table was understood. */
+static bool is_wrong(const struct tables *t, const char *name, u64 addr)
+{
+	return t->start && addr != t->start && !strcmp(name, "_stext");
 }
 
 static bool is_plain(const char *name)
@@ -215,26 +237,32 @@ int ks_symbols_of_kernel(struct ks_memory *memory, const char *vmcoreinfo, struc
 	struct tables *t = calloc(1, sizeof(*t));
 	struct window names = { memory, 1 }, offsets = { memory, 1 };
 	char name[NAME_MAX_LEN];
-	bool negative;
+	u64 at, addr;
 	u32 i, offset;
-	u64 at;
 	int err;
 
 	if (!t)
 		return ks_diag_nomem(diag, "reading symbols");
 	err = find_tables(memory, vmcoreinfo, t, diag);
-	negative = !err && has_negative(&offsets, t);
+	if (!err)
+		t->kind = kind_of_offsets(&offsets, t);
 	at = t->names;
 	for (i = 0; !err && i < t->count; i++) {
 		if (next_name(&names, t, &at, name) ||
-		    read_u32(&offsets, t->offsets + i * 4ull, &offset))
+		    read_u32(&offsets, t->offsets + i * 4ull, &offset)) {
 			err = ks_diag_set(
 				diag, KS_EBADINPUT,
 				"the dump's table of symbols breaks off at symbol %u of %u", i,
 				t->count);
+			break;
+		}
+		addr = address_of(t, i, offset);
+		if (is_wrong(t, name + 1, addr))
+			err = ks_diag_set(
+				diag, KS_EBADINPUT,
+				"the dump's table of symbols has a form that is not known");
 		else if (is_plain(name))
-			ks_strbuf_printf(text, "%016" PRIx64 " %c %s\n",
-					 address_of(t, negative, offset), name[0], name + 1);
+			ks_strbuf_printf(text, "%016" PRIx64 " %c %s\n", addr, name[0], name + 1);
 	}
 	free(t);
 	if (!err && text->failed)

@@ -153,7 +153,7 @@ static void test_note(void **state)
 	assert_true(value == 0x10);
 }
 
-/* Before 6.15 or so: negative, but for per-CPU symbols. */
+/* Negative, but for per-CPU symbols. */
 static void test_symbols_old(void **state)
 {
 	struct tables *t = new_tables();
@@ -191,6 +191,28 @@ static void test_symbols_new(void **state)
 	assert_memory_equal(t->text.s, "ffffffff81000000 T _stext\nffffffff81123456 t xxx", 47);
 	/* Wild offsets wrap around. */
 	assert_non_null(strstr(t->text.s, "\n0000000000ffffff D slabcache_s\n"));
+	free_tables(t);
+}
+
+/* There is no base: each offset is the distance from where it is itself. */
+static void test_symbols_newest(void **state)
+{
+	struct tables *t = new_tables();
+	struct ks_diag diag;
+
+	add_symbol(t, "T_stext", (s32)(TEXT - (TABLES + AT_OFFSETS)));
+	add_symbol(t, "Dafter", 0x1000);
+	assert_int_equal(read_symbols(t, &diag), 0);
+	t->text.len = 0;
+	*strstr(t->info, "kallsyms_relative_base") = 'K';
+	strcat(t->info, "SYMBOL(_stext)=ffffffff81000000\n");
+	assert_int_equal(ks_symbols_of_kernel(t->memory, t->info, &t->text, &diag), 0);
+	assert_string_equal(t->text.s, "ffffffff81000000 T _stext\n"
+				       "ffffffff82001214 D after\n");
+	/* A form that it does not understand. */
+	memcpy(strstr(t->info, "_stext)=") + 8, "ffffffff81000040", 16);
+	assert_int_equal(ks_symbols_of_kernel(t->memory, t->info, &t->text, &diag), KS_EBADINPUT);
+	assert_non_null(strstr(diag.text, "form that is not known"));
 	free_tables(t);
 }
 
@@ -282,9 +304,13 @@ static void test_flattened_broken(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_note),	    cmocka_unit_test(test_symbols_old),
-		cmocka_unit_test(test_symbols_new), cmocka_unit_test(test_symbols_broken),
-		cmocka_unit_test(test_flattened),   cmocka_unit_test(test_flattened_broken),
+		cmocka_unit_test(test_note),
+		cmocka_unit_test(test_symbols_old),
+		cmocka_unit_test(test_symbols_new),
+		cmocka_unit_test(test_symbols_newest),
+		cmocka_unit_test(test_symbols_broken),
+		cmocka_unit_test(test_flattened),
+		cmocka_unit_test(test_flattened_broken),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
