@@ -12,6 +12,7 @@ source_package=linux-source-6.12
 work=$(mktemp -d)
 qemu_options=
 qemu_accel=tcg,thread=single
+chroot_dir=
 trap 'rm -rf "$work"' EXIT
 tap_dir=$work
 . "$tree/tests/lib/tap.sh"
@@ -93,10 +94,14 @@ fetch_debian() { # DIR PACKAGE...
 	rm -f "$dir"/usr/src/linux-headers-*/vmlinux
 }
 
-need_debian_kernel() { # 6.1|6.12; sets $image and $headers
+need_debian_kernel() { # 6.1|6.12|7.2; sets $image, $headers and $modules, a directory
 	local meta=linux-image-6.12-cloud-amd64 package release common kbuild dir
-	[ "$1" != 6.1 ] || meta=linux-image-cloud-amd64
 	[ "$(dpkg --print-architecture 2>/dev/null)" = amd64 ] || skip_all "not Debian on amd64"
+	if [ "$1" = 7.2 ]; then
+		need_newer_kernel "$1"
+		return
+	fi
+	[ "$1" != 6.1 ] || meta=linux-image-cloud-amd64
 	package=$(depends_of $meta "^linux-image-$1[0-9.]*[-+]")
 	if [ -n "$package" ]; then
 		release=${package#linux-image-}
@@ -109,6 +114,56 @@ need_debian_kernel() { # 6.1|6.12; sets $image and $headers
 	[ -e "$dir/.complete" ] || skip_all "the archive has no kernel $1"
 	image=$(ls "$dir"/boot/vmlinuz-*)
 	headers=$(ls -d "$dir"/usr/src/linux-headers-*-amd64)
+	modules=$(ls -d "$dir"/lib/modules/*)
+}
+
+# Kernels of a later release of Debian, whose packages this system's apt does not know: with lists of our own. Its
+# compiler and tools are taken as well, into a directory to change the root to, since a kernel's modules are
+# built by what built the kernel.
+newer_apt() { # DIR COMMAND ARGS...
+	local dir=$1 command=$2
+	shift 2
+	"$command" -o Dir::Etc::sourcelist="$dir/debian.sources" -o Dir::Etc::sourceparts=/dev/null \
+		-o Dir::Etc::preferencesparts=/dev/null -o Dir::State="$dir" -o Dir::State::lists="$dir/lists" \
+		-o Dir::State::status="$dir/status" -o Dir::Cache="$dir/cache" -o APT::Install-Recommends=0 \
+		-o Debug::NoLocking=1 "$@"
+}
+
+fetch_newer() { # DIR VERSION
+	local apt=$1/apt uri release deb name
+	uri=$(apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' 'Origin: Debian' 'Component: main' |
+		grep -v security | head -n 1)
+	[ -n "$uri" ] || return
+	mkdir -p "$apt/lists/partial" "$apt/cache/archives/partial"
+	: >"$apt/status"
+	printf '%s\n' 'Types: deb' "URIs: $uri" 'Suites: trixie trixie-backports' 'Components: main' \
+		'Signed-By: /usr/share/keyrings/debian-archive-keyring.gpg' >"$apt/debian.sources"
+	newer_apt "$apt" apt-get update || return
+	release=$(newer_apt "$apt" apt-cache search --names-only "^linux-binary-$2[.0-9]*[+].*-cloud-amd64\$" |
+		sed 's/^linux-binary-//; s/ .*//' | sort -V | tail -n 1)
+	[ -n "$release" ] || return
+	newer_apt "$apt" apt-get install -y --download-only "linux-headers-$release" bash binutils coreutils dash \
+		diffutils findutils grep gzip libelf1t64 make mawk perl-base sed || return
+	(cd "$apt/cache/archives" && newer_apt "$apt" apt-get download "linux-binary-$release" "linux-modules-$release") ||
+		return
+	mkdir -p "$1"/usr/{bin,sbin,lib,lib64} "$1"/{dev,proc,tmp}
+	for name in bin sbin lib lib64; do ln -s "usr/$name" "$1/$name"; done
+	for deb in "$apt"/cache/archives/*.deb; do dpkg-deb --fsys-tarfile "$deb" | tar -x -C "$1" --keep-directory-symlink || return; done
+	ln -sf mawk "$1/usr/bin/awk"
+	mknod "$1/dev/null" c 1 3 && chmod 666 "$1/dev/null"
+	echo "$release" >"$1/release"
+	rm -r "$apt" "$1"/usr/share/doc
+}
+
+need_newer_kernel() { # VERSION
+	local dir
+	[ "$(id -u)" = 0 ] || skip_all "changing the root for the compiler of kernel $1 needs root"
+	dir=$cache/debian-$1-$(key_of <<<"$(declare -f fetch_newer)")
+	cached "debian-$1" "${dir##*-}" fetch_newer "$1"
+	image=$dir/usr/lib/modules/$(cat "$dir/release")/vmlinuz
+	headers=$dir/usr/src/linux-headers-$(cat "$dir/release")
+	modules=$dir/usr/lib/modules/$(cat "$dir/release")
+	chroot_dir=$dir
 }
 
 # --- Modules and guests ------------------------------------------------------------------------
@@ -143,13 +198,32 @@ build_modules() { # KDIR [MAKE-ARGUMENTS...]; the .ko files are then in $work/mo
 	strip --strip-debug "$work"/modules/*.ko
 }
 
+# make, or that of $chroot_dir, where there is one. Files of $work are then copied there and back.
+make_there() { # ARGUMENTS...
+	local there status=0
+	[ -n "$chroot_dir" ] || {
+		make "$@"
+		return
+	}
+	there=$chroot_dir/$work
+	mkdir -p "$there"
+	cp -r "$work/build" "$there"
+	# objtool reads /proc. The mount is seen by these commands only, and ends with them.
+	PATH=/usr/sbin:/usr/bin:/sbin:/bin unshare --mount sh -c \
+		'mount --rbind /proc "$1/proc" && exec chroot "$@"' sh "$chroot_dir" make "${@//"$chroot_dir"/}" ||
+		status=$?
+	cp -r "$there/build" "$work"
+	rm -r "$there"
+	return $status
+}
+
 # Compiles only the modules of the tests, for a kernel that has the memorizer built in.
 build_test_modules() { # KDIR [MAKE-ARGUMENTS...]; the .ko files are then in $work/modules
 	local kdir=$1
 	shift
 	mkdir -p "$work/modules"
 	copy_sources
-	make -C "$kdir" "$@" M="$work/build/module" modules >"$work/log" 2>&1 ||
+	make_there -C "$kdir" "$@" M="$work/build/module" modules >"$work/log" 2>&1 ||
 		bail "the test modules do not compile" "$work/log"
 	cp "$work"/build/module/*.ko "$work/modules"
 	strip --strip-debug "$work"/modules/*.ko
@@ -210,25 +284,58 @@ boot_qemu() { # IMAGE [KERNEL-PARAMETERS...]; for QEMU itself in $qemu_accel and
 		-nographic -no-reboot -nodefaults -serial stdio $qemu_options </dev/null >"$work/raw" 2>&1
 }
 
+# Boots a guest whose script calls dump_me, and calls a function at that time, for which monitor() gives commands to
+# QEMU. What the script writes to /dev/ttyS1 is in $work/data.
+boot_qemu_to_dump() { # FUNCTION IMAGE [KERNEL-PARAMETERS...]
+	local function=$1 guest fifo
+	shift
+	for fifo in data monitor; do
+		mkfifo "$work/$fifo.in" "$work/$fifo.out"
+		cat "$work/$fifo.out" >"$work/$fifo" &
+	done
+	exec 7<>"$work/monitor.in" 8<>"$work/data.in"
+	: >"$work/raw"
+	qemu_options="$qemu_options -serial pipe:$work/data -monitor pipe:$work/monitor"
+	boot_qemu "$@" &
+	guest=$!
+	while kill -0 $guest 2>/dev/null && ! grep -qE '^== (dump|end)' "$work/raw"; do sleep 0.2; done
+	! grep -q '^== dump' "$work/raw" || "$function"
+	echo go >&8
+	wait $guest
+	exec 7>&- 8>&-
+}
+
+# Returns when QEMU has carried the command out.
+monitor() { # COMMAND
+	local before
+	before=$(grep -c 'VM status' "$work/monitor")
+	printf '%s\ninfo status\n' "$1" >&7
+	while kill -0 $guest 2>/dev/null && [ "$(grep -c 'VM status' "$work/monitor")" = "$before" ]; do sleep 0.1; done
+}
+
+report() {
+	report_guest
+	echo "1..$tap_count"
+}
+
 # Prints the guest's TAP results, and two results of the host: the guest ran to its end, and its kernel printed
-# no warning.
-report() { # reads the console from $work/raw
+# no warning. Checks of the host may follow.
+report_guest() { # reads the console from $work/raw
 	tr -d '\r' <"$work/raw" | sed 's/^.*\(== begin\)$/\1/' >"$work/console"
 	sed -n '/^== begin$/,/^== end$/p' "$work/console" | grep -E '^(ok|not ok|#)' |
 		grep -v '^# kernel: '
-	local nr
-	nr=$(grep -cE '^(ok|not ok) ' "$work/console")
-	if grep -q '^== end$' "$work/console" && [ "$nr" -gt 0 ]; then
-		echo "ok $((nr + 1)) - the guest came to its end"
+	tap_count=$(grep -cE '^(ok|not ok) ' "$work/console")
+	! grep -q '^not ok ' "$work/console" || tap_failed=1
+	if grep -q '^== end$' "$work/console" && [ "$tap_count" -gt 0 ]; then
+		result 0 "the guest came to its end"
 	else
 		tail -n 60 "$work/console" | sed 's/^/# console: /'
-		echo "not ok $((nr + 1)) - the guest came to its end"
+		result 1 "the guest came to its end"
 	fi
 	if grep -E '^# kernel: |BUG:|WARNING:|Oops|KASAN:|Kernel panic' "$work/console" | head -n 60 |
 		sed 's/^\(# \)\?/# /' | grep .; then
-		echo "not ok $((nr + 2)) - no complaint from the kernel"
+		result 1 "no complaint from the kernel"
 	else
-		echo "ok $((nr + 2)) - no complaint from the kernel"
+		result 0 "no complaint from the kernel"
 	fi
-	echo "1..$((nr + 2))"
 }

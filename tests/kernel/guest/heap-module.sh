@@ -14,14 +14,6 @@ truths() {
 # objects_of FILE CACHE: of the table of caches as CSV; a cache without slabs has no row.
 objects_of() { cell "$1" "$2" objects | grep . || echo 0; }
 
-# typed FILE TYPE CACHE KNOWN-BY: objects in that row of the table of types as CSV.
-typed() {
-	awk -F, -v type="$2" -v cache="$3" -v by="$4" '
-		NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i }
-		NR > 1 && $at["type"] == type && $at["cache"] == cache && $at["known_by"] == by { n += $at["objects"] }
-		END { print n + 0 }' "$1"
-}
-
 check "mzheap.ko loads" insmod /mzheap.ko
 for how in bpf kcore; do
 	kmemscope heap --memory $how --csv >/tmp/$how-before.csv

@@ -22,4 +22,18 @@ reset() {
 	[ ! -e $T/run ] || echo clear >$T/run
 }
 
+# dump_me FILE...: sends the files to the host, and waits until it has made a dump of this machine.
+dump_me() {
+	local file line
+	stty -F /dev/ttyS1 raw -echo
+	exec 5<>/dev/ttyS1
+	for file; do
+		echo "== ${file##*/}"
+		cat "$file"
+	done >&5
+	echo "== complete" >&5
+	echo "== dump"
+	read -r line <&5
+}
+
 finish() { echo "1..$tap_count"; }
