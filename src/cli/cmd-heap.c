@@ -17,19 +17,27 @@ static const char usage[] =
 	"cgroup that they are charged to, or by NUMA node. Reads the kernel's own structures, without\n"
 	"tracing, and changes nothing. Needs root, but for a dump.\n"
 	"\n"
-	"  heap        counts objects by cache, type, cgroup or node\n"
-	"  heap types  what the objects are, and how that is known\n"
-	"  heap save   a snapshot as a file, which all of them read with --from\n"
-	"  heap diff   what changed between two such files\n";
+	"  heap                 counts objects by cache, type, cgroup or node\n"
+	"  heap types           what the objects are, and how that is known\n"
+	"  heap show WHAT       objects of a type or cache; all about the one at an address\n"
+	"  heap holders WHAT    who holds the objects of a type or cache, or the one at an address\n"
+	"  heap unreachable     objects that nobody holds\n"
+	"  heap save -o FILE    a snapshot as a file, which all of them read with --from\n"
+	"  heap diff OLD NEW    what changed between two such files\n";
+
+enum { ONE_OR_NONE = -1 }; /* a number of operands that is none */
 
 /* The subcommands, as bits: for the options that they have. */
 enum {
 	CENSUS = 1 << 0,
 	TYPES = 1 << 1,
+	SHOW = 1 << 2,
+	HOLDERS = 1 << 3,
+	UNREACHABLE = 1 << 4,
 	SAVE = 1 << 8,
 	DIFF = 1 << 9,
 
-	FROM_FILE = CENSUS | TYPES,
+	FROM_FILE = CENSUS | TYPES | SHOW | HOLDERS | UNREACHABLE,
 	OF_A_KERNEL = FROM_FILE | SAVE,
 };
 
@@ -42,6 +50,9 @@ static const struct subcommand {
 } subcommands[] = {
 	{ "", ks_heap_census, 0, "", CENSUS },
 	{ "types", ks_heap_types, 0, "", TYPES },
+	{ "show", ks_heap_show, 1, "TYPE|CACHE|ADDRESS", SHOW },
+	{ "holders", ks_heap_holders, 1, "TYPE|CACHE|ADDRESS", HOLDERS },
+	{ "unreachable", ks_heap_unreachable, ONE_OR_NONE, "[--from FILE FILE]", UNREACHABLE },
 	{ "save", ks_heap_save, 0, "-o FILE", SAVE },
 	{ "diff", ks_heap_diff, 2, "FIRST SECOND", DIFF },
 };
@@ -67,7 +78,8 @@ static int run(struct ks_heap_args *args, const struct ks_option *own,
 				    "--vmcore is a dump, --from a snapshot: only one of them");
 	args->operands = argv + optind;
 	args->nr_operands = argc - optind;
-	if (args->nr_operands == subcommand->operands)
+	if (args->nr_operands == subcommand->operands ||
+	    (subcommand->operands == ONE_OR_NONE && args->nr_operands <= 1))
 		return subcommand->run(args);
 	if (!subcommand->operands)
 		return ks_cli_error(cli, KS_EXIT_USAGE, "takes no argument, but got '%s'",
@@ -86,6 +98,7 @@ int ks_cmd_heap(int argc, char **argv)
 			 .rows = &args.rows },
 		.by = KS_HEAP_BY_CACHE,
 		.source = { .memory = KS_HEAP_AUTO },
+		.wait_ns = 30000000000,
 	};
 	const struct ks_option own[] = {
 		{ 0, "by", "WHAT", "a row for each cache, type, cgroup or node", .choice = &args.by,
@@ -104,6 +117,11 @@ int ks_cmd_heap(int argc, char **argv)
 		  .string = &args.source.vmcore, .parts = OF_A_KERNEL },
 		{ 0, "btf", "FILE", "take the kernel's types from this file (BTF, or a vmlinux)",
 		  .string = &args.source.btf, .parts = OF_A_KERNEL },
+		{ 0, "wait", "TIME", "unreachable: look again after 30s (default), 5m, ...",
+		  .parse = ks_cli_parse_time, .value = &args.wait_ns, .parts = UNREACHABLE },
+		{ 0, "contents", NULL,
+		  "show: values too, which may be secrets: keys, names, data of users",
+		  .flag = &args.contents, .parts = SHOW },
 		{ 0, "strict", NULL, "accepted, but has no effect here",
 		  .flag = &args.cli.output.strict },
 		{ 0 },

@@ -75,17 +75,36 @@ int ks_heap_source_kernel(const struct ks_heap_source *source, struct ks_kernel 
 int ks_heap_source_snapshot(const struct ks_heap_source *source, bool graph,
 			    struct ks_snapshot **ret_snapshot, struct ks_diag *diag)
 {
+	struct ks_kernel *kernel;
+	int err = ks_heap_source_both(source, graph, ret_snapshot, &kernel, diag);
+
+	if (!err)
+		ks_kernel_free(kernel);
+	return err;
+}
+
+int ks_heap_source_both(const struct ks_heap_source *source, bool graph,
+			struct ks_snapshot **ret_snapshot, struct ks_kernel **ret_kernel,
+			struct ks_diag *diag)
+{
 	struct ks_snapshot_options options = { .graph = graph };
 	struct ks_kernel *kernel;
 	int err;
 
-	if (source->from)
-		return load(source->from, graph, ret_snapshot, diag);
+	if (source->from) {
+		err = load(source->from, graph, ret_snapshot, diag);
+		if (!err)
+			*ret_kernel = NULL;
+		return err;
+	}
 	err = ks_heap_source_kernel(source, &kernel, diag);
 	if (err)
 		return err;
 	options.kallsyms = ks_heap_symbols(kernel);
 	err = ks_snapshot_take(kernel, &options, ret_snapshot, diag);
-	ks_kernel_free(kernel);
+	if (err)
+		ks_kernel_free(kernel);
+	else
+		*ret_kernel = kernel;
 	return err;
 }

@@ -35,4 +35,9 @@ int ks_heap_source_kernel(const struct ks_heap_source *source, struct ks_kernel 
 int ks_heap_source_snapshot(const struct ks_heap_source *source, bool graph,
 			    struct ks_snapshot **ret_snapshot, struct ks_diag *diag);
 
+/* As above, and the kernel whose memory goes with it, to be freed; NULL where it is from a file. */
+int ks_heap_source_both(const struct ks_heap_source *source, bool graph,
+			struct ks_snapshot **ret_snapshot, struct ks_kernel **ret_kernel,
+			struct ks_diag *diag);
+
 #endif

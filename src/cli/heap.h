@@ -25,5 +25,8 @@ int ks_heap_census(struct ks_heap_args *args);
 int ks_heap_diff(struct ks_heap_args *args);
 int ks_heap_save(struct ks_heap_args *args);
 int ks_heap_types(struct ks_heap_args *args);
+int ks_heap_show(struct ks_heap_args *args);
+int ks_heap_holders(struct ks_heap_args *args);
+int ks_heap_unreachable(struct ks_heap_args *args);
 
 #endif

@@ -24,9 +24,9 @@ struct tree {
 	/* edges backwards, by number: those of i are in [first[i], first[i + 1]) */
 	u32 *first, *preds;
 	/* the algorithm's own */
-	u32 *semi, *label, *ancestor, *bucket;
+	u32 *semi, *label, *bucket;
 	u32 *above; /* until it is known: the next in its bucket */
-	u32 *stack;
+	u32 linked; /* nodes from this number on are in trees; their parent is then any node above */
 };
 
 /* The edges of a node. */
@@ -69,15 +69,16 @@ static void arrive(struct tree *t, u32 node, u32 parent)
 /* Numbers all nodes. @above has for each node on the way how many of its edges are done. */
 static void number_nodes(struct tree *t)
 {
+	u32 *stack = t->semi; /* which is not needed yet */
 	u32 depth = 1, node, to;
 	struct edges edges;
 
 	memset(t->number, 0xff, t->nodes * sizeof(*t->number));
 	arrive(t, 0, 0);
-	t->stack[0] = 0;
+	stack[0] = 0;
 	t->above[0] = 0;
 	while (depth) {
-		node = t->stack[depth - 1];
+		node = stack[depth - 1];
 		edges = edges_of(t, node);
 		to = KS_NONE;
 		while (t->above[node] < edges.count) {
@@ -92,7 +93,7 @@ static void number_nodes(struct tree *t)
 		}
 		arrive(t, to, t->number[node]);
 		t->above[to] = 0;
-		t->stack[depth++] = to;
+		stack[depth++] = to;
 	}
 }
 
@@ -134,24 +135,25 @@ static int turn_edges(struct tree *t)
 /* Makes the way from @v up to the top of its tree short; the best label on it moves down. */
 static void compress(struct tree *t, u32 v)
 {
+	u32 *stack = t->number; /* which is not needed any more */
 	u32 depth = 0, up;
 
-	while (t->ancestor[t->ancestor[v]] != KS_NONE) {
-		t->stack[depth++] = v;
-		v = t->ancestor[v];
+	while (t->parent[v] >= t->linked) {
+		stack[depth++] = v;
+		v = t->parent[v];
 	}
 	while (depth) {
-		v = t->stack[--depth];
-		up = t->ancestor[v];
+		v = stack[--depth];
+		up = t->parent[v];
 		if (t->semi[t->label[up]] < t->semi[t->label[v]])
 			t->label[v] = t->label[up];
-		t->ancestor[v] = t->ancestor[up];
+		t->parent[v] = t->parent[up];
 	}
 }
 
 static u32 eval(struct tree *t, u32 v)
 {
-	if (t->ancestor[v] == KS_NONE)
+	if (v < t->linked)
 		return v;
 	compress(t, v);
 	return t->label[v];
@@ -175,17 +177,17 @@ static void find_dominators(struct tree *t)
 
 	for (i = 0; i < t->count; i++) {
 		t->semi[i] = t->label[i] = i;
-		t->ancestor[i] = t->bucket[i] = KS_NONE;
+		t->bucket[i] = KS_NONE;
 	}
+	t->linked = t->count;
 	for (i = t->count - 1; i > 0; i--) {
 		for (k = t->first[i]; k < t->first[i + 1]; k++) {
-			/* What has a lower number is in no tree yet. */
-			best = t->preds[k] < i ? t->preds[k] : eval(t, t->preds[k]);
+			best = eval(t, t->preds[k]);
 			t->semi[i] = ks_min(t->semi[i], t->semi[best]);
 		}
 		t->above[i] = t->bucket[t->semi[i]];
 		t->bucket[t->semi[i]] = i;
-		t->ancestor[i] = t->parent[i];
+		t->linked = i;
 		empty_bucket(t, t->parent[i]);
 	}
 	t->above[0] = 0;
@@ -218,8 +220,8 @@ static void put_result(const struct tree *t, struct ks_dominators *d)
 
 static int make_arrays(struct tree *t)
 {
-	u32 **arrays[] = { &t->vertex, &t->number,   &t->parent, &t->first, &t->semi,
-			   &t->label,  &t->ancestor, &t->bucket, &t->above, &t->stack };
+	u32 **arrays[] = { &t->vertex, &t->number, &t->parent, &t->first,
+			   &t->semi,   &t->label,  &t->bucket, &t->above };
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(arrays); i++) {
@@ -230,19 +232,16 @@ static int make_arrays(struct tree *t)
 	return 0;
 }
 
-static void free_arrays(struct tree *t)
+/* All that the result is not made from. */
+static void free_tools(struct tree *t)
 {
-	free(t->vertex);
 	free(t->number);
 	free(t->parent);
 	free(t->first);
 	free(t->preds);
 	free(t->semi);
 	free(t->label);
-	free(t->ancestor);
 	free(t->bucket);
-	free(t->above);
-	free(t->stack);
 }
 
 /* === Internals: sets ====================================================================== */
@@ -297,17 +296,28 @@ int ks_dominators_find(const struct ks_snapshot *snapshot, struct ks_dominators 
 	}
 	if (!err) {
 		find_dominators(&t);
-		free(t.label);
-		t.label = NULL;
+		free_tools(&t);
+		t = (struct tree){ .snapshot = snapshot,
+				   .first_object = t.first_object,
+				   .nodes = t.nodes,
+				   .count = t.count,
+				   .vertex = t.vertex,
+				   .above = t.above };
 		d->nodes = t.nodes;
 		d->first_object = t.first_object;
 		d->above = malloc((t.nodes + 1ul) * sizeof(*d->above));
 		d->retained = calloc(t.nodes + 1ul, sizeof(*d->retained));
 		err = d->above && d->retained ? 0 : -ENOMEM;
 	}
-	if (!err)
+	if (!err) {
 		put_result(&t, d);
-	free_arrays(&t);
+		d->order = t.vertex;
+		d->reached = t.count;
+		t.vertex = NULL;
+	}
+	free_tools(&t);
+	free(t.vertex);
+	free(t.above);
 	if (err) {
 		ks_dominators_free(d);
 		return ks_diag_nomem(diag, "finding dominators");
@@ -322,6 +332,7 @@ void ks_dominators_free(struct ks_dominators *d)
 		return;
 	free(d->above);
 	free(d->retained);
+	free(d->order);
 	free(d);
 }
 
@@ -340,5 +351,31 @@ int ks_dominators_of_set(const struct ks_dominators *d, const u64 *set, u64 *ret
 			bytes += d->retained[node];
 	free(states);
 	*ret_bytes = bytes;
+	return 0;
+}
+
+int ks_dominators_culprit(const struct ks_dominators *d, const struct ks_snapshot *s,
+			  const u64 *set, u32 *ret_node, u64 *ret_bytes)
+{
+	u64 *bytes = calloc(d->nodes + 1ul, sizeof(*bytes));
+	u32 i, node, culprit = 0;
+
+	if (!bytes)
+		return -ENOMEM;
+	for (i = d->reached; i-- > 1;) {
+		node = d->order[i];
+		if (in_set(d, set, node))
+			bytes[node] += s->caches.items[s->cache[node - d->first_object]].size;
+		bytes[d->above[node]] += bytes[node];
+	}
+	/* Those that hold more than half are above one another: the last is the lowest. */
+	for (i = 1; i < d->reached; i++) {
+		node = d->order[i];
+		if (bytes[node] > bytes[0] / 2 && !in_set(d, set, node))
+			culprit = node;
+	}
+	*ret_node = culprit;
+	*ret_bytes = bytes[culprit];
+	free(bytes);
 	return 0;
 }

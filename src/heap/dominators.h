@@ -13,6 +13,8 @@ struct ks_dominators {
 	u32 nodes, first_object;
 	u32 *above; /* by node: its immediate dominator; KS_NONE = no root leads to it. Of node 0: 0 */
 	u64 *retained; /* by node, in bytes */
+	u32 *order;    /* nodes that roots lead to, each behind its dominator */
+	u32 reached;   /* how many there are */
 };
 
 /* Needs a snapshot with a graph. */
@@ -25,5 +27,13 @@ void ks_dominators_free(struct ks_dominators *dominators);
  * dominates counts once.
  */
 int ks_dominators_of_set(const struct ks_dominators *dominators, const u64 *set, u64 *ret_bytes);
+
+/*
+ * The lowest node that alone holds more than half of the bytes of a set, without the set's own; node 0 where none does.
+ * And how many bytes of the set it holds.
+ */
+int ks_dominators_culprit(const struct ks_dominators *dominators,
+			  const struct ks_snapshot *snapshot, const u64 *set, u32 *ret_node,
+			  u64 *ret_bytes);
 
 #endif

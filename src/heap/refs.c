@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "base/hash.h"
 #include "heap/take.h"
@@ -19,6 +20,7 @@ enum {
 	NOBODY = UINT8_MAX,
 };
 
+/* Mapped, since memory that is freed to the heap would stay with the program. */
 struct chunk {
 	struct chunk *next;
 	u32 len;
@@ -63,13 +65,12 @@ static struct ks_heap_ref *new_ref(struct lane *lane)
 	struct chunk *chunk = lane->last;
 
 	if (!chunk || chunk->len == CHUNK) {
-		chunk = malloc(sizeof(*chunk));
-		if (!chunk) {
+		chunk = mmap(NULL, sizeof(*chunk), PROT_READ | PROT_WRITE,
+			     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		if (chunk == MAP_FAILED) {
 			lane->failed = true;
 			return NULL;
 		}
-		chunk->next = NULL;
-		chunk->len = 0;
 		if (lane->last)
 			lane->last->next = chunk;
 		else
@@ -190,7 +191,7 @@ static void copy_refs(struct lane *lane, struct ks_heap_ref *to, u32 count)
 		if (lane->at == CHUNK) {
 			lane->first = chunk->next;
 			lane->at = 0;
-			free(chunk);
+			munmap(chunk, sizeof(*chunk));
 		}
 	}
 }
@@ -256,7 +257,7 @@ static void free_lane(struct lane *lane)
 
 	for (; chunk; chunk = next) {
 		next = chunk->next;
-		free(chunk);
+		munmap(chunk, sizeof(*chunk));
 	}
 }
 

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: LGPL-2.1-only
+/* Looks functions up; behind other pointers into the image it looks for one. */
+#include "heap/code-names.h"
+
+#include <stdio.h>
+
+#include "sym/symtab.h"
+
+/* === Data ================================================================================= */
+
+enum { TABLE_WORDS = 8 };
+
+#define IMAGE 0xffffffff80000000ull
+
+/* === Internals ============================================================================ */
+
+/* The function that begins here. */
+static const struct ks_symbol *function_at(const struct ks_symtab *symbols, u64 addr)
+{
+	const struct ks_symbol *symbol = addr >= IMAGE ? ks_symtab_find(symbols, addr) : NULL;
+
+	return symbol && symbol->addr == addr ? symbol : NULL;
+}
+
+/* === Public =============================================================================== */
+
+struct ks_symtab *ks_code_names(const char *kallsyms)
+{
+	struct ks_symtab *symbols = NULL;
+	struct ks_diag ignored;
+
+	if (!kallsyms || ks_symtab_load(kallsyms, &symbols, &ignored))
+		return NULL;
+	return symbols;
+}
+
+void ks_code_names_free(struct ks_symtab *symbols)
+{
+	ks_symtab_free(symbols);
+}
+
+void ks_code_name(struct ks_kernel *kernel, const struct ks_symtab *symbols, u64 word, char *text,
+		  size_t size)
+{
+	const struct ks_symbol *symbol = symbols ? function_at(symbols, word) : NULL;
+	u64 table[TABLE_WORDS] = { 0 };
+	size_t i;
+
+	*text = '\0';
+	if (symbol) {
+		snprintf(text, size, "%s()", ks_symtab_name(symbols, symbol));
+		return;
+	}
+	if (!symbols || word < IMAGE || word >= UINT64_MAX - 4096 || word & 7 ||
+	    ks_memory_get(kernel->memory, word, table, sizeof(table)))
+		return;
+	for (i = 0; i < TABLE_WORDS && !symbol; i++)
+		symbol = function_at(symbols, table[i]);
+	if (symbol)
+		snprintf(text, size, "table with %s()", ks_symtab_name(symbols, symbol));
+}
