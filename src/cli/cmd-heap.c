@@ -23,7 +23,7 @@ static const char usage[] =
 	"  heap holders WHAT    who holds the objects of a type or cache, or the one at an address\n"
 	"  heap unreachable     objects that nobody holds\n"
 	"  heap save -o FILE    a snapshot as a file, which all of them read with --from\n"
-	"  heap diff OLD NEW    what changed between two such files\n";
+	"  heap diff A B        what changed between two such files\n";
 
 enum { ONE_OR_NONE = -1 }; /* a number of operands that is none */
 

@@ -89,17 +89,18 @@ static bool descend(const struct search *s, u32 id, u32 offset, int depth)
 
 /* === Public =============================================================================== */
 
-bool ks_types_path(const struct ks_types *types, u32 type, u32 offset, struct ks_strbuf *path)
+enum ks_path ks_types_path(const struct ks_types *types, u32 type, u32 offset,
+			   struct ks_strbuf *path)
 {
 	struct search s = { .btf = types->btf, .path = path, .pointers = true };
 	u32 id = types->items.items[type].btf;
 
 	path->len = 0;
 	if (!id)
-		return false;
+		return KS_PATH_NONE;
 	if (descend(&s, id, offset, 0))
-		return true;
+		return KS_PATH_POINTER;
 	path->len = 0;
 	s.pointers = false;
-	return descend(&s, id, offset, 0);
+	return descend(&s, id, offset, 0) ? KS_PATH_OTHER : KS_PATH_NONE;
 }

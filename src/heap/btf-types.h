@@ -58,11 +58,15 @@ bool ks_type_begins_with(const struct ks_types *types, u32 type, u32 other);
 /* Where a member of a struct is, also of a nameless struct in it; KS_NONE = it has none of that name. */
 u32 ks_types_member(const struct ks_types *types, u32 type, const char *name);
 
+/* What is at a place in a struct. */
+enum ks_path { KS_PATH_NONE, KS_PATH_POINTER, KS_PATH_OTHER };
+
 /*
  * The path of the member that is @offset bytes behind the beginning of a struct: "f_path.dentry". Where a union has
- * several, one that is a pointer. An element of an array is "fd_array[]". false: nothing is there.
+ * several, one that is a pointer. An element of an array is "fd_array[]".
  */
-bool ks_types_path(const struct ks_types *types, u32 type, u32 offset, struct ks_strbuf *path);
+enum ks_path ks_types_path(const struct ks_types *types, u32 type, u32 offset,
+			   struct ks_strbuf *path);
 
 /* A type that is only a name. 0: no memory. */
 u32 ks_types_name(struct ks_types *types, const char *name, size_t len);

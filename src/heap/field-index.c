@@ -80,6 +80,11 @@ bool ks_field_is_link(const char *name)
 	return false;
 }
 
+bool ks_field_is_doubtful(const char *name)
+{
+	return ends_with(name, "?");
+}
+
 void ks_field_text(const struct ks_snapshot *s, const struct ks_field_index *index, u32 type,
 		   u32 word, char *text, size_t size)
 {

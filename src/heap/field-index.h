@@ -24,6 +24,9 @@ static inline u32 ks_field_at(const struct ks_field_index *index, u32 type, u32 
 /* Whether a field is a link to the next in a list or tree. */
 bool ks_field_is_link(const char *name);
 
+/* Whether a field is no pointer by its type: what looks like one there may be something else. */
+bool ks_field_is_doubtful(const char *name);
+
 /* What stands behind the type's name: ".f_path.dentry", "" for elements of arrays, "+0x18" where there is no name. */
 void ks_field_text(const struct ks_snapshot *snapshot, const struct ks_field_index *index, u32 type,
 		   u32 word, char *text, size_t size);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "heap/field-index.h"
 #include "heap/take.h"
 
 /* === Data ================================================================================= */
@@ -67,10 +68,14 @@ static void mark(const struct ks_snapshot *s, struct marks *m)
 static int add_field(struct ks_taking *t, u32 type, u32 offset, struct ks_strbuf *path)
 {
 	struct ks_snapshot *s = t->snapshot;
+	enum ks_path kind = ks_types_path(t->typing->types, t->type_of[type], offset, path);
 	struct ks_heap_field *field;
 
-	if (!ks_types_path(t->typing->types, t->type_of[type], offset, path))
+	if (kind == KS_PATH_NONE)
 		return 0;
+	/* Links of trees are numbers by type, and pointers all the same. */
+	if (kind == KS_PATH_OTHER && !ks_field_is_link(ks_strbuf_str(path)))
+		ks_strbuf_puts(path, "?");
 	field = ks_vec_push(&s->fields);
 	if (!field || path->failed)
 		return -ENOMEM;

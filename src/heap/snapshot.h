@@ -34,7 +34,10 @@ struct ks_heap_type {
 	u32 first_field, fields; /* those that references are in, by offset */
 };
 
-/* A field that holds references: "f_path.dentry"; those of an array have one name, "fd_array[]". */
+/*
+ * A field that holds references: "f_path.dentry"; those of an array have one name, "fd_array[]". One that is no pointer
+ * by its type has a question mark at the end of its name.
+ */
 struct ks_heap_field {
 	u32 offset;
 	const char *name;

@@ -22,10 +22,16 @@ static const u32 phases[] = {
 
 struct search {
 	const struct ks_snapshot *snapshot;
+	struct ks_field_index *fields;
+	u8 *kinds; /* by field: KIND_* */
+	u8 follow; /* kinds of fields that are followed */
 	u32 *from;
 	u32 *queue;
 	u32 head, tail;
 };
+
+/* Fields by what they are good for, as bits. */
+enum { KIND_POINTER = 1, KIND_LINK = 2, KIND_DOUBTFUL = 4 };
 
 /* === Internals ============================================================================ */
 
@@ -50,6 +56,13 @@ static void add_roots(struct search *s, u32 kinds)
 	}
 }
 
+static bool followed(const struct search *s, u32 object, u32 word)
+{
+	u32 field = ks_field_at(s->fields, s->snapshot->type[object], word);
+
+	return field == KS_NONE || s->kinds[field] & s->follow;
+}
+
 static void run(struct search *s)
 {
 	const struct ks_snapshot *n = s->snapshot;
@@ -65,9 +78,43 @@ static void run(struct search *s)
 		for (ref = n->ref_first[object]; ref < end; ref++) {
 			ahead = ref + AHEAD < n->refs.len ? ref + AHEAD : ref;
 			__builtin_prefetch(&s->from[n->refs.items[ahead].to]);
-			visit(s, n->refs.items[ref].to, object);
+			if (followed(s, object, n->refs.items[ref].at))
+				visit(s, n->refs.items[ref].to, object);
 		}
 	}
+}
+
+/* As run(); and what is reached is the task's that its holder is. */
+static void run_from_tasks(struct search *s)
+{
+	const struct ks_snapshot *n = s->snapshot;
+	u32 object, ref;
+
+	while (s->head < s->tail) {
+		object = s->queue[s->head++];
+		for (ref = n->ref_first[object]; ref < n->ref_first[object + 1]; ref++)
+			if (followed(s, object, n->refs.items[ref].at))
+				visit(s, n->refs.items[ref].to, s->from[object]);
+	}
+}
+
+static u8 *find_kinds(const struct ks_snapshot *s)
+{
+	u8 *kinds = calloc(s->fields.len + 1, 1);
+	size_t i;
+
+	for (i = 0; kinds && i < s->fields.len; i++)
+		kinds[i] = ks_field_is_link(s->fields.items[i].name)	   ? KIND_LINK
+			   : ks_field_is_doubtful(s->fields.items[i].name) ? KIND_DOUBTFUL
+									   : KIND_POINTER;
+	return kinds;
+}
+
+static void stop(struct search *s)
+{
+	ks_field_index_free(s->fields);
+	free(s->kinds);
+	free(s->queue);
 }
 
 static int start(struct search *s, const struct ks_snapshot *snapshot, struct ks_diag *diag)
@@ -77,40 +124,14 @@ static int start(struct search *s, const struct ks_snapshot *snapshot, struct ks
 		return ks_diag_set(diag, KS_EBADINPUT, "this snapshot has no references");
 	s->from = malloc((snapshot->count + 1ul) * sizeof(*s->from));
 	s->queue = malloc((snapshot->count + 1ul) * sizeof(*s->queue));
-	if (!s->from || !s->queue) {
+	s->kinds = find_kinds(snapshot);
+	if (!s->from || !s->queue || !s->kinds || ks_field_index_new(snapshot, &s->fields)) {
 		free(s->from);
-		free(s->queue);
+		stop(s);
 		return ks_diag_nomem(diag, "following references");
 	}
 	memset(s->from, 0xff, (snapshot->count + 1ul) * sizeof(*s->from));
 	return 0;
-}
-
-/* By field: whether it is a link of a list or tree. */
-static u8 *find_links(const struct ks_snapshot *s)
-{
-	u8 *links = calloc(s->fields.len + 1, 1);
-	size_t i;
-
-	for (i = 0; links && i < s->fields.len; i++)
-		links[i] = ks_field_is_link(s->fields.items[i].name);
-	return links;
-}
-
-/* As run(), but not along links; and what is reached is the task's that its holder is. */
-static void run_from_tasks(struct search *s, const struct ks_field_index *index, const u8 *links)
-{
-	const struct ks_snapshot *n = s->snapshot;
-	u32 object, ref, field;
-
-	while (s->head < s->tail) {
-		object = s->queue[s->head++];
-		for (ref = n->ref_first[object]; ref < n->ref_first[object + 1]; ref++) {
-			field = ks_field_at(index, n->type[object], n->refs.items[ref].at);
-			if (field == KS_NONE || !links[field])
-				visit(s, n->refs.items[ref].to, s->from[object]);
-		}
-	}
 }
 
 /* === Public =============================================================================== */
@@ -127,11 +148,16 @@ int ks_ways_find(const struct ks_snapshot *snapshot, struct ks_ways **ret_ways,
 		free(ways);
 		return err;
 	}
+	s.follow = KIND_POINTER | KIND_LINK;
 	for (i = 0; i < ARRAY_SIZE(phases); i++) {
 		add_roots(&s, phases[i]);
 		run(&s);
 	}
-	free(s.queue);
+	/* Once more from all that was reached, now also by fields that are no pointers. */
+	s.follow |= KIND_DOUBTFUL;
+	s.head = 0;
+	run(&s);
+	stop(&s);
 	ways->from = s.from;
 	ways->reached = s.tail;
 	*ret_ways = ways;
@@ -163,29 +189,18 @@ const struct ks_heap_ref *ks_ways_ref(const struct ks_snapshot *s, u32 from, u32
 
 int ks_ways_from_tasks(const struct ks_snapshot *snapshot, u32 **ret_task, struct ks_diag *diag)
 {
-	struct ks_field_index *index = NULL;
-	u8 *links = find_links(snapshot);
 	struct search s;
 	u32 i;
 	int err = start(&s, snapshot, diag);
 
-	if (err) {
-		free(links);
+	if (err)
 		return err;
-	}
-	if (!links || ks_field_index_new(snapshot, &index))
-		err = ks_diag_nomem(diag, "following references");
-	for (i = 0; !err && i < snapshot->count; i++)
+	for (i = 0; i < snapshot->count; i++)
 		if (!strcmp(snapshot->types.items[snapshot->type[i]].name, "task_struct"))
 			visit(&s, i, i);
-	if (!err)
-		run_from_tasks(&s, index, links);
-	free(links);
-	free(s.queue);
-	ks_field_index_free(index);
-	if (err)
-		free(s.from);
-	else
-		*ret_task = s.from;
-	return err;
+	s.follow = KIND_POINTER;
+	run_from_tasks(&s);
+	stop(&s);
+	*ret_task = s.from;
+	return 0;
 }

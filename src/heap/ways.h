@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-only */
 /*
  * Which objects roots lead to, and on which way. The way is the shortest from the kind of root that says the most:
- * from variables; else from areas and pages; else from stacks, which may have old values; else from struct pages.
+ * from variables; else from areas and pages; else from stacks, which may have old values; else from struct pages. A way
+ * through a field that is no pointer by its type is taken where there is no other.
  */
 #ifndef KS_HEAP_WAYS_H
 #define KS_HEAP_WAYS_H

@@ -1,17 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A census of memory that may hold anything. The first byte chooses one of the made-up kernels; then come changes
+ * A snapshot of memory that may hold anything, and all questions to it. The first byte chooses one of the made-up kernels; then come changes
  * to its image, of 12 bytes each: where, and a new word. A word of 32 bits whose top bit is set is copied
  * from elsewhere in the image instead, so that lists can be tied into knots.
  */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <bpf/btf.h>
 
-#include "heap/census.h"
+#include "heap/holders-doc.h"
 #include "heap/model.h"
-#include "heap/typing.h"
+#include "heap/show-doc.h"
+#include "heap/types-doc.h"
+#include "heap/unreachable.h"
 
 int LLVMFuzzerTestOneInput(const u8 *data, size_t size);
 
@@ -54,21 +57,50 @@ static void change(u8 *image, size_t len, const u8 *data, size_t size)
 	}
 }
 
-static void take(struct ks_kernel *kernel)
+static void ask_about(struct ks_kernel *kernel, const struct ks_snapshot *snapshot,
+		      const char *what)
 {
-	const struct ks_census_options options = { .charges = true };
-	struct ks_slots *slots = NULL;
-	struct ks_typing *typing = NULL;
-	struct ks_census *census;
+	struct ks_selection *selection;
+	struct ks_doc *doc;
 	struct ks_diag diag;
 
-	if (ks_census_take(kernel, &options, &census, &diag))
+	if (ks_selection_make(snapshot, what, &selection, &diag))
 		return;
-	if (!ks_slots_read(kernel, census, &slots, &diag) &&
-	    !ks_typing_make(kernel, census, slots, NULL, &typing, &diag))
-		ks_typing_free(typing);
-	ks_slots_free(slots);
-	ks_census_free(census);
+	if (!ks_doc_of_holders(snapshot, selection, what, 3, &doc, &diag))
+		ks_doc_free(doc);
+	if (!ks_doc_of_show(&(struct ks_show){ .snapshot = snapshot,
+					       .selection = selection,
+					       .kernel = kernel,
+					       .contents = true,
+					       .top = 3 },
+			    &doc, &diag))
+		ks_doc_free(doc);
+	ks_selection_free(selection);
+}
+
+static void take(struct ks_kernel *kernel)
+{
+	const struct ks_snapshot_options options = { .graph = true };
+	struct ks_candidates_list list;
+	struct ks_snapshot *snapshot;
+	struct ks_diag diag;
+	char address[32];
+
+	if (ks_snapshot_take(kernel, &options, &snapshot, &diag))
+		return;
+	if (!ks_unreachable_find(snapshot, &list, &diag)) {
+		ks_doc_free(ks_doc_of_unreachable(snapshot, &list, 3));
+		ks_candidates_deinit(&list);
+	}
+	ks_doc_free(ks_doc_of_types(snapshot, 3));
+	ask_about(kernel, snapshot, "alpha");
+	ask_about(kernel, snapshot, "kmalloc-64");
+	if (snapshot->count) {
+		snprintf(address, sizeof(address), "0x%llx",
+			 (unsigned long long)snapshot->addr[snapshot->count / 2]);
+		ask_about(kernel, snapshot, address);
+	}
+	ks_snapshot_free(snapshot);
 }
 
 int LLVMFuzzerTestOneInput(const u8 *data, size_t size)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * hold COUNT: has the kernel make COUNT objects of each kind, and keeps them until its standard input ends. When those of
- * a kind are there, it prints a line "KIND NUMBER"; fewer than asked for where a limit is in the way.
+ * a kind are there, it prints a line "KIND NUMBER PID"; fewer than asked for where a limit is in the way.
  */
 #include <fcntl.h>
 #include <mqueue.h>
@@ -108,7 +108,7 @@ static pid_t start(const char *kind, int (*make)(int count), int count)
 
 	if (pid)
 		return pid;
-	printf("%s %d\n", kind, make(count));
+	printf("%s %d %d\n", kind, make(count), (int)getpid());
 	fflush(stdout);
 	_exit(read(0, &byte, 1) < 0);
 }
