@@ -13,10 +13,10 @@ enum { KS_PLAIN_DONE = 1, KS_PLAIN_RARE = 0 }; /* or -ENOMEM */
 
 /* Ends a counted object in the sums of its site. */
 ks_inline void ks_plain_end(struct ks_account *acc, const struct ks_obj *obj, u64 ts,
-			    enum ks_level level, bool implied)
+			    enum ks_level level, enum ks_end how)
 {
 	ks_tally_end(&acc->tally[level], acc->grouping.of_site.items[(u32)(obj->site + 1)],
-		     obj->bytes_req, obj->bytes_alloc, ts, implied);
+		     obj->bytes_req, obj->bytes_alloc, ts, how);
 }
 
 ks_inline int ks_plain_alloc(struct ks_matcher *m, struct ks_account *acc,
@@ -37,9 +37,9 @@ ks_inline int ks_plain_alloc(struct ks_matcher *m, struct ks_account *acc,
 		if (unlikely(!live->objs.items[slot].counted))
 			return KS_PLAIN_RARE;
 		m->quality[KS_Q_IMPLIED_FREES]++;
-		ks_plain_end(acc, &live->objs.items[slot], ev->ts, level, true);
+		ks_plain_end(acc, &live->objs.items[slot], ev->ts, level, KS_END_IMPLIED);
 	}
-	ks_matcher_begin(live, ev, slot, true);
+	ks_matcher_begin(m, ev, slot, level, true);
 	ks_tally_alloc(&acc->tally[level], group, ev->bytes_req, ev->bytes_alloc, ev->ts);
 	return KS_PLAIN_DONE;
 }
@@ -61,7 +61,7 @@ ks_inline int ks_plain_free(struct ks_matcher *m, struct ks_account *acc, const 
 	obj = &live->objs.items[slot];
 	if (unlikely(obj->kind + 1 != ev->kind || !obj->counted))
 		return KS_PLAIN_RARE;
-	ks_plain_end(acc, obj, ev->ts, level, false);
+	ks_plain_end(acc, obj, ev->ts, level, KS_END_FREED);
 	ks_matcher_end(m, ev, slot, bucket, level);
 	return KS_PLAIN_DONE;
 }

@@ -36,7 +36,7 @@ ks_inline void end_in_accounts(struct ks_audience *to, const struct ks_obj *obj,
 		u32 group = ks_account_slot(acc, match.level, match.slot, obj->site, plain);
 
 		ks_tally_end(&acc->tally[match.level], group, obj->bytes_req, obj->bytes_alloc,
-			     ev->ts, match.op == KS_OP_ALLOC);
+			     ev->ts, ks_end_of(match.op, ev->flags));
 	}
 }
 
@@ -52,8 +52,7 @@ ks_inline int end_object(struct ks_matcher *m, struct ks_audience *to, const str
 		end_in_accounts(to, obj, ev, match, plain);
 	if (plain || match.level != to->run.level)
 		return 0;
-	return ks_audience_end(to, ev, match.slot,
-			       match.op == KS_OP_ALLOC ? KS_END_IMPLIED : KS_END_FREED, diag);
+	return ks_audience_end(to, ev, match.slot, ks_end_of(match.op, ev->flags), diag);
 }
 
 ks_inline int begin_in_account(struct ks_account *acc, const struct ks_event *ev,
@@ -142,6 +141,57 @@ ks_inline int step(struct ks_matcher *m, struct ks_audience *to, const struct ks
 	return 0;
 }
 
+/* Ends the object at an address of a page, if there is one. */
+static int end_at(struct ks_matcher *m, struct ks_audience *to, u64 ptr, const struct ks_event *ev,
+		  struct ks_diag *diag)
+{
+	struct ks_live *live = &m->live[KS_SLAB];
+	u64 hash = ks_live_hash(live, ptr);
+	u32 slot = ks_live_find(live, ptr, hash, &m->bucket);
+	struct ks_event gone;
+
+	ks_matcher_forget(m, KS_SLAB, ptr);
+	if (slot == KS_NONE)
+		return 0;
+	gone = ks_event_blank(live->objs.items[slot].kind + 1, ev->ts, ev->cpu);
+	gone.ptr = ptr;
+	gone.pid = ev->pid;
+	gone.comm = ev->comm;
+	gone.flags = KS_EV_PAGE_GONE;
+	return step(m, to, &gone, hash, false, diag);
+}
+
+/* A page that is given back or taken holds no slab object. Those that were seen there end, unseen. */
+static int turn_pages(struct ks_matcher *m, struct ks_audience *to, const struct ks_event *ev,
+		      struct ks_diag *diag)
+{
+	u64 frames = ks_max(ev->bytes_alloc >> m->pages.shift, 1ull), i, begin, end, step;
+	int err = 0;
+
+	for (i = 0; i < frames; i++) {
+		if (!ks_slab_pages_take(&m->pages, ev->ptr + i, &begin, &step))
+			continue;
+		for (end = begin + (1ull << m->pages.shift); begin < end && !err; begin += step)
+			err = end_at(m, to, begin, ev, diag);
+	}
+	return err;
+}
+
+/* What a page event says of slab objects. */
+static int look_at_page(struct ks_matcher *m, struct ks_audience *to, const struct ks_event *ev,
+			struct ks_diag *diag)
+{
+	if (unlikely(ev->flags || ev->ptr == UINT64_MAX || to->run.info->ptrs_hashed))
+		return 0;
+	if (unlikely(!m->pages.on))
+		ks_matcher_start_pages(m, to->run.info->page_shift);
+	if (likely(m->pages.mapped))
+		return turn_pages(m, to, ev, diag);
+	if (ev->kind == KS_PAGE_ALLOC)
+		ks_slab_pages_taken(&m->pages, ev);
+	return 0;
+}
+
 /* Works out the hashes of the addresses and has the table's parts brought into the cache. */
 static void look_ahead(const struct ks_matcher *m, const struct ks_event *events, size_t count,
 		       u64 hashes[AHEAD])
@@ -186,6 +236,11 @@ ks_inline int feed(struct ks_matcher *m, struct ks_audience *to, const struct ks
 
 		look_ahead(m, events + i, len, hashes);
 		for (j = 0; j < len; j++) {
+			if (unlikely(ks_kind_is_page(events[i + j].kind))) {
+				err = look_at_page(m, to, &events[i + j], diag);
+				if (unlikely(err))
+					return err;
+			}
 			if (plain && fast) {
 				err = ks_plain_step(m, to->accounts.items[0], &events[i + j],
 						    hashes[j]);
@@ -199,7 +254,7 @@ ks_inline int feed(struct ks_matcher *m, struct ks_audience *to, const struct ks
 				return err;
 		}
 	}
-	return 0;
+	return unlikely(m->pages.nomem) ? ks_diag_nomem(diag, "matching events") : 0;
 }
 
 /* The filter's window may begin so long after the first event. */

@@ -20,7 +20,7 @@ struct held {
 
 /* What came of the objects of a site. */
 struct fate {
-	u64 allocs, frees, implied;
+	u64 allocs, frees, implied, paged;
 };
 
 struct leaks_view {
@@ -106,6 +106,7 @@ static int leaks_end(struct ks_view *view, const struct ks_run *run, const struc
 	(void)diag;
 	fate->frees += how == KS_END_FREED;
 	fate->implied += how == KS_END_IMPLIED;
+	fate->paged += how == KS_END_PAGE;
 	held->lives = false;
 	return 0;
 }
@@ -180,7 +181,7 @@ static int add_frames(struct gather *g, u32 stack, struct ks_leak *leak, struct 
 /* A site whose objects mostly end unseen would be called a leak by mistake. */
 static bool is_unseen(const struct ks_leak *leak)
 {
-	return leak->implied_frees > leak->frees;
+	return leak->implied_frees + leak->page_frees > leak->frees;
 }
 
 static int compare(const void *pa, const void *pb)
@@ -214,6 +215,7 @@ static int add_row(struct gather *g, u32 site, u32 stack, struct ks_leak leak, s
 	leak.allocs = fate->allocs;
 	leak.frees = fate->frees;
 	leak.implied_frees = fate->implied;
+	leak.page_frees = fate->paged;
 	err = add_frames(g, stack, &leak, diag);
 	if (err)
 		return err;

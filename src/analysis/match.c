@@ -41,10 +41,22 @@ void ks_matcher_deinit(struct ks_matcher *m)
 		free(m->recent[i]);
 		m->recent[i] = NULL;
 	}
+	ks_slab_pages_deinit(&m->pages);
 	for (i = 0; i < KS_QUALITIES; i++) {
 		ks_map64_deinit(&m->misuses[i].pairs);
 		ks_vec_free(&m->misuses[i].items);
 	}
+}
+
+void ks_matcher_start_pages(struct ks_matcher *m, u32 page_shift)
+{
+	const struct ks_live *live = &m->live[KS_SLAB];
+	size_t i;
+
+	ks_slab_pages_start(&m->pages, page_shift);
+	for (i = 0; i < live->objs.len; i++)
+		if (live->objs.items[i].kind != KS_OBJ_DEAD)
+			ks_slab_pages_add_slowly(&m->pages, live->objs.items[i].ptr, NULL);
 }
 
 int ks_matcher_misuse(struct ks_matcher *m, enum ks_quality what, u32 alloc_site, u32 free_site,
@@ -84,6 +96,8 @@ int ks_matcher_stray_free(struct ks_matcher *m, const struct ks_event *ev, enum 
 			       ? -ENOMEM
 			       : KS_OP_FREE_AGAIN;
 	m->quality[KS_Q_FREES_BEFORE]++;
+	if (level == KS_SLAB && m->pages.on)
+		ks_slab_pages_add_slowly(&m->pages, ev->ptr, NULL);
 	*recent = (struct ks_recent_free){ ev->ptr, KS_NONE, m->lost_windows + 1 };
 	return KS_OP_FREE_BEFORE;
 }

@@ -10,6 +10,7 @@
 
 #include "analysis/live.h"
 #include "analysis/model.h"
+#include "analysis/slab-pages.h"
 #include "base/map64.h"
 #include "trace/event.h"
 #include "db/ksdb.h"
@@ -43,6 +44,7 @@ struct ks_misuses {
 struct ks_matcher {
 	struct ks_live live[KS_LEVELS];
 	struct ks_recent_free *recent[KS_LEVELS]; /* by hash of the address, the last one freed */
+	struct ks_slab_pages pages;		  /* that hold slab objects */
 	u64 quality[KS_QUALITIES];
 	u64 events[KS_KINDS];
 	u64 first_ts, last_ts;
@@ -71,6 +73,18 @@ static inline struct ks_recent_free *ks_matcher_recent(struct ks_matcher *m, enu
 {
 	return &m->recent[level][ptr * 0x9e3779b97f4a7c15ull >> (64 - KS_RECENT_BITS)];
 }
+
+/* What is freed at this address next was allocated unseen. */
+static inline void ks_matcher_forget(struct ks_matcher *m, enum ks_level level, u64 ptr)
+{
+	struct ks_recent_free *recent = ks_matcher_recent(m, level, ptr);
+
+	if (recent->ptr == ptr)
+		recent->lost_windows = 0;
+}
+
+/* There are page events from now on, of pages of this size. */
+void ks_matcher_start_pages(struct ks_matcher *m, u32 page_shift);
 
 ks_inline int ks_match_alloc(struct ks_matcher *m, const struct ks_event *ev, u64 hash,
 			     struct ks_match *match)
@@ -136,6 +150,17 @@ ks_inline int ks_match_free(struct ks_matcher *m, const struct ks_event *ev, u64
 		obj->site, ev->site, ev);
 }
 
+/* What follows from an event: the object went with its page. It is no event itself. */
+static inline void ks_match_gone(struct ks_matcher *m, const struct ks_event *ev, u64 hash,
+				 struct ks_match *match)
+{
+	match->slot = ks_live_find(&m->live[match->level], ev->ptr, hash, &m->bucket);
+	if (match->slot == KS_NONE)
+		return;
+	match->op = KS_OP_FREE;
+	m->quality[KS_Q_PAGE_FREES]++;
+}
+
 /*
  * Says what the event does. KS_OP_ALLOC: to the slot of the level's table, which still holds the old
  * object if ret_match->reused. KS_OP_FREE: the object is still in its slot. The caller does its
@@ -148,6 +173,10 @@ ks_inline int ks_matcher_step(struct ks_matcher *m, const struct ks_event *ev, u
 	*ret_match = (struct ks_match){ .op = KS_OP_NOTHING,
 					.level = (u8)ks_level_of(ev->kind),
 					.slot = KS_NONE };
+	if (unlikely(ev->flags & KS_EV_PAGE_GONE)) {
+		ks_match_gone(m, ev, hash, ret_match);
+		return 0;
+	}
 	m->events[ev->kind]++;
 	if (unlikely(ev->kind == KS_LOST)) {
 		m->quality[KS_Q_LOST_EVENTS] += ev->lost.count;
@@ -168,10 +197,13 @@ ks_inline int ks_matcher_step(struct ks_matcher *m, const struct ks_event *ev, u
 }
 
 /* Fills the slot of a new object. */
-ks_inline void ks_matcher_begin(struct ks_live *live, const struct ks_event *ev, u32 slot,
-				bool counted)
+ks_inline void ks_matcher_begin(struct ks_matcher *m, const struct ks_event *ev, u32 slot,
+				enum ks_level level, bool counted)
 {
-	struct ks_obj *obj = &live->objs.items[slot];
+	struct ks_obj *obj = &m->live[level].objs.items[slot];
+
+	if (level == KS_SLAB)
+		ks_slab_pages_add(&m->pages, ev);
 
 	obj->site = ev->site;
 	obj->bytes_req = (u32)ev->bytes_req;
@@ -195,12 +227,12 @@ ks_inline void ks_matcher_end(struct ks_matcher *m, const struct ks_event *ev, u
 ks_inline void ks_matcher_commit(struct ks_matcher *m, const struct ks_event *ev,
 				 const struct ks_match *match, bool counted)
 {
-	struct ks_live *live = &m->live[match->level];
-
 	if (match->op == KS_OP_ALLOC)
-		ks_matcher_begin(live, ev, match->slot, counted);
+		ks_matcher_begin(m, ev, match->slot, (enum ks_level)match->level, counted);
 	else if (match->op == KS_OP_FREE)
 		ks_matcher_end(m, ev, match->slot, m->bucket, (enum ks_level)match->level);
+	if (unlikely(ev->flags & KS_EV_PAGE_GONE))
+		ks_matcher_forget(m, (enum ks_level)match->level, ev->ptr);
 }
 
 #endif

@@ -51,10 +51,12 @@ static const struct {
 	[KS_Q_TIMELESS_FREES] = { "timeless_frees",
 				  "frees without a possible time, taken to be at once", false },
 	[KS_Q_ACCESSES] = { "accesses", "accesses and calls of the map, left out", false },
+	[KS_Q_PAGE_FREES] = { "page_frees", "objects that ended with their page (free not seen)",
+			      false },
 };
 _Static_assert(ARRAY_SIZE(qualities) == KS_QUALITIES, "a name for every counter");
 
-static const char *const end_names[] = { "live", "freed", "implied" };
+static const char *const end_names[] = { "live", "freed", "implied", "page" };
 _Static_assert(ARRAY_SIZE(end_names) == KS_ENDS, "a name for every end");
 
 /* === Internals ============================================================================ */

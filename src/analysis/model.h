@@ -62,6 +62,8 @@ enum ks_quality {
 	KS_Q_UNSEEN_FREES,   /* frees that were not seen, and have no site */
 	KS_Q_TIMELESS_FREES, /* frees whose time can't be: taken to follow the allocation at once */
 	KS_Q_ACCESSES,	     /* accesses and calls, which are no events */
+	/* Of captures again. */
+	KS_Q_PAGE_FREES, /* objects that ended because their page was given back or taken */
 	KS_QUALITIES
 };
 
@@ -75,7 +77,7 @@ bool ks_quality_is_loss(enum ks_quality q);
 /* Whether a counter is of access maps alone. It is shown only where it is not 0. */
 static inline bool ks_quality_is_of_maps(enum ks_quality q)
 {
-	return q >= KS_Q_NOT_ALLOCATED;
+	return q >= KS_Q_NOT_ALLOCATED && q <= KS_Q_ACCESSES;
 }
 
 /* How an object ended. */
@@ -83,6 +85,7 @@ enum ks_end {
 	KS_END_LIVE,	/* it has not ended: it lives at the end of the capture or the window */
 	KS_END_FREED,	/* an event showed its free */
 	KS_END_IMPLIED, /* its address was allocated again, and the free was not seen */
+	KS_END_PAGE,	/* its page was given back or taken, and the free was not seen */
 	KS_ENDS
 };
 
@@ -185,9 +188,9 @@ struct ks_leak {
 	const char *label;
 	u64 objects, bytes, bytes_req;
 	u64 oldest, youngest, age_sum; /* ages at the end of the capture, in units of its clock */
-	u64 allocs, frees, implied_frees; /* of the site, in all */
-	const char **frames;		  /* of the stack trace, innermost first */
-	size_t frames_len;		  /* 0: by site alone */
+	u64 allocs, frees, implied_frees, page_frees; /* of the site, in all */
+	const char **frames;			      /* of the stack trace, innermost first */
+	size_t frames_len;			      /* 0: by site alone */
 };
 
 struct ks_leaks {

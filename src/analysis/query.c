@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/view.h"
+
 /* === Data ================================================================================= */
 
 /* An object that counts; group KS_NONE = none in this slot. */
@@ -23,6 +25,7 @@ struct plan {
 	struct counted next; /* what it puts into the slot, if its task and time pass too */
 	u8 op;
 	u8 level;
+	u8 how; /* enum ks_end, of the object that was in the slot */
 	bool has_slot;
 	bool is_other; /* an allocation that no slot has */
 };
@@ -64,6 +67,7 @@ static int plan_shape(struct ks_query *q, const struct ks_db_shape *shape, struc
 		.next = { KS_NONE, (u32)shape->bytes_req, (u32)shape->bytes_alloc },
 		.op = shape->op,
 		.level = shape->level,
+		.how = (u8)ks_end_of(shape->op, shape->flags),
 		.has_slot = shape->op == KS_OP_ALLOC || shape->op == KS_OP_FREE,
 		.is_other = shape->op == KS_OP_ALLOC_FAILED || shape->op == KS_OP_ALLOC_UNPAIRED,
 	};
@@ -153,7 +157,7 @@ ks_inline void run_events(struct ks_query *q, const struct ks_db_block *block, b
 		*obj = next;
 		if ((old.group != KS_NONE) & in_window)
 			ks_tally_end(&acc->tally[plan->level], old.group, old.bytes_req,
-				     old.bytes_alloc, ts, plan->op == KS_OP_ALLOC);
+				     old.bytes_alloc, ts, plan->how);
 		if (next.group != KS_NONE)
 			ks_tally_alloc(&acc->tally[plan->level], next.group, next.bytes_req,
 				       next.bytes_alloc, ts);

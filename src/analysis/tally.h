@@ -3,6 +3,7 @@
 #ifndef KS_ANALYSIS_TALLY_H
 #define KS_ANALYSIS_TALLY_H
 
+#include "analysis/model.h"
 #include "base/vec.h"
 #include "trace/stat.h"
 
@@ -48,13 +49,15 @@ static inline void ks_stat_alloc(struct ks_stat *stat, u64 req, u64 bytes, u64 t
 	}
 }
 
-static inline void ks_stat_end(struct ks_stat *stat, u64 req, u64 bytes, u64 ts, bool implied)
+static inline void ks_stat_end(struct ks_stat *stat, u64 req, u64 bytes, u64 ts, enum ks_end how)
 {
 	ks_stat_seen(stat, ts);
-	if (implied)
+	if (how == KS_END_FREED)
+		stat->frees++;
+	else if (how == KS_END_IMPLIED)
 		stat->implied_frees++;
 	else
-		stat->frees++;
+		stat->page_frees++;
 	stat->live_objs--;
 	stat->live_bytes -= bytes;
 	stat->live_req -= req;
@@ -86,9 +89,9 @@ static inline void ks_tally_alloc(struct ks_tally *tally, u32 group, u64 req, u6
 }
 
 static inline void ks_tally_end(struct ks_tally *tally, u32 group, u64 req, u64 bytes, u64 ts,
-				bool implied)
+				enum ks_end how)
 {
-	ks_stat_end(&tally->groups.items[group], req, bytes, ts, implied);
+	ks_stat_end(&tally->groups.items[group], req, bytes, ts, how);
 	tally->total.live_bytes -= bytes;
 }
 

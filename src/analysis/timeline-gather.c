@@ -350,13 +350,14 @@ static void count_alloc(struct ks_cell *now, const struct ks_tl_birth *birth, bo
 	}
 }
 
-static inline void count_end(struct ks_cell *now, const struct ks_tl_birth *birth, bool implied,
+static inline void count_end(struct ks_cell *now, const struct ks_tl_birth *birth, enum ks_end how,
 			     bool cross, u64 life)
 {
 	now->ended_bytes += birth->bytes_alloc;
 	now->ended_req += birth->bytes_req;
-	if (implied) {
-		now->implied++;
+	if (how != KS_END_FREED) {
+		now->implied += how == KS_END_IMPLIED;
+		now->paged += how == KS_END_PAGE;
 		return;
 	}
 	now->frees++;
@@ -632,8 +633,8 @@ void ks_tl_gather_prefetch(const struct ks_tl_gather *g, u32 slot)
 int ks_tl_gather_end(struct ks_tl_gather *g, u32 slot, u64 ts, u16 cpu, enum ks_end how)
 {
 	struct ks_tl_birth *birth = &g->in_slot.items[slot];
-	bool implied = how == KS_END_IMPLIED, cross;
 	struct ks_cell *of_kind, *of_owner;
+	bool cross;
 	u64 life;
 
 	if (advance(g, ts))
@@ -644,11 +645,11 @@ int ks_tl_gather_end(struct ks_tl_gather *g, u32 slot, u64 ts, u16 cpu, enum ks_
 		return -ENOMEM;
 	cross = birth->cpu != KS_CPU_UNKNOWN && cpu != KS_CPU_UNKNOWN && birth->cpu != cpu;
 	life = ts > birth->ts ? ts - birth->ts : 0;
-	count_end(of_kind, birth, implied, cross, life);
-	count_end(of_owner, birth, implied, cross, life);
+	count_end(of_kind, birth, how, cross, life);
+	count_end(of_owner, birth, how, cross, life);
 	if (beat_all(g, birth->kind, birth->owner, -(u64)birth->bytes_alloc))
 		return -ENOMEM;
-	if (!implied)
+	if (how == KS_END_FREED)
 		count_free(g, birth, cpu, life);
 	birth->kind = KS_NONE;
 	return 0;

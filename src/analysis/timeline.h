@@ -48,11 +48,12 @@ struct ks_cell {
 	u32 unpaired;  /* of them, those that cannot be followed: they are never live */
 	u32 frees;     /* that an event showed */
 	u32 implied;   /* ends seen only because the address was allocated again */
+	u32 paged;     /* ends seen only because the page was given back or taken */
 	u32 temporary; /* frees of objects younger than KS_TL_TEMPORARY_NS */
 	u32 cross_cpu; /* frees on another CPU than the allocation */
 	u32 kept;      /* objects that were allocated here and live at the end of the capture */
 	u64 bytes, req;
-	u64 ended_bytes, ended_req; /* of frees, implied frees and unpaired allocations */
+	u64 ended_bytes, ended_req; /* of all ends, and of unpaired allocations */
 	u64 temporary_bytes;
 	u64 kept_bytes;
 	u64 life_sum;	/* of the objects that a free ended here, in units of the clock */

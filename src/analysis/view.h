@@ -37,6 +37,14 @@ struct ks_run {
 	u32 shape, task;   /* below KS_DB_BLOCK_EVENTS; KS_NONE = not known */
 };
 
+/* How an event with these flags ends an object in its slot. */
+static inline enum ks_end ks_end_of(u8 op, u8 flags)
+{
+	if (op == KS_OP_ALLOC)
+		return KS_END_IMPLIED;
+	return flags & KS_EV_PAGE_GONE ? KS_END_PAGE : KS_END_FREED;
+}
+
 /* The end of the source so far, or of the window: what has not ended before lives then. */
 static inline u64 ks_run_end(const struct ks_run *run)
 {

@@ -14,6 +14,7 @@
 struct plan {
 	u8 op;
 	u8 kind;
+	u8 how;		 /* enum ks_end, of the object that was in the slot */
 	bool mine : 1;	 /* of the level */
 	bool passes : 1; /* the filter, as far as the shape tells */
 	bool has_ptr : 1;
@@ -44,6 +45,7 @@ static int plan_shape(struct ks_walk *w, const struct ks_db_shape *shape, struct
 	*plan = (struct plan){
 		.op = shape->op,
 		.kind = shape->kind,
+		.how = (u8)ks_end_of(shape->op, shape->flags),
 		.site = shape->site,
 		.mine = shape->level == w->to->run.level,
 		.has_ptr = shape->op != KS_OP_FREE && shape->kind != KS_LOST,
@@ -113,9 +115,7 @@ static inline int walk_event(struct ks_walk *w, const struct ks_db_block *block,
 	if (ends) {
 		fill_end(w, block, i, &ev);
 		w->counted[slot] = false;
-		err = ks_audience_end(w->to, &ev, slot,
-				      plan->op == KS_OP_ALLOC ? KS_END_IMPLIED : KS_END_FREED,
-				      diag);
+		err = ks_audience_end(w->to, &ev, slot, plan->how, diag);
 	}
 	if (err || !plan->passes)
 		return err;

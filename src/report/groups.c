@@ -29,6 +29,7 @@ static const struct ks_column columns[KS_GROUP_COLUMNS] = {
 			      .gap = 1 },
 	[KS_GROUP_FREES] = { "frees", "frees", KS_CELL_U64, KS_UNIT_COUNT, .width = 8, .gap = 1 },
 	[KS_GROUP_IMPLIED_FREES] = { "implied_frees", NULL, KS_CELL_U64, KS_UNIT_COUNT },
+	[KS_GROUP_PAGE_FREES] = { "page_frees", NULL, KS_CELL_U64, KS_UNIT_COUNT },
 	[KS_GROUP_FAILED] = { "failed", NULL, KS_CELL_U64, KS_UNIT_COUNT },
 	[KS_GROUP_PEAK_TS] = { "peak_ts", NULL, KS_CELL_U64, KS_UNIT_TICKS, .optional = true },
 	[KS_GROUP_FIRST_TS] = { "first_ts", NULL, KS_CELL_U64, KS_UNIT_TICKS },
@@ -49,17 +50,17 @@ static const unsigned int in_text[] = {
 static const unsigned int in_csv[] = {
 	KS_GROUP_LABEL,	   KS_GROUP_TOTAL_BYTES,   KS_GROUP_TOTAL_REQ,	KS_GROUP_LIVE_BYTES,
 	KS_GROUP_LIVE_REQ, KS_GROUP_LIVE_OBJECTS,  KS_GROUP_PEAK_BYTES, KS_GROUP_ALLOCS,
-	KS_GROUP_FREES,	   KS_GROUP_IMPLIED_FREES, KS_GROUP_FAILED,	KS_GROUP_PEAK_TS,
-	KS_GROUP_FIRST_TS, KS_GROUP_LAST_TS,	   KS_GROUP_WASTE,	KS_GROUP_MODULE,
-	KS_GROUP_PATH,
+	KS_GROUP_FREES,	   KS_GROUP_IMPLIED_FREES, KS_GROUP_PAGE_FREES, KS_GROUP_FAILED,
+	KS_GROUP_PEAK_TS,  KS_GROUP_FIRST_TS,	   KS_GROUP_LAST_TS,	KS_GROUP_WASTE,
+	KS_GROUP_MODULE,   KS_GROUP_PATH,
 };
 
 static const unsigned int in_parquet[] = {
 	KS_GROUP_LABEL,	   KS_GROUP_FUNCTION,	   KS_GROUP_MODULE,	KS_GROUP_PATH,
 	KS_GROUP_ADDRESS,  KS_GROUP_TOTAL_BYTES,   KS_GROUP_TOTAL_REQ,	KS_GROUP_LIVE_BYTES,
 	KS_GROUP_LIVE_REQ, KS_GROUP_LIVE_OBJECTS,  KS_GROUP_PEAK_BYTES, KS_GROUP_ALLOCS,
-	KS_GROUP_FREES,	   KS_GROUP_IMPLIED_FREES, KS_GROUP_FAILED,	KS_GROUP_PEAK_TS,
-	KS_GROUP_FIRST_TS, KS_GROUP_LAST_TS,	   KS_GROUP_WASTE,
+	KS_GROUP_FREES,	   KS_GROUP_IMPLIED_FREES, KS_GROUP_PAGE_FREES, KS_GROUP_FAILED,
+	KS_GROUP_PEAK_TS,  KS_GROUP_FIRST_TS,	   KS_GROUP_LAST_TS,	KS_GROUP_WASTE,
 };
 
 /* === Internals ============================================================================ */
@@ -74,11 +75,12 @@ static void put_stat(struct ks_row row, const struct ks_stat *stat)
 	ks_row_u64(row, KS_GROUP_ALLOCS, stat->allocs);
 	ks_row_u64(row, KS_GROUP_FREES, stat->frees);
 	ks_row_u64(row, KS_GROUP_IMPLIED_FREES, stat->implied_frees);
+	ks_row_u64(row, KS_GROUP_PAGE_FREES, stat->page_frees);
 	ks_row_u64(row, KS_GROUP_FAILED, stat->failed);
 	ks_row_u64(row, KS_GROUP_FIRST_TS, stat->first_ts);
 	ks_row_u64(row, KS_GROUP_LAST_TS, stat->last_ts);
 	ks_row_u64(row, KS_GROUP_WASTE, ks_stat_waste(stat));
-	ks_row_share(row, KS_GROUP_SEEN, stat->frees, stat->frees + stat->implied_frees);
+	ks_row_share(row, KS_GROUP_SEEN, stat->frees, stat->frees + ks_stat_unseen(stat));
 	if (!ks_stat_has_peak(stat))
 		return;
 	ks_row_u64(row, KS_GROUP_PEAK_BYTES, stat->peak_bytes);

@@ -41,6 +41,7 @@ enum column {
 	COL_UNPAIRED,
 	COL_FREES,
 	COL_IMPLIED,
+	COL_PAGED,
 	COL_TEMPORARY,
 	COL_CROSS,
 	COL_KEPT,
@@ -69,6 +70,8 @@ static s64 column(const struct ks_cell *cell, enum column column)
 		return cell->frees;
 	case COL_IMPLIED:
 		return cell->implied;
+	case COL_PAGED:
+		return cell->paged;
 	case COL_TEMPORARY:
 		return cell->temporary;
 	case COL_CROSS:

@@ -38,9 +38,11 @@ const char *ks_clock_name(enum ks_clock clock);
 /* A page is 4 KiB where a capture does not say otherwise. */
 enum { KS_PAGE_SHIFT = 12 };
 
-/* What the reader could not know about one event. */
+/* What is special about one event. */
 enum ks_event_flags {
 	KS_EV_NO_PTR = 1 << 0, /* the kernel printed "(____ptrval____)": no address to pair by */
+	/* No event, but what follows from one: the object ended, since its page was taken or given back. */
+	KS_EV_PAGE_GONE = 1 << 1,
 };
 
 /*
@@ -52,7 +54,8 @@ struct ks_event {
 	union {
 		struct {
 			u64 ptr; /* address, or the page frame number of a page event */
-			u64 bytes_req, bytes_alloc;
+			u64 bytes_req,
+				bytes_alloc; /* of allocations; bytes_alloc also of page frees */
 		};
 		struct {
 			u64 last_ts; /* known before the loss; 0 where the capture does not say */

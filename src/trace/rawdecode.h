@@ -115,10 +115,9 @@ static bool ks_raw_decode_page(struct ks_rawdec *dec, const struct ks_rawlayout 
 	ev->cache = KS_NONE;
 	if (order > KS_ORDER_MAX)
 		return false;
-	if (ks_kind_is_alloc(l->kind)) {
-		ev->bytes_alloc = 1ull << (order + dec->page_shift);
+	ev->bytes_alloc = 1ull << (order + dec->page_shift);
+	if (ks_kind_is_alloc(l->kind))
 		ev->bytes_req = ev->bytes_alloc;
-	}
 	return true;
 }
 

@@ -9,6 +9,7 @@ struct ks_stat {
 	u64 allocs;		    /* that succeeded */
 	u64 frees;		    /* that an event showed */
 	u64 implied_frees;	    /* seen only because the address was allocated again */
+	u64 page_frees;		    /* seen only because the page was given back or taken */
 	u64 failed;		    /* allocations that returned NULL */
 	u64 total_bytes, total_req; /* of all allocations */
 	u64 live_objs;		    /* objects that still live at the end, */
@@ -38,12 +39,19 @@ static inline void ks_stat_add_counts(struct ks_stat *sum, const struct ks_stat 
 	sum->allocs += stat->allocs;
 	sum->frees += stat->frees;
 	sum->implied_frees += stat->implied_frees;
+	sum->page_frees += stat->page_frees;
 	sum->failed += stat->failed;
 	sum->total_bytes += stat->total_bytes;
 	sum->total_req += stat->total_req;
 	sum->live_objs += stat->live_objs;
 	sum->live_bytes += stat->live_bytes;
 	sum->live_req += stat->live_req;
+}
+
+/* Objects that ended without an event of their own. */
+static inline u64 ks_stat_unseen(const struct ks_stat *stat)
+{
+	return stat->implied_frees + stat->page_frees;
 }
 
 static inline u64 ks_stat_waste(const struct ks_stat *stat)

@@ -307,8 +307,8 @@ static bool finish_page(struct ks_event *ev, unsigned int seen)
 		return false;
 	/* A failed allocation has no page, and 0 or ~0 as its frame. */
 	ev->ptr = failed || pfn == UINT64_MAX ? UINT64_MAX : pfn;
-	ev->bytes_alloc = ks_kind_is_alloc(ev->kind) ? 1ull << (order + KS_PAGE_SHIFT) : 0;
-	ev->bytes_req = ev->bytes_alloc;
+	ev->bytes_alloc = 1ull << (order + KS_PAGE_SHIFT);
+	ev->bytes_req = ks_kind_is_alloc(ev->kind) ? ev->bytes_alloc : 0;
 	return true;
 }
 

@@ -160,11 +160,11 @@ def read_log(path):
         comm, pid, cpu, seconds, micro, event, rest = match.groups()
         field = dict(re.findall(r"(\w+)=(\S+)", rest))
         page = event.startswith("mm_page")
-        size = 4096 << int(field["order"]) if event == "mm_page_alloc" else 0
+        size = 4096 << int(field["order"]) if page else 0
         yield (int(seconds + micro) * 1000, event, comm, int(pid), int(cpu),
                int(field["pfn"] if page else field["ptr"], 16), field.get("call_site"),
                field.get("name"), field.get("gfp_flags"), int(field.get("node", -1)),
-               int(field.get("bytes_req", size)), int(field.get("bytes_alloc", size)))
+               int(field.get("bytes_req", 0 if event == "mm_page_free" else size)), int(field.get("bytes_alloc", size)))
 
 
 def read_summary(summary, events):
@@ -181,12 +181,12 @@ def read_summary(summary, events):
         summary.varints(6)
     for _ in range(summary.varint()):
         summary.string()
-    assert summary.varint() == 13
+    assert summary.varint() == 14
     for allocating in (("kmalloc", "kmem_cache_alloc"), ("mm_page_alloc",)):
-        sums = summary.varints(13)
+        sums = summary.varints(14)
         made = [event for event in events if event[1] in allocating]
         assert sums[0] == len(made) and sums[4] == sum(event[11] for event in made)
-        groups = [summary.varints(14) for _ in range(summary.varint())]
+        groups = [summary.varints(15) for _ in range(summary.varint())]
         assert sum(group[1] for group in groups) == len(made)
         assert sum(group[8] for group in groups) == sums[7]
     assert summary.done()

@@ -252,6 +252,107 @@ static void test_levels(void **state)
 	ks_model_free(model);
 }
 
+/* === Pages that take their objects along ================================================== */
+
+enum { SLABS = 12, PER_SLAB = 2 };
+
+/* Where this kernel maps its memory. */
+static const u64 mapping = 0xffff9a1b40000000ull;
+
+/* Slabs of two pages, each with an object that its task takes from it at once: what the mapping shows by. */
+static size_t add_slabs(struct ks_event *ev, u64 base)
+{
+	size_t i;
+
+	for (i = 0; i < SLABS; i++) {
+		u64 frame = 0x4000 + 2 * i;
+
+		ev[PER_SLAB * i] = event(KS_PAGE_ALLOC, frame, KS_NONE, 8192, 8192, 10 + i);
+		ev[PER_SLAB * i + 1] = event(KS_CACHE_ALLOC, base + (frame << 12) + 4096 + 256, 0,
+					     256, 256, 10 + i);
+	}
+	return SLABS * PER_SLAB;
+}
+
+static void test_page_ends(void **state)
+{
+	const u64 first = mapping + (0x4000ull << 12), other = mapping + (0x4002ull << 12);
+	struct ks_event ev[SLABS * PER_SLAB + 16];
+	struct ks_analysis_opts opts = { 0 };
+	size_t n = add_slabs(ev, mapping);
+	struct ks_model *model;
+
+	(void)state;
+	ev[n++] = event(KS_KMALLOC, first + 96, 1, 90, 96, 100);
+	ev[n++] = event(KS_KMALLOC, first + 192, 1, 90, 96, 101);
+	ev[n++] = event(KS_KMALLOC, other + 96, 1, 90, 96, 102);
+	ev[n++] = event(KS_KFREE, first + 192, 3, 0, 0, 103);
+	ev[n++] = event(KS_PAGE_FREE, 0x4000, KS_NONE, 0, 8192, 104);
+	model = run(ev, n, &opts);
+	assert_int_equal(model->quality[KS_Q_PAGE_FREES], 2); /* one in each of the two pages */
+	assert_int_equal(row(model, "alpha+0x1")->page_frees, 1);
+	assert_int_equal(row(model, "alpha+0x1")->live_objs, SLABS - 1);
+	assert_int_equal(row(model, "alpha+0x9")->page_frees, 1);
+	assert_int_equal(row(model, "alpha+0x9")->frees, 1);
+	assert_int_equal(row(model, "alpha+0x9")->live_objs, 1);
+	assert_int_equal(row(model, "alpha+0x9")->live_bytes, 96);
+	assert_int_equal(model->events_total, n); /* what follows from an event is none */
+	ks_model_free(model);
+
+	/* A page that is handed out anew was given back, though nobody saw it. */
+	ev[n - 1] = event(KS_PAGE_ALLOC, 0x4000, KS_NONE, 8192, 8192, 104);
+	model = run(ev, n, &opts);
+	assert_int_equal(model->quality[KS_Q_PAGE_FREES], 2);
+	ks_model_free(model);
+
+	/* What is freed there later was allocated unseen: neither a second free nor misuse. */
+	ev[n - 1] = event(KS_PAGE_FREE, 0x4000, KS_NONE, 0, 8192, 104);
+	ev[n++] = event(KS_KFREE, first + 96, 3, 0, 0, 105);
+	ev[n++] = event(KS_KFREE, first + 192, 3, 0, 0, 106);
+	model = run(ev, n, &opts);
+	assert_int_equal(model->quality[KS_Q_SECOND_FREES], 0);
+	assert_int_equal(model->quality[KS_Q_FREES_BEFORE], 2);
+	ks_model_free(model);
+}
+
+/* Without a mapping nothing ends: frames and addresses that do not fit together, or are hashes. */
+static void test_page_ends_unknown(void **state)
+{
+	struct ks_event ev[SLABS * PER_SLAB + 2];
+	struct ks_analysis_opts opts = { 0 };
+	size_t n = add_slabs(ev, mapping + 0x1000), i;
+	struct ks_model *model;
+
+	(void)state;
+	ev[n++] = event(KS_PAGE_FREE, 0x4000, KS_NONE, 0, 8192, 100);
+	model = run(ev, n, &opts);
+	assert_int_equal(model->quality[KS_Q_PAGE_FREES], 0);
+	assert_int_equal(ks_model_total(model)->live_objs, SLABS);
+	ks_model_free(model);
+
+	/* One page over and over is one vote. */
+	n = add_slabs(ev, mapping);
+	for (i = 2; i < n; i++) {
+		ev[i] = ev[i % 2];
+		ev[i].ts = 10 + i;
+	}
+	ev[n++] = event(KS_PAGE_FREE, 0x4000, KS_NONE, 0, 8192, 100);
+	model = run(ev, n, &opts);
+	assert_int_equal(model->quality[KS_Q_PAGE_FREES], 0);
+	ks_model_free(model);
+
+	/* Another task, or another CPU, took its object from a page of its own. */
+	n = add_slabs(ev, mapping);
+	for (i = 1; i < n; i += 2) {
+		ev[i].pid += i % 4 == 1;
+		ev[i].cpu = i % 4 == 3;
+	}
+	ev[n++] = event(KS_PAGE_FREE, 0x4000, KS_NONE, 0, 8192, 100);
+	model = run(ev, n, &opts);
+	assert_int_equal(model->quality[KS_Q_PAGE_FREES], 0);
+	ks_model_free(model);
+}
+
 static void test_unpairable_and_impossible(void **state)
 {
 	struct ks_event ev[] = {
@@ -597,6 +698,8 @@ static int teardown(void **state)
 static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(test_alloc_and_free),
 	cmocka_unit_test(test_implied_free),
+	cmocka_unit_test(test_page_ends),
+	cmocka_unit_test(test_page_ends_unknown),
 	cmocka_unit_test(test_not_errors),
 	cmocka_unit_test(test_misuse),
 	cmocka_unit_test(test_second_free_across_loss),

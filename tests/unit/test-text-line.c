@@ -401,6 +401,7 @@ static const struct line_case cases[] = {
 	  .site = "",
 	  .func = "",
 	  .ptr = 62000,
+	  .alloc = 4096,
 	  .node = -1 },
 	{ .what = "page allocation that failed",
 	  .line = "  x-1 [000] 1.000000: mm_page_alloc: page=0000000000000000 pfn=0x0 order=9 migratetype=1 gfp_flags=GFP_NOWAIT",

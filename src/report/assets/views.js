@@ -26,6 +26,7 @@ const GROUP_COLUMNS = [
 	countColumn("allocs", "allocs", "Allocations"),
 	countColumn("frees", "frees", "Frees that have an event"),
 	countColumn("implied", "implied", "Objects that ended because their address was allocated again"),
+	countColumn("paged", "by page", "Objects that ended because their page was given back or taken"),
 	seenColumn, lifeColumn,
 ];
 
