@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-only
-/* The view of leaks: what lives, by site, with ages. */
+/* The view of leaks: what lives, by site, with ages, and how much speaks for a leak. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/evidence.h"
+#include "analysis/grouping.h"
+#include "analysis/kept.h"
 #include "analysis/view.h"
 #include "analysis/views.h"
 #include "base/map64.h"
@@ -13,52 +16,123 @@
 /* What lives in a slot. */
 struct held {
 	u64 born;
-	u32 site, stack;
+	u32 stack;
+	u32 user;
 	u32 bytes_req, bytes_alloc;
 	bool lives;
 };
 
-/* What came of the objects of a site. */
-struct fate {
+/*
+ * Who uses a site: a leak is one program's, or one driver's, while others use the same site and clean up
+ * after themselves. So each name of a process counts apart, and so does each cache.
+ */
+struct user {
+	u32 site, comm;
+	u32 cache; /* the number of the group in caches */
+	u32 pid;   /* KS_PID_UNKNOWN: several */
 	u64 allocs, frees, implied, paged;
+};
+
+/* The user that a site had last. */
+struct memo {
+	u32 comm, cache;
+	u64 bytes_alloc;
+	u32 user; /* KS_NONE: nobody yet */
 };
 
 struct leaks_view {
 	struct ks_view base;
 	u64 min_age;
-	KS_VEC(struct held) held;  /* by slot */
-	KS_VEC(struct held) left;  /* that live, and another has their slot */
-	KS_VEC(struct fate) fates; /* by site + 1 */
+	struct ks_grouping caches;
+	struct ks_intern keys;	  /* of users, numbered as these */
+	KS_VEC(struct memo) last; /* by site + 1 */
+	KS_VEC(struct user) users;
+	KS_VEC(struct held) held; /* by slot */
+	KS_VEC(struct held) left; /* that live, and another has their slot */
 };
+
+/* What lives of a user's. */
+struct living {
+	u64 objects, bytes;
+	u64 births[KS_EVIDENCE_SLICES];
+	u32 evidence;
+	bool unknown; /* nobody can say what lives */
+};
+
+/* All users of a site. */
+struct site_sum {
+	struct ks_fate fate;
+	u64 implied, paged, live;
+	u32 best; /* the user with most evidence; KS_NONE = nothing lives */
+};
+
+/* A user with so much evidence is judged by itself, whatever comes of the objects of others. */
+enum { STRONG = KS_EVIDENCE_FULL / 5 };
 
 /* A snapshot in the making. */
 struct gather {
 	const struct leaks_view *view;
 	const struct ks_run *run;
 	struct ks_leaks *leaks;
+	u64 now;	      /* since the first event */
 	struct ks_map64 keys; /* site << 32 | stack, numbered as rows */
 	KS_VEC(struct ks_leak) rows;
+	KS_VEC(struct living) living;  /* by user */
+	KS_VEC(struct site_sum) sites; /* by site + 1 */
+	KS_VEC(struct ks_fate) caches; /* by their group */
 };
 
 /* === Internals: objects =================================================================== */
 
-static struct fate *fate_of(struct leaks_view *v, u32 site)
+/* The user of an event whose site had another one last. */
+static int find_user(struct leaks_view *v, const struct ks_event *ev, u32 *ret_user,
+		     struct ks_diag *diag)
 {
-	size_t at = (u32)(site + 1);
+	struct user fresh = { .site = ev->site, .comm = ev->comm, .pid = ev->pid };
+	u32 key[3], number;
+	int err = ks_grouping_find(&v->caches, ev, &fresh.cache, diag);
 
-	while (v->fates.len <= at)
-		if (!ks_vec_push(&v->fates))
-			return NULL;
-	return &v->fates.items[at];
+	if (err)
+		return err;
+	key[0] = fresh.site;
+	key[1] = fresh.comm;
+	key[2] = fresh.cache;
+	number = ks_intern_add(&v->keys, (const char *)key, sizeof(key));
+	if (number == KS_NONE || (number == v->users.len && !ks_vec_push(&v->users)))
+		return ks_diag_nomem(diag, "looking for leaks");
+	if (!v->users.items[number].allocs)
+		v->users.items[number] = fresh;
+	*ret_user = number;
+	return 0;
 }
 
-static int count_alloc(struct leaks_view *v, u32 site, struct ks_diag *diag)
+static int user_of(struct leaks_view *v, const struct ks_event *ev, u32 *ret_user,
+		   struct ks_diag *diag)
 {
-	struct fate *fate = fate_of(v, site);
+	size_t at = (u32)(ev->site + 1);
+	struct memo *memo;
+	struct user *user;
+	int err;
 
-	if (!fate)
-		return ks_diag_nomem(diag, "looking for leaks");
-	fate->allocs++;
+	while (v->last.len <= at) {
+		memo = ks_vec_push(&v->last);
+		if (!memo)
+			return ks_diag_nomem(diag, "looking for leaks");
+		memo->user = KS_NONE;
+	}
+	memo = &v->last.items[at];
+	if (memo->user == KS_NONE || memo->comm != ev->comm || memo->cache != ev->cache ||
+	    memo->bytes_alloc != ev->bytes_alloc) {
+		*memo = (struct memo){ ev->comm, ev->cache, ev->bytes_alloc, KS_NONE };
+		err = find_user(v, ev, &memo->user, diag);
+		if (err)
+			return err;
+	}
+	user = &v->users.items[memo->user];
+	if (user->pid != ev->pid)
+		user->pid = KS_PID_UNKNOWN;
+	user->allocs++;
+	*ret_user = memo->user;
 	return 0;
 }
 
@@ -72,26 +146,36 @@ static int keep_left(struct leaks_view *v, const struct held *held)
 	return 0;
 }
 
+static int leaks_start(struct ks_view *view, const struct ks_run *run, struct ks_diag *diag)
+{
+	struct leaks_view *v = ks_container_of(view, struct leaks_view, base);
+
+	if (ks_grouping_init(&v->caches, KS_BY_CACHE, run->names, NULL, NULL))
+		return ks_diag_nomem(diag, "looking for leaks");
+	return 0;
+}
+
 static int leaks_begin(struct ks_view *view, const struct ks_run *run, const struct ks_event *ev,
 		       u32 slot, struct ks_diag *diag)
 {
 	struct leaks_view *v = ks_container_of(view, struct leaks_view, base);
+	struct held *held;
 
 	(void)run;
 	while (v->held.len <= slot)
 		if (!ks_vec_push(&v->held))
 			return ks_diag_nomem(diag, "looking for leaks");
-	if (unlikely(v->held.items[slot].lives) && keep_left(v, &v->held.items[slot]))
+	held = &v->held.items[slot];
+	if (unlikely(held->lives) && keep_left(v, held))
 		return ks_diag_nomem(diag, "looking for leaks");
-	v->held.items[slot] = (struct held){
+	*held = (struct held){
 		.born = ev->ts,
-		.site = ev->site,
 		.stack = view->wants_stacks ? ev->stack : KS_NONE,
 		.bytes_req = (u32)ev->bytes_req,
 		.bytes_alloc = (u32)ev->bytes_alloc,
 		.lives = true,
 	};
-	return count_alloc(v, ev->site, diag);
+	return user_of(v, ev, &held->user, diag);
 }
 
 static int leaks_end(struct ks_view *view, const struct ks_run *run, const struct ks_event *ev,
@@ -99,14 +183,14 @@ static int leaks_end(struct ks_view *view, const struct ks_run *run, const struc
 {
 	struct leaks_view *v = ks_container_of(view, struct leaks_view, base);
 	struct held *held = &v->held.items[slot];
-	struct fate *fate = &v->fates.items[(u32)(held->site + 1)];
+	struct user *user = &v->users.items[held->user];
 
 	(void)run;
 	(void)ev;
 	(void)diag;
-	fate->frees += how == KS_END_FREED;
-	fate->implied += how == KS_END_IMPLIED;
-	fate->paged += how == KS_END_PAGE;
+	user->frees += how == KS_END_FREED;
+	user->implied += how == KS_END_IMPLIED;
+	user->paged += how == KS_END_PAGE;
 	held->lives = false;
 	return 0;
 }
@@ -114,10 +198,12 @@ static int leaks_end(struct ks_view *view, const struct ks_run *run, const struc
 static int leaks_other(struct ks_view *view, const struct ks_run *run, const struct ks_event *ev,
 		       enum ks_op op, struct ks_diag *diag)
 {
+	u32 user;
+
 	(void)run;
 	if (op != KS_OP_ALLOC_UNPAIRED)
 		return 0;
-	return count_alloc(ks_container_of(view, struct leaks_view, base), ev->site, diag);
+	return user_of(ks_container_of(view, struct leaks_view, base), ev, &user, diag);
 }
 
 static void leaks_prefetch(struct ks_view *view, u32 slot)
@@ -130,19 +216,30 @@ static void leaks_prefetch(struct ks_view *view, u32 slot)
 
 /* === Internals: a snapshot ================================================================ */
 
-static int add_object(struct gather *g, const struct held *held, u64 now)
+static void count_living(struct gather *g, const struct held *held, u64 born)
+{
+	struct living *living = &g->living.items[held->user];
+	u64 slice = g->now ? born / (g->now / KS_EVIDENCE_SLICES + 1) : 0;
+
+	living->objects++;
+	living->bytes += held->bytes_alloc;
+	living->births[ks_min(slice, (u64)KS_EVIDENCE_SLICES - 1)]++;
+}
+
+static int add_object(struct gather *g, const struct held *held)
 {
 	u64 born = held->born > g->run->first_ts ? held->born - g->run->first_ts : 0;
-	u64 age = now > born ? now - born : 0;
+	u64 age = g->now > born ? g->now - born : 0;
 	struct ks_leak *leak;
 	u32 at;
 
+	count_living(g, held, born);
 	if (age < g->leaks->min_age) {
 		g->leaks->young_objects++;
 		g->leaks->young_bytes += held->bytes_alloc;
 		return 0;
 	}
-	at = ks_map64_add(&g->keys, (u64)held->site << 32 | held->stack);
+	at = ks_map64_add(&g->keys, (u64)g->view->users.items[held->user].site << 32 | held->stack);
 	if (at == KS_NONE || (at == g->rows.len && !ks_vec_push(&g->rows)))
 		return -ENOMEM;
 	leak = &g->rows.items[at];
@@ -153,6 +250,56 @@ static int add_object(struct gather *g, const struct held *held, u64 now)
 	leak->bytes += held->bytes_alloc;
 	leak->bytes_req += held->bytes_req;
 	return 0;
+}
+
+static bool is_better(const struct living *a, const struct living *b)
+{
+	if (a->unknown != b->unknown)
+		return b->unknown;
+	if (a->evidence != b->evidence)
+		return a->evidence > b->evidence;
+	return a->bytes > b->bytes;
+}
+
+static int add_user(struct gather *g, u32 number)
+{
+	const struct user *user = &g->view->users.items[number];
+	const struct living *living = &g->living.items[number];
+	struct ks_fate *cache = &g->caches.items[user->cache];
+	struct site_sum *site;
+
+	while (g->sites.len <= (u32)(user->site + 1)) {
+		site = ks_vec_push(&g->sites);
+		if (!site)
+			return -ENOMEM;
+		site->best = KS_NONE;
+	}
+	site = &g->sites.items[(u32)(user->site + 1)];
+	site->fate.allocs += user->allocs;
+	site->fate.frees += user->frees;
+	site->fate.unseen += user->implied + user->paged;
+	site->implied += user->implied;
+	site->paged += user->paged;
+	site->live += living->objects;
+	cache->frees += user->frees;
+	cache->unseen += user->implied + user->paged;
+	return 0;
+}
+
+/* Once the sums of all caches are known. */
+static void judge_user(struct gather *g, u32 number)
+{
+	const struct user *user = &g->view->users.items[number];
+	const struct ks_fate fate = { user->allocs, user->frees, user->implied + user->paged };
+	struct living *living = &g->living.items[number];
+	struct site_sum *site = &g->sites.items[(u32)(user->site + 1)];
+
+	if (!living->objects)
+		return;
+	living->evidence = ks_evidence(user->allocs, living->births);
+	living->unknown = ks_fate_is_unknown(&fate, living->objects, &g->caches.items[user->cache]);
+	if (site->best == KS_NONE || is_better(living, &g->living.items[site->best]))
+		site->best = number;
 }
 
 /* The labels of a stack's frames. */
@@ -178,17 +325,13 @@ static int add_frames(struct gather *g, u32 stack, struct ks_leak *leak, struct 
 	return 0;
 }
 
-/* A site whose objects mostly end unseen would be called a leak by mistake. */
-static bool is_unseen(const struct ks_leak *leak)
-{
-	return leak->implied_frees + leak->page_frees > leak->frees;
-}
-
 static int compare(const void *pa, const void *pb)
 {
 	const struct ks_leak *a = pa, *b = pb;
 	size_t i;
 
+	if (a->evidence != b->evidence)
+		return a->evidence > b->evidence ? -1 : 1;
 	if (a->bytes != b->bytes)
 		return a->bytes > b->bytes ? -1 : 1;
 	if (a->objects != b->objects)
@@ -201,58 +344,116 @@ static int compare(const void *pa, const void *pb)
 	return a->frames_len < b->frames_len ? -1 : a->frames_len > b->frames_len;
 }
 
+/* Who it is that speaks for a leak. */
+static int add_process(struct gather *g, u32 number, struct ks_leak *leak, struct ks_diag *diag)
+{
+	const struct user *user = &g->view->users.items[number];
+	const struct living *living = &g->living.items[number];
+	struct ks_str comm = { "", 0 };
+
+	if (user->comm != KS_NONE)
+		comm = ks_intern_get(&g->run->names->comms, user->comm);
+	leak->evidence = living->evidence;
+	leak->process_objects = living->objects;
+	leak->process_bytes = living->bytes;
+	leak->pid = user->pid;
+	leak->comm = ks_arena_strndup(&g->leaks->arena, comm.s, comm.len);
+	leak->cache = ks_grouping_label(&g->view->caches, user->cache, &g->leaks->arena);
+	return leak->comm && leak->cache ? 0 : ks_diag_nomem(diag, "looking for leaks");
+}
+
+/* The table that a row belongs to gets it. */
+static int file_row(struct gather *g, const struct site_sum *site, const struct ks_place *place,
+		    const struct ks_leak *leak)
+{
+	const struct ks_fate *cache = &g->caches.items[g->view->users.items[site->best].cache];
+	const struct living *best = &g->living.items[site->best];
+	struct ks_leaks *leaks = g->leaks;
+	struct ks_leak *slot;
+
+	if (ks_fate_is_unknown(&site->fate, site->live, cache) &&
+	    (best->unknown || best->evidence < STRONG)) {
+		slot = ks_vec_push(&leaks->unseen);
+	} else {
+		leaks->objects += leak->objects;
+		leaks->bytes += leak->bytes;
+		slot = ks_is_kept(place->func, leak->cache) ? ks_vec_push(&leaks->kept)
+							    : ks_vec_push(&leaks->sites);
+	}
+	if (!slot)
+		return -ENOMEM;
+	*slot = *leak;
+	return 0;
+}
+
 static int add_row(struct gather *g, u32 site, u32 stack, struct ks_leak leak, struct ks_diag *diag)
 {
-	const struct fate *fate = &g->view->fates.items[(u32)(site + 1)];
-	struct ks_leaks *leaks = g->leaks;
+	const struct site_sum *sum = &g->sites.items[(u32)(site + 1)];
 	const struct ks_place *place;
-	struct ks_leak *slot;
 	int err = ks_places_get(g->run->places, site, &place, diag);
 
 	if (err)
 		return err;
-	leak.label = ks_arena_strndup(&leaks->arena, place->label, strlen(place->label));
-	leak.allocs = fate->allocs;
-	leak.frees = fate->frees;
-	leak.implied_frees = fate->implied;
-	leak.page_frees = fate->paged;
-	err = add_frames(g, stack, &leak, diag);
-	if (err)
-		return err;
-	slot = is_unseen(&leak) ? ks_vec_push(&leaks->unseen) : ks_vec_push(&leaks->sites);
-	if (!slot || !leak.label)
+	leak.label = ks_arena_strndup(&g->leaks->arena, place->label, strlen(place->label));
+	if (!leak.label)
 		return ks_diag_nomem(diag, "looking for leaks");
-	*slot = leak;
-	if (!is_unseen(&leak)) {
-		leaks->objects += leak.objects;
-		leaks->bytes += leak.bytes;
-	}
+	leak.allocs = sum->fate.allocs;
+	leak.frees = sum->fate.frees;
+	leak.implied_frees = sum->implied;
+	leak.page_frees = sum->paged;
+	err = add_process(g, sum->best, &leak, diag);
+	if (!err)
+		err = add_frames(g, stack, &leak, diag);
+	if (!err && file_row(g, sum, place, &leak))
+		err = ks_diag_nomem(diag, "looking for leaks");
+	return err;
+}
+
+static int add_living(struct gather *g)
+{
+	const struct leaks_view *v = g->view;
+	size_t i;
+
+	while (g->living.len < v->users.len)
+		if (!ks_vec_push(&g->living))
+			return -ENOMEM;
+	while (g->caches.len < ks_grouping_len(&v->caches))
+		if (!ks_vec_push(&g->caches))
+			return -ENOMEM;
+	for (i = 0; i < v->held.len; i++)
+		if (v->held.items[i].lives && add_object(g, &v->held.items[i]))
+			return -ENOMEM;
+	for (i = 0; i < v->left.len; i++)
+		if (add_object(g, &v->left.items[i]))
+			return -ENOMEM;
+	for (i = 0; i < v->users.len; i++)
+		if (add_user(g, (u32)i))
+			return -ENOMEM;
+	for (i = 0; i < v->users.len; i++)
+		judge_user(g, (u32)i);
 	return 0;
+}
+
+static void sort(struct ks_leak *rows, size_t len)
+{
+	if (len)
+		qsort(rows, len, sizeof(*rows), compare);
 }
 
 static int fill(struct gather *g, struct ks_diag *diag)
 {
-	u64 until = ks_run_end(g->run);
-	u64 now = until - ks_min(until, g->run->first_ts);
 	struct ks_leaks *leaks = g->leaks;
 	size_t i;
-	int err = 0;
+	int err = add_living(g) ? ks_diag_nomem(diag, "looking for leaks") : 0;
 
-	for (i = 0; i < g->view->held.len; i++)
-		if (g->view->held.items[i].lives && add_object(g, &g->view->held.items[i], now))
-			return ks_diag_nomem(diag, "looking for leaks");
-	for (i = 0; i < g->view->left.len; i++)
-		if (add_object(g, &g->view->left.items[i], now))
-			return ks_diag_nomem(diag, "looking for leaks");
 	for (i = 0; i < g->rows.len && !err; i++) {
 		u64 key = g->keys.keys.items[i];
 
 		err = add_row(g, (u32)(key >> 32), (u32)key, g->rows.items[i], diag);
 	}
-	if (leaks->sites.len)
-		qsort(leaks->sites.items, leaks->sites.len, sizeof(struct ks_leak), compare);
-	if (leaks->unseen.len)
-		qsort(leaks->unseen.items, leaks->unseen.len, sizeof(struct ks_leak), compare);
+	sort(leaks->sites.items, leaks->sites.len);
+	sort(leaks->kept.items, leaks->kept.len);
+	sort(leaks->unseen.items, leaks->unseen.len);
 	return err;
 }
 
@@ -260,6 +461,7 @@ static int leaks_snapshot(struct ks_view *view, const struct ks_run *run, struct
 			  struct ks_diag *diag)
 {
 	struct gather g = { .view = ks_container_of(view, struct leaks_view, base), .run = run };
+	u64 until = ks_run_end(run);
 	int err;
 
 	model->leaks = g.leaks = calloc(1, sizeof(*g.leaks));
@@ -267,9 +469,13 @@ static int leaks_snapshot(struct ks_view *view, const struct ks_run *run, struct
 		return ks_diag_nomem(diag, "looking for leaks");
 	ks_arena_init(&g.leaks->arena);
 	g.leaks->min_age = g.view->min_age;
+	g.now = until - ks_min(until, run->first_ts);
 	err = fill(&g, diag);
 	ks_map64_deinit(&g.keys);
 	ks_vec_free(&g.rows);
+	ks_vec_free(&g.living);
+	ks_vec_free(&g.sites);
+	ks_vec_free(&g.caches);
 	return err;
 }
 
@@ -277,9 +483,12 @@ static void leaks_free(struct ks_view *view)
 {
 	struct leaks_view *v = ks_container_of(view, struct leaks_view, base);
 
+	ks_grouping_deinit(&v->caches);
+	ks_intern_deinit(&v->keys);
+	ks_vec_free(&v->last);
+	ks_vec_free(&v->users);
 	ks_vec_free(&v->held);
 	ks_vec_free(&v->left);
-	ks_vec_free(&v->fates);
 	free(v);
 }
 
@@ -290,6 +499,7 @@ struct ks_view *ks_leaks_view_new(u64 min_age, bool stacks)
 	static const struct ks_view_ops ops = {
 		.name = "leaks",
 		.needs = KS_GIVES_AGES,
+		.start = leaks_start,
 		.begin = leaks_begin,
 		.end = leaks_end,
 		.other = leaks_other,
@@ -299,8 +509,10 @@ struct ks_view *ks_leaks_view_new(u64 min_age, bool stacks)
 	};
 	struct leaks_view *v = calloc(1, sizeof(*v));
 
-	if (!v)
+	if (!v || ks_intern_init(&v->keys)) {
+		free(v);
 		return NULL;
+	}
 	v->base = (struct ks_view){ .ops = &ops, .wants_stacks = stacks };
 	v->min_age = min_age;
 	return &v->base;

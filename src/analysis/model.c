@@ -66,6 +66,7 @@ static void free_leaks(struct ks_leaks *leaks)
 	if (!leaks)
 		return;
 	ks_vec_free(&leaks->sites);
+	ks_vec_free(&leaks->kept);
 	ks_vec_free(&leaks->unseen);
 	ks_arena_deinit(&leaks->arena);
 	free(leaks);

@@ -183,9 +183,18 @@ struct ks_frag {
 	struct ks_frag_row total;
 };
 
+enum { KS_EVIDENCE_FULL = 1000 };
+
 /* What still lives at the end, by site. */
 struct ks_leak {
 	const char *label;
+	u32 evidence; /* for a leak, of KS_EVIDENCE_FULL: see analysis/evidence.h */
+	const char
+		*cache; /* where the objects of the process are from, "kmalloc of 64 bytes", ... */
+	/* The process that speaks most for a leak of the site, all stacks together; "" where not known. */
+	const char *comm;
+	u32 pid;			    /* KS_PID_UNKNOWN: there are several of that name */
+	u64 process_objects, process_bytes; /* that live of those that it allocated */
 	u64 objects, bytes, bytes_req;
 	u64 oldest, youngest, age_sum; /* ages at the end of the capture, in units of its clock */
 	u64 allocs, frees, implied_frees, page_frees; /* of the site, in all */
@@ -196,10 +205,11 @@ struct ks_leak {
 struct ks_leaks {
 	struct ks_arena arena;
 	u64 min_age;
-	KS_VEC(struct ks_leak) sites; /* most bytes first */
-	KS_VEC(struct ks_leak)
-	unseen;		    /* sites most of whose frees raise no event: not to be judged */
-	u64 objects, bytes; /* of sites */
+	/* Most evidence first, then most bytes. */
+	KS_VEC(struct ks_leak) sites;
+	KS_VEC(struct ks_leak) kept;	/* that the kernel keeps because it may: analysis/kept.h */
+	KS_VEC(struct ks_leak) unseen;	/* whose objects mostly end without an event: not judged */
+	u64 objects, bytes;		/* of sites and kept */
 	u64 young_objects, young_bytes; /* left out: younger than min_age */
 };
 

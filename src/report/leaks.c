@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-only
 /* Leaks: what still lives at the end of a capture. */
 #include <inttypes.h>
+#include <string.h>
+
+#include "base/escape.h"
 
 #include "report/report.h"
 
@@ -9,6 +12,12 @@
 enum {
 	SITE,
 	STACK,
+	EVIDENCE,
+	CACHE,
+	PROCESS,
+	PID,
+	PROCESS_BYTES,
+	PROCESS_OBJECTS,
 	BYTES,
 	REQUESTED,
 	OBJECTS,
@@ -22,11 +31,18 @@ enum {
 	COLUMNS
 };
 
-static ks_show_fn show_age;
+static ks_show_fn show_age, show_process;
 
 static const struct ks_column columns[COLUMNS] = {
 	[SITE] = { "site", "site", KS_CELL_TEXT },
 	[STACK] = { "stack", "stack", KS_CELL_TEXTS, .width = 28 },
+	[EVIDENCE] = { "evidence", "leak?", KS_CELL_SHARE, KS_UNIT_RATIO, .width = 5 },
+	[CACHE] = { "cache", NULL, KS_CELL_TEXT },
+	[PROCESS] = { "comm", "process", KS_CELL_TEXT, .width = 22, .gap = 2,
+		      .show = show_process },
+	[PID] = { "pid", NULL, KS_CELL_U64, KS_UNIT_COUNT, .optional = true },
+	[PROCESS_BYTES] = { "comm_bytes", NULL, KS_CELL_U64, KS_UNIT_BYTES },
+	[PROCESS_OBJECTS] = { "comm_objects", NULL, KS_CELL_U64, KS_UNIT_OBJECTS },
 	[BYTES] = { "bytes", "bytes", KS_CELL_U64, KS_UNIT_BYTES, .width = 12 },
 	[REQUESTED] = { "requested", NULL, KS_CELL_U64, KS_UNIT_BYTES },
 	[OBJECTS] = { "objects", "objects", KS_CELL_U64, KS_UNIT_OBJECTS, .width = 10, .gap = 1 },
@@ -43,7 +59,7 @@ static const struct ks_column columns[COLUMNS] = {
 };
 
 static const unsigned int in_text[] = {
-	BYTES, OBJECTS, OLDEST, MEAN_AGE, YOUNGEST, ALLOCS, FREES, SITE, STACK,
+	EVIDENCE, BYTES, OBJECTS, OLDEST, YOUNGEST, ALLOCS, FREES, PROCESS, SITE, STACK,
 };
 
 /* === Internals ============================================================================ */
@@ -59,6 +75,19 @@ static void show_age(const struct ks_table *table, size_t row, unsigned int colu
 				 age / 1000000 % 1000);
 	else
 		ks_strbuf_printf(out, "%" PRIu64, age);
+}
+
+/* "leakyd 4711": by whom most is held; with its number, where that is one process. */
+static void show_process(const struct ks_table *table, size_t row, unsigned int column,
+			 struct ks_strbuf *out)
+{
+	const char *comm = ks_table_cell(table, row, column)->text;
+
+	if (!*comm)
+		comm = "unknown";
+	ks_escape_tty(out, comm, strlen(comm));
+	if (ks_table_state(table, row, PID) != KS_CELL_UNSET)
+		ks_strbuf_printf(out, " %" PRIu64, ks_table_cell(table, row, PID)->u64);
 }
 
 static struct ks_table *new_table(struct ks_doc *doc, const struct ks_model *model,
@@ -94,6 +123,13 @@ static struct ks_table *add_rows(struct ks_doc *doc, const struct ks_model *mode
 
 		ks_row_text(row, SITE, leak->label);
 		ks_row_texts(row, STACK, leak->frames, leak->frames_len);
+		ks_row_share(row, EVIDENCE, leak->evidence, KS_EVIDENCE_FULL);
+		ks_row_text(row, CACHE, leak->cache);
+		ks_row_text(row, PROCESS, leak->comm);
+		if (leak->pid != KS_PID_UNKNOWN)
+			ks_row_u64(row, PID, leak->pid);
+		ks_row_u64(row, PROCESS_BYTES, leak->process_bytes);
+		ks_row_u64(row, PROCESS_OBJECTS, leak->process_objects);
 		ks_row_u64(row, BYTES, leak->bytes);
 		ks_row_u64(row, REQUESTED, leak->bytes_req);
 		ks_row_u64(row, OBJECTS, leak->objects);
@@ -108,27 +144,30 @@ static struct ks_table *add_rows(struct ks_doc *doc, const struct ks_model *mode
 	return table;
 }
 
-/* What the list leaves out, and why. */
-static void say_left_out(struct ks_doc *doc, const struct ks_leaks *leaks)
+/* A line on a whole table. */
+static void say_sum(struct ks_doc *doc, const struct ks_leak *rows, size_t len, const char *text)
 {
 	u64 objects = 0, bytes = 0;
 	size_t i;
 
-	ks_doc_say(doc, "%12" PRIu64 " %10" PRIu64 " in all, at the end of the capture\n",
-		   leaks->bytes, leaks->objects);
-	if (leaks->young_objects)
-		ks_doc_say(doc, "%12" PRIu64 " %10" PRIu64 " left out: younger than --min-age\n",
-			   leaks->young_bytes, leaks->young_objects);
-	for (i = 0; i < leaks->unseen.len; i++) {
-		objects += leaks->unseen.items[i].objects;
-		bytes += leaks->unseen.items[i].bytes;
+	for (i = 0; i < len; i++) {
+		objects += rows[i].objects;
+		bytes += rows[i].bytes;
 	}
-	if (leaks->unseen.len)
-		ks_doc_say(doc,
-			   "%12" PRIu64 " %10" PRIu64
-			   " left out: of %zu sites most of whose frees raise no "
-			   "event, so that nobody can say what lives\n\n",
-			   bytes, objects, leaks->unseen.len);
+	ks_doc_say(doc, "%5s %12" PRIu64 " %10" PRIu64 " %s\n", "", bytes, objects, text);
+}
+
+/* The rows, and below them what they are; nothing where there are none, but in JSON. */
+static void add_table(struct ks_doc *doc, const struct ks_model *model, const char *name,
+		      const struct ks_leak *rows, size_t len, u64 top, const char *text)
+{
+	struct ks_table *table = add_rows(doc, model, name, rows, len, top);
+
+	ks_doc_place(doc, table, len ? KS_IN_BOTH : KS_IN_JSON);
+	if (!len)
+		return;
+	say_sum(doc, rows, len, text);
+	ks_doc_say(doc, "\n");
 }
 
 /* === Public =============================================================================== */
@@ -136,7 +175,6 @@ static void say_left_out(struct ks_doc *doc, const struct ks_leaks *leaks)
 struct ks_doc *ks_doc_of_leaks(const struct ks_model *model, const struct ks_leaks *leaks, u64 top)
 {
 	struct ks_doc *doc = ks_doc_new("kmemscope-leaks-1");
-	struct ks_table *unseen;
 
 	if (!doc)
 		return NULL;
@@ -149,10 +187,19 @@ struct ks_doc *ks_doc_of_leaks(const struct ks_model *model, const struct ks_lea
 	ks_doc_u64(doc, "young_objects", leaks->young_objects);
 	ks_doc_place(doc, add_rows(doc, model, "sites", leaks->sites.items, leaks->sites.len, top),
 		     KS_IN_BOTH);
-	say_left_out(doc, leaks);
-	unseen = add_rows(doc, model, "unseen", leaks->unseen.items, leaks->unseen.len, top);
-	ks_doc_place(doc, unseen, leaks->unseen.len ? KS_IN_BOTH : KS_IN_JSON);
+	say_sum(doc, leaks->sites.items, leaks->sites.len, "live at the end of the capture");
+	if (leaks->young_objects)
+		ks_doc_say(doc,
+			   "%5s %12" PRIu64 " %10" PRIu64 " left out: younger than --min-age\n", "",
+			   leaks->young_bytes, leaks->young_objects);
 	ks_doc_say(doc, "\n");
+	add_table(doc, model, "kept", leaks->kept.items, leaks->kept.len, top,
+		  "that the kernel keeps because it may: page cache, inodes, directory entries");
+	add_table(doc, model, "unseen", leaks->unseen.items, leaks->unseen.len, top,
+		  "of sites whose objects end without an event: nobody can say what lives");
+	if (model->level == KS_PAGES)
+		ks_doc_say(doc, "Page events name no call site: see report --pages --by comm, or "
+				"record with --stack and use --stacks.\n\n");
 	ks_doc_quality(doc, model);
 	return doc;
 }

@@ -150,28 +150,36 @@ static void put_stat(struct ks_strbuf *sb, const struct ks_stat *s)
 	ks_strbuf_puts(sb, "\n");
 }
 
+static void put_leak(struct ks_strbuf *sb, const struct ks_leak *l)
+{
+	size_t k;
+
+	ks_strbuf_printf(sb, "%u %s %s %u %llu ", l->evidence, l->cache, l->comm, l->pid,
+			 (unsigned long long)l->process_bytes);
+	ks_strbuf_printf(sb, "%s %llu %llu %llu %llu %llu %llu %llu %llu %llu", l->label,
+			 (unsigned long long)l->objects, (unsigned long long)l->bytes,
+			 (unsigned long long)l->oldest, (unsigned long long)l->youngest,
+			 (unsigned long long)l->age_sum, (unsigned long long)l->allocs,
+			 (unsigned long long)l->frees, (unsigned long long)l->implied_frees,
+			 (unsigned long long)l->page_frees);
+	for (k = 0; k < l->frames_len; k++)
+		ks_strbuf_printf(sb, " < %s", l->frames[k]);
+	ks_strbuf_puts(sb, "\n");
+}
+
 static void put_leaks(struct ks_strbuf *sb, const struct ks_leaks *leaks)
 {
-	size_t i, k;
+	size_t i;
 
 	ks_strbuf_printf(sb, "leaks %llu %llu young %llu\n", (unsigned long long)leaks->objects,
 			 (unsigned long long)leaks->bytes,
 			 (unsigned long long)leaks->young_objects);
-	for (i = 0; i < leaks->sites.len + leaks->unseen.len; i++) {
-		const struct ks_leak *l = i < leaks->sites.len
-						  ? &leaks->sites.items[i]
-						  : &leaks->unseen.items[i - leaks->sites.len];
-
-		ks_strbuf_printf(sb, "%s %llu %llu %llu %llu %llu %llu %llu %llu %llu", l->label,
-				 (unsigned long long)l->objects, (unsigned long long)l->bytes,
-				 (unsigned long long)l->oldest, (unsigned long long)l->youngest,
-				 (unsigned long long)l->age_sum, (unsigned long long)l->allocs,
-				 (unsigned long long)l->frees, (unsigned long long)l->implied_frees,
-				 (unsigned long long)l->page_frees);
-		for (k = 0; k < l->frames_len; k++)
-			ks_strbuf_printf(sb, " < %s", l->frames[k]);
-		ks_strbuf_puts(sb, "\n");
-	}
+	for (i = 0; i < leaks->sites.len; i++)
+		put_leak(sb, &leaks->sites.items[i]);
+	for (i = 0; i < leaks->kept.len; i++)
+		put_leak(sb, &leaks->kept.items[i]);
+	for (i = 0; i < leaks->unseen.len; i++)
+		put_leak(sb, &leaks->unseen.items[i]);
 }
 
 static void put_frag_row(struct ks_strbuf *sb, const struct ks_frag_row *row)

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: LGPL-2.1-only */
+/*
+ * How much speaks for a leak. A leak makes objects all the time, and what it makes stays. So what counts is
+ * which share of the objects survived, and whether the survivors were born throughout the capture. How many bytes
+ * they have does not: caches and whatever is in use are large, too.
+ */
+#ifndef KS_ANALYSIS_EVIDENCE_H
+#define KS_ANALYSIS_EVIDENCE_H
+
+#include "analysis/model.h"
+
+enum {
+	KS_EVIDENCE_SLICES = 12, /* of the capture's time */
+	/* The youngest are left out: they had no time to end. */
+	KS_EVIDENCE_USED = 10,
+};
+
+/* What came of some objects. */
+struct ks_fate {
+	u64 allocs;
+	u64 frees;  /* seen */
+	u64 unseen; /* ended without an event */
+};
+
+/* Of KS_EVIDENCE_FULL, for objects of which so many were allocated; @births are those of the ones that live. */
+u32 ks_evidence(u64 allocs, const u64 births[KS_EVIDENCE_SLICES]);
+
+/*
+ * Whether nobody can say what lives of the objects of a site, @live of which seem to. Where objects of a
+ * cache end unseen, those that seem to live have ended as well, unless nearly all that were ever allocated are
+ * still there.
+ */
+bool ks_fate_is_unknown(const struct ks_fate *site, u64 live, const struct ks_fate *cache);
+
+#endif

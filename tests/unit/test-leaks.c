@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Leaks: how much speaks for one, and which table a site belongs to. */
+#include "ks-test.h"
+
+#include "../lib/analyze.h"
+#include "analysis/evidence.h"
+#include "analysis/kept.h"
+
+/* === Evidence ============================================================================= */
+
+static u32 evidence(u64 allocs, u64 each, int first, int last)
+{
+	u64 births[KS_EVIDENCE_SLICES] = { 0 };
+
+	for (; first <= last; first++)
+		births[first] = each;
+	return ks_evidence(allocs, births);
+}
+
+static void test_evidence(void **state)
+{
+	const int end = KS_EVIDENCE_SLICES - 1;
+
+	(void)state;
+	/* All that was made stays, and it was made all the time. */
+	assert_in_range(evidence(12000, 1000, 0, end), 990, KS_EVIDENCE_FULL);
+	/* How many bytes and objects there are hardly matters, */
+	assert_true(evidence(60, 5, 0, end) > 800);
+	/* but a few may be anything. */
+	assert_int_equal(evidence(2, 1, 0, 1), 0);
+	assert_true(evidence(12, 1, 0, end) < evidence(60, 5, 0, end));
+	/* In one burst, or in half of the time: less. */
+	assert_true(evidence(12000, 12000, 3, 3) < 20);
+	assert_in_range(evidence(5000, 1000, 5, 9), 200, 300);
+	/* What is young proves nothing. */
+	assert_int_equal(evidence(2000, 1000, KS_EVIDENCE_USED, end), 0);
+	/* One of a hundred stays: that is a tenth, and more than nothing. */
+	assert_in_range(evidence(1200000, 1000, 0, end), 95, 100);
+	assert_int_equal(evidence(0, 0, 0, end), 0);
+}
+
+/* Numbers as they were measured. */
+static void test_fates(void **state)
+{
+	static const struct {
+		struct ks_fate site;
+		u64 live;
+		struct ks_fate cache;
+		bool unknown;
+	} cases[] = {
+		/* epolls that are kept: kfree_rcu frees those that are not */
+		{ { 4021, 0, 15 }, 4006, { 0, 5000, 900 }, false },
+		/* maple nodes: those that seem to live are what nobody saw end */
+		{ { 173564, 0, 171165 }, 2399, { 0, 800, 300000 }, true },
+		/* a site without any end, in a cache whose objects end unseen */
+		{ { 86, 0, 0 }, 50, { 0, 33, 67 }, true },
+		/* half of the frees seen is not enough */
+		{ { 10000, 3700, 3519 }, 2781, { 0, 3700, 3519 }, true },
+		/* one end of many unseen: as good as all seen */
+		{ { 5000, 4000, 1 }, 999, { 0, 4000, 1 }, false },
+		/* nothing has ended at all, and nothing speaks against it */
+		{ { 1800, 0, 0 }, 1800, { 0, 0, 0 }, false },
+		/* a good site among bad ones of its cache is judged by itself */
+		{ { 5000, 4000, 0 }, 1000, { 0, 4000, 90000 }, false },
+	};
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < ARRAY_SIZE(cases); i++)
+		if (ks_fate_is_unknown(&cases[i].site, cases[i].live, &cases[i].cache) !=
+		    cases[i].unknown)
+			fail_msg("case %zu", i);
+}
+
+static void test_kept(void **state)
+{
+	(void)state;
+	assert_true(ks_is_kept("__d_alloc", "dentry"));
+	assert_true(ks_is_kept("ext4_alloc_inode", "ext4_inode_cache"));
+	assert_true(ks_is_kept("alloc_slab_obj_exts", "kmalloc of 64 bytes"));
+	assert_true(ks_is_kept("alloc_vmap_area.isra.0", "vmap_area"));
+	assert_false(ks_is_kept("sock_alloc_inode", "sock_inode_cache"));
+	assert_false(ks_is_kept("do_eventfd", "kmalloc of 64 bytes"));
+	assert_false(ks_is_kept("dentry", "filp"));
+	assert_false(ks_is_kept("", ""));
+	assert_false(ks_is_kept("", "alloc_vmap_area()"));
+}
+
+/* === The view ============================================================================= */
+
+enum { OPEN, INODE, MAPLE, PIPE, SITES };
+enum { WALKER, LEAKER };
+
+static int source_start(void *ctx, struct ks_names *names, struct ks_source_info *info,
+			struct ks_diag *diag)
+{
+	static const char *const sites[] = { "open_it+0x1/0x9", "inode_it+0x1/0x9",
+					     "tree_it+0x1/0x9", "pipe_it+0x1/0x9" };
+	static const char *const caches[] = { "filp", "ext4_inode_cache", "maple_node" };
+	size_t i;
+
+	(void)ctx;
+	(void)info;
+	(void)diag;
+	for (i = 0; i < ARRAY_SIZE(sites); i++)
+		ks_sites_add(&names->sites, sites[i], strlen(sites[i]));
+	for (i = 0; i < ARRAY_SIZE(caches); i++)
+		ks_intern_add(&names->caches, caches[i], strlen(caches[i]));
+	ks_intern_add(&names->comms, "find", 4);
+	ks_intern_add(&names->comms, "leakyd", 6);
+	return 0;
+}
+
+static struct ks_event events[40000];
+static size_t len;
+
+static u64 add_alloc(u32 site, u32 comm, u32 pid, u64 ptr, u64 bytes)
+{
+	struct ks_event *ev = &events[len];
+
+	*ev = ks_event_blank(site == PIPE ? KS_KMALLOC : KS_CACHE_ALLOC, 1000 + len, 0);
+	ev->ptr = ptr;
+	ev->site = site;
+	ev->cache = site == PIPE ? KS_NONE : site;
+	ev->comm = comm;
+	ev->pid = pid;
+	ev->bytes_req = ev->bytes_alloc = bytes;
+	len++;
+	return ptr;
+}
+
+static void add_free(u64 ptr)
+{
+	struct ks_event *ev = &events[len];
+
+	*ev = ks_event_blank(KS_CACHE_FREE, 1000 + len, 0);
+	ev->ptr = ptr;
+	len++;
+}
+
+/* Many open and close; one opens and does not close. The page cache grows most. */
+static void add_load(bool kept_nodes)
+{
+	u64 i;
+
+	len = 0;
+	for (i = 0; i < 2000; i++) {
+		add_free(add_alloc(OPEN, WALKER, 7, 0x10000, 192));
+		add_free(add_alloc(OPEN, WALKER, 8, 0x10100, 192));
+		add_alloc(INODE, WALKER, 7, 0x1000000 + i * 2048, 1128);
+		add_alloc(MAPLE, WALKER, 7, 0x20000 + i % 50 * 256, 256);
+		if (i % 40 == 0)
+			add_alloc(OPEN, LEAKER, 99, 0x800000 + i * 192, 192);
+		if (kept_nodes && i % 40 == 20)
+			add_alloc(MAPLE, LEAKER, 99, 0x600000 + i * 256, 256);
+		if (i == 1000)
+			add_alloc(PIPE, WALKER, 7, 0x900000, 1 << 20);
+	}
+}
+
+static struct ks_model *model_of_load(bool kept_nodes)
+{
+	static const struct ks_source_callbacks callbacks = {
+		.format = "made up",
+		.gives = KS_GIVES_CAPTURE,
+		.clock = KS_CLOCK_SECONDS,
+		.start = source_start,
+	};
+	struct ks_analysis *analysis = ks_analysis_new(&(struct ks_analysis_opts){ 0 });
+	struct ks_source *source;
+	struct ks_model *model;
+
+	add_load(kept_nodes);
+	assert_int_equal(ks_source_open_callbacks(&callbacks, NULL, NULL, &source, NULL), 0);
+	assert_int_equal(ks_analysis_add(analysis, ks_leaks_view_new(0, false), NULL), 0);
+	assert_int_equal(ks_analysis_start(analysis, source, NULL), 0);
+	assert_int_equal(ks_analysis_feed(analysis, events, len, NULL), 0);
+	assert_int_equal(ks_analysis_finish(analysis, NULL), 0);
+	assert_int_equal(ks_analysis_snapshot(analysis, &model, NULL), 0);
+	ks_source_close(source);
+	ks_analysis_free(analysis);
+	return model;
+}
+
+static void test_view(void **state)
+{
+	struct ks_model *model = model_of_load(false);
+	const struct ks_leaks *leaks = model->leaks;
+
+	(void)state;
+	/* The leak is first, and has the name of its process; the one large object comes behind it. */
+	assert_int_equal(leaks->sites.len, 2);
+	assert_string_equal(leaks->sites.items[0].label, "open_it+0x1");
+	assert_string_equal(leaks->sites.items[0].comm, "leakyd");
+	assert_string_equal(leaks->sites.items[0].cache, "filp");
+	assert_int_equal(leaks->sites.items[0].pid, 99);
+	assert_int_equal(leaks->sites.items[0].process_objects, 50);
+	assert_int_equal(leaks->sites.items[0].process_bytes, 50 * 192);
+	assert_int_equal(leaks->sites.items[0].allocs, 4050);
+	assert_true(leaks->sites.items[0].evidence > 700);
+	assert_string_equal(leaks->sites.items[1].label, "pipe_it+0x1");
+	assert_int_equal(leaks->sites.items[1].evidence, 0);
+
+	assert_int_equal(leaks->kept.len, 1);
+	assert_string_equal(leaks->kept.items[0].label, "inode_it+0x1");
+	assert_int_equal(leaks->kept.items[0].objects, 2000);
+	assert_int_equal(leaks->unseen.len, 1);
+	assert_string_equal(leaks->unseen.items[0].label, "tree_it+0x1");
+	assert_int_equal(leaks->objects, 50 + 1 + 2000);
+	ks_model_free(model);
+}
+
+/* A leak at a site where the objects of others end unseen. */
+static void test_one_of_many(void **state)
+{
+	struct ks_model *model = model_of_load(true);
+	const struct ks_leaks *leaks = model->leaks;
+
+	(void)state;
+	assert_int_equal(leaks->unseen.len, 0);
+	assert_int_equal(leaks->sites.len, 3);
+	assert_string_equal(leaks->sites.items[0].label, "tree_it+0x1");
+	assert_string_equal(leaks->sites.items[0].comm, "leakyd");
+	assert_int_equal(leaks->sites.items[0].process_objects, 50);
+	ks_model_free(model);
+}
+
+static const struct CMUnitTest tests[] = {
+	cmocka_unit_test(test_evidence),    cmocka_unit_test(test_fates),
+	cmocka_unit_test(test_kept),	    cmocka_unit_test(test_view),
+	cmocka_unit_test(test_one_of_many),
+};
+
+KS_RUN(tests)
