@@ -26,7 +26,7 @@ static const char *base_name(const char *path)
 static int add_object(struct ks_scope *scope, const char *file, const char *path)
 {
 	struct ks_symtab *one, *all = scope->objects;
-	struct ks_unit *unit;
+	struct ks_compilation *unit;
 	const char **slot, *name;
 	size_t i;
 	int err;

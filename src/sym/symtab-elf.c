@@ -52,7 +52,7 @@ static int sections_init(struct sections *s, const struct ks_elf *elf, struct ks
 
 static int add_unit(struct ks_symtab *table, const char *name, u32 *ret_unit)
 {
-	struct ks_unit *unit = ks_vec_push(&table->units);
+	struct ks_compilation *unit = ks_vec_push(&table->units);
 
 	if (!unit)
 		return -ENOMEM;

@@ -25,14 +25,14 @@ struct ks_symbol {
 };
 
 /* The local symbols of one compilation, in the order of linking. */
-struct ks_unit {
+struct ks_compilation {
 	u32 file; /* its STT_FILE name in files: "inode.c" */
 };
 
 struct ks_symtab {
 	struct ks_intern names, modules, files;
 	KS_VEC(struct ks_symbol) symbols; /* by address; aliases: the one to show comes first */
-	KS_VEC(struct ks_unit) units;
+	KS_VEC(struct ks_compilation) units;
 	KS_VEC(u32) first; /* by name: its first symbol, or KS_NONE */
 	bool has_addresses;
 };
