@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only
 /* Tables as CSV, whole or row by row as they come. */
 #include <inttypes.h>
-#include <math.h>
 #include <string.h>
 
 #include "base/digits.h"
@@ -46,9 +45,8 @@ static void put_cell(const struct ks_table *table, size_t row, unsigned int id,
 {
 	const struct ks_column *column = &table->columns[id];
 	const union ks_cell_value *cell = ks_table_cell(table, row, id);
-	enum ks_cell_state state = ks_table_state(table, row, id);
 
-	if (is_nothing(column, state))
+	if (is_nothing(column, ks_table_state(table, row, id)))
 		return;
 	switch (column->kind) {
 	case KS_CELL_TEXT:
@@ -57,36 +55,18 @@ static void put_cell(const struct ks_table *table, size_t row, unsigned int id,
 		break;
 	case KS_CELL_U64:
 	case KS_CELL_U32:
-		ks_strbuf_printf(out, "%" PRIu64, cell->u64);
-		break;
 	case KS_CELL_S64:
-		ks_strbuf_printf(out, "%" PRId64, cell->s64);
-		break;
 	case KS_CELL_HEX:
-		if (column->digits)
-			ks_strbuf_printf(out, "%0*" PRIx64, column->digits, cell->u64);
-		else
-			ks_strbuf_printf(out, "0x%" PRIx64, cell->u64);
+	case KS_CELL_DOUBLE:
+	case KS_CELL_CHANGE:
+		ks_render_number(table, row, id, out);
 		break;
 	case KS_CELL_BOOL:
 		ks_strbuf_puts(out, cell->u64 ? "true" : "false");
 		break;
-	case KS_CELL_DOUBLE:
-		if (isnan(cell->number))
-			ks_strbuf_puts(out, "-");
-		else
-			ks_strbuf_printf(out, "%.4g", cell->number);
-		break;
 	case KS_CELL_SHARE:
 		ks_strbuf_printf(out, "%" PRIu64 ".%04" PRIu64, cell->u64 / 10000,
 				 cell->u64 % 10000);
-		break;
-	case KS_CELL_CHANGE:
-		ks_strbuf_printf(out, "%s%" PRIu64,
-				 state == KS_CELL_NEGATIVE ? "-"
-				 : cell->u64		   ? "+"
-							   : "",
-				 cell->u64);
 		break;
 	case KS_CELL_TEXTS: /* a cell has no room for a list */
 	case KS_CELL_U64S:

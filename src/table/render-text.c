@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only
 /* Tables and documents for people. */
+#include <errno.h>
 #include <inttypes.h>
-#include <math.h>
 #include <string.h>
 
 #include "base/escape.h"
@@ -90,7 +90,7 @@ static int layout_init(struct layout *layout, const struct ks_table *table)
 	layout->columns = calloc(all + 1, sizeof(*layout->columns));
 	layout->widths = calloc(all + 1, sizeof(*layout->widths));
 	if (!layout->columns || !layout->widths)
-		return -1;
+		return -ENOMEM;
 	for (i = 0; i < all; i++) {
 		unsigned int column = ks_table_selected(table, KS_FORM_TEXT, i);
 
@@ -223,13 +223,12 @@ void ks_render_cell(const struct ks_table *table, size_t row, unsigned int id,
 {
 	const struct ks_column *column = &table->columns[id];
 	const union ks_cell_value *cell = ks_table_cell(table, row, id);
-	enum ks_cell_state state = ks_table_state(table, row, id);
 
 	if (column->show) {
 		column->show(table, row, id, out);
 		return;
 	}
-	if (state == KS_CELL_UNSET) {
+	if (ks_table_state(table, row, id) == KS_CELL_UNSET) {
 		put_unset(table, row, id, out);
 		return;
 	}
@@ -242,35 +241,19 @@ void ks_render_cell(const struct ks_table *table, size_t row, unsigned int id,
 		if (column->unit == KS_UNIT_NS)
 			put_seconds(out, cell->u64);
 		else
-			ks_strbuf_printf(out, "%" PRIu64, cell->u64);
+			ks_render_number(table, row, id, out);
 		break;
 	case KS_CELL_S64:
-		ks_strbuf_printf(out, "%" PRId64, cell->s64);
-		break;
 	case KS_CELL_HEX:
-		if (column->digits)
-			ks_strbuf_printf(out, "%0*" PRIx64, column->digits, cell->u64);
-		else
-			ks_strbuf_printf(out, "0x%" PRIx64, cell->u64);
+	case KS_CELL_DOUBLE:
+	case KS_CELL_CHANGE:
+		ks_render_number(table, row, id, out);
 		break;
 	case KS_CELL_BOOL:
 		ks_strbuf_puts(out, cell->u64 ? "yes" : "no");
 		break;
-	case KS_CELL_DOUBLE:
-		if (isnan(cell->number))
-			ks_strbuf_puts(out, "-");
-		else
-			ks_strbuf_printf(out, "%.4g", cell->number);
-		break;
 	case KS_CELL_SHARE:
 		ks_strbuf_printf(out, "%" PRIu64 "%%", cell->u64 / 100);
-		break;
-	case KS_CELL_CHANGE:
-		ks_strbuf_printf(out, "%s%" PRIu64,
-				 state == KS_CELL_NEGATIVE ? "-"
-				 : cell->u64		   ? "+"
-							   : "",
-				 cell->u64);
 		break;
 	case KS_CELL_TEXTS: /* below the row */
 	case KS_CELL_U64S:

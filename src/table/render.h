@@ -17,6 +17,10 @@ void ks_render_table(const struct ks_table *table, struct ks_strbuf *out);
 void ks_render_cell(const struct ks_table *table, size_t row, unsigned int column,
 		    struct ks_strbuf *out);
 
+/* A cell that is a number and is set, as text and CSV both write it. */
+void ks_render_number(const struct ks_table *table, size_t row, unsigned int column,
+		      struct ks_strbuf *out);
+
 /* One JSON document; or its members alone, in an object that the caller has opened. */
 void ks_render_doc_json(const struct ks_doc *doc, struct ks_strbuf *out);
 void ks_render_members_json(const struct ks_doc *doc, struct ks_json *json);
