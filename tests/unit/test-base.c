@@ -221,7 +221,7 @@ static void test_escape(void **state)
 
 static void test_outfile(void **state)
 {
-	char *path = scratch_path("out");
+	char *path = scratch_path("out"), *tmp;
 	struct ks_outfile out;
 	struct ks_diag diag = { 0 };
 	struct stat st;
@@ -247,7 +247,35 @@ static void test_outfile(void **state)
 	assert_int_equal(ks_outfile_open(&out, "/dev/full", &diag), 0);
 	assert_int_equal(ks_outfile_write(&out, "x", 1, &diag), -ENOSPC);
 	ks_outfile_abort(&out);
+
+	/* Its place is taken meanwhile: the error is that of the rename, and nothing is left. */
+	assert_int_equal(ks_outfile_open(&out, path, &diag), 0);
+	tmp = strdup(out.tmp_path);
+	assert_int_equal(mkdir(path, 0700), 0);
+	assert_int_equal(ks_outfile_commit(&out, &diag), -EISDIR);
+	assert_non_null(strstr(diag.text, strerror(EISDIR)));
+	assert_int_equal(stat(tmp, &st), -1);
+	assert_int_equal(rmdir(path), 0);
+	free(tmp);
 	free(path);
+}
+
+static void test_outfile_stdout(void **state)
+{
+	struct ks_outfile out;
+	struct ks_diag diag = { 0 };
+	int saved, err;
+
+	fflush(stdout);
+	saved = dup(STDOUT_FILENO);
+	close(STDOUT_FILENO);
+	err = ks_outfile_open_stdout(&out, &diag);
+	dup2(saved, STDOUT_FILENO);
+	close(saved);
+	assert_int_equal(err, -EBADF);
+	assert_int_equal(diag.err, -EBADF);
+	assert_non_null(strstr(diag.text, strerror(EBADF)));
+	assert_int_equal(out.fd, -1);
 }
 
 /* === Numbers of 128 bits ================================================================== */
@@ -303,11 +331,12 @@ static void test_u128_portable(void **state)
 }
 
 static const struct CMUnitTest tests[] = {
-	cmocka_unit_test(test_u128),	     cmocka_unit_test(test_u128_portable),
-	cmocka_unit_test(test_intern),	     cmocka_unit_test(test_map64),
-	cmocka_unit_test(test_bytes_bounds), cmocka_unit_test(test_varint),
-	cmocka_unit_test(test_varints),	     cmocka_unit_test(test_numbers),
-	cmocka_unit_test(test_escape),	     cmocka_unit_test(test_outfile),
+	cmocka_unit_test(test_u128),	       cmocka_unit_test(test_u128_portable),
+	cmocka_unit_test(test_intern),	       cmocka_unit_test(test_map64),
+	cmocka_unit_test(test_bytes_bounds),   cmocka_unit_test(test_varint),
+	cmocka_unit_test(test_varints),	       cmocka_unit_test(test_numbers),
+	cmocka_unit_test(test_escape),	       cmocka_unit_test(test_outfile),
+	cmocka_unit_test(test_outfile_stdout),
 };
 
 KS_RUN(tests)
