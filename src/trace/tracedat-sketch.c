@@ -163,7 +163,7 @@ void ks_td_sketch_machine(struct ks_td_sketch *sk, const struct ks_td_meta *meta
 
 	ks_strbuf_init(&sb);
 	ks_strbuf_printf(&sb, "[%s]", meta->clock);
-	ks_td_put_option(&sk->options, KS_TD_OPT_CLOCK, sb.s, sb.len + 1);
+	ks_td_put_option(&sk->options, KS_TD_OPT_CLOCK, ks_strbuf_str(&sb), sb.len + 1);
 	ks_td_put_option(&sk->options, KS_TD_OPT_UNAME, meta->uname, strlen(meta->uname) + 1);
 	/* Other readers only show this text; kmemscope finds the recorder's threads in it. */
 	sb.len = 0;
