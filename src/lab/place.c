@@ -33,6 +33,7 @@ static int add_program_dir(struct ks_strbuf *path, struct ks_diag *diag)
 	return 0;
 }
 
+/* Whether @must is there; @path is then DIR and TAIL. Without memory it has failed, and so has @path. */
 static bool try_path(struct ks_strbuf *path, const char *dir, const char *tail, const char *must)
 {
 	struct ks_strbuf whole;
@@ -40,7 +41,8 @@ static bool try_path(struct ks_strbuf *path, const char *dir, const char *tail, 
 
 	ks_strbuf_init(&whole);
 	ks_strbuf_printf(&whole, "%s%s%s", dir, tail, must);
-	there = !access(ks_strbuf_str(&whole), F_OK);
+	there = !whole.failed && !access(ks_strbuf_str(&whole), F_OK);
+	path->failed |= whole.failed;
 	ks_strbuf_deinit(&whole);
 	if (there)
 		ks_strbuf_printf(path, "%s%s", dir, tail);
@@ -52,13 +54,17 @@ static int find(const char *beside, const char *relative, const char *installed,
 		struct ks_strbuf *ret_path, struct ks_diag *diag)
 {
 	struct ks_strbuf dir;
+	bool found;
 	int err;
 
 	ks_strbuf_init(&dir);
 	err = add_program_dir(&dir, diag);
-	if (!err && !try_path(ret_path, ks_strbuf_str(&dir), beside, must) &&
-	    !try_path(ret_path, ks_strbuf_str(&dir), relative, must) &&
-	    !try_path(ret_path, installed, "", must))
+	found = !err && (try_path(ret_path, ks_strbuf_str(&dir), beside, must) ||
+			 try_path(ret_path, ks_strbuf_str(&dir), relative, must) ||
+			 try_path(ret_path, installed, "", must));
+	if (!err && (dir.failed || ret_path->failed))
+		err = ks_diag_nomem(diag, "looking for the lab");
+	else if (!err && !found)
 		err = ks_diag_set(diag, -ENOENT,
 				  "%s: not found below %s; this kmemscope is not installed whole",
 				  must + 1, installed);
@@ -101,8 +107,10 @@ int ks_lab_find_home(struct ks_strbuf *ret_dir, struct ks_diag *diag)
 	if (!named || !*named)
 		return find("lab-home", "../share/kmemscope/lab", KS_DATADIR "/lab",
 			    "/lab/build.sh", ret_dir, diag);
-	if (try_path(ret_dir, named, "", "/lab/build.sh"))
+	if (try_path(ret_dir, named, "", "/lab/build.sh") && !ret_dir->failed)
 		return 0;
+	if (ret_dir->failed)
+		return ks_diag_nomem(diag, "looking for the lab");
 	return ks_diag_set(diag, -ENOENT, "%s: has no lab/build.sh; $KMEMSCOPE_LAB names it",
 			   named);
 }
@@ -116,7 +124,7 @@ int ks_lab_find_helper(const char *name, struct ks_strbuf *ret_path, struct ks_d
 	err = find("lab-helpers", "../libexec/kmemscope", KS_LIBEXECDIR, must, ret_path, diag);
 	if (!err)
 		ks_strbuf_puts(ret_path, must);
-	return err;
+	return !err && ret_path->failed ? ks_diag_nomem(diag, "looking for the lab") : err;
 }
 
 int ks_lab_cache(struct ks_strbuf *ret_dir, struct ks_diag *diag)
