@@ -9,13 +9,18 @@ program is built with ASan. Where a command makes more allocations than the budg
 are tried and the rest sampled, by seed. NOMEM_RUNS=N is the budget for a command, 0 tries them all.
 NOMEM_ONLY=NAME tries one command.
 
-Not here: "kmap listen" and "kmap record", which wait for a sender and a module, and "lab", whose work is
-done by the guest that it starts.
+"kmap record" gets a directory that looks like the module's, and "kmap listen" a sender, after which it is
+ended. What needs the running kernel is tried by root where tracefs is there, and "lab run" where its kernel
+was built before; there it must work.
 """
 import concurrent.futures
 import os
 import pathlib
 import random
+import re
+import shutil
+import socket
+import struct
 import subprocess
 import sys
 import tempfile
@@ -73,6 +78,7 @@ COMMANDS = {
     "kmap convert": ["kmap", "convert", "--to", "binary", "-o", "OUT", MAP],
     "kmap convert to a DB": ["kmap", "convert", "--to", "ksdb", "-o", "OUT", MAP],
     "kmap stream": ["kmap", "stream", "--spool", "OUT.spool", "--to", "OUT", MAP],
+    "kmap record": ["kmap", "record", "--text", "-o", "OUT", "--", "true"],
 }
 # What matters in them is done by a few allocations in the middle: all are tried.
 WHOLE = {"report, perf.data with nodes"}
@@ -81,12 +87,29 @@ LIVE = {
     "doctor": ["doctor"],
     "heap": ["heap", "--top", "3"],
     "record": ["record", "-o", "OUT", "--", "true"],
+    "lab": ["lab", "run", "-q", "-o", "OUT", "--", "true"],
 }
+FAILED = {"lab": 125} # that of lab run itself; all others are those of its command
+LISTEN_TRIALS = 24 # more than "kmap listen" and the process that serves a sender allocate
+STREAM_ID = b"0123456789abcdef" * 2
+
+
+def why_not(name):
+    """The reason why a command of LIVE can't run here, or None."""
+    if name == "lab":
+        cache = os.environ.get("KMEMSCOPE_CACHE") or os.path.join(
+            os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "kmemscope")
+        return None if os.path.exists(os.path.join(cache, "lab-6.12-um")) else "the lab's kernel was not built"
+    if name == "doctor":
+        return None
+    if os.geteuid():
+        return "needs root"
+    return None if any(os.path.isdir(d) for d in ("/sys/kernel/tracing/events", "/sys/kernel/debug/tracing/events")) else "no tracefs"
 
 
 class Bench:
     def __init__(self, program, kmemgen, make_tree, scratch):
-        self.program, self.scratch = program, scratch
+        self.program, self.scratch = self.install(program, scratch / "bin"), scratch
         self.inputs = {"LOG": scratch / "log", "DB": scratch / "db", "TREE": scratch / "tree" / "src",
                        "BUDGET": scratch / "budget"}
         with open(self.inputs["LOG"], "wb") as log:
@@ -94,6 +117,41 @@ class Bench:
         self.inputs["BUDGET"].write_text("total live 1G\n", encoding="ascii")
         subprocess.run([make_tree, scratch / "tree"], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         tap.run(program, "import", "-o", self.inputs["DB"], self.inputs["LOG"])
+        self.make_memorizer(scratch / "memorizer")
+
+    @staticmethod
+    def install(program, where):
+        """A copy that has beside it what "lab" looks for there."""
+        where.mkdir()
+        for helpers in program.parent.parent.glob("lab-h*"):
+            (where / helpers.name).symlink_to(helpers)
+        return pathlib.Path(shutil.copy2(program, where))
+
+    def make_memorizer(self, where):
+        """The module's files. Its stream has nothing as long as somebody holds the other end."""
+        where.mkdir()
+        for name, text in (("memorizer_enabled", "0 off\n"), ("clear_dead_objects", ""),
+                           ("show_stats", "state: ok\ndropped_full: 0\ndropped_nmi: 0\nmarks_lost: 0\n")):
+            (where / name).write_text(text, encoding="ascii")
+        os.mkfifo(where / "kmap_stream")
+        self.stream = os.open(where / "kmap_stream", os.O_RDWR | os.O_NONBLOCK)
+        os.environ["MEMORIZER_DIR"] = str(where)
+
+    def listen(self, nr):
+        """What is wrong where allocation @nr of a listener fails, or of the process that serves a sender."""
+        with tempfile.TemporaryDirectory(dir=self.scratch) as out:
+            with subprocess.Popen([self.program, "kmap", "listen", "--bind", "127.0.0.1:0", "-o", out], text=True,
+                                  env={**os.environ, "LC_ALL": "C", "NOMEM_AT": str(nr)}, stderr=subprocess.PIPE) as process:
+                line = process.stderr.readline()
+                port = re.search(r": port (\d+)$", line)
+                served = send_one(int(port.group(1))) if port else False
+                if port:
+                    process.terminate()
+                err = line + process.stderr.read()
+                status = process.wait(60)
+        if status != (-15 if port else 1):
+            return f"allocation {nr}: status {status}: {err}"
+        return None if served or "memory" in err else f"allocation {nr}: no word of memory: {err}"
 
     def run(self, args, env):
         """Exit status, standard output and error, and the files left over."""
@@ -111,18 +169,30 @@ class Bench:
         status, out, err, _ = self.run(args, {"NOMEM_COUNT": str(file)})
         return (int(file.read_text(encoding="ascii")), out, "") if status == 0 else (0, "", f"status {status}: {err}")
 
-    def trial(self, args, wanted, nr, more):
+    def trial(self, args, wanted, failed, nr, more):
         status, out, err, left = self.run(args, {"NOMEM_AT": str(nr), **({"NOMEM_ON": "1"} if more else {})})
         what = f"allocation {nr}{' and all after it' if more else ''}: "
         if status == 0 and wanted in (out, None): # it did without, such as with a thread less
             return None
-        if status != 1:
+        if status != failed:
             return what + f"status {status}: {err.strip()[:300]}"
         if "memory" not in err and "ENOMEM" not in err:
             return what + f"no word of memory: {err.strip()[:300]}"
         if [name for name in left if name not in map(str, args)]: # a whole file may be there
             return what + f"left {left}"
         return None
+
+
+def send_one(port):
+    """Sends a frame of four bytes; whether they were acknowledged."""
+    with socket.create_connection(("127.0.0.1", port), 60) as sender:
+        try:
+            sender.sendall(b"KSKN" + struct.pack("<HH", 1, 32) + STREAM_ID)
+            first = sender.recv(8, socket.MSG_WAITALL)
+            sender.sendall(struct.pack("<QI", 0, 4) + b"data")
+            return first == struct.pack("<Q", 0) and sender.recv(8, socket.MSG_WAITALL) == struct.pack("<Q", 4)
+        except (ConnectionResetError, BrokenPipeError):
+            return False
 
 
 def sample(total, budget, rng):
@@ -142,10 +212,10 @@ def main():
         for name, args in {**COMMANDS, **LIVE}.items():
             if os.environ.get("NOMEM_ONLY", name) != name:
                 continue
-            total, wanted, trouble = bench.count(args)
-            if trouble and name in LIVE:
-                tap.skip(name, "it cannot run here")
+            if name in LIVE and why_not(name):
+                tap.skip(name, why_not(name))
                 continue
+            total, wanted, trouble = bench.count(args)
             if trouble:
                 tap.check(name, False, trouble)
                 continue
@@ -154,8 +224,11 @@ def main():
             # A recording takes as long as twenty reports.
             budget = 0 if name in WHOLE else min(RUNS, 15) if name in LIVE else RUNS
             trials = [(nr, nr % 8 == 0) for nr in sample(total, budget, rng)]
-            problems = [problem for problem in pool.map(lambda t, a=args, w=wanted: bench.trial(a, w, *t), trials) if problem]
+            problems = [problem for problem in pool.map(lambda t, a=args, w=wanted, f=FAILED.get(name, 1): bench.trial(a, w, f, *t), trials) if problem]
             tap.check_none(f"{name}: {len(trials)} of {total} allocations fail", problems[:12])
+        if os.environ.get("NOMEM_ONLY", "kmap listen") == "kmap listen":
+            problems = [problem for problem in pool.map(bench.listen, range(1, LISTEN_TRIALS + 1)) if problem]
+            tap.check_none(f"kmap listen: {LISTEN_TRIALS} allocations fail", problems)
     return tap.finish()
 
 
