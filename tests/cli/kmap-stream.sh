@@ -37,6 +37,13 @@ received() {
 	done
 }
 
+# acked SPOOL BYTES: waits until the sender knows that they have arrived. Its state has that behind id and length.
+acked() {
+	until [ "$(od -An -t u8 -j 40 -N 8 "$1.state" | tr -d ' ')" = "$2" ]; do
+		sleep 0.02
+	done
+}
+
 awk 'BEGIN {
 	for (i = 0; i < 60000; i++) {
 		printf "ffffffff81%06x,42,ffff8880%08x,64,%d,%d,ffffffff81000900,ls\n", i % 300, i * 64, i, i + 9
@@ -74,7 +81,7 @@ kill9 $listener
 head -140000 map | tail -c +$((half + 1)) >&3
 until grep -q 'nothing is lost' stream.err; do sleep 0.02; done
 listen in "$port"
-received in "$more"
+acked s1 "$more"
 kill9 $listener
 tail -c +$((more + 1)) map | head -c 1000 >&3
 until [ "$(grep -c 'nothing is lost' stream.err)" = 2 ]; do sleep 0.02; done # once for each failure in a row
