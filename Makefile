@@ -21,9 +21,10 @@ check: setup
 	@TARGETS=threads tools/build.sh "$(BUILD_TSAN)" -Dwerror=$(WERROR) -Db_sanitize=thread -Db_lundef=false -Dbuildtype=debugoptimized
 	@python3 tests/run.py "$(BUILD)" "$(BUILD_SAN)" "$(BUILD_TSAN)"
 
-# The long ones, too: fuzzing by libFuzzer and mutants. All of them run, whatever fails.
+# The long ones, too: counts of accesses in a preemptible kernel, which must be built first, fuzzing by libFuzzer,
+# and mutants. All of them run, whatever fails.
 check-all:
-	@tests/all.py "$(MAKE) check" tests/fuzz/run.sh tests/mutate/mutate.py
+	@tests/all.py "$(MAKE) check" "tests/kernel/test-access.sh 6.12 x86_64 preempt" tests/fuzz/run.sh tests/mutate/mutate.py
 
 mutate: setup
 	@tests/mutate/mutate.py
