@@ -13,6 +13,7 @@
 
 #include "capture/tracefs.h"
 #include "cli/commands.h"
+#include "cli/heap-source.h"
 #include "cli/output.h"
 
 /* === Data ================================================================================= */
@@ -211,6 +212,40 @@ static void check_others(struct doctor *d)
 		add(d, NOTE, "BTF", NULL, "the kernel does not describe its types");
 }
 
+/* A way to read the kernel's memory, tried to the point where a census would begin. True: it works. */
+static bool try_heap(struct doctor *d, unsigned int memory, const char *what, const char *with)
+{
+	const struct ks_heap_source source = { .memory = memory };
+	struct ks_kernel *kernel;
+	struct ks_diag diag;
+	int err = ks_heap_source_kernel(&source, &kernel, &diag);
+
+	d->nomem |= err == -ENOMEM;
+	if (err) {
+		add(d, NOTE, what, NULL, "%s", diag.text);
+		return false;
+	}
+	ks_kernel_free(kernel);
+	add(d, FINE, what, NULL, "kmemscope heap can read memory by %s", with);
+	return true;
+}
+
+static void check_heap(struct doctor *d)
+{
+	bool bpf = try_heap(d, KS_HEAP_BPF, "heap bpf", "BPF");
+	bool kcore = try_heap(d, KS_HEAP_KCORE, "heap kcore", "/proc/kcore");
+
+	if (bpf || kcore)
+		add(d, FINE, "heap", NULL, "kmemscope heap takes %s", bpf ? "BPF" : "/proc/kcore");
+	else
+		add(d, NOTE, "heap", NULL, "kmemscope heap will not work");
+	if (ks_memory_reads_dumps())
+		add(d, FINE, "heap dumps", NULL, "kmemscope heap --vmcore reads dumps");
+	else
+		add(d, NOTE, "heap dumps", NULL,
+		    "built without libkdumpfile: kmemscope heap --vmcore can't read dumps");
+}
+
 static void put_text(const struct doctor *d, bool ready, struct ks_strbuf *out)
 {
 	static const char *const words[] = { "ok", "note", "MISSING" };
@@ -289,6 +324,7 @@ int ks_cmd_doctor(int argc, char **argv)
 	check_symbols(&d);
 	check_memory(&d);
 	check_others(&d);
+	check_heap(&d);
 	for (i = 0; i < d.findings.len; i++)
 		ready &= d.findings.items[i].state != MISSING;
 	ks_strbuf_init(&text);

@@ -3,6 +3,7 @@
 #include "heap/memory.h"
 
 #include <errno.h>
+#include <linux/capability.h>
 #include <linux/types.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +15,7 @@
 
 #include "bpf/heap-read.h"
 #include "bpf/heap-read.skel.h"
+#include "heap/rights.h"
 
 /* === Data ================================================================================= */
 
@@ -43,6 +45,12 @@ static struct heap_read_bpf *load_silently(void)
 
 static int explain(int err, struct ks_diag *diag)
 {
+	static const unsigned int needed[] = { CAP_BPF, CAP_PERFMON };
+
+	/* The verifier calls what is not permitted an invalid argument. */
+	if ((err == -EPERM || err == -EACCES || err == -EINVAL) &&
+	    ks_explain_refusal("reading memory by BPF", needed, ARRAY_SIZE(needed), err, diag))
+		return err;
 	if (err == -EPERM || err == -EACCES)
 		return ks_diag_set(diag, err,
 				   "the kernel does not let BPF read its memory: this needs root "

@@ -5,11 +5,13 @@
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/capability.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/io.h"
+#include "heap/rights.h"
 
 /* === Data ================================================================================= */
 
@@ -34,6 +36,20 @@ static int by_address(const void *a, const void *b)
 static int bad(const struct kcore_memory *m, const char *what, struct ks_diag *diag)
 {
 	return ks_diag_set(diag, KS_EBADINPUT, "%s: %s", m->path, what);
+}
+
+static int explain(const char *path, int err, struct ks_diag *diag)
+{
+	static const unsigned int needed[] = { CAP_SYS_RAWIO };
+
+	if (err == -ENOENT)
+		return ks_diag_set(
+			diag, err,
+			"%s is not there: the kernel was built without CONFIG_PROC_KCORE", path);
+	if ((err == -EPERM || err == -EACCES) &&
+	    ks_explain_refusal("reading /proc/kcore", needed, ARRAY_SIZE(needed), err, diag))
+		return err;
+	return ks_diag_set(diag, err, "%s: %s", path, strerror(-err));
 }
 
 static int add_segment(struct kcore_memory *m, const Elf64_Phdr *header, struct ks_diag *diag)
@@ -181,10 +197,10 @@ int ks_memory_open_kcore(const char *path, struct ks_memory **ret_memory, struct
 	if (!m)
 		return ks_diag_nomem(diag, "opening kernel memory");
 	m->memory.ops = &kcore_ops;
-	m->fd = open(path, O_RDONLY | O_CLOEXEC);
 	m->path = strdup(path);
+	m->fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (m->fd < 0)
-		err = ks_diag_set(diag, -errno, "%s: %s", path, strerror(errno));
+		err = explain(path, -errno, diag);
 	else if (!m->path)
 		err = ks_diag_nomem(diag, "opening kernel memory");
 	if (!err)

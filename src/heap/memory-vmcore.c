@@ -450,8 +450,8 @@ int ks_memory_open_vmcore(const char *path, struct ks_memory **ret_memory, struc
 	m->memory.ops = &vmcore_ops;
 	m->symbols = -1;
 	forget(m);
-	m->fd = open(path, O_RDONLY | O_CLOEXEC);
 	m->path = strdup(path);
+	m->fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (m->fd < 0)
 		err = ks_diag_set(diag, -errno, "%s: %s", path, strerror(errno));
 	else if (!m->path)
@@ -468,6 +468,11 @@ int ks_memory_open_vmcore(const char *path, struct ks_memory **ret_memory, struc
 	return 0;
 }
 
+bool ks_memory_reads_dumps(void)
+{
+	return true;
+}
+
 #else
 
 int ks_memory_open_vmcore(const char *path, struct ks_memory **ret_memory, struct ks_diag *diag)
@@ -475,6 +480,11 @@ int ks_memory_open_vmcore(const char *path, struct ks_memory **ret_memory, struc
 	return ks_diag_set(diag, -EOPNOTSUPP,
 			   "%s: this kmemscope was built without libkdumpfile, which reads dumps",
 			   path);
+}
+
+bool ks_memory_reads_dumps(void)
+{
+	return false;
 }
 
 #endif

@@ -100,6 +100,9 @@ int ks_memory_open_kcore(const char *path, struct ks_memory **ret_memory, struct
  */
 int ks_memory_open_vmcore(const char *path, struct ks_memory **ret_memory, struct ks_diag *diag);
 
+/* Whether this program was built with what reads dumps. */
+bool ks_memory_reads_dumps(void);
+
 /* An image in memory, which must stay: see memory-image.c for its layout. */
 int ks_memory_open_image(const void *data, size_t len, struct ks_memory **ret_memory,
 			 struct ks_diag *diag);

@@ -30,6 +30,39 @@ if [ $status != 0 ]; then
 	done_testing
 fi
 
+# Why a way to read memory does not work. Without these capabilities root can't either, and CAP_SYS_ADMIN stands in
+# for both.
+"$KMEMSCOPE" doctor >doctor.txt || true
+if grep -qE '^ok +heap bpf ' doctor.txt; then
+	check "doctor: heap takes BPF" grep -qE '^ok +heap +kmemscope heap takes BPF' doctor.txt
+	for missing in bpf perfmon; do
+		check "without CAP_${missing^^}, a message names it" fails_saying 1 "lacks CAP_${missing^^}" \
+			setpriv --bounding-set "-$missing,-sys_admin" "$KMEMSCOPE" heap --memory bpf
+		# Its exit status is about recording.
+		setpriv --bounding-set "-$missing,-sys_admin" "$KMEMSCOPE" doctor >doctor.txt || true
+		check "and so does doctor" grep -qE "^note +heap bpf .*lacks CAP_${missing^^}" doctor.txt
+	done
+else
+	skip "BPF without its capabilities" "BPF can't read memory here"
+fi
+if [ -e /proc/kcore ]; then
+	check "without CAP_SYS_RAWIO, no kcore" fails_saying 1 'lacks CAP_SYS_RAWIO' \
+		setpriv --bounding-set -sys_rawio "$KMEMSCOPE" heap --memory kcore
+else
+	check "no kcore here, and a message says what it takes" fails_saying 1 'built without CONFIG_PROC_KCORE' \
+		"$KMEMSCOPE" heap --memory kcore
+fi
+# without_types COMMAND...: hides the kernel's types from it.
+without_types() { unshare -m bash -c 'mount -t tmpfs none /sys/kernel/btf && exec "$@"' bash "$@"; }
+if without_types true 2>/dev/null; then
+	check "without type information, a message says so" fails_saying 1 'built without type information' \
+		without_types "$KMEMSCOPE" heap
+	must cat /sys/kernel/btf/vmlinux >types.btf
+	check "and --btf gives it" without_types "$KMEMSCOPE" heap --btf types.btf --top 1
+else
+	skip "without type information" "mount namespaces are not permitted"
+fi
+
 # field FILE CACHE FIELD: of the cache of that name, or of the one that it was merged into; 0 = none has slabs.
 field() {
 	python3 - "$@" <<'EOF'

@@ -24,6 +24,7 @@ check "mzheap.ko frees its objects" put clear $H/run
 kmemscope heap --csv >/tmp/after.csv
 check "and the census has none of them" is "$(objects_of /tmp/after.csv mzheap_node)" 0
 check "mzheap.ko can be unloaded" rmmod mzheap
+. /heap-refused.sh
 TEST
 
 make_dumps() {
