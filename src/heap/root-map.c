@@ -123,7 +123,10 @@ static void see_area(void *arg, u32 object, const u8 *const *fields)
 		ks_memory_word(f->taking->kernel->memory, vm + f->vm_caller, &caller);
 	if (caller >= IMAGE)
 		symbol = symbol_at(f->map, caller, &next);
-	if (symbol && (!strncmp(symbol->name, "pcpu_", 5) || strstr(symbol->name, "percpu")))
+	/* Stacks of interrupts have old values, as those of tasks do. */
+	if (symbol && strstr(symbol->name, "irqstack"))
+		kind = KS_ROOT_STACK;
+	else if (symbol && !strncmp(symbol->name, "pcpu_", 5))
 		kind = KS_ROOT_PERCPU;
 	add_area(f, start, end, kind, symbol ? symbol->name : "");
 }

@@ -77,12 +77,26 @@ static void add_page(struct search *s, u64 addr, u64 pfn)
 		s->failed = true;
 }
 
+/* What is mapped may be a device, which must not be read. */
+static bool is_ram(const struct search *s, u64 pfn)
+{
+	const struct ks_memory_facts *facts = &s->taking->kernel->memory->facts;
+	size_t i;
+
+	for (i = 0; i < facts->ram.len; i++)
+		if (pfn >= facts->ram.items[i].first && pfn < facts->ram.items[i].end)
+			return true;
+	return false;
+}
+
 static void add_mapping(void *arg, const struct ks_mapping *mapping)
 {
 	struct search *s = arg;
-	u64 end = s->taking->census->pages->end, i;
+	u64 i;
 
-	for (i = 0; i < mapping->pages && mapping->pfn + i < end; i++) {
+	for (i = 0; i < mapping->pages; i++) {
+		if (!is_ram(s, mapping->pfn + i))
+			continue;
 		if (mapping->structs || mapping->executable)
 			see(s, mapping->pfn + i);
 		else
