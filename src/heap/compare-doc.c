@@ -2,9 +2,12 @@
 /* The tables of a comparison: types and caches by growth, and in words what is certain and what is not. */
 #include "heap/compare-doc.h"
 
+#include <errno.h>
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "heap/holders.h"
 #include "heap/snapshot-doc.h"
 
 /* === Data ================================================================================= */
@@ -51,6 +54,21 @@ static const unsigned int type_columns[] = { TYPE,	  CACHE,	  CHANGE,  BYTES_BEF
 					     EXAMPLE };
 static const unsigned int type_text[] = { CHANGE,  OBJECTS_CHANGE, BEFORE, AFTER, NEW,
 					  CHANGED, GONE,	   CACHE,  TYPE };
+
+enum { H_TYPE, H_CACHE, H_HOLDER, H_OBJECTS, H_REFERENCES, H_HOLDERS, H_COLUMNS };
+
+static const struct ks_column holder_columns[H_COLUMNS] = {
+	[H_TYPE] = { "type", "new", KS_CELL_TEXT },
+	[H_CACHE] = { "cache", NULL, KS_CELL_TEXT },
+	[H_HOLDER] = { "holder", "held by", KS_CELL_TEXT },
+	[H_OBJECTS] = { "objects", "objects", KS_CELL_U64, KS_UNIT_OBJECTS, .width = 9 },
+	[H_REFERENCES] = { "references", "references", KS_CELL_U64, KS_UNIT_COUNT, .width = 10 },
+	[H_HOLDERS] = { "holders", "holders", KS_CELL_U64, KS_UNIT_COUNT, .width = 9 },
+};
+
+static const unsigned int holder_text[] = { H_OBJECTS, H_REFERENCES, H_HOLDERS, H_TYPE, H_HOLDER };
+
+enum { HELD = 8, HOLDERS = 4 }; /* types with the most new bytes; holders of each */
 
 /* === Internals ============================================================================ */
 
@@ -124,6 +142,90 @@ static void put_table(struct ks_doc *doc, const struct ks_heap_compare *c, bool 
 	ks_table_label_total(table, "in all");
 }
 
+/* The types whose new objects have the most bytes: their rows, the most first. */
+static size_t most_new(const struct ks_heap_compare *c, const struct ks_heap_change *top[HELD])
+{
+	const struct ks_heap_change *row;
+	size_t len = 0, i, at;
+
+	for (i = 0; i < c->types.len; i++) {
+		row = &c->types.items[i];
+		for (at = len; at && top[at - 1]->fresh_bytes < row->fresh_bytes; at--)
+			if (at < HELD)
+				top[at] = top[at - 1];
+		if (at < HELD && row->fresh)
+			top[at] = row;
+		if (at < HELD && row->fresh && len < HELD)
+			len++;
+	}
+	return len;
+}
+
+static void select_new(const struct ks_heap_compare *c, const struct ks_heap_change *change,
+		       struct ks_selection *selection)
+{
+	const struct ks_snapshot *s = c->after;
+	const char *type = ks_intern_get(&c->names, change->type).s;
+	const char *cache = ks_intern_get(&c->names, change->cache).s;
+	u32 i;
+
+	memset(selection->set, 0, (s->count / 64 + 1ul) * sizeof(*selection->set));
+	for (i = change->example; i < s->count; i++)
+		if (ks_heap_is_new(c, i) && !strcmp(s->types.items[s->type[i]].name, type) &&
+		    !strcmp(s->caches.items[s->cache[i]].name, cache))
+			selection->set[i / 64] |= 1ull << i % 64;
+}
+
+static int put_held(struct ks_table *table, const struct ks_heap_compare *c,
+		    const struct ks_field_index *fields, const struct ks_heap_change *change,
+		    const struct ks_selection *selection)
+{
+	struct ks_holders *holders;
+	char text[400];
+	struct ks_row row;
+	size_t i;
+	int err = ks_holders_find(c->after, fields, selection, &holders);
+
+	for (i = 0; !err && i < holders->items.len && i < HOLDERS; i++) {
+		const struct ks_holders_row *holder = &holders->items.items[i];
+
+		ks_holders_row_text(c->after, fields, holder, text, sizeof(text));
+		row = ks_table_add(table);
+		ks_row_text(row, H_TYPE, ks_intern_get(&c->names, change->type).s);
+		ks_row_text(row, H_CACHE, ks_intern_get(&c->names, change->cache).s);
+		ks_row_text(row, H_HOLDER, text);
+		ks_row_u64(row, H_OBJECTS, holder->objects);
+		ks_row_u64(row, H_REFERENCES, holder->references);
+		ks_row_u64(row, H_HOLDERS, holder->holders);
+	}
+	if (!err)
+		ks_holders_free(holders);
+	return err;
+}
+
+/* Who holds what is new, now. */
+static int put_holders(struct ks_doc *doc, const struct ks_heap_compare *c)
+{
+	struct ks_selection selection = { .set = calloc(c->after->count / 64 + 1ul, 8) };
+	const struct ks_heap_change *top[HELD] = { 0 };
+	struct ks_field_index *fields = NULL;
+	size_t len = most_new(c, top), i;
+	struct ks_table *table = ks_doc_table(doc, "holders", holder_columns, H_COLUMNS);
+	int err = selection.set && table ? ks_field_index_new(c->after, &fields) : -ENOMEM;
+
+	if (table) {
+		ks_table_select(table, KS_FORM_TEXT, holder_text, ARRAY_SIZE(holder_text));
+		table->title = "Who holds what is new";
+	}
+	for (i = 0; i < len && !err; i++) {
+		select_new(c, top[i], &selection);
+		err = put_held(table, c, fields, top[i], &selection);
+	}
+	ks_field_index_free(fields);
+	free(selection.set);
+	return err;
+}
+
 static void say_snapshot(struct ks_doc *doc, const char *name, const struct ks_snapshot *s)
 {
 	char taken[40];
@@ -194,6 +296,8 @@ struct ks_doc *ks_doc_of_compare(const struct ks_heap_compare *c, const char *fi
 	say_snapshot(doc, second, c->after);
 	say_apart(doc, c);
 	ks_doc_add_changes(doc, c, top);
+	if (c->same_boot && c->after->ref_first && c->total.fresh && put_holders(doc, c))
+		doc->failed = true;
 	say_certainty(doc, c);
 	return doc;
 }

@@ -3,6 +3,7 @@
 #include "heap/holders.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -195,4 +196,23 @@ void ks_holders_free(struct ks_holders *holders)
 const char *ks_root_kind_name(enum ks_root_kind kind)
 {
 	return kinds[kind];
+}
+
+void ks_holders_row_text(const struct ks_snapshot *s, const struct ks_field_index *fields,
+			 const struct ks_holders_row *row, char *text, size_t size)
+{
+	char field[256] = "";
+
+	if (row->type == KS_NONE) {
+		const char *name = row->holders == 1 ? s->roots.items[row->example].name : "";
+
+		snprintf(text, size, "%s%s%s", ks_root_kind_name(row->word), *name ? " " : "",
+			 name);
+		return;
+	}
+	ks_field_text(s, fields, row->type, row->word, field, sizeof(field));
+	snprintf(text, size, "%s%s",
+		 row->type ? s->types.items[row->type].name
+			   : s->caches.items[s->cache[row->example]].name,
+		 field);
 }

@@ -25,6 +25,10 @@ int ks_holders_find(const struct ks_snapshot *snapshot, const struct ks_field_in
 		    const struct ks_selection *selection, struct ks_holders **ret_holders);
 void ks_holders_free(struct ks_holders *holders);
 
+/* "task_struct.files", "stack bash/17": who holds, and by which field. */
+void ks_holders_row_text(const struct ks_snapshot *snapshot, const struct ks_field_index *fields,
+			 const struct ks_holders_row *row, char *text, size_t size);
+
 /* "variable", "per-CPU", "stack", ... */
 const char *ks_root_kind_name(enum ks_root_kind kind);
 
