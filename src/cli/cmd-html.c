@@ -6,6 +6,7 @@
 #include "analysis/views.h"
 #include "cli/commands.h"
 #include "cli/html-diff.h"
+#include "cli/html-heap.h"
 #include "cli/html-kmap.h"
 #include "cli/output.h"
 #include "cli/run.h"
@@ -16,18 +17,21 @@ static const char usage[] =
 	"usage: kmemscope html [OPTION...] [--kmap MAP] FILE -o REPORT.html\n"
 	"       kmemscope html [OPTION...] --kmap MAP -o REPORT.html\n"
 	"       kmemscope html [OPTION...] --diff FIRST SECOND -o REPORT.html\n"
+	"       kmemscope html [OPTION...] [--heap BEFORE] --heap SNAPSHOT [FILE] -o REPORT.html\n"
 	"\n"
 	"Writes a report to open in a browser: one file, which needs no network. Sites,\n"
 	"flame graph, rings, timeline, leaks, fragmentation, lifetimes and CPUs; drag a\n"
-	"range of time, and all views show that range.\n";
+	"range of time, and all views show that range. Of a heap: types, and what changed.\n";
 
 /* What the options ask for. */
 struct options {
 	struct ks_capture_opts capture;
 	const char *output;
-	const char *kmap;  /* NULL = none */
-	const char *first; /* of two captures to be compared; NULL = there is one */
-	bool map_alone;	   /* and no capture */
+	const char *kmap;     /* NULL = none */
+	const char *first;    /* of two captures to be compared; NULL = there is one */
+	const char *heaps[2]; /* NULL = none; the second was taken later */
+	bool map_alone;	      /* and no capture */
+	bool heap_alone;
 	bool data_only;
 };
 
@@ -49,22 +53,25 @@ static int read_capture(struct ks_cli *cli, const struct options *opts, struct k
 }
 
 static int write_page(struct ks_cli *cli, const struct options *opts, const struct ks_model *model,
-		      const struct ks_html_kmap *kmap, const struct ks_html_diff *diff)
+		      const struct ks_html_tables *kmap, const struct ks_html_diff *diff,
+		      const struct ks_html_tables *heap)
 {
 	struct ks_written written = { .path = opts->output,
 				      .format = opts->data_only ? "json" : "html" };
 	struct ks_html_capture capture = { .name = ks_cli_base_name(cli->capture->input),
 					   .model = model,
 					   .timeline = model->timeline };
-	struct ks_html_part parts[3] = { { ks_html_capture, &capture } };
+	struct ks_html_part parts[4] = { { ks_html_capture, &capture } };
 	struct ks_strbuf page;
 	size_t nr_parts = 1;
 	int code;
 
 	if (kmap)
-		parts[nr_parts++] = (struct ks_html_part){ ks_html_kmap, kmap };
+		parts[nr_parts++] = (struct ks_html_part){ ks_html_tables, kmap };
 	if (diff)
 		parts[nr_parts++] = (struct ks_html_part){ ks_html_diff, diff };
+	if (heap)
+		parts[nr_parts++] = (struct ks_html_part){ ks_html_tables, heap };
 	ks_strbuf_init(&page);
 	(opts->data_only ? ks_render_html_data : ks_render_html)(parts, nr_parts, &page);
 	code = ks_cli_write(cli, opts->output, &page);
@@ -81,6 +88,8 @@ static int report(struct ks_cli *cli, const struct options *opts)
 {
 	struct ks_cli_html_kmap kmap = { 0 };
 	struct ks_cli_html_diff diff = { 0 };
+	struct ks_cli_html_heap heap = { 0 };
+	const char *later = opts->heaps[1] ? opts->heaps[1] : opts->heaps[0];
 	struct ks_model *model = NULL;
 	int code = 0;
 
@@ -89,19 +98,34 @@ static int report(struct ks_cli *cli, const struct options *opts)
 				    "only one of two captures can be standard input");
 	if (opts->kmap)
 		code = ks_cli_html_kmap_open(cli, opts->kmap, opts->map_alone, &kmap);
+	if (!code && later)
+		code = ks_cli_html_heap_open(cli, later, opts->heaps[1] ? opts->heaps[0] : NULL,
+					     opts->heap_alone, &heap);
 	if (!code)
 		code = read_capture(cli, opts, &model);
 	if (!code && opts->first)
 		code = ks_cli_html_diff_open(cli, opts->first, model, &diff);
 	if (!code)
 		code = write_page(cli, opts, model, opts->kmap ? &kmap.page : NULL,
-				  opts->first ? &diff.page : NULL);
+				  opts->first ? &diff.page : NULL, later ? &heap.page : NULL);
 	if (!code && opts->first)
 		code = ks_cli_verdict(cli, diff.before);
 	ks_cli_html_diff_close(&diff);
 	ks_model_free(model);
 	ks_cli_html_kmap_close(&kmap);
+	ks_cli_html_heap_close(&heap);
 	return code;
+}
+
+/* The second --heap is compared with the first. */
+static int take_heap(struct ks_cli *cli, const struct ks_option *option, const char *arg)
+{
+	struct options *opts = option->value;
+
+	if (opts->heaps[1])
+		return ks_cli_error(cli, KS_EXIT_USAGE, "--heap: at most two snapshots");
+	opts->heaps[opts->heaps[0] ? 1 : 0] = arg;
+	return -1;
 }
 
 /* === Public =============================================================================== */
@@ -126,6 +150,10 @@ int ks_cmd_html(int argc, char **argv)
 		  "compare with this earlier capture: what is new, gone,\n"
 		  "grown and shrunk",
 		  .string = &opts.first },
+		{ 0, "heap", "FILE",
+		  "a snapshot of a heap, with the capture or alone; given\n"
+		  "twice, the second is compared with the first",
+		  .parse = take_heap, .value = &opts },
 		{ 0, "json", NULL, "say what was written, for programs", .flag = &cli.output.json },
 		{ 0 },
 	};
@@ -134,8 +162,12 @@ int ks_cmd_html(int argc, char **argv)
 	if (code >= 0)
 		return code;
 	opts.map_alone = opts.kmap && !opts.first && !cli.capture->input && optind == argc;
+	opts.heap_alone = opts.heaps[0] && !opts.kmap && !opts.first && !cli.capture->input &&
+			  optind == argc;
 	if (opts.map_alone)
 		cli.capture->input = opts.kmap;
+	if (opts.heap_alone)
+		cli.capture->input = opts.heaps[opts.heaps[1] ? 1 : 0];
 	code = ks_cli_input(&cli, argc, argv);
 	if (code >= 0)
 		return code;

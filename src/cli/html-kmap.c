@@ -74,7 +74,7 @@ int ks_cli_html_kmap_open(struct ks_cli *cli, const char *path, bool alone,
 		ks_cli_html_kmap_close(ret_kmap);
 		return code;
 	}
-	ret_kmap->page = (struct ks_html_kmap){ ret_kmap->doc, ks_cli_base_name(path) };
+	ret_kmap->page = (struct ks_html_tables){ "kmap", ret_kmap->doc, ks_cli_base_name(path) };
 	cli->capture->source = ret_kmap->trace;
 	return 0;
 }

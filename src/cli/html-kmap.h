@@ -7,7 +7,7 @@
 #include "report/html.h"
 
 struct ks_cli_html_kmap {
-	struct ks_html_kmap page;
+	struct ks_html_tables page;
 	struct ks_kmap_map map;
 	struct ks_doc *doc;
 	struct ks_source

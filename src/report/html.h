@@ -25,9 +25,10 @@ struct ks_html_capture {
 	const char *name; /* what the capture is called in the page */
 };
 
-/* An access map to go with the capture. */
-struct ks_html_kmap {
-	const struct ks_doc *doc; /* ks_kmap_view_page() */
+/* Tables to go with the capture: an access map, a heap. */
+struct ks_html_tables {
+	const char *member;	  /* of the page's data: "kmap", "heap" */
+	const struct ks_doc *doc; /* ks_kmap_view_page(), ks_doc_of_heap_page() */
 	const char *name;
 };
 
@@ -50,7 +51,7 @@ int ks_html_diff_init(struct ks_html_diff *diff, const char *name, const struct 
 		      struct ks_diag *diag);
 void ks_html_diff_deinit(struct ks_html_diff *diff);
 
-ks_html_fn ks_html_capture, ks_html_kmap, ks_html_diff;
+ks_html_fn ks_html_capture, ks_html_tables, ks_html_diff;
 
 void ks_render_html(const struct ks_html_part *parts, size_t nr_parts, struct ks_strbuf *out);
 

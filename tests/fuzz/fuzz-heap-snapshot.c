@@ -15,7 +15,10 @@
 #include <zstd.h>
 
 #include "base/pack.h"
+#include "heap/census-doc.h"
+#include "heap/compare-doc.h"
 #include "heap/made.h"
+#include "heap/page-doc.h"
 #include "heap/snapshot-file.h"
 #include "heap/snapshot-format.h"
 #include "target.h"
@@ -154,6 +157,28 @@ static void check(const struct ks_snapshot *s)
 		FUZZ_ASSERT(s->root_refs.items[i].to < s->count);
 }
 
+/* All that is asked of a snapshot takes it as it is. */
+static void ask(const struct ks_snapshot *s)
+{
+	struct ks_heap_charges charges = { 0 };
+	struct ks_heap_compare *compare;
+	struct ks_diag diag = { 0 };
+	struct ks_doc *doc;
+	unsigned int by;
+
+	FUZZ_ASSERT(!ks_heap_charges_of(s, &charges));
+	for (by = 0; by < KS_HEAP_BYS; by++)
+		ks_doc_free(ks_doc_of_census(
+			&(struct ks_heap_report){ .heap = s, .charges = &charges, .by = by }));
+	ks_vec_free(&charges.rows);
+	FUZZ_ASSERT(!ks_heap_compare_make(s, s, &compare, &diag));
+	FUZZ_ASSERT(!compare->total.fresh && compare->total.before == s->count);
+	ks_doc_free(ks_doc_of_compare(compare, "a", "b", 0));
+	FUZZ_ASSERT(!ks_doc_of_heap_page(s, compare, &doc, &diag));
+	ks_doc_free(doc);
+	ks_heap_compare_free(compare);
+}
+
 static void load(const void *data, size_t len)
 {
 	int fd = memfd_create("fuzz", 0);
@@ -169,6 +194,7 @@ static void load(const void *data, size_t len)
 		FUZZ_ASSERT(diag.err == err && strstr(diag.text, path));
 	} else {
 		check(s);
+		ask(s);
 		ks_snapshot_free(s);
 	}
 	close(fd);

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""Each allocation of each command fails in turn: every-command.py KMEMSCOPE KMEMGEN MAKE_TREE. Speaks TAP.
+"""Each allocation of each command fails in turn: every-command.py KMEMSCOPE KMEMGEN MAKE_TREE MKSNAP. Speaks TAP.
 
 KMEMSCOPE is the program linked with tests/lib/nomem.c. On a small input, allocation 1, 2, 3, ... fails, once
 or from there on. The command must exit with 1 and a line on standard error that says what it lacks, or do
@@ -70,6 +70,11 @@ COMMANDS = {
     "export, speedscope": ["export", "--format", "speedscope", "-o", "OUT", "LOG"],
     "export, chrome": ["export", "--format", "chrome", "-o", "OUT", "LOG"],
     "export, objects": ["export", "--format", "parquet", "--table", "objects", "-o", "OUT", "LOG"],
+    "info, heap": ["info", "SNAP"],
+    "heap from a file": ["heap", "--from", "SNAP", "--by", "cgroup"],
+    "heap types from a file": ["heap", "types", "--from", "SNAP"],
+    "heap diff": ["heap", "diff", "SNAP", "SNAP"],
+    "html, heap": ["html", "--heap", "SNAP", "--heap", "SNAP", "-o", "OUT"],
     "kmap report": ["kmap", "report", MAP],
     "kmap accesses": ["kmap", "matrix", MAP],
     "kmap matrix": ["kmap", "matrix", "-o", "OUT.svg", MAP],
@@ -86,6 +91,7 @@ WHOLE = {"report, perf.data with nodes"}
 LIVE = {
     "doctor": ["doctor"],
     "heap": ["heap", "--top", "3"],
+    "heap save": ["heap", "save", "--no-graph", "-o", "OUT"],
     "record": ["record", "-o", "OUT", "--", "true"],
     "lab": ["lab", "run", "-q", "-o", "OUT", "--", "true"],
 }
@@ -108,12 +114,14 @@ def why_not(name):
 
 
 class Bench:
-    def __init__(self, program, kmemgen, make_tree, scratch):
+    def __init__(self, program, kmemgen, make_tree, mksnap, scratch):
         self.program, self.scratch = self.install(program, scratch / "bin"), scratch
         self.inputs = {"LOG": scratch / "log", "DB": scratch / "db", "TREE": scratch / "tree" / "src",
-                       "BUDGET": scratch / "budget"}
+                       "BUDGET": scratch / "budget", "SNAP": scratch / "snap"}
         with open(self.inputs["LOG"], "wb") as log:
             subprocess.run([kmemgen, "--events", "400", "--seed", "2"], stdout=log, check=True)
+        with open(ROOT / "tests" / "heap" / "shop.txt", "rb") as shop:
+            subprocess.run([mksnap, self.inputs["SNAP"]], stdin=shop, check=True)
         self.inputs["BUDGET"].write_text("total live 1G\n", encoding="ascii")
         subprocess.run([make_tree, scratch / "tree"], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         tap.run(program, "import", "-o", self.inputs["DB"], self.inputs["LOG"])
@@ -204,11 +212,11 @@ def sample(total, budget, rng):
 
 
 def main():
-    program, kmemgen, make_tree = (pathlib.Path(word).resolve() for word in sys.argv[1:4])
+    program, kmemgen, make_tree, mksnap = (pathlib.Path(word).resolve() for word in sys.argv[1:5])
     rng = random.Random(12)
     with tempfile.TemporaryDirectory(prefix="kmemscope-nomem-") as scratch, \
             concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        bench = Bench(program, kmemgen, make_tree, pathlib.Path(scratch))
+        bench = Bench(program, kmemgen, make_tree, mksnap, pathlib.Path(scratch))
         for name, args in {**COMMANDS, **LIVE}.items():
             if os.environ.get("NOMEM_ONLY", name) != name:
                 continue

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: LGPL-2.1-only
 // The state of the page, which is kept in its address; tabs and keys.
 
-const TABS = [
+const TABS = heapAlone() ? HEAP_TABS : [
 	["summary", "Summary", summaryView], ["sites", "Sites", sitesView], ["flame", "Flame", flameView], ["rings", "Rings", ringsView],
 	["timeline", "Timeline", timelineView], ["leaks", "Leaks", leaksView], ["fragmentation", "Fragmentation", fragmentationView],
-	["lifetimes", "Lifetimes", lifetimesView], ["cpu", "CPU", cpuView], ...(kmap ? [["objects", "Objects", objectsView]] : []), ...(diff ? [["diff", "Diff", diffView]] : []), ["quality", "Capture quality", qualityView],
+	["lifetimes", "Lifetimes", lifetimesView], ["cpu", "CPU", cpuView], ...(kmap ? [["objects", "Objects", objectsView]] : []), ...(diff ? [["diff", "Diff", diffView]] : []), ...HEAP_TABS, ["quality", "Capture quality", qualityView],
 ];
-const NUMBERED = TABS.filter(([id]) => id !== "objects" && id !== "diff"); // there are only ten digit keys
+const NUMBERED = TABS.filter(([id]) => heapAlone() || !["objects", "diff", "heap", "heapdiff"].includes(id)); // there are only ten digit keys
 
-const DEFAULTS = { tab: "summary", from: 0, to: data.buckets, q: "", sort: {}, site: null, metric: "at_peak", by: "site", unit: "objects", tree: "stack", zoom: "", invert: false,
-	level: "", heat: "accesses", object: null, code: null, measure: "live", normal: "none", change: "" };
+const DEFAULTS = { tab: TABS[0][0], from: 0, to: data.buckets, q: "", sort: {}, site: null, metric: "at_peak", by: "site", unit: "objects", tree: "stack", zoom: "", invert: false,
+	level: "", heat: "accesses", object: null, code: null, measure: "live", normal: "none", change: "", type: null };
 
 const WHOLE = { from: 0, to: data.buckets };
 
@@ -26,7 +26,7 @@ const isWhole = () => state.from === 0 && state.to === data.buckets;
 function readHash() {
 	const [tab, query] = location.hash.slice(1).split("?");
 	const read = new URLSearchParams(query || "");
-	const next = { ...DEFAULTS, tab: TABS.some(([id]) => id === tab) ? tab : "summary" };
+	const next = { ...DEFAULTS, tab: TABS.some(([id]) => id === tab) ? tab : DEFAULTS.tab };
 	for (const key of ["q", "metric", "by", "unit", "tree", "zoom", "level", "heat", "measure", "normal", "change"])
 		if (read.has(key))
 			next[key] = read.get(key);
@@ -39,6 +39,7 @@ function readHash() {
 	next.site = number("site", 0, data.by.site.length - 1, null);
 	next.object = number("object", 0, kmap ? kmap.sites.length - 1 : -1, null);
 	next.code = number("code", 0, kmap ? kmap.codes.length - 1 : -1, null);
+	next.type = number("type", 0, heap ? heap.types.length - 1 : -1, null);
 	next.invert = read.get("invert") === "1";
 	next.sort = {};
 	for (const text of read.getAll("sort")) {
@@ -51,7 +52,7 @@ function readHash() {
 
 function writeHash(keep) {
 	const query = new URLSearchParams();
-	for (const key of ["from", "to", "q", "metric", "by", "unit", "tree", "zoom", "site", "level", "heat", "object", "code", "measure", "normal", "change"])
+	for (const key of ["from", "to", "q", "metric", "by", "unit", "tree", "zoom", "site", "level", "heat", "object", "code", "measure", "normal", "change", "type"])
 		if (state[key] !== DEFAULTS[key] && state[key] !== null)
 			query.set(key, state[key]);
 	if (state.invert)
@@ -182,6 +183,7 @@ function showPanel() {
 	const panel = byId("panel"), wasHidden = panel.hidden;
 	showSite(panel, currentSums);
 	showObject(panel);
+	showType(panel);
 	if (wasHidden && !panel.hidden) {
 		panel.opener = document.activeElement;
 		panel.querySelector(".close").focus({ preventScroll: true });
@@ -217,7 +219,7 @@ function toggleTheme() {
 
 // --- Keys ------------------------------------------------------------------------------------
 
-const KEYS = [["1 … 9, 0", "the views, in order"], ["/", "search"], ["[  ]", "move the range"], ["{  }", "move its end"], ...(kmap ? [["o", "objects of the access map"]] : []), ...(diff ? [["d", "what changed since the other capture"]] : []), ["Esc", "close, zoom out, or show the whole capture"],
+const KEYS = [["1 … 9, 0", "the views, in order"], ["/", "search"], ["[  ]", "move the range"], ["{  }", "move its end"], ...(kmap ? [["o", "objects of the access map"]] : []), ...(diff ? [["d", "what changed since the other capture"]] : []), ...(heap ? [["h", "the heap"]] : []), ["Esc", "close, zoom out, or show the whole capture"],
 	["i", "invert the flame graph"], ["t", "light or dark"], ["↑  ↓", "the previous or the next row"], ["Enter", "open the row or frame that has the focus"], ["?", "these keys"]];
 
 function showKeys() {
@@ -228,11 +230,11 @@ function showKeys() {
 }
 
 function escape() {
-	if (state.site !== null || state.object !== null || state.code !== null)
-		go({ site: null, object: null, code: null });
+	if (state.site !== null || state.object !== null || state.code !== null || state.type !== null)
+		go({ site: null, object: null, code: null, type: null });
 	else if (state.q)
 		go({ q: "" });
-	else if (state.zoom && (state.tab === "flame" || state.tab === "rings"))
+	else if (state.zoom && ["flame", "rings", "heap"].includes(state.tab))
 		go({ zoom: "" });
 	else
 		go(WHOLE);
@@ -255,11 +257,13 @@ function onKey(event) {
 		"[": () => moveRange(-step, false), "]": () => moveRange(step, false), "{": () => moveRange(-step, true), "}": () => moveRange(step, true),
 	};
 	if (/^[0-9]$/.test(event.key))
-		go({ tab: NUMBERED[(Number(event.key) + 9) % 10][0] });
+		go({ tab: NUMBERED[(Number(event.key) + 9) % 10]?.[0] || state.tab });
 	else if (event.key === "o" && kmap)
 		go({ tab: "objects" });
 	else if (event.key === "d" && diff)
 		go({ tab: "diff" });
+	else if (event.key === "h" && heap)
+		go({ tab: "heap" });
 	else if (actions[event.key])
 		actions[event.key]();
 	else
@@ -279,10 +283,14 @@ function onTabKey(event) {
 // --- Start -----------------------------------------------------------------------------------
 
 function start() {
-	const [level, text] = verdict();
+	const [level, text] = heapAlone() ? ["", "of a heap"] : verdict();
 	document.title = data.name + " – kmemscope";
 	byId("name").textContent = data.name;
-	byId("badge").textContent = level === "bad" ? text : "capture " + text;
+	byId("badge").textContent = heapAlone() ? "snapshot " + text : level === "bad" ? text : "capture " + text;
+	byId("badge").setAttribute("href", heapAlone() ? "#heap" : "#quality");
+	byId("strip").hidden = heapAlone(); // there is no time
+	if (heapAlone())
+		byId("search").setAttribute("placeholder", "Search types  /");
 	byId("badge").className = level;
 	setTheme(darkWanted.matches ? "dark" : "light");
 	darkWanted.addEventListener("change", () => setTheme(darkWanted.matches ? "dark" : "light"));
