@@ -19,6 +19,7 @@ struct ks_analysis {
 	KS_VEC(enum ks_by) bys;		    /* what accounts are wanted by */
 	KS_VEC(struct ks_view *) all_views; /* that were added */
 	struct ks_view *save;		    /* one of them; NULL = no DB is written */
+	bool names_counted;		    /* the model is to have their numbers */
 
 	/* From the start on. */
 	struct ks_source *source;
@@ -130,6 +131,12 @@ static int start_run(struct ks_analysis *a, struct ks_diag *diag)
 	if (source->gives & KS_GIVES_EVENTS && !source->db && ks_matcher_init(&a->matcher))
 		return ks_diag_nomem(diag, "starting an analysis");
 	return 0;
+}
+
+/* Whether groups depend on the site of an event and nothing else. */
+static bool is_by_site(enum ks_by by)
+{
+	return by == KS_BY_SITE || by == KS_BY_FUNCTION || by == KS_BY_MODULE;
 }
 
 /* === Internals: taking what there is ======================================================= */
@@ -386,6 +393,11 @@ int ks_analysis_save(struct ks_analysis *a, const char *path, struct ks_diag *di
 	return err;
 }
 
+void ks_analysis_count_names(struct ks_analysis *a)
+{
+	a->names_counted = true;
+}
+
 void ks_analysis_wants(const struct ks_analysis *a, struct ks_source_opts *ret_opts)
 {
 	size_t i;
@@ -395,9 +407,13 @@ void ks_analysis_wants(const struct ks_analysis *a, struct ks_source_opts *ret_o
 		.resolver = a->opts.resolver,
 		.progress = a->opts.progress,
 		.progress_ctx = a->opts.progress_ctx,
+		.bare = !a->names_counted && !a->all_views.len && !a->opts.filter.comm &&
+			!a->opts.filter.cache,
 	};
-	for (i = 0; i < a->bys.len; i++)
+	for (i = 0; i < a->bys.len; i++) {
 		ret_opts->stacks |= a->bys.items[i] >= KS_BY_STACK;
+		ret_opts->bare &= is_by_site(a->bys.items[i]);
+	}
 	for (i = 0; i < a->all_views.len; i++)
 		ret_opts->stacks |= a->all_views.items[i]->wants_stacks;
 }
@@ -469,6 +485,8 @@ int ks_analysis_snapshot(struct ks_analysis *a, struct ks_model **ret_model, str
 		return ks_diag_nomem(diag, "gathering results");
 	ks_arena_init(&model->arena);
 	err = fill_facts(a, model, diag);
+	if (!a->names_counted)
+		model->caches = model->comms = 0;
 	if (!err)
 		err = fill_accounts(a, model, diag);
 	if (!err)

@@ -57,6 +57,9 @@ int ks_analysis_add(struct ks_analysis *analysis, struct ks_view *view, struct k
  */
 int ks_analysis_save(struct ks_analysis *analysis, const char *path, struct ks_diag *diag);
 
+/* The model will say how many caches and comms are named. To count them takes time. */
+void ks_analysis_count_names(struct ks_analysis *analysis);
+
 /* What to open the source with. The analysis must then outlive the source. */
 void ks_analysis_wants(const struct ks_analysis *analysis, struct ks_source_opts *ret_opts);
 

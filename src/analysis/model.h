@@ -157,7 +157,8 @@ struct ks_model {
 	u64 events_total;	   /* that the engine used */
 	u64 events[KS_KINDS];
 	u64 first_ts, last_ts; /* of them */
-	u64 sites, caches, comms;
+	u64 sites;
+	u64 caches, comms; /* 0 unless ks_analysis_count_names() asked for them */
 	bool ptrs_hashed;
 	bool some_tasks; /* frees that others do for these are not in it */
 	u64 lines, lines_comment, lines_other_event, lines_stack;

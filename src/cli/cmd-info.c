@@ -46,6 +46,14 @@ static int print_snapshot(const struct ks_cli *cli)
 		   : ks_cli_error(cli, KS_EXIT_FAILED, "out of memory");
 }
 
+static int ask(struct ks_analysis *analysis, const void *opts, struct ks_diag *diag)
+{
+	(void)opts;
+	(void)diag;
+	ks_analysis_count_names(analysis);
+	return 0;
+}
+
 static struct ks_doc *make(const struct ks_model *model, const struct ks_cli *cli, const void *opts)
 {
 	(void)cli;
@@ -61,5 +69,6 @@ const struct ks_report ks_report_info = {
 		 "Of a snapshot of a heap: the kernel, the time, and how much there is.\n",
 	.shared = KS_WITH_INPUT | KS_WITH_JSON | KS_WITH_COMMON,
 	.other = print_snapshot,
+	.ask = ask,
 	.make = make,
 };

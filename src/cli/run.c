@@ -258,6 +258,7 @@ int ks_cli_import(struct ks_cli *cli, const char *db_path, struct ks_model **ret
 	if (code)
 		return code;
 	run.what = "importing";
+	ks_analysis_count_names(run.analysis);
 	err = ks_analysis_save(run.analysis, db_path, &diag);
 	return ks_cli_analysis_run(&run, err, &diag, ret_model);
 }

@@ -76,9 +76,9 @@ static inline u64 ks_raw_get(const u8 *data, struct ks_raw_field field, bool big
 }
 
 /* A record that is damaged leaves no names behind: all is checked first. */
-static inline bool ks_raw_decode_slab(struct ks_rawdec *dec, const struct ks_rawlayout *l,
-				      const u8 *data, size_t len, bool big_endian,
-				      struct ks_event *ev)
+ks_inline bool ks_raw_decode_slab(struct ks_rawdec *dec, const struct ks_rawlayout *l,
+				  const u8 *data, size_t len, bool big_endian, bool bare,
+				  struct ks_event *ev)
 {
 	struct ks_site_memo *memo;
 	u32 loc = 0;
@@ -92,7 +92,7 @@ static inline bool ks_raw_decode_slab(struct ks_rawdec *dec, const struct ks_raw
 	ev->ptr = ks_raw_get(data, l->ptr, big_endian);
 	ev->site = memo->site;
 	ev->cache = KS_NONE;
-	if (l->name.size)
+	if (!bare && l->name.size)
 		ev->cache = ks_rawdec_find_cache(dec, memo, (const char *)data + (loc & 0xffff),
 						 loc >> 16);
 	if (ks_kind_is_alloc(l->kind)) {
@@ -121,8 +121,9 @@ static bool ks_raw_decode_page(struct ks_rawdec *dec, const struct ks_rawlayout 
 	return true;
 }
 
+/* @bare: without what ks_source_opts names. Like @big_endian, a constant in each caller. */
 ks_inline enum ks_raw_class ks_rawdec_decode_as(struct ks_rawdec *dec, const u8 *data, size_t len,
-						bool big_endian, struct ks_event *ev)
+						bool big_endian, bool bare, struct ks_event *ev)
 {
 	const struct ks_rawlayout *l;
 	u16 id;
@@ -145,14 +146,19 @@ ks_inline enum ks_raw_class ks_rawdec_decode_as(struct ks_rawdec *dec, const u8 
 	ev->bytes_alloc = 0;
 	ev->stack = KS_NONE;
 	ev->pid = l->pid.size ? (u32)ks_raw_get(data, l->pid, big_endian) : KS_PID_UNKNOWN;
-	ev->node = l->node.size ? (s32)ks_raw_get(data, l->node, big_endian) : -1;
 	ok = ks_kind_is_page(l->kind) ? ks_raw_decode_page(dec, l, data, big_endian, ev)
-				      : ks_raw_decode_slab(dec, l, data, len, big_endian, ev);
+				      : ks_raw_decode_slab(dec, l, data, len, big_endian, bare, ev);
 	if (unlikely(!ok))
 		return KS_RAW_BAD;
-	ev->gfp = l->gfp.size
-			  ? ks_rawdec_find_gfp(dec, l->format, ks_raw_get(data, l->gfp, big_endian))
-			  : KS_NONE;
+	ev->node = -1;
+	ev->gfp = KS_NONE;
+	ev->comm = KS_NONE;
+	if (bare)
+		return KS_RAW_EVENT;
+	if (l->node.size)
+		ev->node = (s32)ks_raw_get(data, l->node, big_endian);
+	if (l->gfp.size)
+		ev->gfp = ks_rawdec_find_gfp(dec, l->format, ks_raw_get(data, l->gfp, big_endian));
 	ev->comm = ks_rawdec_find_comm(dec, ev->pid);
 	return KS_RAW_EVENT;
 }

@@ -409,6 +409,6 @@ bool ks_rawdec_has_events(const struct ks_rawdec *dec)
 enum ks_raw_class ks_rawdec_decode(struct ks_rawdec *dec, const u8 *data, size_t len,
 				   struct ks_event *ev)
 {
-	return unlikely(dec->big_endian) ? ks_rawdec_decode_as(dec, data, len, true, ev)
-					 : ks_rawdec_decode_as(dec, data, len, false, ev);
+	return unlikely(dec->big_endian) ? ks_rawdec_decode_as(dec, data, len, true, false, ev)
+					 : ks_rawdec_decode_as(dec, data, len, false, false, ev);
 }

@@ -149,6 +149,11 @@ struct ks_source_opts {
 	/* Events get the stack traces that were recorded with them. */
 	bool stacks;
 	/*
+	 * Nobody looks at the cache, the comm, the gfp mask and the node of an event. A reader may then leave
+	 * them out, and their names out of the tables.
+	 */
+	bool bare;
+	/*
 	 * The site of an event that the filter skips becomes the first frame of its stack trace, further
 	 * out, that it does not. Where there is no stack trace, all stays as it is. May be NULL; stays
 	 * as long as the source.

@@ -70,7 +70,7 @@ static inline enum ks_raw_class take(struct ks_td_reader *tt, struct ks_td_strea
 	struct ks_ring *ring = &stream->ring;
 	enum ks_raw_class class =
 		likely(!tt->dec.big_endian)
-			? ks_rawdec_decode_as(&tt->dec, ring->data, ring->len, false, ev)
+			? ks_rawdec_decode_as(&tt->dec, ring->data, ring->len, false, false, ev)
 			: ks_rawdec_decode(&tt->dec, ring->data, ring->len, ev);
 
 	if (likely(class == KS_RAW_EVENT)) {
@@ -95,10 +95,10 @@ static bool is_simple(const struct ks_td_reader *tt)
 /*
  * Takes records as long as they are events that are not later than @limit and lie in one page, up to
  * @room of them. The record that it stops at is not taken, unless it is the last of its page: then
- * *ret_page_end, and the stream has to go on to the next page.
+ * *ret_page_end, and the stream has to go on to the next page. @bare is that of the source's options.
  */
-static size_t drain_page(struct ks_td_reader *tt, struct ks_td_stream *stream, u64 limit,
-			 struct ks_event *ev, size_t room, bool *ret_page_end)
+ks_inline size_t drain_page_as(struct ks_td_reader *tt, struct ks_td_stream *stream, u64 limit,
+			       struct ks_event *ev, size_t room, bool bare, bool *ret_page_end)
 {
 	struct ks_self_filter *self = tt->self_filter;
 	struct ks_ring ring = stream->ring;
@@ -108,7 +108,7 @@ static size_t drain_page(struct ks_td_reader *tt, struct ks_td_stream *stream, u
 
 	*ret_page_end = false;
 	do {
-		if (unlikely(ks_rawdec_decode_as(&tt->dec, ring.data, ring.len, false, ev) !=
+		if (unlikely(ks_rawdec_decode_as(&tt->dec, ring.data, ring.len, false, bare, ev) !=
 			     KS_RAW_EVENT))
 			break;
 		if (self && unlikely(ks_self_filter_drops(self, ev, ring.data[2]))) {
@@ -133,6 +133,14 @@ static size_t drain_page(struct ks_td_reader *tt, struct ks_td_stream *stream, u
 	tt->base.info.binary.self_events += self_events;
 	stream->ring = ring;
 	return (size_t)(ev - first);
+}
+
+static size_t drain_page(struct ks_td_reader *tt, struct ks_td_stream *stream, u64 limit,
+			 struct ks_event *ev, size_t room, bool *ret_page_end)
+{
+	if (tt->base.opts.bare)
+		return drain_page_as(tt, stream, limit, ev, room, true, ret_page_end);
+	return drain_page_as(tt, stream, limit, ev, room, false, ret_page_end);
 }
 
 static int next_page(struct ks_td_reader *tt, struct ks_td_stream *stream, struct ks_diag *diag)

@@ -22,6 +22,11 @@ must "$KMEMSCOPE" info log | sed 1d >from-log
 must "$KMEMSCOPE" info db | sed 1d >from-db
 check "info" same from-log from-db
 
+caches=$(grep -oE ' name=[^ ]+' log | sort -u | wc -l)
+comms=$(sed -nE 's/^ *(.*)-[0-9]+ +\[.*/\1/p' log | sort -u | wc -l)
+check "info has the number of caches" says "\"caches\": $caches," "$KMEMSCOPE" info --json log
+check "and of comms" says "\"comms\": $comms," "$KMEMSCOPE" info --json log
+
 # The window is what awk would cut out: kmalloc calls and bytes between two times.
 awk '/: kmalloc:/ { for (i = 1; i < NF; i++) if ($i ~ /^[0-9]+\.[0-9]+:$/) t = $i + 0; if (t >= 100.05 && t < 100.1 && !/ptr=0000000000000000/) { n++; sub(/.*bytes_alloc=/, ""); s += $1 } } END { print n, s }' log >want
 must "$KMEMSCOPE" account --csv --malloc --since 100.05 --until 100.1 db | awk -F, 'NR > 1 { n += $8; s += $2 } END { print n, s }' >got
