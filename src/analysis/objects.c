@@ -87,9 +87,12 @@ static int objects_end(struct ks_view *view, const struct ks_run *run, const str
 static void objects_prefetch(struct ks_view *view, u32 slot)
 {
 	const struct objects_view *v = ks_container_of(view, struct objects_view, base);
+	const struct ks_object_row *row = &v->rows.items[slot];
 
-	if (slot < v->rows.len)
-		__builtin_prefetch(&v->rows.items[slot], 1);
+	if (slot >= v->rows.len)
+		return;
+	__builtin_prefetch(row, 1); /* it is longer than a line of the cache */
+	__builtin_prefetch(&row->end, 1);
 }
 
 static int objects_finish(struct ks_view *view, const struct ks_run *run, struct ks_diag *diag)

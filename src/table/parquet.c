@@ -470,7 +470,12 @@ void ks_parquet_number(struct ks_parquet *file, u64 value)
 	u8 *to = reserve(&column->values, size);
 	u64 wide = htole64(value); /* the first bytes of it are those of a narrow one */
 
-	if (likely(to))
+	/* Sizes that the compiler knows take no call. */
+	if (likely(to && size == 8))
+		memcpy(to, &wide, 8);
+	else if (to && size == 4)
+		memcpy(to, &wide, 4);
+	else if (to)
 		memcpy(to, &wide, size);
 	value_done(file);
 }
