@@ -121,3 +121,21 @@ char *ks_cursor_blob(struct ks_cursor *cur, u64 len)
 	blob[len] = '\0';
 	return blob;
 }
+
+char *ks_cursor_take(struct ks_cursor *cur, u64 len, size_t *ret_start)
+{
+	char *memory = cur->to_give;
+	size_t start = cur->pos;
+
+	if (memory) {
+		ks_cursor_skip(cur, len);
+		if (cur->err)
+			return NULL;
+		cur->to_give = NULL;
+	} else {
+		start = 0;
+		memory = ks_cursor_blob(cur, len);
+	}
+	*ret_start = start;
+	return memory;
+}

@@ -14,6 +14,7 @@ struct ks_cursor {
 	const char *name; /* of the file, for messages */
 	int fd;		  /* -1: in memory */
 	const u8 *mem;
+	char *to_give; /* the start of mem, where ks_cursor_take() may give it away; else NULL */
 	u64 pos, end;
 	bool big_endian;
 	int err; /* of the first failure */
@@ -35,5 +36,11 @@ bool ks_cursor_string(struct ks_cursor *cur, char *buf, size_t cap);
 
 /* @len bytes and a NUL in memory of their own; NULL on failure. */
 char *ks_cursor_blob(struct ks_cursor *cur, u64 len);
+
+/*
+ * The next @len bytes, for good: they begin at *ret_start of the memory (from malloc) that is returned. They are
+ * copied only where the cursor has nothing to give; to_give is NULL once it has given. NULL on failure.
+ */
+char *ks_cursor_take(struct ks_cursor *cur, u64 len, size_t *ret_start);
 
 #endif

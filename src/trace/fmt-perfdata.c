@@ -291,7 +291,7 @@ static int on_mmap(struct perf_trace *pt, const u8 *rec, size_t size)
 	if (!kernel->symbols(kernel->ctx, &text) && !text.failed && text.len &&
 	    is_same_boot(ks_strbuf_str(&text),
 			 ks_load(rec + KS_PERF_RECORD_HEADER + 24, 8, pt->pf.swap)))
-		return ks_rawdec_set_symbols(&pt->dec, text.s, text.len);
+		return ks_rawdec_set_symbols(&pt->dec, text.s, 0, text.len);
 	ks_strbuf_deinit(&text);
 	return 0;
 }

@@ -326,7 +326,7 @@ static int load_symbols(struct relay_trace *rt, const char *dir)
 		ks_strbuf_deinit(&sb);
 		return failed ? -ENOMEM : 0;
 	}
-	return ks_rawdec_set_symbols(&rt->dec, sb.s, sb.len);
+	return ks_rawdec_set_symbols(&rt->dec, sb.s, 0, sb.len);
 }
 
 static int is_cpu_file(const struct dirent *entry)

@@ -10,7 +10,7 @@
 /* === Data ================================================================================= */
 
 /* A call site further than this behind the last symbol is in no function that we know. */
-enum { MAX_FUNCTION = 1 << 20 };
+enum { MAX_FUNCTION = 1 << 20, MAX_NAME = 512, MAX_MODULE = 256 };
 
 /* === Internals ============================================================================ */
 
@@ -70,32 +70,49 @@ static bool is_function(char type)
 	return (type | 0x20) == 't' || (type | 0x20) == 'w' || (type | 0x20) == 'i';
 }
 
+/* The length of the name at the start of a line's rest, in front of a tab or a blank. */
+static size_t name_len(const char *rest, size_t len)
+{
+	const char *tab = memchr(rest, '\t', len), *end = tab ? tab : rest + len;
+	const char *space = memchr(rest, ' ', (size_t)(end - rest));
+
+	return (size_t)((space ? space : end) - rest);
+}
+
 /* "address type name [module]", of which all but functions are left out. */
 static bool parse_line(const char *text, const char *p, const char *end, struct ks_ksym *ret)
 {
-	const char *name, *tab, *space;
+	const char *name;
+	size_t len, own;
 	u64 addr;
 
 	p = parse_addr(p, end, &addr);
 	if (end - p < 4 || p[0] != ' ' || p[2] != ' ' || !is_function(p[1]) || !addr)
 		return false;
 	name = p + 3;
-	tab = memchr(name, '\t', (size_t)(end - name));
-	tab = tab ? tab : end;
-	space = memchr(name, ' ', (size_t)(tab - name));
-	tab = space ? space : tab;
-	if (tab == name || tab - name > 512)
+	len = (size_t)(end - name);
+	if (*name == '\t' || *name == ' ')
 		return false;
-	*ret = (struct ks_ksym){ .addr = addr,
-				 .name = (u32)(name - text),
-				 .len = (u16)(tab - name) };
-	while (tab < end && (*tab == '\t' || *tab == ' '))
-		tab++;
-	if (end - tab > 2 && end - tab < 256 && *tab == '[' && end[-1] == ']') {
-		ret->module = (u32)(tab + 1 - text);
-		ret->module_len = (u16)(end - tab - 2);
+	if (unlikely(len > MAX_NAME)) {
+		own = name_len(name, len);
+		if (own > MAX_NAME)
+			return false;
+		len = len > UINT16_MAX ? own : len; /* there is no module so far behind */
 	}
+	*ret = (struct ks_ksym){ addr, (u32)(name - text), (u16)len };
 	return true;
+}
+
+/* The name in brackets at the end of a line's rest, behind the symbol's; NULL = that of no module. */
+static const char *find_module(const char *rest, size_t len, size_t name, size_t *ret_len)
+{
+	while (name < len && (rest[name] == '\t' || rest[name] == ' '))
+		name++;
+	if (len - name <= 2 || len - name >= MAX_MODULE || rest[name] != '[' ||
+	    rest[len - 1] != ']')
+		return NULL;
+	*ret_len = len - name - 2;
+	return rest + name + 1;
 }
 
 /* By address; of several names for one, the one that the file has first. */
@@ -136,11 +153,11 @@ static ptrdiff_t find(const struct ks_ksyms *tab, u64 addr)
 
 /* === Public =============================================================================== */
 
-int ks_ksyms_parse(struct ks_ksyms *tab, char *text, size_t len)
+int ks_ksyms_parse(struct ks_ksyms *tab, char *memory, size_t start, size_t len)
 {
-	const char *p = text, *end = text + ks_min(len, (size_t)UINT32_MAX);
+	const char *text = memory + start, *p = text, *end = text + ks_min(len, (size_t)UINT32_MAX);
 
-	*tab = (struct ks_ksyms){ .text = text };
+	*tab = (struct ks_ksyms){ .memory = memory, .text = text };
 	/* About what a line has; where there is not enough room, it grows as usual. */
 	if (ks_vec_reserve(&tab->syms, len / 48 + 1)) {
 		ks_ksyms_deinit(tab);
@@ -169,14 +186,16 @@ int ks_ksyms_parse(struct ks_ksyms *tab, char *text, size_t len)
 void ks_ksyms_deinit(struct ks_ksyms *tab)
 {
 	ks_vec_free(&tab->syms);
-	free(tab->text);
-	tab->text = NULL;
+	free(tab->memory);
+	*tab = (struct ks_ksyms){ 0 };
 }
 
 void ks_ksyms_print(const struct ks_ksyms *tab, u64 addr, struct ks_strbuf *sb)
 {
 	ptrdiff_t at = find(tab, addr), first = at, next = at + 1;
 	const struct ks_ksym *sym;
+	const char *rest, *module;
+	size_t name, module_len;
 	u64 size;
 
 	if (at < 0 || addr - tab->syms.items[at].addr > MAX_FUNCTION) {
@@ -187,13 +206,16 @@ void ks_ksyms_print(const struct ks_ksyms *tab, u64 addr, struct ks_strbuf *sb)
 		first--;
 	sym = &tab->syms.items[first];
 	size = (size_t)next < tab->syms.len ? tab->syms.items[next].addr - sym->addr : 0;
-	ks_strbuf_add(sb, tab->text + sym->name, sym->len);
+	rest = tab->text + sym->name;
+	name = name_len(rest, sym->len);
+	ks_strbuf_add(sb, rest, name);
 	ks_strbuf_printf(sb, "+0x%llx", (unsigned long long)(addr - sym->addr));
 	if (size && size <= MAX_FUNCTION)
 		ks_strbuf_printf(sb, "/0x%llx", (unsigned long long)size);
-	if (sym->module_len) {
+	module = find_module(rest, sym->len, name, &module_len);
+	if (module) {
 		ks_strbuf_puts(sb, " [");
-		ks_strbuf_add(sb, tab->text + sym->module, sym->module_len);
+		ks_strbuf_add(sb, module, module_len);
 		ks_strbuf_puts(sb, "]");
 	}
 }

@@ -6,21 +6,24 @@
 #include "base/strbuf.h"
 #include "base/vec.h"
 
+/* One of hundreds of thousands, of which a few hundred are asked for: the rest of its line stays as it is. */
 struct ks_ksym {
 	u64 addr;
 	u32 name; /* offset in the text */
-	u16 len;
-	u16 module_len; /* 0 = the kernel itself; its name follows in the text */
-	u32 module;
+	u16 len;  /* of the name and what follows it, to the end of the line */
 };
 
 struct ks_ksyms {
-	char *text;
+	char *memory; /* that the text is in */
+	const char *text;
 	KS_VEC(struct ks_ksym) syms; /* functions only, by address */
 };
 
-/* Takes over @text (from malloc), even on error. Lines that it does not understand are left out. */
-int ks_ksyms_parse(struct ks_ksyms *tab, char *text, size_t len);
+/*
+ * The text is @len bytes of @memory from @start on. Takes over @memory (from malloc), even on error. Lines that it
+ * does not understand are left out.
+ */
+int ks_ksyms_parse(struct ks_ksyms *tab, char *memory, size_t start, size_t len);
 void ks_ksyms_deinit(struct ks_ksyms *tab);
 
 /* Appends "func+0xoff/0xsize [module]", or the bare address where no symbol fits. */

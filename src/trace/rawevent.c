@@ -236,10 +236,10 @@ int ks_rawdec_add_format(struct ks_rawdec *dec, const char *text, size_t len)
 	return 0;
 }
 
-int ks_rawdec_set_symbols(struct ks_rawdec *dec, char *text, size_t len)
+int ks_rawdec_set_symbols(struct ks_rawdec *dec, char *memory, size_t start, size_t len)
 {
 	ks_ksyms_deinit(&dec->ksyms);
-	return ks_ksyms_parse(&dec->ksyms, text, len);
+	return ks_ksyms_parse(&dec->ksyms, memory, start, len);
 }
 
 int ks_rawdec_set_comm(struct ks_rawdec *dec, u32 pid, const char *comm, size_t len)

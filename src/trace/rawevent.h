@@ -94,8 +94,8 @@ void ks_rawdec_deinit(struct ks_rawdec *dec);
 /* Learns one format file; those of other events are left out. 0 or -ENOMEM. */
 int ks_rawdec_add_format(struct ks_rawdec *dec, const char *text, size_t len);
 
-/* Takes over the text of kallsyms. */
-int ks_rawdec_set_symbols(struct ks_rawdec *dec, char *text, size_t len);
+/* The text of kallsyms: see ks_ksyms_parse(). */
+int ks_rawdec_set_symbols(struct ks_rawdec *dec, char *memory, size_t start, size_t len);
 
 /* "pid comm" lines of saved_cmdlines. */
 int ks_rawdec_add_cmdlines(struct ks_rawdec *dec, const char *text, size_t len);

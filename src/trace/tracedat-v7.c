@@ -152,6 +152,7 @@ void ks_td_read_section(struct ks_tracedat *td, u32 id, u64 offset, struct ks_ra
 	data = open_section(td, cur, id, "the section that an option points to", &mem);
 	if (!data)
 		return;
+	mem.to_give = data;
 	switch (id) {
 	case KS_TD_SEC_HEADER:
 		ks_meta_header_info(&mem, &td->page);
@@ -173,7 +174,7 @@ void ks_td_read_section(struct ks_tracedat *td, u32 id, u64 offset, struct ks_ra
 		cur->err = mem.err;
 		cur->diag = mem.diag;
 	}
-	free(data);
+	free(mem.to_give);
 }
 
 void ks_td_read_v7(struct ks_tracedat *td, struct ks_cursor *cur, struct ks_rawdec *dec)

@@ -124,9 +124,10 @@ void ks_meta_events(struct ks_cursor *cur, struct ks_rawdec *dec)
 void ks_meta_kallsyms(struct ks_cursor *cur, struct ks_rawdec *dec)
 {
 	u64 size = ks_cursor_uint(cur, 4);
-	char *text = ks_cursor_blob(cur, size);
+	size_t start;
+	char *memory = ks_cursor_take(cur, size, &start);
 
-	if (text && ks_rawdec_set_symbols(dec, text, size))
+	if (memory && ks_rawdec_set_symbols(dec, memory, start, size))
 		nomem(cur);
 }
 
