@@ -27,6 +27,7 @@ class Machine:
 
     def __init__(self, big=False, word=8, old=False):
         self.big, self.word = big, word
+        self.stream = False  # perf.data with stream ids
         self.order = '>' if big else '<'
         self.text = 0xffffffff81000000 if word == 8 else 0xc1000000
         self.names = {}
@@ -330,7 +331,7 @@ def journal(m, rings, comms, clock='local', page=4096, chunk=2, linked=False):
 
 # === perf.data =================================================================================
 
-TID, TIME, ID, CPU, PERIOD, CALLCHAIN, RAW, IDENT = 2, 4, 64, 128, 256, 32, 1024, 65536
+TID, TIME, ID, CPU, PERIOD, CALLCHAIN, STREAM_ID, RAW, IDENT = 2, 4, 64, 128, 256, 32, 512, 1024, 65536
 
 
 def perf_record(m, kind, body):
@@ -338,8 +339,13 @@ def perf_record(m, kind, body):
     return m.pack('IHH', kind, 0, 8 + len(body)) + body
 
 
+def perf_stream(m):
+    """What every event of a machine has that was recorded with stream ids."""
+    return m.pack('Q', 77) if m.stream else b''
+
+
 def perf_trailer(m, pid, ts, cpu):
-    return m.pack('IIQIIQ', pid, pid, ts, cpu, 0, 7)
+    return m.pack('IIQ', pid, pid, ts) + perf_stream(m) + m.pack('IIQ', cpu, 0, 7)
 
 
 PERF_KERNEL, PERF_USER = 2 ** 64 - 128, 2 ** 64 - 512  # marks in a call chain
@@ -347,7 +353,7 @@ PERF_KERNEL, PERF_USER = 2 ** 64 - 128, 2 ** 64 - 512  # marks in a call chain
 
 def perf_sample(m, event, callchain):
     """callchain: addresses and marks; True stands for two addresses of no function."""
-    body = m.pack('Q', 7) + m.pack('IIQIIQ', event['pid'], event['pid'], event['ts'], event['cpu'], 0, 1)
+    body = m.pack('QIIQ', 7, event['pid'], event['pid'], event['ts']) + perf_stream(m) + m.pack('IIQ', event['cpu'], 0, 1)
     if callchain:
         chain = [m.text, m.text + 5] if callchain is True else callchain
         body += m.pack('Q', len(chain)) + b''.join(m.pack('Q', address) for address in chain)
@@ -370,7 +376,7 @@ def perf_mmap(m, address, name):
 
 def perf_data(m, records, comms, callchain=False, page=4096, host=None, nodes=(), symbols=True):
     """records: ready-made bytes; host: kernel, machine and CPUs; nodes: (number, list of its CPUs)."""
-    kind = TID | TIME | CPU | PERIOD | RAW | IDENT | (CALLCHAIN if callchain else 0)
+    kind = TID | TIME | CPU | PERIOD | RAW | IDENT | (CALLCHAIN if callchain else 0) | (STREAM_ID if m.stream else 0)
     flags = 1 << (63 - 18 if m.big else 18)
     attr = m.pack('IIQQQQQ', 2, 128, 100, 1, kind, 0, flags) + b'\0' * 80
     parts = sections(m, page, comms)

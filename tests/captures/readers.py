@@ -79,8 +79,8 @@ def line(m, ev, ts=None):
         ptr = 2 ** 64 - 1
     return ('%d %s cpu=%d pid=%d comm=%s ptr=%x req=%d alloc=%d node=%d site=%s cache=%s gfp=%s'
             % (ev['ts'] if ts is None else ts, ev['kind'], ev['cpu'], ev['pid'], COMMS.get(ev['pid'], ''), ptr,
-               ev['req'] if alloc else 0, ev['alloc'] if alloc else 0, ev['node'] if alloc else -1,
-               '' if page else site_text(m, ev['site']), ev.get('cache', ''),
+               ev['req'] if alloc else 0, ev['alloc'] if alloc else 4096 << ev['order'] if page else 0,
+               ev['node'] if alloc else -1, '' if page else site_text(m, ev['site']), ev.get('cache', ''),
                gfp_text(ev['gfp']) if alloc else ''))
 
 
@@ -170,9 +170,9 @@ def test_large_pages(tmp):
     pages, want = rings(m, events, page=65536)
     path = tmp / 'large.dat'
     path.write_bytes(b.trace_dat_v7(m, [('', pages)], COMMS, page=65536))
-    compare('ring pages of 64 KiB', path, [w.replace('alloc=%d' % 4096, 'alloc=%d' % 4096) for w in (
-        line(m, dict(e, req=e['req'] * 16, alloc=e['alloc'] * 16)
-             if e['kind'] == 'mm_page_alloc' else e) for e in events)])
+    compare('ring pages of 64 KiB', path, [
+        line(m, dict(e, req=e['req'] * 16, alloc=e['alloc'] * 16) if e['kind'] == 'mm_page_alloc'
+             else dict(e, order=e['order'] + 4) if e['kind'] == 'mm_page_free' else e) for e in events])
 
 
 def test_old_kernels(tmp):
@@ -275,6 +275,7 @@ def test_perf(tmp):
     for big in (False, True):
         for word in (8, 4):
             m = b.Machine(big, word)
+            m.stream = word == 4
             events = make_events(m, 400)
             records, want, comm = [], [], dict(COMMS)
             for first in range(0, len(events), 100):  # a round; one CPU after the other
