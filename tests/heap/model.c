@@ -516,6 +516,13 @@ void model_to_sheaf(struct model *m, u64 cache, u32 cpu, const u64 *objects, u32
 	set64(m, at + H_MAIN, make_sheaf(m, cache, objects, count));
 }
 
+void model_to_rcu_sheaf(struct model *m, u64 cache, u32 cpu, const u64 *objects, u32 count)
+{
+	u64 at = MODEL_PERCPU + cpu * 4096ull + get64(m, cache + C_SHEAVES);
+
+	set64(m, at + H_RCU, make_sheaf(m, cache, objects, count));
+}
+
 void model_to_barn(struct model *m, u64 cache, const u64 *objects, u32 count)
 {
 	u64 barn = get64(m, cache + C_NODES), sheaf = make_sheaf(m, cache, objects, count);

@@ -65,8 +65,9 @@ void model_to_cpu(struct model *m, u64 cache, u64 slab, u32 size, u32 inuse, u32
 /* Sets a slab aside for a CPU, before those that it has. Kernels before 6.8 mark it as they do the CPU's own. */
 void model_set_aside(struct model *m, u64 cache, u64 slab, u32 cpu);
 
-/* Puts objects into the main sheaf of a CPU; into a full sheaf of the node's barn. */
+/* Puts objects into the main sheaf of a CPU; into its sheaf for RCU; into a full sheaf of the node's barn. */
 void model_to_sheaf(struct model *m, u64 cache, u32 cpu, const u64 *objects, u32 count);
+void model_to_rcu_sheaf(struct model *m, u64 cache, u32 cpu, const u64 *objects, u32 count);
 void model_to_barn(struct model *m, u64 cache, const u64 *objects, u32 count);
 
 /* A cgroup below the root; gives its obj_cgroup. */

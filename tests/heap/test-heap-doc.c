@@ -294,6 +294,7 @@ static void test_by_cgroup(void **state)
 	assert_string_equal(text(t, 2, "cgroup"), "/mail");
 	assert_int_equal(number(t, 2, "bytes"), 2 * 64);
 	assert_int_equal(number(t, 2, "objects"), 2);
+	assert_null(strstr(shown(h), "could not be read")); /* nothing of what did not happen */
 	t = table_of(h, "charges");
 	assert_int_equal(ks_table_len(t), 2);
 	assert_string_equal(text(t, 0, "cgroup"), "/shop");
