@@ -42,6 +42,28 @@ unset MEMORIZER_DIR
 check "the command was never run" test ! -e ran
 check "no map is left" test ! -e trace.kmap
 
+# A directory that looks like the module's: its stream has one object, and then waits for more.
+mkdir fake && mkfifo fake/kmap_stream && touch fake/clear_dead_objects
+echo '0 off' >fake/memorizer_enabled
+printf '%s\n' 'state: ok' 'dropped_full: 3' 'dropped_nmi: 0' 'marks_lost: 0' >fake/show_stats
+exec 4<>fake/kmap_stream
+echo 'ffffffff81000010,42,ffff888000000000,64,100,150,ffffffff81000900,ls' >&4
+export MEMORIZER_DIR=$scratch/fake
+check "a command is recorded" says '1 objects' record --text -o one.kmap -- touch ran
+check "it ran" test -e ran
+check "its map can be read" says '^  1 objects' "$KMEMSCOPE" kmap report one.kmap
+check "what was lost before does not count" record --text --strict -o two.kmap -- true
+check "the status is that of the command" exits_with 3 record --text -o three.kmap -- sh -c 'exit 3'
+check "and of its signal" exits_with 137 record --text -o three.kmap -- sh -c 'kill -9 $$'
+check "Ctrl-C ends a recording" exits_with 130 record --text -o int.kmap -- sh -c 'kill -INT $PPID; exec sleep 5'
+check "so does kill" exits_with 143 record --text -o term.kmap -- sh -c 'kill -TERM $PPID; exec sleep 5'
+check "both leave a map" test -e int.kmap -a -e term.kmap
+check "a duration ends it" record --text --duration 0.1 -o timed.kmap
+check "the mode is as it was" equal "$(cat fake/memorizer_enabled)" '0 off'
+exec 4>&- # nobody holds the stream: it ends
+check "a stream that breaks off" fails_saying 1 "the stream broke off" record --text -o none.kmap -- sleep 5
+unset MEMORIZER_DIR
+
 check "a mode that does not exist" fails_saying 2 "give a number from 1 to 3" record --mode 4
 check "a pid that is not a number" fails_saying 2 "give the number of a process" record -p x
 check "a pid that the kernel would take for a mode" fails_saying 2 "4 or above" record -p 3

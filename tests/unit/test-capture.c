@@ -11,6 +11,7 @@
 #include <sys/wait.h>
 
 #include "capture/chunks.h"
+#include "capture/machine.h"
 #include "capture/memorizer.h"
 #include "capture/relay-capture.h"
 #include "capture/tracefs.h"
@@ -271,6 +272,54 @@ static void test_stale(void **state)
 	assert_int_equal(removed, 1);
 }
 
+/* Names of tasks: lines of a number, a blank and the name. What is none is left out; later names win. */
+static void test_cmdlines(void **state)
+{
+	struct ks_tracefs tfs = { .root = dir, .dir_fd = -1, .free_fd = -1 };
+	struct ks_cmdlines cmd;
+	struct ks_strbuf text;
+
+	ks_strbuf_init(&text);
+	assert_int_equal(ks_cmdlines_init(&cmd), 0);
+	put("saved_cmdlines", "12 bash\nnothing\n blank\n7 two words\n12345678901 long\n\n");
+	assert_int_equal(ks_cmdlines_collect(&cmd, &tfs), 0);
+	unlink(in_dir("saved_cmdlines"));
+	put("saved_cmdlines", "12 ls\n99 cut");
+	assert_int_equal(ks_cmdlines_collect(&cmd, &tfs), 0);
+	ks_cmdlines_print(&cmd, &text);
+	assert_non_null(strstr(ks_strbuf_str(&text), "12 ls\n"));
+	assert_non_null(strstr(ks_strbuf_str(&text), "7 two words\n"));
+	assert_null(strstr(ks_strbuf_str(&text), "bash"));
+	assert_null(strstr(ks_strbuf_str(&text), "nothing"));
+	assert_null(strstr(ks_strbuf_str(&text), "blank"));
+	assert_null(strstr(ks_strbuf_str(&text), "long"));
+	ks_cmdlines_deinit(&cmd);
+	ks_strbuf_deinit(&text);
+}
+
+static void test_cpu_stats(void **state)
+{
+	struct ks_tracefs tfs = { .root = dir, .instance = dir, .dir_fd = -1, .free_fd = -1 };
+	struct ks_cpu_stats stats;
+	struct ks_strbuf text;
+
+	ks_strbuf_init(&text);
+	assert_int_equal(mkdir(in_dir("per_cpu"), 0700), 0);
+	assert_int_equal(mkdir(in_dir("per_cpu/cpu3"), 0700), 0);
+	put("per_cpu/cpu3/stats",
+	    "entries: 11\noverrun: 12\ncommit overrun: 13\nbytes: 14\n"
+	    "oldest event ts:  1.5\nnow ts:  2.5\ndropped events: 15\nread events: 16\n");
+	assert_int_equal(ks_machine_cpu_stats(&tfs, 3, &stats, &text), 0);
+	assert_int_equal(stats.entries, 11);
+	assert_int_equal(stats.overrun, 12);
+	assert_int_equal(stats.commit_overrun, 13);
+	assert_int_equal(stats.dropped, 15);
+	assert_int_equal(stats.read, 16);
+	assert_non_null(strstr(ks_strbuf_str(&text), "overrun: 12"));
+	assert_int_not_equal(ks_machine_cpu_stats(&tfs, 4, &stats, NULL), 0);
+	ks_strbuf_deinit(&text);
+}
+
 /* === Chunks =============================================================================== */
 
 static struct ks_chunks chunks;
@@ -331,6 +380,8 @@ static const struct CMUnitTest tests[] = {
 	CAPTURE(test_memorizer_header),
 	cmocka_unit_test(test_process_start),
 	CAPTURE(test_stale),
+	CAPTURE(test_cmdlines),
+	CAPTURE(test_cpu_stats),
 	cmocka_unit_test(test_chunks),
 };
 

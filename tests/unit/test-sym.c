@@ -431,6 +431,11 @@ static void test_fates(void **state)
 	size_t i;
 
 	assert_int_equal(ks_tree_open(&tree, in_dir("out"), &diag), 0);
+	assert_true(ks_tree_has_branch(&tree, "")); /* all of it */
+	assert_true(ks_tree_has_branch(&tree, "./"));
+	assert_false(ks_tree_has_branch(&tree, "nowhere"));
+	assert_false(ks_tree_has_branch(&tree, "/tmp"));
+	assert_false(ks_tree_has_branch(&tree, "../src"));
 	assert_int_equal(ks_object_files_init(&objects, &tree, &diag), 0);
 	assert_int_equal(objects.items.len, ARRAY_SIZE(cases));
 	for (i = 0; i < objects.items.len; i++) {
