@@ -15,7 +15,7 @@ struct ks_aliases {
 	struct ks_arena arena;
 };
 
-/* Of the kernel that runs here; none where it shows no links, or where these are the caches of another. */
+/* None where the kernel shows no links, or where they can't be found in its memory. */
 int ks_aliases_read(const struct ks_kernel *kernel, const struct ks_caches *caches,
 		    struct ks_aliases **ret_aliases);
 void ks_aliases_free(struct ks_aliases *aliases);

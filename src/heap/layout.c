@@ -496,14 +496,11 @@ int ks_layout_load(const struct btf *btf, struct ks_layout *ret_layout, struct k
 
 bool ks_btf_member(const struct btf *btf, const char *type, const char *name, u32 *ret_offset)
 {
-	int id = btf__find_by_name_kind(btf, type, BTF_KIND_STRUCT), i;
-	const struct btf_type *t = id > 0 ? btf__type_by_id(btf, (u32)id) : NULL;
+	int id = btf__find_by_name_kind(btf, type, BTF_KIND_STRUCT);
+	struct found found;
 
-	for (i = 0; t && i < btf_vlen(t); i++) {
-		if (strcmp(btf__name_by_offset(btf, btf_members(t)[i].name_off), name))
-			continue;
-		*ret_offset = btf_member_bit_offset(t, (u32)i) / 8;
-		return true;
-	}
-	return false;
+	if (id <= 0 || !find_member(btf, (u32)id, name, 0, 0, &found))
+		return false;
+	*ret_offset = found.bit / 8;
+	return true;
 }
