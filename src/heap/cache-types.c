@@ -83,15 +83,19 @@ static bool is_anonymous(const char *name)
 	       starts_with(name, "memdup_user-");
 }
 
-/* A struct of the size of the objects. task_struct alone has a tail whose size depends on the CPU. */
+/*
+ * A struct of the size of the objects. task_struct alone ends in registers, for which the struct has a page, and objects
+ * have more or less, depending on the CPU.
+ */
 static bool fits(const struct ks_types *types, u32 type, const struct ks_cache *cache)
 {
 	u32 size = types->items.items[type].size;
 
+	if (!strcmp(ks_type_text(types, type), "task_struct"))
+		return size <= cache->object_size + 4096;
 	return size == cache->object_size ||
 	       (size < cache->object_size &&
-		(types->items.items[type].open || cache->object_size - size < 64 ||
-		 !strcmp(ks_type_text(types, type), "task_struct")));
+		(types->items.items[type].open || cache->object_size - size < 64));
 }
 
 static u32 try_name(struct ks_types *types, const struct ks_cache *cache, const char *name,
