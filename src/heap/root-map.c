@@ -237,6 +237,17 @@ static bool find_percpu(const struct ks_root_map *map, u64 addr, struct ks_heap_
 	return false;
 }
 
+/* Kernels that show no variables still show where some sections begin. */
+static bool is_variable(const struct ks_root_map *map, u64 addr)
+{
+	const struct ks_root_symbol *symbol;
+	u64 next;
+
+	symbol = symbol_at(map, addr, &next);
+	return symbol && !symbol->code && next - symbol->addr <= VARIABLE_MAX &&
+	       strncmp(symbol->name, "__start_", 8) && strncmp(symbol->name, "__stop_", 7);
+}
+
 /* === Public =============================================================================== */
 
 int ks_root_map_new(struct ks_taking *t, const char *kallsyms, struct ks_root_map **ret_map,
@@ -278,7 +289,8 @@ void ks_root_map_find(const struct ks_root_map *map, u64 addr, struct ks_heap_ro
 	const struct ks_root_area *area = area_at(map, addr);
 	const struct ks_root_symbol *symbol;
 
-	if (area) {
+	/* Modules are in areas, too, but their variables have names. */
+	if (area && !(addr >= IMAGE && is_variable(map, addr))) {
 		*ret_root = (struct ks_heap_root){ area->kind, area->name, area->start };
 		*ret_end = area->end;
 		return;
@@ -290,11 +302,9 @@ void ks_root_map_find(const struct ks_root_map *map, u64 addr, struct ks_heap_ro
 	if (addr - direct < ks_kernel_end(map->kernel) << 12)
 		return;
 	ret_root->kind = addr >= IMAGE ? KS_ROOT_DATA : KS_ROOT_VMALLOC;
-	symbol = addr >= IMAGE ? symbol_at(map, addr, &next) : NULL;
-	/* Kernels that show no variables still show where some sections begin. */
-	if (!symbol || symbol->code || next - symbol->addr > VARIABLE_MAX ||
-	    !strncmp(symbol->name, "__start_", 8) || !strncmp(symbol->name, "__stop_", 7))
+	if (addr < IMAGE || !is_variable(map, addr))
 		return;
+	symbol = symbol_at(map, addr, &next);
 	ret_root->name = symbol->name;
 	ret_root->addr = symbol->addr;
 	*ret_end = next;
