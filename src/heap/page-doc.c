@@ -2,10 +2,6 @@
 /* What the HTML report shows of a heap: types by cache, memory by use, and the changes since another snapshot. */
 #include "heap/page-doc.h"
 
-#include <errno.h>
-#include <stdlib.h>
-
-#include "base/map64.h"
 #include "heap/page-graph.h"
 #include "heap/snapshot-doc.h"
 
@@ -61,54 +57,10 @@ static const struct ks_column change_columns[D_COLUMNS] = {
 	[D_GONE] = { "gone", NULL, KS_CELL_U64, KS_UNIT_OBJECTS },
 };
 
-struct sums {
-	KS_VEC(struct ks_page_type) items;
-};
-
 /* === Internals ============================================================================ */
 
-static int add_up(const struct ks_snapshot *s, struct sums *sums)
-{
-	u64 key, last = UINT64_MAX;
-	struct ks_map64 keys;
-	int err = ks_map64_init(&keys);
-	u32 i, number = KS_NONE;
-	struct ks_page_type *sum;
-
-	for (i = 0; i < s->count && !err; i++) {
-		key = (u64)s->cache[i] << 40 | (u64)s->known_by[i] << 32 | s->type[i];
-		if (key != last) /* neighbours are mostly alike */
-			number = ks_map64_add(&keys, key);
-		last = key;
-		if (number == KS_NONE ||
-		    (number == sums->items.len && !ks_vec_push(&sums->items))) {
-			err = -ENOMEM;
-			break;
-		}
-		sum = &sums->items.items[number];
-		if (!sum->objects++)
-			*sum = (struct ks_page_type){ .objects = 1,
-						      .type = s->type[i],
-						      .example = i,
-						      .cache = s->cache[i],
-						      .known_by = s->known_by[i] };
-		sum->bytes += s->caches.items[s->cache[i]].size;
-	}
-	ks_map64_deinit(&keys);
-	return err;
-}
-
-static int by_bytes(const void *a, const void *b)
-{
-	const struct ks_page_type *x = a, *y = b;
-
-	if (x->bytes != y->bytes)
-		return x->bytes > y->bytes ? -1 : 1;
-	return x->example < y->example ? -1 : x->example > y->example;
-}
-
 static void put_type(struct ks_table *table, const struct ks_snapshot *s,
-		     const struct ks_page_type *sum)
+		     const struct ks_type_sum *sum)
 {
 	struct ks_row row = ks_table_add(table);
 	struct ks_strbuf example;
@@ -127,10 +79,11 @@ static void put_type(struct ks_table *table, const struct ks_snapshot *s,
 }
 
 /* The last row may stand for many types. */
-static void put_types(struct ks_doc *doc, const struct ks_snapshot *s, const struct sums *sums)
+static void put_types(struct ks_doc *doc, const struct ks_snapshot *s,
+		      const struct ks_type_sums *sums)
 {
 	struct ks_table *table = ks_doc_table(doc, "types", type_columns, T_COLUMNS);
-	struct ks_page_type rest = { 0 };
+	struct ks_type_sum rest = { 0 };
 	struct ks_row row;
 	size_t i;
 
@@ -224,7 +177,8 @@ static void put_before(struct ks_doc *doc, const struct ks_heap_compare *c)
 	ks_doc_u64(doc, "gone_objects", c->total.gone);
 }
 
-static void put_facts(struct ks_doc *doc, const struct ks_snapshot *s, const struct sums *sums)
+static void put_facts(struct ks_doc *doc, const struct ks_snapshot *s,
+		      const struct ks_type_sums *sums)
 {
 	char taken[40];
 	u64 bytes = 0;
@@ -249,11 +203,11 @@ int ks_doc_of_heap_page(const struct ks_snapshot *s, const struct ks_heap_compar
 			struct ks_doc **ret_doc, struct ks_diag *diag)
 {
 	struct ks_doc *doc = ks_doc_new("kmemscope-heap-page-1");
-	struct sums sums = { 0 };
-	int err = doc && !add_up(s, &sums) ? 0 : ks_diag_nomem(diag, "making a page of a heap");
+	struct ks_type_sums sums = { 0 };
+	int err = doc && !ks_type_sums_init(&sums, s)
+			  ? 0
+			  : ks_diag_nomem(diag, "making a page of a heap");
 
-	if (sums.items.len)
-		qsort(sums.items.items, sums.items.len, sizeof(*sums.items.items), by_bytes);
 	if (!err) {
 		put_facts(doc, s, &sums);
 		put_types(doc, s, &sums);
@@ -266,7 +220,7 @@ int ks_doc_of_heap_page(const struct ks_snapshot *s, const struct ks_heap_compar
 	}
 	if (!err && s->ref_first)
 		err = ks_doc_add_page_graph(doc, s, sums.items.items, sums.items.len, diag);
-	ks_vec_free(&sums.items);
+	ks_type_sums_deinit(&sums);
 	if (err)
 		ks_doc_free(doc);
 	else

@@ -69,7 +69,7 @@ struct asking {
 
 /* === Internals: a type ==================================================================== */
 
-static void select_type(const struct ks_snapshot *s, const struct ks_page_type *type,
+static void select_type(const struct ks_snapshot *s, const struct ks_type_sum *type,
 			struct ks_selection *selection)
 {
 	u32 i;
@@ -199,7 +199,7 @@ static int ask(struct asking *a, u64 number, const struct ks_selection *selectio
 	return err ? err : put_way(a, number, selection);
 }
 
-static int ask_all(struct asking *a, const struct ks_page_type *types, size_t count)
+static int ask_all(struct asking *a, const struct ks_type_sum *types, size_t count)
 {
 	struct ks_selection selection = { .set = calloc(a->s->count / 64 + 1ul, 8) };
 	size_t i;
@@ -222,7 +222,7 @@ static int ask_all(struct asking *a, const struct ks_page_type *types, size_t co
 
 static int by_bytes(const void *a, const void *b)
 {
-	const struct ks_page_type *x = a, *y = b;
+	const struct ks_type_sum *x = a, *y = b;
 
 	if (x->bytes != y->bytes)
 		return x->bytes > y->bytes ? -1 : 1;
@@ -230,7 +230,7 @@ static int by_bytes(const void *a, const void *b)
 }
 
 static void put_unreachable(struct ks_doc *doc, const struct ks_snapshot *s,
-			    const struct ks_page_type *rows, size_t count)
+			    const struct ks_type_sum *rows, size_t count)
 {
 	struct ks_table *table = ks_doc_table(doc, "unreachable", unreachable_columns, U_COLUMNS);
 	u64 objects = 0, bytes = 0;
@@ -258,9 +258,9 @@ static void put_unreachable(struct ks_doc *doc, const struct ks_snapshot *s,
 
 static int add_unreachable(struct ks_doc *doc, const struct ks_snapshot *s, struct ks_diag *diag)
 {
-	KS_VEC(struct ks_page_type) rows = { 0 };
+	KS_VEC(struct ks_type_sum) rows = { 0 };
 	struct ks_candidates_list list = { 0 };
-	struct ks_page_type *row;
+	struct ks_type_sum *row;
 	struct ks_map64 keys = { 0 };
 	size_t i;
 	u32 number, object;
@@ -296,7 +296,7 @@ static int add_unreachable(struct ks_doc *doc, const struct ks_snapshot *s, stru
 /* === Public =============================================================================== */
 
 int ks_doc_add_page_graph(struct ks_doc *doc, const struct ks_snapshot *s,
-			  const struct ks_page_type *types, size_t count, struct ks_diag *diag)
+			  const struct ks_type_sum *types, size_t count, struct ks_diag *diag)
 {
 	struct asking a = { .doc = doc, .s = s };
 	/* What takes the most memory while it works comes first. */

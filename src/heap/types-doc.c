@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-only
-/* Adds objects up by type, cache and how the type is known. */
+/* The table of types. */
 #include "heap/types-doc.h"
 
-#include <errno.h>
 #include <inttypes.h>
-#include <stdlib.h>
 
-#include "base/map64.h"
+#include "heap/type-sums.h"
 
 /* === Data ================================================================================= */
 
@@ -24,62 +22,10 @@ static const struct ks_column columns[COLUMNS] = {
 
 static const unsigned int in_text[] = { BYTES, OBJECTS, KNOWN_BY, EXAMPLE, CACHE, TYPE };
 
-struct sum {
-	u32 type, cache;
-	u32 known_by;
-	u32 example;
-	u64 objects, bytes;
-};
-
-struct sums {
-	KS_VEC(struct sum) items;
-};
-
 /* === Internals ============================================================================ */
 
-static int add_up(const struct ks_snapshot *s, struct sums *sums)
-{
-	struct ks_map64 keys;
-	int err = ks_map64_init(&keys);
-	u32 i, number = KS_NONE;
-	u64 key, last = UINT64_MAX;
-	struct sum *sum;
-
-	for (i = 0; !err && i < s->count; i++) {
-		key = (u64)s->cache[i] << 40 | (u64)s->known_by[i] << 32 | s->type[i];
-		/* Neighbours are mostly of one kind. */
-		if (key != last)
-			number = ks_map64_add(&keys, key);
-		last = key;
-		if (number == KS_NONE ||
-		    (number == sums->items.len && !ks_vec_push(&sums->items))) {
-			err = -ENOMEM;
-			break;
-		}
-		sum = &sums->items.items[number];
-		if (!sum->objects)
-			*sum = (struct sum){ .type = s->type[i],
-					     .cache = s->cache[i],
-					     .known_by = s->known_by[i],
-					     .example = i };
-		sum->objects++;
-		sum->bytes += s->caches.items[s->cache[i]].size;
-	}
-	ks_map64_deinit(&keys);
-	return err;
-}
-
-static int by_bytes(const void *a, const void *b)
-{
-	const struct sum *x = a, *y = b;
-
-	if (x->bytes != y->bytes)
-		return x->bytes > y->bytes ? -1 : 1;
-	return x->example < y->example ? -1 : x->example > y->example;
-}
-
-static void add_rows(struct ks_doc *doc, const struct ks_snapshot *s, const struct sums *sums,
-		     u64 top)
+static void add_rows(struct ks_doc *doc, const struct ks_snapshot *s,
+		     const struct ks_type_sums *sums, u64 top)
 {
 	struct ks_table *table = ks_doc_table(doc, "types", columns, COLUMNS);
 	u64 bytes = 0, unknown = 0;
@@ -92,7 +38,7 @@ static void add_rows(struct ks_doc *doc, const struct ks_snapshot *s, const stru
 	table->text_rows = (size_t)top;
 	table->more = "more types";
 	for (i = 0; i < sums->items.len; i++) {
-		const struct sum *sum = &sums->items.items[i];
+		const struct ks_type_sum *sum = &sums->items.items[i];
 
 		row = ks_table_add(table);
 		ks_row_text(row, TYPE, s->types.items[sum->type].name);
@@ -122,15 +68,13 @@ static void add_rows(struct ks_doc *doc, const struct ks_snapshot *s, const stru
 
 void ks_doc_add_types(struct ks_doc *doc, const struct ks_snapshot *s, u64 top)
 {
-	struct sums sums = { 0 };
+	struct ks_type_sums sums;
 
-	if (add_up(s, &sums))
+	if (ks_type_sums_init(&sums, s))
 		doc->failed = true;
-	if (sums.items.len)
-		qsort(sums.items.items, sums.items.len, sizeof(*sums.items.items), by_bytes);
 	if (!doc->failed)
 		add_rows(doc, s, &sums, top);
-	ks_vec_free(&sums.items);
+	ks_type_sums_deinit(&sums);
 }
 
 struct ks_doc *ks_doc_of_types(const struct ks_snapshot *s, u64 top)
