@@ -3,6 +3,7 @@
 #include "heap/code-names.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "sym/symtab.h"
 
@@ -20,6 +21,18 @@ static const struct ks_symbol *function_at(const struct ks_symtab *symbols, u64 
 	const struct ks_symbol *symbol = addr >= IMAGE ? ks_symtab_find(symbols, addr) : NULL;
 
 	return symbol && symbol->addr == addr ? symbol : NULL;
+}
+
+/* Functions that many tables have: they say nothing of whose table it is. */
+static bool is_common(const char *name)
+{
+	static const char *const begins[] = { "noop_", "no_", "generic_", "simple_", "seq_" };
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(begins); i++)
+		if (!strncmp(name, begins[i], strlen(begins[i])))
+			return true;
+	return false;
 }
 
 /* === Public =============================================================================== */
@@ -54,8 +67,8 @@ void ks_code_name(struct ks_kernel *kernel, const struct ks_symtab *symbols, u64
 	if (!symbols || word < IMAGE || word >= UINT64_MAX - 4096 || word & 7 ||
 	    ks_memory_get(kernel->memory, word, table, sizeof(table)))
 		return;
-	for (i = 0; i < TABLE_WORDS && !symbol; i++)
-		symbol = function_at(symbols, table[i]);
+	for (i = 0; i < TABLE_WORDS && (!symbol || is_common(ks_symtab_name(symbols, symbol))); i++)
+		symbol = function_at(symbols, table[i]) ? function_at(symbols, table[i]) : symbol;
 	if (symbol)
 		snprintf(text, size, "table with %s()", ks_symtab_name(symbols, symbol));
 }

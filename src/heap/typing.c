@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "heap/likeness.h"
 #include "heap/contents.h"
 #include "heap/shape.h"
 
@@ -18,7 +19,7 @@
 enum { ROUNDS_MAX = 24 };
 
 /* A vote: how strong above bit 24, and below it the type, inverted. The largest wins. */
-enum strength { START = 1, SHAPE, SCALARS, POINTERS, OPEN_UNION, UNION, OPEN, EXACT };
+enum strength { START = 1, SHAPE, ALIKE, SCALARS, POINTERS, OPEN_UNION, UNION, OPEN, EXACT };
 
 #define TYPE_BITS 24
 #define TYPE_MASK ((1u << TYPE_BITS) - 1)
@@ -41,6 +42,7 @@ static const char *const names[KS_KNOWN_WAYS] = {
 	[KS_KNOWN_NOT] = "unknown", [KS_KNOWN_CACHE] = "cache",	  [KS_KNOWN_SLAB] = "slab",
 	[KS_KNOWN_FIELD] = "field", [KS_KNOWN_UNION] = "union",	  [KS_KNOWN_START] = "start",
 	[KS_KNOWN_SHAPE] = "shape", [KS_KNOWN_MERGED] = "merged", [KS_KNOWN_TEXT] = "contents",
+	[KS_KNOWN_LIKE] = "like",   [KS_KNOWN_HOLDER] = "holder",
 };
 
 /* === Internals: votes ===================================================================== */
@@ -170,6 +172,8 @@ static enum ks_known_by known_by_of(u32 strength)
 		return KS_KNOWN_START;
 	if (strength == SHAPE)
 		return KS_KNOWN_SHAPE;
+	if (strength == ALIKE)
+		return KS_KNOWN_LIKE;
 	return strength == UNION || strength == OPEN_UNION ? KS_KNOWN_UNION : KS_KNOWN_FIELD;
 }
 
@@ -299,6 +303,28 @@ static int judge_merged(struct round *r, struct ks_diag *diag)
 	return err ? err : settle(r, &count);
 }
 
+static void vote_alike(void *arg, u32 slot, u32 type)
+{
+	const struct round *r = arg;
+
+	if (ks_slot_used(r->slots, slot))
+		r->votes[slot] = (u32)ALIKE << TYPE_BITS | (TYPE_MASK - type);
+}
+
+/* What is like another object gets its type, and votes. */
+static int type_alike(struct round *r, struct ks_likeness **ret_alike, struct ks_diag *diag)
+{
+	int err = ks_likeness_find(r->kernel, r->census, r->slots, r->index, r->typing, ret_alike,
+				   diag);
+	u64 count;
+
+	if (err)
+		return err;
+	ks_likeness_each(*ret_alike, r->census, r->typing, vote_alike, r);
+	err = settle(r, &count);
+	return err || !count ? err : run_rounds(r, diag);
+}
+
 /* === Internals: the result ================================================================ */
 
 /* What nothing else has named: the types that a merged cache may have. */
@@ -413,6 +439,7 @@ int ks_typing_make(struct ks_kernel *k, const struct ks_census *c, const struct 
 	struct ks_typing *typing = calloc(1, sizeof(*typing));
 	struct round r = { .kernel = k, .census = c, .slots = slots, .typing = typing };
 	struct ks_slot_index *index = NULL;
+	struct ks_likeness *alike = NULL;
 	int err = typing ? prepare(&r, &index) : -ENOMEM;
 
 	if (!err)
@@ -429,12 +456,17 @@ int ks_typing_make(struct ks_kernel *k, const struct ks_census *c, const struct 
 	if (!err)
 		err = run_rounds(&r, diag);
 	if (!err)
+		err = type_alike(&r, &alike, diag);
+	if (!err)
 		err = type_merged(&r);
 	if (!err && kallsyms)
 		err = ks_contents_type(k, c, slots, kallsyms, typing, diag);
 	if (!err)
+		err = ks_likeness_name(alike, k, kallsyms, typing);
+	if (!err)
 		err = add_up(&r);
 	ks_slot_index_free(index);
+	ks_likeness_free(alike);
 	free(r.votes);
 	free(r.fresh);
 	free(r.floors);

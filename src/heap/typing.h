@@ -20,6 +20,8 @@ enum ks_known_by {
 	KS_KNOWN_SHAPE,	 /* of the types of merged caches, the one whose pointers make sense */
 	KS_KNOWN_MERGED, /* one of the types of the caches that were merged */
 	KS_KNOWN_TEXT,	 /* a function or a table of functions in its contents */
+	KS_KNOWN_LIKE, /* a pointer to void leads to it, as to one of this type, beside the same operations */
+	KS_KNOWN_HOLDER, /* no type: a pointer to void leads to it, and the operations beside it are known */
 	KS_KNOWN_WAYS,
 };
 

@@ -239,6 +239,10 @@ static void add_objects(struct builder *b)
 	part = (int)btf__type_cnt(b->btf) - 1;
 	add(b, "gamma", to_gamma, 0);
 	add(b, "other", b->word, 0);
+	/* What private_data points to depends on f_op. */
+	begin(b, "file", 60);
+	add(b, "f_op", b->pointer, 8);
+	add(b, "private_data", b->pointer, 16);
 	begin(b, "alpha", 252);
 	add(b, "beta", to_beta, 8);
 	add(b, "list", list, 16);

@@ -262,12 +262,40 @@ static void test_graph(void **state)
 	}
 }
 
+/* Files with operations of two kinds. One private_data of the first kind is known to be a beta. */
+static void test_likeness(void **state)
+{
+	struct taken t = { 0 };
+	u64 files, file;
+	u32 i, number;
+
+	build(&t, MODEL_6_18);
+	files = model_slab(&t.model, model_cache(&t.model, "file", 64, 0), 64, 5);
+	for (i = 0; i < 5; i++) {
+		file = model_object(&t.model, files, 64, i);
+		put64(&t, file + 8, MODEL_IMAGE + (i < 3 ? 512 : 600));
+		put64(&t, file + 16, beta_at(&t, i < 3 ? 3 + i : 4 + i));
+	}
+	/* Inside of an object: it is not what the pointer is for. */
+	put64(&t, model_object(&t.model, files, 64, 2) + 16, beta_at(&t, 5) + 8);
+	take(&t, false);
+	assert_string_equal(type_of(&t, beta_at(&t, 4)), "beta");
+	number = number_of(&t, beta_at(&t, 4));
+	assert_int_equal(t.snapshot->known_by[number], KS_KNOWN_LIKE);
+	assert_int_equal(t.snapshot->known_by[number_of(&t, beta_at(&t, 3))], KS_KNOWN_FIELD);
+	assert_string_equal(type_of(&t, beta_at(&t, 5)), "?");
+	assert_string_equal(type_of(&t, beta_at(&t, 7)), "file.private_data");
+	assert_int_equal(t.snapshot->known_by[number_of(&t, beta_at(&t, 8))], KS_KNOWN_HOLDER);
+	drop(&t);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_objects),
 		cmocka_unit_test(test_checksums),
 		cmocka_unit_test(test_graph),
+		cmocka_unit_test(test_likeness),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
