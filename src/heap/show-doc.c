@@ -119,9 +119,9 @@ static void name_target(const struct making *m, u32 object, u32 inside, char *te
 
 	name_of(m, object, name, sizeof(name));
 	if (inside)
-		snprintf(text, size, "%s+0x%x %s", what, inside, name);
+		snprintf(text, size, "%s+0x%x%s%s", what, inside, *name ? " " : "", name);
 	else
-		snprintf(text, size, "%s %s", what, name);
+		snprintf(text, size, "%s%s%s", what, *name ? " " : "", name);
 }
 
 static void name_field(const struct making *m, u32 object, u32 offset, char *text, size_t size)

@@ -1,0 +1,44 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-only
+# Questions to a snapshot that is small enough to be answered by hand: tests/heap/shop.txt. Needs no rights.
+. "$(dirname "$0")/lib.sh"
+: "${MKSNAP:?the path of the program that makes snapshots}"
+must "$MKSNAP" shop.snap <"$(dirname "$0")/../heap/shop.txt"
+heap() { "$KMEMSCOPE" heap "$1" --from shop.snap "${@:2}"; }
+
+# is QUESTION... -- EXPRESSION: of the document, true in Python.
+is() {
+	local expression=${*: -1}
+	must heap "${@:1:$#-2}" --json >answer.json
+	python3 -c 'import json, sys; d = json.load(open("answer.json")); print(d); sys.exit(not eval("(" + sys.argv[1] + ")"))' "$expression"
+}
+
+# Three files of 256 bytes; the first and the third have an object of 64 bytes each to themselves.
+check "what files retain" is holders file -- \
+	'(d["objects"], d["bytes"], d["retained"]) == (3, 768, 768 + 2 * 64)'
+check "two of them hang on one task alone" is holders file -- \
+	'd["alone_held_by"]["address"] == "0xffff888000003000" and d["alone_held_by"]["bytes"] == 512'
+check "by field" is holders file -- \
+	'[(r["holder"], r["field"], r["objects"]) for r in d["holders"]] == [("task_struct", "files", 2), ("task_struct", "+0x408", 1)]'
+check "the way begins at the variable, and says what hangs on each step" is holders file -- \
+	'[(s["what"], s["name"], s["field"], s["retained"]) for s in d["way"]] == [
+	("variable", "init_task", "+0x48", 4096 + 2 * 256 + 64 + 8192),
+	("task_struct", "", "files", 4096 + 2 * 256 + 64),
+	("file", "", "", 256 + 64)]'
+check "a stack is a root, too" is holders 0xffff888000002047 -- \
+	'[s["what"] for s in d["way"]] == ["stack", "task_struct", "file", "char[]"]'
+check "which task" is holders file -- '[t["objects"] for t in d["tasks"]] == [2, 1]'
+check "what nobody holds" is unreachable -- \
+	'[r["example"] for r in d["unreachable"]] == ["0xffff8880000020c0"] and not d["seen_twice"]'
+check "nobody leads to it" says 'No root leads to it' heap holders 0xffff8880000020c0
+check "types, with how they are known" is types -- \
+	'sorted((r["type"], r["cache"], r["objects"], r["bytes"], r["known_by"]) for r in d["types"]) == [
+	("?", "kmalloc-64", 1, 64, "unknown"), ("?", "large", 1, 8192, "unknown"), ("char[]", "kmalloc-64", 2, 128, "field"),
+	("file", "filp", 3, 768, "cache"), ("task_struct", "task_struct", 2, 8192, "cache")]'
+check "one object by an address inside of it" is show 0xffff888000001008 -- \
+	'(d["address"], d["type"], d["cgroup"]) == ("0xffff888000001000", "file", "/shop") and
+	[(f["offset"], f["field"], f["points_to"]) for f in d["fields"]] == [("0x10", "f_inode", "char[]")]'
+check "objects of a cache, by the name of one that was merged into it" is show fs_cache -- 'len(d["objects"]) == 3'
+check "the same as CSV" says '^0xffff888000001100,file,filp,256,cache,/shop,' heap show --csv file
+check "a type comes before a cache, and neither may be missing" fails_saying 1 'no object' heap show socket
+done_testing
