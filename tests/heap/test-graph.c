@@ -248,6 +248,31 @@ static void test_worth_of_roots(void **state)
 	ks_snapshot_free(s);
 }
 
+/* 0 holds 2 by a field that is no pointer, and 1, which holds 2: the longer way is the surer. 3 has no other. */
+static void test_doubtful(void **state)
+{
+	struct matrix m = { .objects = 4, .roots = 1 };
+	struct ks_snapshot *s;
+	struct ks_ways *ways;
+
+	m.root[0][0] = true;
+	m.edge[0][1] = m.edge[0][2] = m.edge[1][2] = m.edge[0][3] = true;
+	s = make(&m);
+	*(struct ks_heap_type *)ks_vec_push(&s->types) =
+		(struct ks_heap_type){ .name = "t", .size = 64, .fields = 3 };
+	for (u32 i = 0; i < 3; i++)
+		*(struct ks_heap_field *)ks_vec_push(&s->fields) =
+			(struct ks_heap_field){ (i + 1) * 8, i ? "number?" : "pointer" };
+	s->type[0] = 1;
+	assert_int_equal(ks_ways_find(s, &ways, NULL), 0);
+	assert_int_equal(ways->from[1], 0);
+	assert_int_equal(ways->from[2], 1);
+	assert_int_equal(ways->from[3], 0);
+	assert_int_equal(ways->reached, 4);
+	ks_ways_free(ways);
+	ks_snapshot_free(s);
+}
+
 static void test_random(void **state)
 {
 	u64 seed = 88172645463325252ull;
@@ -342,7 +367,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_by_hand), cmocka_unit_test(test_worth_of_roots),
 		cmocka_unit_test(test_random),	cmocka_unit_test(test_long_list),
-		cmocka_unit_test(test_confirm),
+		cmocka_unit_test(test_confirm), cmocka_unit_test(test_doubtful),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -218,6 +218,7 @@ static void test_graph(void **state)
 
 		build(&t, kind);
 		delta = model_object(&t.model, t.smalls, 32, 1);
+		put64(&t, delta, alpha_at(&t, 2)); /* in a field that is a number */
 		/* A page of which nothing is known holds an alpha; a user's page holds another, and does not count. */
 		page = MODEL_PAGE_OFFSET + (model_page(&t.model, 0, 0, 1) << 12);
 		put64(&t, page + 64, alpha_at(&t, 0));
@@ -231,7 +232,8 @@ static void test_graph(void **state)
 			put64(&t, t.large + 4088, beta_at(&t, 9) + 63);
 		take(&t, true);
 		s = t.snapshot;
-		assert_int_equal(s->refs.len, 3 + !!t.large);
+		assert_int_equal(s->refs.len, 4 + !!t.large);
+		assert_true(refers(&t, delta, 0, alpha_at(&t, 2)));
 		assert_true(refers(&t, alpha_at(&t, 0), 8, beta_at(&t, 3)));
 		assert_true(refers(&t, beta_at(&t, 3), 8, delta));
 		assert_true(refers(&t, beta_at(&t, 3), 40, alpha_at(&t, 0) + 104));
@@ -254,6 +256,10 @@ static void test_graph(void **state)
 				assert_int_equal(type->fields, 1);
 				assert_string_equal(s->fields.items[type->first_field].name,
 						    "next");
+			} else if (!strcmp(type->name, "delta")) {
+				assert_int_equal(type->fields, 1);
+				assert_string_equal(s->fields.items[type->first_field].name,
+						    "number?");
 			} else {
 				assert_int_equal(type->fields, 0);
 			}
