@@ -41,8 +41,6 @@ static bool reach(struct ks_slab_pages *pages, u64 page)
 	pages->grain = grain;
 	pages->origin = begin;
 	pages->len = end - begin;
-	if (pages->mapped)
-		pages->span = pages->len;
 	return true;
 }
 
@@ -84,13 +82,13 @@ static struct ks_page_guess *guess_of(struct ks_slab_pages *pages, u64 first)
  */
 static void vote(struct ks_slab_pages *pages, const struct ks_event *ev)
 {
-	struct ks_taken_page *taken = &pages->taken[ev->cpu % KS_SLAB_PAGES_CPUS];
+	const struct ks_taken_page *taken = &pages->taken[ev->cpu % KS_SLAB_PAGES_CPUS];
+	u64 bit = 1ull << ev->cpu % KS_SLAB_PAGES_CPUS, first;
 	struct ks_page_guess *guess;
-	u64 first;
 
-	if (!taken->fresh || taken->cpu != ev->cpu || taken->pid != ev->pid)
+	if (!(pages->fresh & bit) || taken->cpu != ev->cpu || taken->pid != ev->pid)
 		return;
-	taken->fresh = false;
+	pages->fresh &= ~bit;
 	first = (ev->ptr >> pages->shift & -taken->pages) - taken->frame;
 	if (first % ALIGNMENT)
 		return;
@@ -103,7 +101,7 @@ static void vote(struct ks_slab_pages *pages, const struct ks_event *ev)
 		return;
 	pages->mapped = true;
 	pages->first = guess->first;
-	pages->span = pages->len;
+	pages->fresh = 0;
 }
 
 /* === Public =============================================================================== */
@@ -142,6 +140,6 @@ void ks_slab_pages_taken(struct ks_slab_pages *pages, const struct ks_event *ev)
 		.pages = ks_max(ev->bytes_alloc >> pages->shift, 1ull),
 		.pid = ev->pid,
 		.cpu = ev->cpu,
-		.fresh = true,
 	};
+	pages->fresh |= 1ull << ev->cpu % KS_SLAB_PAGES_CPUS;
 }

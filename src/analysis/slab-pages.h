@@ -21,7 +21,6 @@ struct ks_taken_page {
 	u64 frame, pages;
 	u32 pid;
 	u16 cpu;
-	bool fresh; /* no object was allocated there since */
 };
 
 /* Where memory may be mapped. */
@@ -42,11 +41,11 @@ struct ks_slab_pages {
 	 */
 	u8 *grain;
 	u64 origin, len;
-	u64 span; /* len; 0 as long as the mapping is not known: then each object is looked at */
 
 	bool mapped; /* first is known */
 	u64 first;   /* the number of the page that frame 0 is mapped to */
 	struct ks_taken_page taken[KS_SLAB_PAGES_CPUS]; /* by CPU, modulo their number */
+	u64 fresh; /* a bit for each of these: no object of its task was allocated since */
 	struct ks_page_guess guesses[KS_SLAB_PAGES_GUESSES];
 	u32 next_guess;
 };
@@ -55,6 +54,8 @@ void ks_slab_pages_deinit(struct ks_slab_pages *pages);
 
 /* There are page events from now on. */
 void ks_slab_pages_start(struct ks_slab_pages *pages, u32 page_shift);
+
+_Static_assert(KS_SLAB_PAGES_CPUS == 64, "a bit for each");
 
 /* An object was allocated; what is rare. Without an event, only its address is noted. */
 void ks_slab_pages_add_slowly(struct ks_slab_pages *pages, u64 ptr, const struct ks_event *ev);
@@ -75,7 +76,7 @@ ks_inline void ks_slab_pages_add(struct ks_slab_pages *pages, const struct ks_ev
 
 	if (!pages->on)
 		return;
-	if (unlikely(at >= pages->span)) {
+	if (unlikely(at >= pages->len || pages->fresh >> ev->cpu % KS_SLAB_PAGES_CPUS & 1)) {
 		ks_slab_pages_add_slowly(pages, ev->ptr, ev);
 		return;
 	}
@@ -93,7 +94,7 @@ ks_inline bool ks_slab_pages_take(struct ks_slab_pages *pages, u64 frame, u64 *r
 {
 	u64 page = frame + pages->first, at = page - pages->origin;
 
-	if (at >= pages->span || !pages->grain[at])
+	if (at >= pages->len || !pages->grain[at])
 		return false;
 	*ret_begin = page << pages->shift;
 	*ret_step = 1ull << (32 - pages->grain[at]);
