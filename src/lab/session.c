@@ -153,6 +153,8 @@ static int greet(struct run *run, const char *data, size_t len, struct ks_diag *
 	if (version != LAB_PROTOCOL)
 		return ks_diag_set(diag, -EPROTO,
 				   "the guest's first process is of another version of kmemscope");
+	if (run->s->stage != KS_LAB_BOOT)
+		return ks_diag_set(diag, -EPROTO, "the guest begins twice");
 	run->s->stage = KS_LAB_SETUP;
 	send_window(run);
 	if (run->s->in < 0)
@@ -169,7 +171,8 @@ static int take_frame(struct run *run, const struct lab_frame *frame, const char
 	case LAB_HELLO:
 		return greet(run, data, frame->len, diag);
 	case LAB_STARTED:
-		run->s->stage = KS_LAB_COMMAND;
+		if (run->s->stage < KS_LAB_COMMAND) /* it never goes back */
+			run->s->stage = KS_LAB_COMMAND;
 		return 0;
 	case LAB_STDOUT:
 	case LAB_STDERR:
