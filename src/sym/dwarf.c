@@ -71,7 +71,8 @@ static u32 unit_path(struct loader *l, Dwarf_Die *cu)
 	ks_strbuf_init(&sb);
 	if (name && !strncmp(name, "../", 3) && dir)
 		ks_strbuf_printf(&sb, "%s/", dir);
-	ks_strbuf_puts(&sb, name ? name : "?");
+	ks_strbuf_puts(&sb,
+		       name && *name ? name : "?"); /* nothing to add would leave no text at all */
 	if (!sb.failed) {
 		clean_path(sb.s);
 		id = ks_intern_add(&l->full, sb.s, strlen(sb.s));
