@@ -250,9 +250,11 @@ static int learn_names(struct text_trace *tt, struct chunk *chunk)
 static void translate(struct text_trace *tt, struct chunk *chunk)
 {
 	const struct worker *w = chunk->worker;
-	struct ks_event *ev = chunk->content.events.items, *end = ev + chunk->content.events.len;
+	size_t i;
 
-	for (; ev < end; ev++) {
+	for (i = 0; i < chunk->content.events.len; i++) {
+		struct ks_event *ev = &chunk->content.events.items[i];
+
 		if (ev->site != KS_NONE)
 			ev->site = w->ours[KS_TEXT_SITES].items[ev->site];
 		if (ev->cache != KS_NONE)
@@ -287,25 +289,34 @@ static int add_frames(struct text_trace *tt, struct worker *worker, u32 stack)
 	return 0;
 }
 
+/* Events from @begin up to @end. A chunk without any has no array of them. */
+static int pair_events(struct text_trace *tt, const struct ks_text_chunk *content, size_t begin,
+		       size_t end)
+{
+	if (begin == end)
+		return 0;
+	return ks_text_pair_events(&tt->pairing, &tt->base, &content->events.items[begin],
+				   end - begin);
+}
+
 /* Goes through the chunk once more, in order of its lines: the events get their stacks. */
 static int pair_stacks(struct text_trace *tt, struct chunk *chunk)
 {
 	const struct ks_text_chunk *content = &chunk->content;
-	const struct ks_event *events = content->events.items;
 	size_t i, done = 0;
 
 	for (i = 0; i < content->notes.list.len; i++) {
 		const struct ks_stack_note *note = &content->notes.list.items[i];
 		bool wanted;
 
-		if (ks_text_pair_events(&tt->pairing, &tt->base, events + done, note->at - done) ||
+		if (pair_events(tt, content, done, note->at) ||
 		    ks_text_pair_note(&tt->pairing, &tt->base, note, &wanted))
 			return -ENOMEM;
 		done = note->at;
 		if (wanted && note->stack != KS_NONE && add_frames(tt, chunk->worker, note->stack))
 			return -ENOMEM;
 	}
-	if (ks_text_pair_events(&tt->pairing, &tt->base, events + done, content->events.len - done))
+	if (pair_events(tt, content, done, content->events.len))
 		return -ENOMEM;
 	return ks_text_pair_edge(&tt->pairing, &tt->base, &content->notes);
 }
