@@ -19,6 +19,7 @@ struct ks_rec_reader {
 	u32 cpu;
 	_Atomic pid_t tid;
 	int fd, pipe[2];
+	bool offline; /* the CPU has no ring */
 	u32 seq;
 	u32 written, unwritten; /* chunks written, and chunks dropped; guarded by write_lock */
 	struct ks_chunk *chunk;

@@ -92,6 +92,13 @@ static bool drain_pipe(struct ks_rec_reader *r, size_t len)
 	return true;
 }
 
+/* Why there is nothing to read. A CPU that is offline has no ring until it comes online. */
+static bool is_empty(struct ks_rec_reader *r)
+{
+	r->offline = errno == ENODEV;
+	return r->offline || errno == EAGAIN;
+}
+
 /* Moves all full pages. False: it cannot go on. */
 static bool move_pages(struct ks_rec_reader *r)
 {
@@ -102,7 +109,7 @@ static bool move_pages(struct ks_rec_reader *r)
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n <= 0)
-			return n == 0 || errno == EAGAIN;
+			return n == 0 || is_empty(r);
 		if (!drain_pipe(r, (size_t)n))
 			return false;
 	}
@@ -123,7 +130,7 @@ static bool move_rest(struct ks_rec_reader *r)
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n <= 0)
-			return n == 0 || errno == EAGAIN;
+			return n == 0 || is_empty(r);
 		memset(chunk->data + chunk->len + n, 0, page - (size_t)n);
 		chunk->len += page;
 	}
@@ -154,7 +161,8 @@ static void *reader_main(void *arg)
 	setpriority(PRIO_PROCESS, 0, READER_NICE);
 	atomic_store(&r->tid, (pid_t)syscall(SYS_gettid));
 	while (ok && !atomic_load(&rec->stop)) {
-		int ready = poll(&pfd, 1, POLL_MS);
+		/* A ring that is not there is an error at once, and no reason to wait. */
+		int ready = poll(&pfd, r->offline ? 0 : 1, POLL_MS);
 
 		ok = move_pages(r);
 		if (ready <= 0)

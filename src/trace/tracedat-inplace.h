@@ -28,6 +28,7 @@ struct ks_td_place {
 
 struct ks_td_writer {
 	char *path;
+	char *tmp_path; /* until it has its name */
 	int fd;
 	u64 size; /* of what was written in whole */
 	KS_VEC(struct ks_td_place) blocks;

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -52,6 +53,42 @@ static void sketch_journal(struct ks_td_sketch *sk, const struct ks_td_meta *met
 	ks_td_sketch_point(sk);
 }
 
+/*
+ * A new file of our own, under a name that nobody can guess. It gets its name when the journal has begun, in
+ * place of what had it: so a link there is not followed, a file of somebody else is not written to, and what was
+ * there stays until there is something better.
+ */
+static int create_file(struct ks_td_writer *w, struct ks_diag *diag)
+{
+	struct stat st;
+
+	if (!stat(w->path, &st) && !S_ISREG(st.st_mode))
+		return ks_diag_set(diag, -EINVAL,
+				   "%s: is not a regular file; a capture is finished in place, so "
+				   "name a file",
+				   w->path);
+	if (asprintf(&w->tmp_path, "%s.tmp-XXXXXX", w->path) < 0) {
+		w->tmp_path = NULL;
+		return ks_diag_nomem(diag, "creating a capture");
+	}
+	w->fd = mkostemp(w->tmp_path, O_CLOEXEC);
+	if (w->fd < 0)
+		return ks_diag_set(diag, -errno, "%s: cannot create: %s", w->path, strerror(errno));
+	return 0;
+}
+
+/* Gives the file its name, or removes it after an error. */
+static int name_file(struct ks_td_writer *w, int err, struct ks_diag *diag)
+{
+	if (!err && rename(w->tmp_path, w->path))
+		err = ks_diag_set(diag, -errno, "%s: cannot create: %s", w->path, strerror(errno));
+	if (err)
+		unlink(w->tmp_path);
+	free(w->tmp_path);
+	w->tmp_path = NULL;
+	return err;
+}
+
 /* Zeros, written: a hole would be no room on a full disk. */
 static int write_reserve(struct ks_td_writer *w, struct ks_diag *diag)
 {
@@ -69,6 +106,7 @@ static void free_writer(struct ks_td_writer *w)
 		close(w->fd);
 	ks_vec_free(&w->blocks);
 	ks_strbuf_deinit(&w->sections);
+	free(w->tmp_path);
 	free(w->path);
 	free(w);
 }
@@ -253,18 +291,15 @@ int ks_td_writer_open(const char *path, const struct ks_td_meta *meta,
 		err = ks_diag_nomem(diag, "creating a capture");
 		goto fail;
 	}
-	w->fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-	if (w->fd < 0) {
-		err = ks_diag_set(diag, -errno, "%s: cannot create: %s", path, strerror(errno));
+	err = create_file(w, diag);
+	if (err)
 		goto fail;
-	}
 	err = ks_td_write_at(w, 0, sk.text.s, sk.text.len, diag);
 	if (!err)
 		err = write_reserve(w, diag);
-	if (err) {
-		unlink(path);
+	err = name_file(w, err, diag);
+	if (err)
 		goto fail;
-	}
 	w->size = w->reserve_at + w->reserve_len;
 	*ret_writer = w;
 	w = NULL;

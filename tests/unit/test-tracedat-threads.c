@@ -7,6 +7,9 @@
  */
 #include "ks-test.h"
 
+#include <errno.h>
+#include <sys/stat.h>
+
 #include <dirent.h>
 #include <fcntl.h>
 #include <zstd.h>
@@ -366,6 +369,66 @@ static void write_blocks(const struct made *made, const char *path, bool finish,
 	ks_td_meta_deinit(&meta);
 }
 
+/* What is in the file, at most a few bytes. */
+static void assert_file(const char *path, const char *text)
+{
+	char got[16] = "";
+	FILE *file = fopen(path, "r");
+
+	assert_non_null(file);
+	assert_true(fread(got, 1, sizeof(got) - 1, file) > 0);
+	fclose(file);
+	assert_int_equal(strncmp(got, text, strlen(text)), 0);
+}
+
+static void make_file(const char *path, const char *text)
+{
+	FILE *file = fopen(path, "w");
+
+	assert_non_null(file);
+	fputs(text, file);
+	fclose(file);
+}
+
+/* A capture is a file of its own: links are not followed, and what is no file is refused and stays. */
+static void test_names(void **state)
+{
+	char *path = scratch_path("capture.dat"), *other = scratch_path("other");
+	struct ks_diag diag = { 0 };
+	struct ks_td_writer *writer;
+	struct ks_td_meta meta;
+	struct stat st;
+
+	(void)state;
+	fill_meta(&meta);
+	make_file(other, "precious");
+	assert_int_equal(symlink(other, path), 0);
+	assert_int_equal(ks_td_writer_open(path, &meta, &writer, &diag), 0);
+	assert_int_equal(lstat(path, &st), 0);
+	assert_true(S_ISREG(st.st_mode));
+	assert_int_equal(st.st_mode & 0777, 0600);
+	ks_td_writer_leave(writer);
+	assert_file(other, "precious");
+	assert_file(path, "\x17\x08\x44tracing");
+
+	/* Somebody else's, who has it open and whom it is readable for. */
+	assert_int_equal(chmod(other, 0644), 0);
+	assert_int_equal(ks_td_writer_open(other, &meta, &writer, &diag), 0);
+	assert_int_equal(stat(other, &st), 0);
+	assert_int_equal(st.st_mode & 0777, 0600);
+	ks_td_writer_abort(writer);
+	unlink(path);
+
+	assert_int_equal(mkfifo(path, 0600), 0);
+	assert_int_equal(ks_td_writer_open(path, &meta, &writer, &diag), -EINVAL);
+	assert_int_equal(lstat(path, &st), 0);
+	assert_true(S_ISFIFO(st.st_mode));
+	unlink(path);
+	ks_td_meta_deinit(&meta);
+	free(path);
+	free(other);
+}
+
 /* === Reading ============================================================================== */
 
 static void print_name(struct ks_strbuf *sb, const struct ks_intern *in, u32 id)
@@ -631,7 +694,7 @@ static void test_corpus(void **state)
 static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(test_made),   cmocka_unit_test(test_damaged),
 	cmocka_unit_test(test_cut),    cmocka_unit_test(test_closed_early),
-	cmocka_unit_test(test_corpus),
+	cmocka_unit_test(test_corpus), cmocka_unit_test(test_names),
 };
 
 KS_RUN(tests)
