@@ -20,8 +20,9 @@ struct ks_filter {
 	bool malloc_only, cache_only; /* both, or none: all slab allocations */
 	const char *branch;	      /* directory or file of the kernel tree, or NULL */
 	struct ks_when since, until;  /* since <= time < until */
-	bool by_cpu, by_pid;
+	bool by_cpu, by_pid, by_size;
 	u32 cpu, pid;
+	u64 size;		  /* bytes allocated */
 	const char *comm, *cache; /* names in full, or NULL */
 	const char *site;	  /* a function, or function+0xoffset, or NULL */
 };
@@ -29,8 +30,8 @@ struct ks_filter {
 static inline bool ks_filter_is_empty(const struct ks_filter *filter)
 {
 	return filter->malloc_only == filter->cache_only && !filter->branch && !filter->since.set &&
-	       !filter->until.set && !filter->by_cpu && !filter->by_pid && !filter->comm &&
-	       !filter->cache && !filter->site;
+	       !filter->until.set && !filter->by_cpu && !filter->by_pid && !filter->by_size &&
+	       !filter->comm && !filter->cache && !filter->site;
 }
 
 /* A point in time as the trace counts it; @unset where it is not given. */
@@ -90,6 +91,8 @@ static inline int ks_selector_passes_shape(struct ks_selector *selector, const s
 
 	if (filter->malloc_only != filter->cache_only &&
 	    ev->kind != (filter->malloc_only ? KS_KMALLOC : KS_CACHE_ALLOC))
+		return 0;
+	if (filter->by_size && ev->bytes_alloc != filter->size)
 		return 0;
 	if (!filter->cache && !filter->branch && !filter->site)
 		return 1;

@@ -39,6 +39,7 @@ static int plan_shape(struct ks_walk *w, const struct ks_db_shape *shape, struct
 		.kind = shape->kind,
 		.site = shape->site,
 		.cache = shape->cache,
+		.bytes_alloc = shape->bytes_alloc,
 	};
 	int passes = 0;
 

@@ -5,6 +5,20 @@
 #include "base/num.h"
 #include "cli/cli.h"
 
+/* === Internals ============================================================================ */
+
+static int parse_number(const struct ks_cli *cli, const struct ks_option *option, const char *arg,
+			u32 *ret_number)
+{
+	u64 v;
+
+	if (ks_parse_u64(arg, &v) || v >= UINT32_MAX)
+		return ks_cli_error(cli, KS_EXIT_USAGE, "--%s '%s': give a number", option->name,
+				    arg);
+	*ret_number = (u32)v;
+	return -1;
+}
+
 /* === Public =============================================================================== */
 
 int ks_cli_parse_input(struct ks_cli *cli, const struct ks_option *option, const char *arg)
@@ -63,6 +77,42 @@ int ks_cli_parse_size(struct ks_cli *cli, const struct ks_option *option, const 
 	return -1;
 }
 
+int ks_cli_parse_cpu(struct ks_cli *cli, const struct ks_option *option, const char *arg)
+{
+	struct ks_filter *filter = option->value;
+
+	filter->by_cpu = true;
+	return parse_number(cli, option, arg, &filter->cpu);
+}
+
+int ks_cli_parse_task(struct ks_cli *cli, const struct ks_option *option, const char *arg)
+{
+	struct ks_filter *filter = option->value;
+
+	filter->by_pid = true;
+	return parse_number(cli, option, arg, &filter->pid);
+}
+
+int ks_cli_parse_bytes(struct ks_cli *cli, const struct ks_option *option, const char *arg)
+{
+	struct ks_filter *filter = option->value;
+
+	filter->by_size = true;
+	if (!ks_parse_size(arg, &filter->size))
+		return -1;
+	return ks_cli_error(cli, KS_EXIT_USAGE, "--%s '%s': give bytes, or 4K", option->name, arg);
+}
+
+int ks_cli_parse_cache(struct ks_cli *cli, const struct ks_option *option, const char *arg)
+{
+	(void)option;
+	if (arg)
+		cli->capture->filter.cache = arg;
+	else
+		cli->capture->filter.cache_only = true;
+	return -1;
+}
+
 int ks_cli_parse_pid(struct ks_cli *cli, const struct ks_option *option, const char *arg)
 {
 	u64 pid;
@@ -85,11 +135,10 @@ int ks_cli_input(struct ks_cli *cli, int argc, char **argv)
 	if (optind < argc && !cli->capture->input)
 		cli->capture->input = argv[optind++];
 	if (optind < argc)
-		return ks_cli_error(cli, KS_EXIT_USAGE,
-				    "takes one file: unexpected argument '%s'%s", argv[optind],
-				    cli->capture->filter.cache_only
-					    ? " (for one cache: kmemscope report --cache=NAME)"
-					    : "");
+		return ks_cli_error(
+			cli, KS_EXIT_USAGE, "takes one file: unexpected argument '%s'%s",
+			argv[optind],
+			cli->capture->filter.cache_only ? " (for one cache: --cache=NAME)" : "");
 	if (!cli->capture->input)
 		return ks_cli_error(cli, KS_EXIT_USAGE,
 				    "no capture given; name a file, or - for standard input");

@@ -5,20 +5,12 @@
 #include <string.h>
 
 #include "analysis/views.h"
-#include "base/num.h"
 
 /* === Data ================================================================================= */
-
-/* A number that a filter of its own goes with. */
-struct filter_number {
-	u32 *number;
-	bool *set;
-};
 
 struct report_opts {
 	enum ks_by by;
 	bool frag;
-	struct filter_number cpu, pid; /* where the options of these names go */
 };
 
 /* === Internals ============================================================================ */
@@ -45,29 +37,6 @@ static int parse_window(struct ks_cli *cli, const struct ks_option *option, cons
 	return code;
 }
 
-static int parse_filter_number(struct ks_cli *cli, const struct ks_option *option, const char *arg)
-{
-	const struct filter_number *filter = option->value;
-	u64 v;
-
-	if (ks_parse_u64(arg, &v) || v >= UINT32_MAX)
-		return ks_cli_error(cli, KS_EXIT_USAGE, "--%s '%s': give a number", option->name,
-				    arg);
-	*filter->number = (u32)v;
-	*filter->set = true;
-	return -1;
-}
-
-static int parse_cache(struct ks_cli *cli, const struct ks_option *option, const char *arg)
-{
-	(void)option;
-	if (arg)
-		cli->capture->filter.cache = arg;
-	else
-		cli->capture->filter.cache_only = true;
-	return -1;
-}
-
 static void set_options(struct ks_cli *cli, void *opts, struct ks_option *rows)
 {
 	struct report_opts *report = opts;
@@ -82,24 +51,10 @@ static void set_options(struct ks_cli *cli, void *opts, struct ks_option *rows)
 		  .flag = &report->frag },
 		{ 0, "time", "A,B", "--since and --until in one; A or B may be left out",
 		  .parse = parse_window },
-		{ 0, "cpu", "N", "only allocations on this CPU", .parse = parse_filter_number,
-		  .value = &report->cpu },
-		{ 0, "pid", "N", "only allocations by this task", .parse = parse_filter_number,
-		  .value = &report->pid },
-		{ 0, "comm", "NAME", "only allocations by tasks of this name",
-		  .string = &cli->capture->filter.comm },
-		{ 0, "site", "NAME", "only allocations in this function, or at function+0xoffset",
-		  .string = &cli->capture->filter.site },
-		{ 0, "cache", "[=NAME]",
-		  "only kmem_cache allocations; with a name, only this cache",
-		  .parse = parse_cache },
 	};
 
 	_Static_assert(ARRAY_SIZE(mine) <= KS_REPORT_OPTIONS, "room for the options");
-	report->cpu =
-		(struct filter_number){ &cli->capture->filter.cpu, &cli->capture->filter.by_cpu };
-	report->pid =
-		(struct filter_number){ &cli->capture->filter.pid, &cli->capture->filter.by_pid };
+	(void)cli;
 	memcpy(rows, mine, sizeof(mine));
 }
 

@@ -41,7 +41,7 @@ enum {
 	KS_WITH_DB_FILE = 1 << 1, /* --db-file */
 	KS_WITH_KERNEL = 1 << 2,  /* -k */
 	KS_WITH_BRANCH = 1 << 3,  /* -b */
-	KS_WITH_FILTER = 1 << 4,  /* --malloc, --cache, --pages, --since, --until, helpers */
+	KS_WITH_FILTER = 1 << 4,  /* which objects and which time, --pages, helpers */
 	KS_WITH_ORDER = 1 << 5,	  /* -o */
 	KS_WITH_TOP = 1 << 6,
 	KS_WITH_JSON = 1 << 7,
@@ -73,6 +73,12 @@ ks_option_fn ks_cli_parse_when;
 
 /* A u64 of nanoseconds, at least min: "1.5", "200ms"; of bytes: "500M". */
 ks_option_fn ks_cli_parse_time, ks_cli_parse_size;
+
+/* For parse: a number of the filter, whose struct is the value. */
+ks_option_fn ks_cli_parse_cpu, ks_cli_parse_task, ks_cli_parse_bytes;
+
+/* For parse: --cache, alone or with the name of a cache. */
+ks_option_fn ks_cli_parse_cache;
 
 /* A u32: the number of a process, at least min. */
 ks_option_fn ks_cli_parse_pid;

@@ -121,17 +121,24 @@ def test_leaks(m, events, path, what):
 
 def test_filters(m, events, path, what):
     middle = events[len(events) // 2]['ts']
+    freed = {id(e['of']) for e in events if 'of' in e}
     cases = [(['--cpu', 1], lambda e: e['cpu'] == 1, 0, 2 ** 63), (['--pid', 20], lambda e: e['pid'] == 20, 0, 2 ** 63),
              (['--comm', 'alpha'], lambda e: e['pid'] == 10, 0, 2 ** 63),
              (['--comm', 'nobody'], lambda e: False, 0, 2 ** 63),
              (['--site', 'first_function'], lambda e: e['site'] - m.text in (0x123, 0x124), 0, 2 ** 63),
              (['--site', 'first_function+0x24'], lambda e: e['site'] - m.text == 0x124, 0, 2 ** 63),
              (['--site', 'mod_function+0x20'], lambda e: e['site'] - m.text == 0x1020, 0, 2 ** 63),
+             (['--size', '64'], lambda e: e['alloc'] == 64, 0, 2 ** 63),
              (['--cache=cacheb'], lambda e: e['kind'] != 'kmalloc' and e['cache'] == 'cacheb', 0, 2 ** 63),
              (['--cache'], lambda e: e['kind'] != 'kmalloc', 0, 2 ** 63),
              (['--time', '%d.%09d,' % divmod(middle, 10 ** 9)], lambda e: True, middle, 2 ** 63),
              (['--time', ',%d.%09d' % divmod(middle, 10 ** 9), '--cpu', 0, '--pid', 10],
               lambda e: e['cpu'] == 0 and e['pid'] == 10, 0, middle)]
+    for args, passes, since, until in cases[:-2]:
+        alive = sum(e['alloc'] for e in events if 'of' not in e and passes(e) and id(e) not in freed)
+        got = [ask('leaks', '--json', *args, path).get('bytes', 'none'), ask('account', '--json', *args, path)['total']['live_bytes'],
+               ask('timeline', '--json', *args, path)['buckets'][-1]['live_bytes']]
+        check('%s, leaks, account and timeline, %s' % (' '.join(map(str, args)), what), got == [alive] * 3, (got, alive))
     for args, passes, since, until in cases:
         want = sums(events, lambda e: label(m, e['site']), passes, since, until)
         doc = ask('report', '--json', *args, path)

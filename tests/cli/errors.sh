@@ -12,7 +12,7 @@ check "prefixes are not commands" fails_saying 2 "unknown command 'acc'" "$KMEMS
 check "unknown option" fails_saying 2 "Try 'kmemscope account --help'" "$KMEMSCOPE" account --frobnicate
 check "no file" fails_saying 2 'no capture given' "$KMEMSCOPE" account
 check "two files" fails_saying 2 'takes one file' "$KMEMSCOPE" account clean.log lossy.log
-check "a cache for a file" fails_saying 2 'for one cache: kmemscope report --cache=NAME' "$KMEMSCOPE" report --cache dentry clean.log
+check "a cache for a file" fails_saying 2 'for one cache: --cache=NAME' "$KMEMSCOPE" report --cache dentry clean.log
 check "missing file" fails_saying 1 'gone.log: cannot open: No such file' "$KMEMSCOPE" account gone.log
 check "directory" fails_saying 1 'is a directory' "$KMEMSCOPE" account .
 : >empty
