@@ -61,11 +61,14 @@ u32 ks_evidence(u64 allocs, const u64 births[KS_EVIDENCE_SLICES])
 		     (old + FEW));
 }
 
+bool ks_fate_is_unseen(const struct ks_fate *site, const struct ks_fate *cache)
+{
+	if (site->frees + site->unseen >= ENOUGH_ENDS)
+		return site->unseen * SEEN_AT_LEAST > site->frees;
+	return site->unseen > site->frees || cache->unseen > cache->frees;
+}
+
 bool ks_fate_is_unknown(const struct ks_fate *site, u64 live, const struct ks_fate *cache)
 {
-	bool unseen = site->frees + site->unseen >= ENOUGH_ENDS
-			      ? site->unseen * SEEN_AT_LEAST > site->frees
-			      : site->unseen > site->frees || cache->unseen > cache->frees;
-
-	return unseen && live < site->allocs - site->allocs / 10;
+	return ks_fate_is_unseen(site, cache) && live < site->allocs - site->allocs / 10;
 }

@@ -25,6 +25,9 @@ struct ks_fate {
 /* Of KS_EVIDENCE_FULL, for objects of which so many were allocated; @births are those of the ones that live. */
 u32 ks_evidence(u64 allocs, const u64 births[KS_EVIDENCE_SLICES]);
 
+/* Whether objects of a site mostly end without an event. */
+bool ks_fate_is_unseen(const struct ks_fate *site, const struct ks_fate *cache);
+
 /*
  * Whether nobody can say what lives of the objects of a site, @live of which seem to. Where objects of a
  * cache end unseen, those that seem to live have ended as well, unless nearly all that were ever allocated are

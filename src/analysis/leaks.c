@@ -62,7 +62,7 @@ struct living {
 /* All users of a site. */
 struct site_sum {
 	struct ks_fate fate;
-	u64 implied, paged, live;
+	u64 implied, paged;
 	u32 best; /* the user with most evidence; KS_NONE = nothing lives */
 };
 
@@ -264,7 +264,6 @@ static bool is_better(const struct living *a, const struct living *b)
 static int add_user(struct gather *g, u32 number)
 {
 	const struct user *user = &g->view->users.items[number];
-	const struct living *living = &g->living.items[number];
 	struct ks_fate *cache = &g->caches.items[user->cache];
 	struct site_sum *site;
 
@@ -280,7 +279,6 @@ static int add_user(struct gather *g, u32 number)
 	site->fate.unseen += user->implied + user->paged;
 	site->implied += user->implied;
 	site->paged += user->paged;
-	site->live += living->objects;
 	cache->frees += user->frees;
 	cache->unseen += user->implied + user->paged;
 	return 0;
@@ -371,8 +369,7 @@ static int file_row(struct gather *g, const struct site_sum *site, const struct 
 	struct ks_leaks *leaks = g->leaks;
 	struct ks_leak *slot;
 
-	if (ks_fate_is_unknown(&site->fate, site->live, cache) &&
-	    (best->unknown || best->evidence < STRONG)) {
+	if (ks_fate_is_unseen(&site->fate, cache) && (best->unknown || best->evidence < STRONG)) {
 		slot = ks_vec_push(&leaks->unseen);
 	} else {
 		leaks->objects += leak->objects;
