@@ -146,6 +146,31 @@ static int fill_finding(const struct ks_facts_misuse *item, struct ks_places *pl
 	return err;
 }
 
+/*
+ * Kernels that free without an event allocate without one, too: from bulk lists and sheaves, or in a page that
+ * went to another cache. Then a second free, or one by the wrong function, is most likely of another object.
+ */
+static bool is_explained(const struct ks_facts *facts, enum ks_quality what)
+{
+	if (what != KS_Q_SECOND_FREES && what != KS_Q_CACHE_FREE_OF_KMALLOC)
+		return false;
+	return facts->quality[KS_Q_IMPLIED_FREES] || facts->quality[KS_Q_PAGE_FREES] ||
+	       facts->quality[KS_Q_LOST_WINDOWS];
+}
+
+/* What the capture itself explains is no misuse, but a number. */
+static void explain(const struct ks_facts *facts, struct ks_model *model)
+{
+	int q;
+
+	for (q = 0; q < KS_QUALITIES; q++) {
+		if (!is_explained(facts, (enum ks_quality)q))
+			continue;
+		model->quality[KS_Q_REUSED] += model->quality[q];
+		model->quality[q] = 0;
+	}
+}
+
 /* === Public =============================================================================== */
 
 int ks_facts_init(struct ks_facts *facts, const struct ks_matcher *m,
@@ -306,8 +331,10 @@ int ks_facts_fill(const struct ks_facts *facts, const struct ks_names *names,
 	model->sites = names->sites.sites.len;
 	model->caches = names->caches.strs.len;
 	model->comms = names->comms.strs.len;
+	explain(facts, model);
 	for (i = 0; i < facts->misuses.len && !err; i++)
-		err = fill_finding(&facts->misuses.items[i], places, model, diag);
+		if (!is_explained(facts, facts->misuses.items[i].what))
+			err = fill_finding(&facts->misuses.items[i], places, model, diag);
 	for (i = 0; i < facts->unparsed.len && !err; i++) {
 		const char **sample = ks_vec_push(&model->unparsed);
 

@@ -53,6 +53,8 @@ static const struct {
 	[KS_Q_ACCESSES] = { "accesses", "accesses and calls of the map, left out", false },
 	[KS_Q_PAGE_FREES] = { "page_frees", "objects that ended with their page (free not seen)",
 			      false },
+	[KS_Q_REUSED] = { "reused_unseen", "frees of addresses that were used again unseen",
+			  false },
 };
 _Static_assert(ARRAY_SIZE(qualities) == KS_QUALITIES, "a name for every counter");
 

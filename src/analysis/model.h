@@ -64,6 +64,8 @@ enum ks_quality {
 	KS_Q_ACCESSES,	     /* accesses and calls, which are no events */
 	/* Of captures again. */
 	KS_Q_PAGE_FREES, /* objects that ended because their page was given back or taken */
+	/* Second frees and frees by the wrong function where objects end, and so begin, unseen. */
+	KS_Q_REUSED,
 	KS_QUALITIES
 };
 

@@ -54,7 +54,7 @@ static int write_account(const struct ks_cli *cli, const char *path, const struc
 	if (to_stdout && !for_programs)
 		ks_strbuf_puts(&last, "\n");
 	if (!for_programs || !to_stdout)
-		ks_render_quality(model, &last);
+		ks_render_quality(model, cli->output.verbose, &last);
 	last.failed |= text.failed;
 	if (!code)
 		code = ks_cli_print(cli, &last);

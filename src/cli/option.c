@@ -102,6 +102,8 @@ static void make_table(struct ks_cli *cli, const struct ks_option *own, struct t
 		{ 0, "csv", NULL, "the rows as CSV", .flag = &cli->output.csv, .set = KS_WITH_CSV },
 		{ 0, "strict", NULL, "exit with 4 when the capture lost events",
 		  .flag = &cli->output.strict, .set = KS_WITH_COMMON },
+		{ 'v', "verbose", NULL, "all counters of the capture quality",
+		  .flag = &cli->output.verbose, .set = KS_WITH_FILTER },
 		{ 0, "no-pager", NULL, "never use a pager", .flag = &cli->output.no_pager,
 		  .set = KS_WITH_COMMON },
 		{ 0, "color", "WHEN", "colour messages: auto, always, never",

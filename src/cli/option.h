@@ -41,7 +41,7 @@ enum {
 	KS_WITH_DB_FILE = 1 << 1, /* --db-file */
 	KS_WITH_KERNEL = 1 << 2,  /* -k */
 	KS_WITH_BRANCH = 1 << 3,  /* -b */
-	KS_WITH_FILTER = 1 << 4,  /* which objects and which time, --pages, helpers */
+	KS_WITH_FILTER = 1 << 4,  /* which objects and which time, --pages, helpers, --verbose */
 	KS_WITH_ORDER = 1 << 5,	  /* -o */
 	KS_WITH_TOP = 1 << 6,
 	KS_WITH_JSON = 1 << 7,

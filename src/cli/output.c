@@ -90,6 +90,7 @@ int ks_cli_print_doc(const struct ks_cli *cli, struct ks_doc *doc)
 	if (!doc)
 		return ks_cli_error(cli, KS_EXIT_FAILED, "out of memory");
 	ks_strbuf_init(&text);
+	doc->detailed |= cli->output.verbose;
 	if (cli->output.json)
 		ks_render_doc_json(doc, &text);
 	else if (cli->output.csv)
@@ -145,7 +146,7 @@ int ks_cli_print_quality(const struct ks_cli *cli, const struct ks_model *model)
 	int code;
 
 	ks_strbuf_init(&text);
-	ks_render_quality(model, &text);
+	ks_render_quality(model, cli->output.verbose, &text);
 	code = ks_cli_print(cli, &text);
 	ks_strbuf_deinit(&text);
 	return code;

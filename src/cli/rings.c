@@ -206,7 +206,7 @@ static int say(struct rings *r, const char *file)
 	ks_strbuf_printf(&text, "ring chart: %s\n", file);
 	if (r->model) {
 		ks_strbuf_puts(&text, "\n");
-		ks_render_quality(r->model, &text);
+		ks_render_quality(r->model, r->cli->output.verbose, &text);
 	}
 	code = ks_cli_print(r->cli, &text);
 	ks_strbuf_deinit(&text);

@@ -215,7 +215,7 @@ static void put_comment(struct pprof *p, const struct ks_model *model, struct ks
 	struct ks_strbuf text;
 
 	ks_strbuf_init(&text);
-	ks_render_quality(model, &text);
+	ks_render_quality(model, true, &text);
 	for (line = ks_strbuf_str(&text); *line; line = end + 1) {
 		end = strchr(line, '\n');
 		put_number(out, PROFILE_COMMENT, string_id(p, line, (size_t)(end - line)));

@@ -163,6 +163,7 @@ struct ks_doc *ks_doc_of_info(const struct ks_model *model)
 	add_facts(doc, model);
 	add_counts(doc, model);
 	say_facts(doc, model);
+	doc->detailed = true;
 	ks_doc_quality(doc, model);
 	ks_doc_findings(doc, model);
 	ks_doc_texts(doc, "unparsed_lines", model->unparsed.items, model->unparsed.len);

@@ -69,6 +69,17 @@ static void say_helpers(struct ks_doc *doc, const struct ks_model *model)
 	ks_intern_deinit(&seen);
 }
 
+static void say_limits(struct ks_doc *doc, const struct ks_model *model)
+{
+	if (model->ptrs_hashed)
+		ks_doc_say(doc, "               addresses are hashed: pairs may collide; the trace "
+				"option nohash-ptr gives exact ones\n");
+	if (model->some_tasks)
+		ks_doc_say(doc, "               of some processes only: what interrupts and kernel "
+				"threads free for them (RCU) is not seen; live bytes are an upper "
+				"limit\n");
+}
+
 static void say_notes(struct ks_doc *doc, const struct ks_model *model)
 {
 	int q;
@@ -77,13 +88,34 @@ static void say_notes(struct ks_doc *doc, const struct ks_model *model)
 		if (!ks_quality_is_of_maps(q) || model->quality[q])
 			ks_doc_note(doc, ks_quality_name(q), model->quality[q], ks_quality_text(q),
 				    q == KS_Q_LOST_EVENTS);
-	if (model->ptrs_hashed)
-		ks_doc_say(doc, "               addresses are hashed: pairs may collide; the trace "
-				"option nohash-ptr gives exact ones\n");
-	if (model->some_tasks)
-		ks_doc_say(doc, "               of some processes only: what interrupts and kernel "
-				"threads free for them (RCU) is not seen; live bytes are an upper "
-				"limit\n");
+	say_limits(doc, model);
+}
+
+/* Whether a counter that is not 0 makes numbers doubtful. The others are of any capture of a busy kernel. */
+static bool is_doubt(enum ks_quality q)
+{
+	return ks_quality_is_loss(q) || q == KS_Q_UNPARSED || q == KS_Q_IMPOSSIBLE ||
+	       q == KS_Q_UNPAIRABLE || q == KS_Q_BACKWARDS || q == KS_Q_SHORT_ALLOCS ||
+	       q == KS_Q_SECOND_FREES || q == KS_Q_CACHE_FREE_OF_KMALLOC ||
+	       ks_quality_is_of_maps(q);
+}
+
+/* One line where all is well, else what is not. */
+static void say_briefly(struct ks_doc *doc, const struct ks_model *model)
+{
+	bool well = !model->ptrs_hashed && !model->some_tasks;
+	int q;
+
+	for (q = 0; q < KS_QUALITIES; q++)
+		well &= !model->quality[q] || !is_doubt(q);
+	ks_doc_say(doc, "capture quality: %s%" PRIu64 " events%s\n", well ? "good, " : "",
+		   model->events_total,
+		   well ? ", none lost" : "; kmemscope info shows all counters");
+	for (q = 0; q < KS_QUALITIES; q++)
+		if (model->quality[q] && is_doubt(q))
+			ks_doc_say(doc, "%14" PRIu64 " %s\n", model->quality[q],
+				   ks_quality_text(q));
+	say_limits(doc, model);
 }
 
 static void add_findings(struct ks_doc *doc, const struct ks_model *model)
@@ -157,6 +189,13 @@ void ks_render_time(const struct ks_model *model, u64 ts, struct ks_strbuf *out)
 
 void ks_doc_quality(struct ks_doc *doc, const struct ks_model *model)
 {
+	u8 where = doc->where;
+
+	if (where & KS_IN_TEXT) {
+		ks_doc_show_in(doc, KS_IN_BRIEF);
+		say_briefly(doc, model);
+	}
+	ks_doc_show_in(doc, (where & KS_IN_JSON) | (where & KS_IN_TEXT ? KS_IN_DETAIL : 0));
 	ks_doc_open(doc, "quality");
 	ks_doc_bool(doc, "loss", ks_model_has_loss(model));
 	ks_doc_bool(doc, "addresses_hashed", model->ptrs_hashed);
@@ -167,6 +206,7 @@ void ks_doc_quality(struct ks_doc *doc, const struct ks_model *model)
 	say_helpers(doc, model);
 	ks_doc_u64(doc, "findings_dropped", model->findings_dropped);
 	ks_doc_close(doc);
+	ks_doc_show_in(doc, where);
 	add_findings(doc, model);
 }
 
@@ -192,7 +232,7 @@ void ks_doc_findings(struct ks_doc *doc, const struct ks_model *model)
 			   model->findings_dropped);
 }
 
-void ks_render_quality(const struct ks_model *model, struct ks_strbuf *out)
+void ks_render_quality(const struct ks_model *model, bool detailed, struct ks_strbuf *out)
 {
 	struct ks_doc *doc = ks_doc_new("");
 
@@ -200,6 +240,7 @@ void ks_render_quality(const struct ks_model *model, struct ks_strbuf *out)
 		out->failed = true;
 		return;
 	}
+	doc->detailed = detailed;
 	ks_doc_quality(doc, model);
 	ks_render_doc(doc, out);
 	ks_doc_free(doc);

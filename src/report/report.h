@@ -70,7 +70,7 @@ void ks_doc_quality(struct ks_doc *doc, const struct ks_model *model);
 void ks_doc_findings(struct ks_doc *doc, const struct ks_model *model);
 
 /* The quality alone, for people. */
-void ks_render_quality(const struct ks_model *model, struct ks_strbuf *out);
+void ks_render_quality(const struct ks_model *model, bool detailed, struct ks_strbuf *out);
 
 /* trace_analyze's files, of the main table of ks_doc_of_groups() by site. */
 void ks_render_account(const struct ks_model *model, const struct ks_table *groups,

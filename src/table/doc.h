@@ -26,7 +26,14 @@ enum ks_part_kind {
 	KS_PART_SAY, /* text for people */
 };
 
-enum { KS_IN_TEXT = 1, KS_IN_JSON = 2, KS_IN_BOTH = 3 };
+/* In text: always, only where details were asked for, only where they were not. */
+enum {
+	KS_IN_TEXT = 1,
+	KS_IN_JSON = 2,
+	KS_IN_BOTH = 3,
+	KS_IN_DETAIL = 4,
+	KS_IN_BRIEF = 8,
+};
 
 struct ks_part {
 	enum ks_part_kind kind;
@@ -42,6 +49,7 @@ struct ks_doc {
 	struct ks_table *main; /* the table that is written as CSV: the first, unless changed */
 	int note_width;	       /* of the numbers of notes; 0 = as wide as they are, indented by 2 */
 	u8 where;	       /* KS_IN_*: where what is added now is shown */
+	bool detailed;	       /* text has the details */
 
 	/* The rest is for ks_doc_* and for renderers. */
 	KS_VEC(struct ks_part) parts;

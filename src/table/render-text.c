@@ -285,7 +285,7 @@ void ks_render_doc(const struct ks_doc *doc, struct ks_strbuf *out)
 	for (i = 0; i < doc->parts.len; i++) {
 		const struct ks_part *part = &doc->parts.items[i];
 
-		if (!(part->where & KS_IN_TEXT))
+		if (!(part->where & (KS_IN_TEXT | (doc->detailed ? KS_IN_DETAIL : KS_IN_BRIEF))))
 			continue;
 		if (part->kind == KS_PART_TABLE)
 			ks_render_table(part->value.table, out);

@@ -56,6 +56,10 @@ check "a limit of file sizes leaves no file" [ -z "$(ls limited* 2>/dev/null)" ]
 check "full output file" fails_saying 1 '/dev/full: cannot write: No space left' "$KMEMSCOPE" account -c /dev/full clean.log
 
 check "--strict, nothing lost" exits_with 0 "$KMEMSCOPE" account --strict clean.log
+check "quality: one line where all is well" equal "$(must "$KMEMSCOPE" report clean.log | grep -c '^capture quality: good, [0-9]* events, none lost$')" 1
+check "... all counters with -v" says '^ +[0-9]+ frees of NULL$' "$KMEMSCOPE" report -v "$data/sample.log"
+check "... and none of them without" equal "$(must "$KMEMSCOPE" report "$data/sample.log" | grep -c 'frees of NULL')" 0
+check "quality: what is lost is said" says '^ +[0-9]+ events lost by the capture$' "$KMEMSCOPE" report lossy.log
 check "--strict, events lost" fails_saying 4 'the capture lost events' "$KMEMSCOPE" account --strict lossy.log
 check "the report is still printed" ends_saying 4 'number of allocs' "$KMEMSCOPE" account --strict lossy.log
 sed '1i # entries-in-buffer/entries-written: 2000/5000   #P:2' clean.log >overwritten.log

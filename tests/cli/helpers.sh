@@ -31,7 +31,7 @@ check "as the log has it" equal "$(sites stacks.log)" "alloc_fdtable+0x5 kmemdup
 check "blamed on the callers" equal "$(sites --skip-helpers stacks.log)" "alloc_fdtable+0x5 kobject_set_name_vargs+0x0 kstrdup.isra.0+0x4f kstrndup+0x4f wrapper+0x0"
 echo 'wrapper # of ours' >mine
 check "a list of the user" equal "$(sites --skip-helpers --helpers mine stacks.log)" "alloc_fdtable+0x5 kobject_set_name_vargs+0x0 kstrdup.isra.0+0x4f kstrndup+0x4f real_one+0x10 [mod]"
-check "helpers are marked" says 'helpers: kvasprintf\+0x4f, kmemdup_noprof\+0x4f, kstrdup.isra.0\+0x4f, kstrndup\+0x4f' "$KMEMSCOPE" account stacks.log
+check "helpers are marked" says 'helpers: kvasprintf\+0x4f, kmemdup_noprof\+0x4f, kstrdup.isra.0\+0x4f, kstrndup\+0x4f' "$KMEMSCOPE" account -v stacks.log
 {
 	event 0 kvasprintf+0x4f/0xb0 1000
 	for i in $(seq 100); do
@@ -47,8 +47,8 @@ check "an interrupt comes between an event and its stack" equal "$(sites --skip-
 		stack 0 __kmalloc kvasprintf caller_$i
 	done
 } >thrice.log
-check "a helper with several stacks is named once" says 'helpers: kvasprintf\+0x4f$' "$KMEMSCOPE" flame -o flame.svg thrice.log
-check "with their sum" says '4 allocations, 64 bytes live' "$KMEMSCOPE" account stacks.log
+check "a helper with several stacks is named once" says 'helpers: kvasprintf\+0x4f$' "$KMEMSCOPE" flame -v -o flame.svg thrice.log
+check "with their sum" says '4 allocations, 64 bytes live' "$KMEMSCOPE" account -v stacks.log
 check "and in JSON" equal "$(must "$KMEMSCOPE" account --json stacks.log | grep -c '"helper": true')" 4
 check "a list that does not exist" fails_saying 1 'gone: cannot open' "$KMEMSCOPE" account --helpers gone stacks.log
 must "$KMEMSCOPE" import -o db stacks.log >/dev/null
@@ -87,7 +87,7 @@ check "finds it" equal "$(sites --skip-helpers interrupt.log)" "elsewhere+0x0 in
 	stack 0 try_to_wake_up kvasprintf of_the_scheduler
 } >others.log
 check "a stack of another event is not used" equal "$(sites --skip-helpers others.log)" "kvasprintf+0x4f"
-check "a stack without its event is counted" says '^ +1 stack traces without their event$' "$KMEMSCOPE" account --skip-helpers others.log
+check "a stack without its event is counted" says '^ +1 stack traces without their event$' "$KMEMSCOPE" account -v --skip-helpers others.log
 must "$KMEMSCOPE" import -o others.db others.log >/dev/null
 check "also in a DB" says '"stacks_alone": 1,' "$KMEMSCOPE" info --json others.db
 
