@@ -107,7 +107,7 @@ static void pack_census(const struct ks_snapshot *s, struct ks_strbuf *out)
 
 	ks_pack_varint(out, KS_USES);
 	for (i = 0; i < KS_USES; i++) {
-		put_text(out, ks_page_use_name(i));
+		put_text(out, ks_page_use_name((enum ks_page_use)i));
 		ks_pack_varint(out, s->kinds[i]);
 	}
 	ks_pack_varint(out, s->total);
@@ -185,7 +185,7 @@ static void get_kinds(struct reading *r)
 		const char *name = get_text(r, "kinds of memory");
 		u64 pages = get(r, UINT64_MAX >> 12, "kinds of memory");
 
-		for (k = 0; k < KS_USES && strcmp(name, ks_page_use_name(k)); k++)
+		for (k = 0; k < KS_USES && strcmp(name, ks_page_use_name((enum ks_page_use)k)); k++)
 			;
 		if (k == KS_USES)
 			wrong(r, "a kind of memory that this program does not know");
@@ -332,7 +332,7 @@ static void get_ways(struct reading *r)
 	if (count > KS_KNOWN_WAYS)
 		wrong(r, "a way to know a type that this program does not know");
 	for (i = 0; i < count && !r->err; i++)
-		if (strcmp(get_text(r, "ways to know"), ks_known_by_name(i)))
+		if (strcmp(get_text(r, "ways to know"), ks_known_by_name((enum ks_known_by)i)))
 			wrong(r, "a way to know a type that this program does not know");
 }
 
@@ -383,7 +383,7 @@ void ks_hs_pack_facts(const struct ks_snapshot *s, struct ks_strbuf *out)
 		pack_cache(&s->caches.items[i], out);
 	ks_pack_varint(out, KS_KNOWN_WAYS);
 	for (i = 0; i < KS_KNOWN_WAYS; i++)
-		put_text(out, ks_known_by_name(i));
+		put_text(out, ks_known_by_name((enum ks_known_by)i));
 	ks_pack_varint(out, s->types.len);
 	for (i = 0; i < s->types.len; i++)
 		pack_type(s, &s->types.items[i], out);
