@@ -219,6 +219,24 @@ static void test_escape(void **state)
 	check_escape(ks_escape_csv, "=1+1", 4, "\"'=1+1\"");
 }
 
+/* What has run out of memory before has failed for good, whatever is appended. */
+static void test_escape_failed(void **state)
+{
+	void (*const escapes[])(struct ks_strbuf *, const char *,
+				size_t) = { ks_escape_tty, ks_escape_json, ks_escape_csv,
+					    ks_escape_xml };
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(escapes); i++) {
+		struct ks_strbuf sb = { .failed = true };
+
+		escapes[i](&sb, "a<b", 3);
+		assert_true(sb.failed);
+		assert_int_equal(sb.len, 0);
+		ks_strbuf_deinit(&sb);
+	}
+}
+
 static void test_outfile(void **state)
 {
 	char *path = scratch_path("out"), *tmp;
@@ -331,12 +349,12 @@ static void test_u128_portable(void **state)
 }
 
 static const struct CMUnitTest tests[] = {
-	cmocka_unit_test(test_u128),	       cmocka_unit_test(test_u128_portable),
-	cmocka_unit_test(test_intern),	       cmocka_unit_test(test_map64),
-	cmocka_unit_test(test_bytes_bounds),   cmocka_unit_test(test_varint),
-	cmocka_unit_test(test_varints),	       cmocka_unit_test(test_numbers),
-	cmocka_unit_test(test_escape),	       cmocka_unit_test(test_outfile),
-	cmocka_unit_test(test_outfile_stdout),
+	cmocka_unit_test(test_u128),	     cmocka_unit_test(test_u128_portable),
+	cmocka_unit_test(test_intern),	     cmocka_unit_test(test_map64),
+	cmocka_unit_test(test_bytes_bounds), cmocka_unit_test(test_varint),
+	cmocka_unit_test(test_varints),	     cmocka_unit_test(test_numbers),
+	cmocka_unit_test(test_escape),	     cmocka_unit_test(test_escape_failed),
+	cmocka_unit_test(test_outfile),	     cmocka_unit_test(test_outfile_stdout),
 };
 
 KS_RUN(tests)
