@@ -26,9 +26,12 @@ struct plan {
 	u8 op;
 	u8 level;
 	u8 how; /* enum ks_end, of the object that was in the slot */
-	bool has_slot;
-	bool is_other; /* an allocation that no slot has */
+	bool has_slot : 1;
+	bool is_other : 1; /* an allocation that no slot has */
 };
+
+_Static_assert(sizeof(struct plan) == 16,
+	       "one load for each event, of a table that stays in the cache");
 
 /* The same for those of a task. */
 struct task_plan {
