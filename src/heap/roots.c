@@ -17,6 +17,8 @@ enum {
 	BLOCK = 1 << KS_BLOCK_ORDER,
 };
 
+#define IMAGE 0xffffffff80000000ull /* the kernel's image, and behind it modules */
+
 /* Pages in a row, as they are mapped. */
 struct run {
 	u64 addr, pfn;
@@ -38,9 +40,10 @@ struct search {
 	struct ks_taking *taking;
 	const struct ks_numbers *numbers;
 	KS_VEC(struct run) runs;
-	KS_VEC(u64) blocks; /* of struct pages: the first page */
-	u64 *seen;	    /* a bit for each page that is in a run, or need not be */
-	u64 *held;	    /* a bit for each object that a struct page points to */
+	KS_VEC(struct run) late; /* single pages, see add_late() */
+	KS_VEC(u64) blocks;	 /* of struct pages: the first page */
+	u64 *seen;		 /* a bit for each page that is in a run, or need not be */
+	u64 *held;		 /* a bit for each object that a struct page points to */
 	struct hits hits[KS_WORKERS_MAX];
 	u8 *buf[KS_WORKERS_MAX];
 	u64 unreadable[KS_WORKERS_MAX];
@@ -89,6 +92,43 @@ static bool is_ram(const struct search *s, u64 pfn)
 	return false;
 }
 
+/*
+ * Pages of the image that were freed after the boot stay mapped there, and anybody may have them: also a module, whose
+ * mapping is at a higher address and the one that has names, or a slab, which is no root.
+ */
+static bool may_be_freed(const struct search *s, u64 addr, u64 pfn)
+{
+	const struct ks_pages *pages = s->taking->census->pages;
+
+	return addr >= IMAGE && pfn < pages->end && !(pages->reserved[pfn / 64] >> pfn % 64 & 1);
+}
+
+static void add_later(struct search *s, u64 addr, u64 pfn)
+{
+	struct run *run = ks_vec_push(&s->late);
+
+	if (run)
+		*run = (struct run){ addr, pfn, 1 };
+	else
+		s->failed = true;
+}
+
+/* The highest mapping counts. */
+static void add_late(struct search *s)
+{
+	const struct ks_slot_index *index = s->numbers->index;
+	size_t i;
+
+	for (i = s->late.len; i--;) {
+		const struct run *run = &s->late.items[i];
+
+		if (run->pfn < index->end && index->chunks[run->pfn >> 9] &&
+		    index->chunks[run->pfn >> 9][run->pfn & 511])
+			continue;
+		add_page(s, run->addr, run->pfn);
+	}
+}
+
 static void add_mapping(void *arg, const struct ks_mapping *mapping)
 {
 	struct search *s = arg;
@@ -97,7 +137,10 @@ static void add_mapping(void *arg, const struct ks_mapping *mapping)
 	for (i = 0; i < mapping->pages; i++) {
 		if (!is_ram(s, mapping->pfn + i))
 			continue;
-		if (mapping->structs || mapping->executable)
+		if (!mapping->executable &&
+		    may_be_freed(s, mapping->addr + i * 4096, mapping->pfn + i))
+			add_later(s, mapping->addr + i * 4096, mapping->pfn + i);
+		else if (mapping->structs || mapping->executable)
 			see(s, mapping->pfn + i);
 		else
 			add_page(s, mapping->addr + i * 4096, mapping->pfn + i);
@@ -361,6 +404,7 @@ int ks_take_roots(struct ks_taking *t, const char *kallsyms, struct ks_diag *dia
 	if (!err)
 		err = ks_vmap_walk(t->kernel, add_mapping, s, diag);
 	if (!err) {
+		add_late(s);
 		add_rest(s);
 		err = s->failed ? -ENOMEM : find_blocks(s);
 	}
@@ -378,6 +422,7 @@ int ks_take_roots(struct ks_taking *t, const char *kallsyms, struct ks_diag *dia
 		ks_vec_free(&s->hits[i].items);
 	if (s) {
 		ks_vec_free(&s->runs);
+		ks_vec_free(&s->late);
 		ks_vec_free(&s->blocks);
 		free(s->seen);
 		free(s->held);
