@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* kmemscope heap unreachable: objects that nobody holds, seen so twice. */
 #include <errno.h>
+#include <stdio.h>
+#include <string.h>
 #include <time.h>
 
 #include "cli/heap.h"
@@ -41,6 +43,7 @@ static int look_twice(struct ks_heap_args *args, struct ks_snapshot **ret_snapsh
 	struct ks_heap_source second = args->source;
 	struct ks_candidates_list before = { 0 };
 	struct ks_snapshot *first;
+	char boot[64];
 	int err = look(&args->source, &first, &before, diag);
 
 	if (err)
@@ -50,12 +53,20 @@ static int look_twice(struct ks_heap_args *args, struct ks_snapshot **ret_snapsh
 		*ret_list = before;
 		return 0;
 	}
+	snprintf(boot, sizeof(boot), "%s", first->boot);
 	ks_snapshot_free(first);
 	if (args->source.from)
 		second.from = args->operands[0];
 	else
 		wait_ns(args->wait_ns);
 	err = look(&second, ret_snapshot, ret_list, diag);
+	if (!err && strcmp((*ret_snapshot)->boot, boot)) {
+		ks_snapshot_free(*ret_snapshot);
+		ks_candidates_deinit(ret_list);
+		err = ks_diag_set(diag, KS_EBADINPUT,
+				  "%s and %s are of two boots, and have no object in common",
+				  args->source.from, second.from);
+	}
 	if (!err)
 		ks_unreachable_confirm(ret_list, &before);
 	ks_candidates_deinit(&before);

@@ -30,6 +30,9 @@ check "a stack is a root, too" is holders 0xffff888000002047 -- \
 check "which task" is holders file -- '[t["objects"] for t in d["tasks"]] == [2, 1]'
 check "what nobody holds" is unreachable -- \
 	'[r["example"] for r in d["unreachable"]] == ["0xffff8880000020c0"] and not d["seen_twice"]'
+check "twice the same file: seen twice" is unreachable shop.snap -- 'd["seen_twice"] and d["unreachable_objects"] == 1'
+sed 's/^kernel .*/kernel 6.18.0 x86_64 box 33333333-4444/' "$(dirname "$0")/../heap/shop.txt" | must "$MKSNAP" other.snap
+check "two boots have nothing in common" fails_saying 3 'two boots' heap unreachable other.snap
 check "nobody leads to it" says 'No root leads to it' heap holders 0xffff8880000020c0
 check "types, with how they are known" is types -- \
 	'sorted((r["type"], r["cache"], r["objects"], r["bytes"], r["known_by"]) for r in d["types"]) == [
