@@ -94,7 +94,7 @@ static bool is_ram(const struct search *s, u64 pfn)
 
 /*
  * Pages of the image that were freed after the boot stay mapped there, and anybody may have them: also a module, whose
- * mapping is at a higher address and the one that has names, or a slab, which is no root.
+ * mapping is at a higher address and the one that has names; or a slab or a process, which are no roots.
  */
 static bool may_be_freed(const struct search *s, u64 addr, u64 pfn)
 {
@@ -113,20 +113,32 @@ static void add_later(struct search *s, u64 addr, u64 pfn)
 		s->failed = true;
 }
 
+/* Whether the kernel uses a page as plain memory, by its struct page. */
+static bool is_plain(struct search *s, u64 pfn)
+{
+	struct ks_kernel *k = s->taking->kernel;
+	const struct ks_layout *l = &k->layout;
+	enum ks_page_use use;
+	u8 page[256];
+	u64 head;
+
+	if (ks_memory_get(k->memory, ks_kernel_page(k, pfn), page, l->page_size))
+		return false;
+	use = ks_page_classify(l, page);
+	head = ks_u64_at(page, l->page_head) & ~1ull;
+	if (use == KS_USES && !ks_memory_get(k->memory, head, page, l->page_size))
+		use = ks_page_classify(l, page);
+	return use == KS_USE_KERNEL;
+}
+
 /* The highest mapping counts. */
 static void add_late(struct search *s)
 {
-	const struct ks_slot_index *index = s->numbers->index;
 	size_t i;
 
-	for (i = s->late.len; i--;) {
-		const struct run *run = &s->late.items[i];
-
-		if (run->pfn < index->end && index->chunks[run->pfn >> 9] &&
-		    index->chunks[run->pfn >> 9][run->pfn & 511])
-			continue;
-		add_page(s, run->addr, run->pfn);
-	}
+	for (i = s->late.len; i--;)
+		if (is_plain(s, s->late.items[i].pfn))
+			add_page(s, s->late.items[i].addr, s->late.items[i].pfn);
 }
 
 static void add_mapping(void *arg, const struct ks_mapping *mapping)
