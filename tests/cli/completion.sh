@@ -17,7 +17,7 @@ check "a command" offers account "$KMEMSCOPE" acc
 check "several" offers 'info import' "$KMEMSCOPE" i
 check "none" offers '' "$KMEMSCOPE" x
 check "an option of a command" offers --min-age "$KMEMSCOPE" leaks --min
-check "two on one line of the help" offers '--since' "$KMEMSCOPE" account --si
+check "two on one line of the help" offers '--since' "$KMEMSCOPE" account --sin
 check "and the second" offers '--until' "$KMEMSCOPE" account --un
 check "no option of another command" offers '' "$KMEMSCOPE" account --min
 check "a subcommand of kmap" offers 'record report' "$KMEMSCOPE" kmap re
