@@ -37,20 +37,30 @@ static bool alloc_attached, free_attached;
 /* At the entry of a function nothing is on its stack yet but where it returns to. */
 static unsigned long caller_at_entry(struct pt_regs *regs)
 {
-#ifdef CONFIG_X86
+#if defined(CONFIG_X86)
 	return regs_get_kernel_stack_nth(regs, 0);
+#elif defined(CONFIG_S390)
+	return regs->gprs[14];
 #else
 	return procedure_link_pointer(regs);
+#endif
+}
+
+static unsigned long argument(struct pt_regs *regs, unsigned int nr)
+{
+#ifdef CONFIG_S390 /* where modules may not call regs_get_kernel_argument() */
+	return regs->gprs[2 + nr];
+#else
+	return regs_get_kernel_argument(regs, nr);
 #endif
 }
 
 /* void kmem_cache_free_bulk(struct kmem_cache *s, size_t size, void **p) */
 static int enter_free_bulk(struct kprobe *probe, struct pt_regs *regs)
 {
-	size_t i, nr = regs_get_kernel_argument(regs, 1);
-	void **objects = (void **)regs_get_kernel_argument(regs, 2);
-	enum memorizer_kind kind = regs_get_kernel_argument(regs, 0) ? MEMORIZER_CACHE
-								     : MEMORIZER_KMALLOC;
+	size_t i, nr = argument(regs, 1);
+	void **objects = (void **)argument(regs, 2);
+	enum memorizer_kind kind = argument(regs, 0) ? MEMORIZER_CACHE : MEMORIZER_KMALLOC;
 	unsigned long caller = caller_at_entry(regs);
 
 	for (i = 0; i < nr; i++)
@@ -64,9 +74,9 @@ static int enter_alloc_bulk(struct kretprobe_instance *instance, struct pt_regs 
 {
 	struct bulk_alloc *bulk = (struct bulk_alloc *)instance->data;
 
-	bulk->cache = (struct kmem_cache *)regs_get_kernel_argument(regs, 0);
-	bulk->gfp = (__force gfp_t)regs_get_kernel_argument(regs, 1);
-	bulk->objects = (void **)regs_get_kernel_argument(regs, 3);
+	bulk->cache = (struct kmem_cache *)argument(regs, 0);
+	bulk->gfp = (__force gfp_t)argument(regs, 1);
+	bulk->objects = (void **)argument(regs, 3);
 	return 0;
 }
 NOKPROBE_SYMBOL(enter_alloc_bulk);
