@@ -69,7 +69,7 @@ int ks_live_rebuild(struct ks_live *live)
 	if (want > 1u << 31 || max_slots + 2 > 1ull << slot_bits)
 		return -ENOMEM;
 	free(live->index);
-	index = calloc(want, sizeof(*index));
+	index = calloc((size_t)want, sizeof(*index));
 	if (!index) {
 		live->index = NULL;
 		live->buckets = 0;

@@ -30,13 +30,13 @@ static bool reach(struct ks_slab_pages *pages, u64 page)
 	}
 	if (end - begin > MAX_LEN)
 		return false;
-	grain = calloc(end - begin, 1);
+	grain = calloc((size_t)(end - begin), 1);
 	if (!grain) {
 		pages->nomem = true;
 		return false;
 	}
 	if (pages->len)
-		memcpy(grain + (pages->origin - begin), pages->grain, pages->len);
+		memcpy(grain + (pages->origin - begin), pages->grain, (size_t)pages->len);
 	free(pages->grain);
 	pages->grain = grain;
 	pages->origin = begin;

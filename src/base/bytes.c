@@ -26,7 +26,7 @@ const char *ks_bytes_string(struct ks_bytes *b, size_t *ret_len)
 		b->overrun = true;
 		return NULL;
 	}
-	s = ks_bytes_take(b, (size_t)len);
+	s = ks_bytes_take(b, len);
 	if (s)
 		*ret_len = (size_t)len;
 	return s;

@@ -53,7 +53,7 @@ static inline size_t ks_bytes_left(const struct ks_bytes *b)
 }
 
 /* @n bytes in place, or NULL with the flag set. */
-static inline const void *ks_bytes_take(struct ks_bytes *b, size_t n)
+static inline const void *ks_bytes_take(struct ks_bytes *b, u64 n)
 {
 	const u8 *p = b->data + b->pos;
 
@@ -61,7 +61,7 @@ static inline const void *ks_bytes_take(struct ks_bytes *b, size_t n)
 		b->overrun = true;
 		return NULL;
 	}
-	b->pos += n;
+	b->pos += (size_t)n;
 	return p;
 }
 

@@ -12,7 +12,10 @@
  * Makes room for @need elements. Returns where the array is now, and changes *@cap; or NULL, leaving both
  * as they were.
  */
-void *ks_grow_array(void *items, size_t *cap, size_t need, size_t elem_size);
+/* An array for this many elements, not zeroed; NULL where memory, or an address space, is too small for it. */
+void *ks_array_new(u64 count, size_t elem_size);
+
+void *ks_grow_array(void *items, size_t *cap, u64 need, size_t elem_size);
 
 /* Makes room for @need elements in an array of @cap, of any type. 0 or -ENOMEM. */
 #define ks_reserve(items, cap, need)                                                     \

@@ -197,7 +197,8 @@ int ks_db_block_read(struct ks_db *db, size_t i, unsigned int columns, struct ks
 			if (err)
 				return err;
 			if (cols[col].width > 1)
-				ks_planes_join(buf->planes, e->columns[col].raw / cols[col].width,
+				ks_planes_join(buf->planes,
+					       (size_t)e->columns[col].raw / cols[col].width,
 					       cols[col].width, cols[col].to);
 		}
 		at += e->columns[col].stored;
@@ -210,7 +211,7 @@ int ks_db_block_read(struct ks_db *db, size_t i, unsigned int columns, struct ks
 	block->slots_len = (u32)(e->columns[KS_COL_SLOT].raw / 4);
 	block->ptrs = buf->ptrs;
 	block->ptrs_len = (u32)(e->columns[KS_COL_PTR].raw / 8);
-	if (parse_tables(db, buf->table, e->columns[KS_COL_SHAPES].raw, block) ||
+	if (parse_tables(db, buf->table, (size_t)e->columns[KS_COL_SHAPES].raw, block) ||
 	    !all_below(buf->shape_of, block->count, block->shapes_len) ||
 	    ((columns & KS_DB_TASKS) && !all_below(buf->task_of, block->count, block->tasks_len)) ||
 	    !counts_agree(db, block, columns))

@@ -47,7 +47,7 @@ static int read_section(struct ks_db *db, struct ks_bytes *tail, ZSTD_DCtx *zstd
 	col.raw = ks_bytes_u64(tail);
 	if (tail->overrun || col.raw > MAX_SECTION)
 		return ks_db_damaged(db, offset, what, diag);
-	raw = malloc(col.raw + 1);
+	raw = malloc((size_t)col.raw + 1);
 	if (!raw)
 		return ks_diag_nomem(diag, "reading a DB");
 	err = ks_db_read_frame(db, zstd, offset, &col, &stored, &cap, raw, what, diag);
@@ -57,7 +57,7 @@ static int read_section(struct ks_db *db, struct ks_bytes *tail, ZSTD_DCtx *zstd
 		return err;
 	}
 	*ret_data = raw;
-	*ret_len = col.raw;
+	*ret_len = (size_t)col.raw;
 	return 0;
 }
 
@@ -360,10 +360,10 @@ int ks_db_read_frame(const struct ks_db *db, ZSTD_DCtx *zstd, u64 offset,
 		return ks_db_damaged(db, offset, what, diag);
 	if (ks_reserve(*stored, *stored_cap, frame->stored))
 		return ks_diag_nomem(diag, "reading a DB");
-	err = read_at(db, offset, *stored, frame->stored, diag);
+	err = read_at(db, offset, *stored, (size_t)frame->stored, diag);
 	if (err)
 		return err;
-	got = ZSTD_decompressDCtx(zstd, raw, frame->raw, *stored, frame->stored);
+	got = ZSTD_decompressDCtx(zstd, raw, (size_t)frame->raw, *stored, (size_t)frame->stored);
 	if (ZSTD_isError(got) || got != frame->raw)
 		return ks_db_damaged(db, offset, what, diag);
 	return 0;

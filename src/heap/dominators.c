@@ -117,7 +117,7 @@ static int turn_edges(struct tree *t)
 	t->first[t->count] = (u32)sum;
 	if (sum > UINT32_MAX)
 		return -EOVERFLOW;
-	t->preds = malloc(sum * sizeof(*t->preds) + 1);
+	t->preds = ks_array_new(sum + 1, sizeof(*t->preds));
 	if (!t->preds)
 		return -ENOMEM;
 	for (i = 0; i < t->count; i++) {

@@ -41,7 +41,7 @@ int ks_field_index_new(const struct ks_snapshot *s, struct ks_field_index **ret_
 	}
 	if (index && index->first) {
 		index->first[s->types.len] = (u32)sum;
-		index->field = calloc(sum + 1, sizeof(*index->field));
+		index->field = calloc((u32)sum + 1ul, sizeof(*index->field));
 	}
 	if (!index || !index->first || !index->field || sum > UINT32_MAX) {
 		ks_field_index_free(index);

@@ -48,7 +48,7 @@ static int make_marks(const struct ks_taking *t, struct marks *m)
 		m->first[i] = (u32)sum;
 		sum += words;
 	}
-	m->used = calloc(sum + 1, 1);
+	m->used = calloc((u32)sum + 1ul, 1);
 	return m->used ? 0 : -ENOMEM;
 }
 

@@ -37,7 +37,7 @@ static int copy(int from, u64 at, u64 len, int to, u64 place, char *buf)
 	int err;
 
 	while (len) {
-		got = ks_pread_full(from, buf, ks_min(len, (u64)CHUNK), at);
+		got = ks_pread_full(from, buf, (size_t)ks_min(len, (u64)CHUNK), at);
 		if (got <= 0)
 			return got ? (int)got : KS_EBADINPUT;
 		err = ks_pwrite_all(to, buf, (size_t)got, place);

@@ -122,7 +122,7 @@ static int read_virtual(struct vmcore_memory *m, u64 addr, u8 *buf, u64 len)
 		if (translate(m, addr, &physical, &room))
 			return -EFAULT;
 		room = ks_min(room, len);
-		if (read_physical(m, physical, buf, room))
+		if (read_physical(m, physical, buf, (size_t)room))
 			return -EFAULT;
 		addr += room;
 		buf += room;
@@ -379,7 +379,7 @@ static int vmcore_types(struct ks_memory *memory, struct btf **ret_btf, struct k
 	if (!start || end <= start || end - start > BTF_MAX)
 		return refuse(m, diag,
 			      "its kernel has no type information (BTF); --btf FILE gives it");
-	data = malloc(end - start);
+	data = malloc((size_t)(end - start));
 	if (!data)
 		return ks_diag_nomem(diag, "reading type information");
 	if (read_virtual(m, start, data, end - start)) {

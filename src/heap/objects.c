@@ -231,7 +231,7 @@ static int number_slots(const struct ks_census *c, struct ks_slots *slots)
 			return -EOVERFLOW;
 	}
 	slots->first[count] = slots->count = (u32)next;
-	slots->used = calloc(next / 64 + 1, sizeof(*slots->used));
+	slots->used = calloc((size_t)(next / 64) + 1, sizeof(*slots->used));
 	return slots->used ? 0 : -ENOMEM;
 }
 

@@ -390,16 +390,17 @@ int ks_pages_read(struct ks_kernel *kernel, struct ks_pages **ret_pages, struct 
 	struct walk w = { .kernel = kernel, .layout = &kernel->layout };
 	const struct ks_memory_facts *facts = &kernel->memory->facts;
 	struct ks_pages *pages = calloc(1, sizeof(*pages));
-	size_t i;
+	size_t words, i;
 	int err = 0;
 
 	w.buf = malloc((size_t)BATCH * BLOCK * w.layout->page_size);
 	w.pages = pages;
 	if (pages) {
 		pages->end = ks_kernel_end(kernel);
-		pages->unexplained = calloc(pages->end / 64 + 1, sizeof(*pages->unexplained));
-		pages->reserved = calloc(pages->end / 64 + 1, sizeof(*pages->reserved));
-		pages->busy = calloc((pages->end >> BLOCK_ORDER) / 64 + 1, sizeof(*pages->busy));
+		words = (size_t)(pages->end / 64) + 1;
+		pages->unexplained = calloc(words, sizeof(*pages->unexplained));
+		pages->reserved = calloc(words, sizeof(*pages->reserved));
+		pages->busy = calloc((words >> BLOCK_ORDER) + 1, sizeof(*pages->busy));
 	}
 	if (!pages || !w.buf || !pages->unexplained || !pages->reserved || !pages->busy ||
 	    ks_map64_init(&pages->caches))

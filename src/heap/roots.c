@@ -409,7 +409,7 @@ int ks_take_roots(struct ks_taking *t, const char *kallsyms, struct ks_diag *dia
 	if (!err) {
 		s->taking = t;
 		s->numbers = t->numbers;
-		s->seen = calloc(t->census->pages->end / 64 + 1, sizeof(*s->seen));
+		s->seen = calloc((size_t)(t->census->pages->end / 64) + 1, sizeof(*s->seen));
 		s->held = calloc(t->snapshot->count / 64 + 1ul, sizeof(*s->held));
 		err = s->seen && s->held ? ks_root_map_new(t, kallsyms, &map, diag) : -ENOMEM;
 	}

@@ -36,7 +36,7 @@ int ks_slot_index_new(const struct ks_kernel *k, const struct ks_census *c,
 		return -ENOMEM;
 	index->page_offset = k->page_offset;
 	index->end = ks_kernel_end(k);
-	index->chunks = calloc((index->end >> 9) + 1, sizeof(*index->chunks));
+	index->chunks = calloc((size_t)(index->end >> 9) + 1, sizeof(*index->chunks));
 	index->slabs = calloc(count + 1, sizeof(*index->slabs));
 	if (!index->chunks || !index->slabs)
 		err = -ENOMEM;

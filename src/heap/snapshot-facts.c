@@ -229,7 +229,7 @@ static void get_merged(struct reading *r, struct ks_heap_cache *cache)
 
 	if (!count)
 		return;
-	cache->merged = ks_arena_alloc(&r->s->arena, count * sizeof(*cache->merged));
+	cache->merged = ks_arena_alloc(&r->s->arena, (size_t)count * sizeof(*cache->merged));
 	if (!cache->merged) {
 		r->err = -ENOMEM;
 		return;
@@ -450,7 +450,7 @@ int ks_hs_unpack_roots(struct ks_snapshot *s, struct ks_bytes *b, u64 refs, cons
 		wrong(r, "too many roots");
 	RESERVE(&s->roots, count);
 	if (!r->err) {
-		s->root_first = calloc(count + 1, sizeof(*s->root_first));
+		s->root_first = calloc((size_t)count + 1, sizeof(*s->root_first));
 		r->err = s->root_first ? 0 : -ENOMEM;
 	}
 	for (i = 0; i < count && !r->err; i++) {

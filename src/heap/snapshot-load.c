@@ -91,10 +91,11 @@ static int read_frame(const struct loading *l, struct worker *w, u64 offset,
 	}
 	if (ks_reserve(w->stored.data, w->stored.cap, frame->stored))
 		return nomem(diag);
-	err = read_at(l, offset, w->stored.data, frame->stored, diag);
+	err = read_at(l, offset, w->stored.data, (size_t)frame->stored, diag);
 	if (err)
 		return err;
-	got = ZSTD_decompressDCtx(w->zstd, raw, frame->raw, w->stored.data, frame->stored);
+	got = ZSTD_decompressDCtx(w->zstd, raw, (size_t)frame->raw, w->stored.data,
+				  (size_t)frame->stored);
 	if (ZSTD_isError(got) || got != frame->raw) {
 		snprintf(text, sizeof(text), "%s: %s", what,
 			 ZSTD_isError(got) ? ZSTD_getErrorName(got) : "the length is wrong");
@@ -114,7 +115,7 @@ static int read_section(struct loading *l, struct ks_bytes *tail, enum ks_hs_sec
 	if (frame.raw > MAX_SECTION)
 		return damaged(l, l->offsets[section], "a section is too long", diag);
 	l->lengths[section] = frame.raw;
-	l->sections[section] = malloc(frame.raw + 1);
+	l->sections[section] = malloc((size_t)frame.raw + 1);
 	if (!l->sections[section])
 		return nomem(diag);
 	return read_frame(l, &l->workers[0], l->offsets[section], &frame, section_names[section],
@@ -252,7 +253,7 @@ static int parse_index(struct loading *l, struct ks_diag *diag)
 	struct ks_bytes b;
 	int err;
 
-	ks_bytes_init(&b, l->sections[KS_HS_INDEX], l->lengths[KS_HS_INDEX]);
+	ks_bytes_init(&b, l->sections[KS_HS_INDEX], (size_t)l->lengths[KS_HS_INDEX]);
 	count = ks_bytes_varint(&b);
 	if (l->features & KS_HS_GRAPH) {
 		refs = ks_bytes_varint(&b);
@@ -262,8 +263,8 @@ static int parse_index(struct loading *l, struct ks_diag *diag)
 		return damaged(l, l->offsets[KS_HS_INDEX], "the index has too many objects", diag);
 	/* The arrays are made when the index is known to be right. */
 	l->s->count = (u32)count;
-	l->s->refs.len = refs;
-	l->s->root_refs.len = root_refs;
+	l->s->refs.len = (size_t)refs;
+	l->s->root_refs.len = (size_t)root_refs;
 	err = parse_blocks(l, &b);
 	if (!err)
 		err = parse_root_blocks(l, &b);
@@ -288,7 +289,7 @@ static int load_columns(struct loading *l, struct worker *w, u64 offset, int fro
 
 		if (ks_reserve(b->data, b->cap, columns->raw + 1))
 			return nomem(diag);
-		b->len = columns->raw;
+		b->len = (size_t)columns->raw;
 		err = read_frame(l, w, offset, columns, ks_hs_column_name((enum ks_hs_column)i),
 				 b->data, diag);
 		offset += columns->stored;
@@ -348,12 +349,12 @@ static int make_arrays(struct ks_snapshot *s, bool graph)
 {
 	u64 refs = s->refs.len, root_refs = s->root_refs.len;
 
-	s->addr = malloc((s->count + 1ull) * sizeof(*s->addr));
-	s->cache = malloc((s->count + 1ull) * sizeof(*s->cache));
-	s->type = malloc((s->count + 1ull) * sizeof(*s->type));
-	s->known_by = malloc((s->count + 1ull) * sizeof(*s->known_by));
-	s->cgroup = malloc((s->count + 1ull) * sizeof(*s->cgroup));
-	s->checksum = malloc((s->count + 1ull) * sizeof(*s->checksum));
+	s->addr = ks_array_new(s->count + 1ull, sizeof(*s->addr));
+	s->cache = ks_array_new(s->count + 1ull, sizeof(*s->cache));
+	s->type = ks_array_new(s->count + 1ull, sizeof(*s->type));
+	s->known_by = ks_array_new(s->count + 1ull, sizeof(*s->known_by));
+	s->cgroup = ks_array_new(s->count + 1ull, sizeof(*s->cgroup));
+	s->checksum = ks_array_new(s->count + 1ull, sizeof(*s->checksum));
 	if (!s->addr || !s->cache || !s->type || !s->known_by || !s->cgroup || !s->checksum)
 		return -ENOMEM;
 	if (!graph)
@@ -406,7 +407,7 @@ static int unpack_section(struct loading *l, enum ks_hs_section section, struct 
 	char text[160];
 	int err;
 
-	ks_bytes_init(&b, l->sections[section], l->lengths[section]);
+	ks_bytes_init(&b, l->sections[section], (size_t)l->lengths[section]);
 	err = section == KS_HS_FACTS ? ks_hs_unpack_facts(l->s, &b, &what)
 				     : ks_hs_unpack_roots(l->s, &b, l->s->root_refs.len, &what);
 	if (err != KS_EBADINPUT)

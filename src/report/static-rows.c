@@ -171,7 +171,7 @@ int ks_static_rows_init(struct ks_static_rows *rows, const struct ks_static_mode
 		qsort(rows->items.items, rows->items.len, sizeof(*rows->items.items), compare_rows);
 	if (top && top < rows->items.len) {
 		rows->left_out = rows->items.len - top;
-		rows->items.len = top;
+		rows->items.len = (size_t)top;
 	}
 	return 0;
 }

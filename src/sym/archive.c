@@ -49,7 +49,7 @@ static bool member_name(const char *header, const struct names *names, struct na
 	}
 	if (!parse_number(header + 1, NAME_LEN - 1, &at) || at >= names->len)
 		return false;
-	end = memchr(names->s + at, '\n', names->len - at);
+	end = memchr(names->s + at, '\n', names->len - (size_t)at);
 	if (!end || end == names->s + at || end[-1] != '/')
 		return false;
 	*ret = (struct names){ names->s + at, (size_t)(end - 1 - (names->s + at)) };
@@ -97,7 +97,7 @@ int ks_archive_members(const void *data, size_t len, const char *path,
 				ks_bytes_take(&b, 1);
 		}
 		if (!memcmp(header, "//", 2)) {
-			names = (struct names){ body, size };
+			names = (struct names){ body, (size_t)size };
 		} else if (!is_special(header)) {
 			if (!member_name(header, &names, &name))
 				goto damaged;

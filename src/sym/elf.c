@@ -32,7 +32,7 @@ static int find_symtab(struct ks_elf_cursor *c, struct ks_diag *diag)
 		if (!c->data || !c->data->d_buf || !shdr.sh_entsize)
 			return damaged(c->elf, "its symbol table cannot be read", diag);
 		c->strings = shdr.sh_link;
-		c->count = c->data->d_size / shdr.sh_entsize;
+		c->count = (size_t)(c->data->d_size / shdr.sh_entsize);
 		c->at = 1; /* the first entry is no symbol */
 		return 0;
 	}

@@ -216,7 +216,7 @@ static void put_levels(struct ks_parquet *file, const struct column *column)
 	struct ks_strbuf levels;
 
 	ks_strbuf_init(&levels);
-	pack_bits(&levels, column->present, file->rows, 1);
+	pack_bits(&levels, column->present, (size_t)file->rows, 1);
 	ks_pack_uint(&file->scratch, levels.len, 4);
 	ks_strbuf_add(&file->scratch, ks_strbuf_str(&levels), levels.len);
 	file->out->failed |= levels.failed;

@@ -109,12 +109,12 @@ char *ks_cursor_blob(struct ks_cursor *cur, u64 len)
 
 	if (!has(cur, len))
 		return NULL;
-	blob = malloc(len + 1);
+	blob = len < SIZE_MAX ? malloc((size_t)len + 1) : NULL;
 	if (!blob) {
 		cur->err = ks_diag_nomem(&cur->diag, "reading a capture's header");
 		return NULL;
 	}
-	if (!ks_cursor_read(cur, blob, len)) {
+	if (!ks_cursor_read(cur, blob, (size_t)len)) {
 		free(blob);
 		return NULL;
 	}
@@ -125,7 +125,7 @@ char *ks_cursor_blob(struct ks_cursor *cur, u64 len)
 char *ks_cursor_take(struct ks_cursor *cur, u64 len, size_t *ret_start)
 {
 	char *memory = cur->to_give;
-	size_t start = cur->pos;
+	size_t start = (size_t)cur->pos; /* used where it is a place in memory */
 
 	if (memory) {
 		ks_cursor_skip(cur, len);

@@ -80,7 +80,7 @@ static int fill_window(struct perf_trace *pt, size_t need, struct ks_diag *diag)
 	memmove(pt->window, pt->window + pt->window_pos, left);
 	pt->window_pos = 0;
 	pt->window_len = left;
-	want = ks_min((u64)(WINDOW - left), pt->pf.data_end - pt->file_pos);
+	want = (size_t)ks_min((u64)(WINDOW - left), pt->pf.data_end - pt->file_pos);
 	n = ks_pread_full(pt->pf.fd, pt->window + left, want, pt->file_pos);
 	if (n < 0)
 		return ks_diag_set(diag, (int)n, "%s: cannot read: %s", pt->pf.name,
@@ -376,10 +376,11 @@ static int on_record(struct perf_trace *pt, u32 type, const u8 *rec, size_t size
 	case REC_COMPRESSED2:
 		if (size < KS_PERF_RECORD_HEADER + 8)
 			return damaged(pt, "a short record", diag);
-		return start_unpacking(pt, rec + KS_PERF_RECORD_HEADER + 8,
-				       ks_min(ks_load(rec + KS_PERF_RECORD_HEADER, 8, pt->pf.swap),
-					      (u64)(size - KS_PERF_RECORD_HEADER - 8)),
-				       diag);
+		return start_unpacking(
+			pt, rec + KS_PERF_RECORD_HEADER + 8,
+			(size_t)ks_min(ks_load(rec + KS_PERF_RECORD_HEADER, 8, pt->pf.swap),
+				       (u64)(size - KS_PERF_RECORD_HEADER - 8)),
+			diag);
 	}
 	if (err == -ENOMEM)
 		return ks_diag_nomem(diag, "reading a perf.data");

@@ -34,7 +34,7 @@ static const struct ks_perf_attr *attr_of_sample(const struct ks_perf_file *pf, 
 	return at + 8 <= size ? attr_by_id(pf, ks_load(rec + at, 8, pf->swap)) : first;
 }
 
-static size_t read_size(u64 format, u64 nr)
+static u64 read_size(u64 format, u64 nr)
 {
 	size_t times = ((format & 1) != 0) + ((format & 2) != 0);
 	size_t each = 1 + ((format & 4) != 0) + ((format & 16) != 0);
@@ -110,7 +110,7 @@ bool ks_perf_parse_sample(const struct ks_perf_file *pf, const u8 *rec, size_t s
 		if (nr > size)
 			return false;
 		NEED(read_size(attr->read_format, nr));
-		p += read_size(attr->read_format, nr);
+		p += (size_t)read_size(attr->read_format, nr);
 	}
 	if (type & KS_PERF_CALLCHAIN) {
 		u64 nr;

@@ -391,8 +391,8 @@ u32 ks_rawdec_stack(struct ks_rawdec *dec, const u8 *data, size_t len)
 	if (!l->frames.size || !at || len < l->min_size || at > len)
 		return KS_NONE;
 	return ks_rawdec_add_stack(dec, data + at,
-				   ks_min(ks_raw_get(data, l->frames, dec->big_endian),
-					  (u64)((len - at) / dec->word_size)),
+				   (size_t)ks_min(ks_raw_get(data, l->frames, dec->big_endian),
+						  (u64)((len - at) / dec->word_size)),
 				   dec->word_size);
 }
 

@@ -108,7 +108,7 @@ static void read_journal(struct ks_tracedat *td, struct ks_cursor *cur)
 
 static void read_text_option(struct ks_cursor *cur, u64 size, char *buf, size_t cap)
 {
-	size_t n = ks_min(size, (u64)cap - 1);
+	size_t n = (size_t)ks_min(size, (u64)cap - 1);
 
 	buf[0] = '\0';
 	if (ks_cursor_read(cur, buf, n))

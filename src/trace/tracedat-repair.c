@@ -29,9 +29,9 @@ static int read_section(const struct ks_tracedat *td, u64 offset, u32 id, struct
 	stored = ks_cursor_uint(&cur, 4);
 	len = ks_cursor_uint(&cur, 4);
 	packed = ks_cursor_blob(&cur, stored);
-	plain = packed ? malloc(len + 1) : NULL;
-	if (plain && !ks_td_decompress(td->codec, plain, len, packed, stored))
-		ks_strbuf_add(ret, plain, len);
+	plain = packed ? malloc((size_t)len + 1) : NULL;
+	if (plain && !ks_td_decompress(td->codec, plain, (size_t)len, packed, (size_t)stored))
+		ks_strbuf_add(ret, plain, (size_t)len);
 	else
 		ks_cursor_fail(&cur, "whole compressed data");
 	free(packed);
@@ -48,7 +48,7 @@ static int take_text(struct ks_cursor *cur, unsigned int size_bytes, struct ks_s
 
 	ks_strbuf_init(ret);
 	if (text)
-		ks_strbuf_add(ret, text, len);
+		ks_strbuf_add(ret, text, (size_t)len);
 	free(text);
 	return cur->err;
 }
@@ -135,7 +135,7 @@ static int read_meta(const struct ks_tracedat *td, struct ks_td_meta *meta, stru
 		if (id >= KS_TD_SEC_HEADER && id <= KS_TD_SEC_PRINTK)
 			err = read_meta_section(td, id, ks_cursor_uint(&cur, 8), meta, diag);
 		else if (id == KS_TD_OPT_UNAME && size < sizeof(meta->uname))
-			ks_cursor_read(&cur, meta->uname, size);
+			ks_cursor_read(&cur, meta->uname, (size_t)size);
 		cur.pos = next;
 	}
 	if (cur.err && !err && diag)

@@ -35,10 +35,10 @@ static char *load_section(struct ks_tracedat *td, struct ks_cursor *cur, u64 siz
 	stored = ks_cursor_blob(cur, stored_len);
 	if (!stored)
 		return NULL;
-	plain = malloc(len + 1);
+	plain = malloc((size_t)len + 1);
 	if (!plain) {
 		ks_td_nomem(cur);
-	} else if (ks_td_decompress(td->codec, plain, len, stored, stored_len)) {
+	} else if (ks_td_decompress(td->codec, plain, (size_t)len, stored, (size_t)stored_len)) {
 		ks_cursor_fail(cur, "whole compressed data in front of it");
 		free(plain);
 		plain = NULL;
@@ -66,7 +66,7 @@ static char *open_section(struct ks_tracedat *td, struct ks_cursor *cur, u32 id,
 	size = ks_cursor_uint(cur, 8);
 	data = load_section(td, cur, size, flags & KS_TD_FL_COMPRESSED, &len);
 	if (data) {
-		ks_cursor_mem(ret_mem, td->name, data, len);
+		ks_cursor_mem(ret_mem, td->name, data, (size_t)len);
 		ret_mem->big_endian = td->start.big_endian;
 	}
 	return data;

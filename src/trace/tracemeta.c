@@ -38,7 +38,7 @@ static void read_format(struct ks_cursor *cur, struct ks_rawdec *dec)
 		return;
 	}
 	text = ks_cursor_blob(cur, size);
-	if (text && ks_rawdec_add_format(dec, text, size))
+	if (text && ks_rawdec_add_format(dec, text, (size_t)size))
 		nomem(cur);
 	free(text);
 }
@@ -71,7 +71,7 @@ void ks_meta_header_info(struct ks_cursor *cur, struct ks_page_header *ret)
 	size = ks_cursor_uint(cur, 8);
 	text = ks_cursor_blob(cur, size);
 	*ret = (struct ks_page_header){ 8, 16 };
-	err = text ? ks_evformat_parse_header(&fmt, text, size) : KS_EBADINPUT;
+	err = text ? ks_evformat_parse_header(&fmt, text, (size_t)size) : KS_EBADINPUT;
 	if (err == -ENOMEM)
 		nomem(cur);
 	if (!err) {
@@ -127,7 +127,7 @@ void ks_meta_kallsyms(struct ks_cursor *cur, struct ks_rawdec *dec)
 	size_t start;
 	char *memory = ks_cursor_take(cur, size, &start);
 
-	if (memory && ks_rawdec_set_symbols(dec, memory, start, size))
+	if (memory && ks_rawdec_set_symbols(dec, memory, start, (size_t)size))
 		nomem(cur);
 }
 
@@ -141,7 +141,7 @@ void ks_meta_cmdlines(struct ks_cursor *cur, struct ks_rawdec *dec)
 	u64 size = ks_cursor_uint(cur, 8);
 	char *text = ks_cursor_blob(cur, size);
 
-	if (text && ks_rawdec_add_cmdlines(dec, text, size))
+	if (text && ks_rawdec_add_cmdlines(dec, text, (size_t)size))
 		nomem(cur);
 	free(text);
 }

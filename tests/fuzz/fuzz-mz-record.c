@@ -129,11 +129,14 @@ static void add_comm(struct model *model, struct steps *steps)
 /* The moment in jiffies: rounded down, on both sides of the base. */
 static u64 jiffies_of(const struct mz_clock *clock, u64 ns)
 {
-	__int128 distance = (__int128)ns - clock->base_ns, ticks = distance / clock->tick_ns;
+	u64 tick = (u64)clock->tick_ns, before;
 
-	if (distance < 0 && distance % clock->tick_ns)
-		ticks--;
-	return ns ? (u64)(clock->base_jiffies + ticks) : 0;
+	if (!ns)
+		return 0;
+	if (ns >= clock->base_ns)
+		return clock->base_jiffies + (ns - clock->base_ns) / tick;
+	before = clock->base_ns - ns;
+	return clock->base_jiffies - (before / tick + (before % tick != 0));
 }
 
 static u64 number(const char **at, int base, char end)

@@ -578,11 +578,11 @@ void *model_pack(const struct model *m, size_t *ret_len)
 	u64 head[6 + MODEL_CPUS] = { MODEL_PAGE_OFFSET, MODEL_VMEMMAP, MODEL_IMAGE,	   0, 0,
 				     MODEL_PAGES,	MODEL_PERCPU,  MODEL_PERCPU + 4096 };
 	u32 counts[2] = { MODEL_CPUS, ARRAY_SIZE(parts) };
-	size_t len = 16 + sizeof(head) + sizeof(parts) / 3 * 2, i;
+	size_t len = 16 + sizeof(head) + 16 * ARRAY_SIZE(parts), i;
 	u8 *out, *at;
 
 	for (i = 0; i < ARRAY_SIZE(parts); i++)
-		len += parts[i].len;
+		len += (size_t)parts[i].len;
 	at = out = malloc(len);
 	assert(out);
 	at = mempcpy(at, "KSIMAGE1", 8);
@@ -593,7 +593,7 @@ void *model_pack(const struct model *m, size_t *ret_len)
 		at = mempcpy(at, &parts[i].len, 8);
 	}
 	for (i = 0; i < ARRAY_SIZE(parts); i++)
-		at = mempcpy(at, parts[i].data, parts[i].len);
+		at = mempcpy(at, parts[i].data, (size_t)parts[i].len);
 	assert(at == out + len);
 	*ret_len = len;
 	return out;

@@ -296,7 +296,7 @@ static struct ks_snapshot *make_many(u32 count, bool graph)
 		}
 		s->ref_first[i + 1] = (u32)refs;
 	}
-	s->refs.len = refs;
+	s->refs.len = (size_t)refs;
 	s->roots.items[0] = (struct ks_heap_root){ KS_ROOT_PAGES, "", 4096 };
 	s->roots.len = 1;
 	for (i = 0; i < ROOT_REFS; i++)

@@ -196,7 +196,8 @@ static void test_exhausted(void **state)
 	mz_index_refill(&idx, 1000, 0);
 	for (i = 0; i < 1000; i++)
 		made += count(&idx, obj, i, 2, 1, 1);
-	assert_int_equal(made, 2 * 169);
+	/* 24 bytes each, or 20 where pointers are short. */
+	assert_int_equal(made, 2 * (sizeof(long) == 8 ? 169 : 203));
 	assert_true(idx.hungry);
 	mz_index_refill(&idx, 1000, 0);
 	assert_false(idx.hungry);

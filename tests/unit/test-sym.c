@@ -90,11 +90,11 @@ static void assert_path(struct ks_sym_place place, const char *path)
 static int read_oracle(u64 *addrs, char paths[][64], int max)
 {
 	FILE *file = fopen(in_dir("oracle"), "r");
-	unsigned long addr;
+	unsigned long long addr;
 	int n = 0;
 
 	assert_non_null(file);
-	while (n < max && fscanf(file, "%lx %63s", &addr, paths[n]) == 2)
+	while (n < max && fscanf(file, "%llx %63s", &addr, paths[n]) == 2)
 		addrs[n++] = addr;
 	fclose(file);
 	return n;
@@ -252,13 +252,13 @@ static void write_kallsyms(u64 slide)
 {
 	FILE *in = fopen(in_dir("src/System.map"), "r");
 	FILE *out = fopen(in_dir("kallsyms"), "w");
-	unsigned long addr;
+	unsigned long long addr;
 	char type, name[128];
 
 	assert_non_null(in);
 	assert_non_null(out);
-	while (fscanf(in, "%lx %c %127s", &addr, &type, name) == 3)
-		fprintf(out, "%lx %c %s\n", addr + slide, type, name);
+	while (fscanf(in, "%llx %c %127s", &addr, &type, name) == 3)
+		fprintf(out, "%llx %c %s\n", addr + slide, type, name);
 	fprintf(out, "ffffffffc0000000 t veth_one\t[veth_pair]\n");
 	fclose(in);
 	assert_int_equal(fclose(out), 0);
@@ -369,10 +369,10 @@ static void test_inlined(void **state)
 	FILE *file = fopen(in_dir("inlined"), "r");
 	struct ks_sym_place place;
 	struct ks_sym_query q = { .func = "base_outer", .module = "" };
-	unsigned long addr;
+	unsigned long long addr;
 
 	assert_non_null(file);
-	assert_int_equal(fscanf(file, "%lx", &addr), 1);
+	assert_int_equal(fscanf(file, "%llx", &addr), 1);
 	fclose(file);
 	place = look_up(r, "", "", 0, addr);
 	assert_string_equal(place.func, "base_outer");
