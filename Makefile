@@ -4,27 +4,31 @@ BUILD      ?= build
 BUILD_SAN  ?= build-san
 BUILD_TSAN ?= build-tsan
 BUILD_CLANG ?= build-clang
+# Other machines: 64 bits, 32 bits, and the other byte order.
+ARCHES     ?= arm64 armhf s390x
 # Warnings fail "make check"; WERROR=false for compilers that have new ones.
 WERROR     ?= true
 PREFIX     ?= /usr/local
 DESTDIR    ?=
 
-.PHONY: all check check-all mutate demo lab install clean bench fuzz setup
+.PHONY: all check check-all mutate demo lab install clean clean-cache bench fuzz setup
 
 all: setup
 	@tools/build.sh "$(BUILD)"
 
 check: setup
+	@tools/cache.sh check
 	@tools/build.sh "$(BUILD)" -Dwerror=$(WERROR)
 	@tools/build.sh "$(BUILD_SAN)" -Dwerror=$(WERROR) -Db_sanitize=address,undefined -Db_lundef=false -Dbuildtype=debugoptimized -Dc_args=-fno-sanitize-recover=all
 	@CC=clang tools/build.sh "$(BUILD_CLANG)" -Dwerror=$(WERROR) -Doptimization=0
 	@TARGETS=threads tools/build.sh "$(BUILD_TSAN)" -Dwerror=$(WERROR) -Db_sanitize=thread -Db_lundef=false -Dbuildtype=debugoptimized
-	@python3 tests/run.py "$(BUILD)" "$(BUILD_SAN)" "$(BUILD_TSAN)"
+	@for arch in $(ARCHES); do tools/cross.sh $$arch build-$$arch -Dwerror=$(WERROR) -Doptimization=1 || exit 1; done
+	@python3 tests/run.py "$(BUILD)" "$(BUILD_SAN)" "$(BUILD_TSAN)" $(ARCHES:%=build-%)
 
 # The long ones, too: counts of accesses in a preemptible kernel, which must be built first, fuzzing by libFuzzer,
 # and mutants. All of them run, whatever fails.
 check-all:
-	@tests/all.py "$(MAKE) check" "tests/kernel/test-access.sh 6.12 x86_64 preempt" tests/fuzz/run.sh tests/mutate/mutate.py
+	@tests/all.py "$(MAKE) check" "python3 tests/run.py --emulate-all $(ARCHES:%=build-%)" "tests/kernel/test-access.sh 6.12 x86_64 preempt" tests/fuzz/run.sh tests/mutate/mutate.py
 
 mutate: setup
 	@tests/mutate/mutate.py
@@ -33,6 +37,7 @@ demo: all
 	@tools/demo.sh "$(BUILD)"
 
 lab: all
+	@tools/cache.sh lab
 	@tools/lab.sh "$(BUILD)"
 
 install: all
@@ -46,7 +51,11 @@ fuzz: setup
 	@tests/fuzz/run.sh
 
 clean:
-	rm -rf "$(BUILD)" "$(BUILD_SAN)" "$(BUILD_TSAN)" "$(BUILD_CLANG)" build-fuzz demo-out lab-out
+	rm -rf "$(BUILD)" "$(BUILD_SAN)" "$(BUILD_TSAN)" "$(BUILD_CLANG)" build-fuzz $(ARCHES:%=build-%) demo-out lab-out
+
+# Kernels and libraries that tests and the lab keep outside of this tree.
+clean-cache:
+	@tools/cache.sh clean
 
 setup:
 	@tools/setup.sh

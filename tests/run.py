@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Runs the tests of the given build directories and adds up their TAP results.
 
-usage: run.py [--jobs N] [--suite SUITE]... [--test TEST]... [--without TEST]... [--first-failure] [--near WORD]... [--list] BUILD...
+usage: run.py [--jobs N] [--suite SUITE]... [--test TEST]... [--without TEST]... [--first-failure] [--near WORD]...
+              [--emulate-all] [--list] BUILD...
 
 Each test's line is printed as it ends, and every half minute what is still running. A test that takes
 longer than its timeout (in its meson.build; KMEMSCOPE_TIMEOUTS=3 makes all of them three times as long) is
@@ -26,6 +27,9 @@ import subprocess
 import sys
 import threading
 import time
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent / "lib"))
+from emulate import Emulator  # noqa: E402 (a folder of ours)
 
 RESULT = re.compile(r"^\s*(not )?ok\b(.*)$")
 PLAN = re.compile(r"^1\.\.(\d+)\s*(?:#\s*SKIP\b(.*))?", re.I)
@@ -150,10 +154,17 @@ class Test:
         sys.stdout.flush()
 
 
-def tests_of(build, suites, names, without):
+# Of a build for another architecture; the rest of its tests is for --emulate-all.
+EMULATED_SUITES = ["unit", "captures"]
+
+
+def tests_of(build, suites, names, without, emulate_all):
     found = json.loads(subprocess.run(["meson", "introspect", "--tests", build], check=True,
                                       stdout=subprocess.PIPE, text=True).stdout)
-    wanted = [Test(build, record) for record in found
+    emulator = Emulator(build)
+    if emulator.words and not suites and not emulate_all:
+        suites = EMULATED_SUITES
+    wanted = [Test(build, emulator.apply(record)) for record in found
               if record["name"] not in without
               and (not suites + names or record["name"] in names
                    or any(suite.split(":")[-1] in suites for suite in record["suite"]))]
@@ -262,11 +273,12 @@ def main():
     parser.add_argument("--without", action="append", default=[], metavar="TEST")
     parser.add_argument("--first-failure", action="store_true")
     parser.add_argument("--near", action="append", default=[], metavar="WORD")
+    parser.add_argument("--emulate-all", action="store_true")
     parser.add_argument("--list", action="store_true")
     parser.add_argument("builds", nargs="+", metavar="BUILD")
     args = parser.parse_args()
     signal.signal(signal.SIGTERM, interrupt)
-    tests = [test for build in args.builds for test in tests_of(build, args.suite, args.test, args.without)]
+    tests = [test for build in args.builds for test in tests_of(build, args.suite, args.test, args.without, args.emulate_all)]
     if args.list:
         print("\n".join(test.name for test in tests))
         return 0

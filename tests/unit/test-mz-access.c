@@ -17,7 +17,10 @@ bool user_pages_exhausted;
 
 /* === Helpers ============================================================================== */
 
-enum { TEXT = 0x10000 };
+enum {
+	TEXT = 0x10000,
+	PER_PAGE = sizeof(long) == 8 ? 169 : 203, /* records of 24 bytes, or of 20 */
+};
 
 static void setup(struct mz_index *idx, long max_pages, u32 reserve)
 {
@@ -196,8 +199,7 @@ static void test_exhausted(void **state)
 	mz_index_refill(&idx, 1000, 0);
 	for (i = 0; i < 1000; i++)
 		made += count(&idx, obj, i, 2, 1, 1);
-	/* 24 bytes each, or 20 where pointers are short. */
-	assert_int_equal(made, 2 * (sizeof(long) == 8 ? 169 : 203));
+	assert_int_equal(made, 2 * PER_PAGE);
 	assert_true(idx.hungry);
 	mz_index_refill(&idx, 1000, 0);
 	assert_false(idx.hungry);
@@ -239,7 +241,7 @@ static void test_reserve_of_one(void **state)
 
 	setup(&idx, 100, 1);
 	obj = add(&idx, 0x1000);
-	for (i = 0; i < 169; i++)
+	for (i = 0; i < PER_PAGE; i++)
 		assert_true(count(&idx, obj, i, 2, 1, 1));
 	idx.hungry = false;
 	assert_false(count(&idx, obj, 1000, 2, 1, 1));

@@ -14,6 +14,7 @@
 #include <fcntl.h>
 #include <zstd.h>
 
+#include "base/pack.h"
 #include "base/strbuf.h"
 #include "trace/formats.h"
 #include "trace/tracedat-writer.h"
@@ -48,9 +49,10 @@ static u32 roll(struct made *made, u32 sides)
 
 /* === Pages ================================================================================ */
 
+/* The file is of a little-endian machine, wherever it is made. */
 static void put(struct ks_strbuf *sb, u64 value, unsigned int size)
 {
-	ks_strbuf_add(sb, (const char *)&value, size);
+	ks_pack_uint(sb, value, size);
 }
 
 static void put_common(struct ks_strbuf *sb, u32 id, u32 pid)
