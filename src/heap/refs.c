@@ -108,6 +108,50 @@ static void search(struct reading *r, struct lane *lane, u32 object, const u8 *d
 	}
 }
 
+/* === Internals: sheaves =================================================================== */
+
+static bool is_of_cache(const struct reading *r, u64 addr, u32 cache)
+{
+	const struct ks_pages *pages = r->taking->census->pages;
+	u32 slab, slot = ks_slot_at(r->numbers->index, addr, &slab);
+
+	return slot != KS_NONE && slab < pages->slabs.len &&
+	       pages->slabs.items[slab].cache == cache;
+}
+
+/* Whether an object is a sheaf: it names its cache, and what it says to hold are objects of that cache. */
+static bool is_sheaf(const struct reading *r, const u8 *data, u32 size)
+{
+	const struct ks_layout *l = &r->taking->kernel->layout;
+	u32 cache, count, i;
+
+	if (l->sheaf_objects == KS_NONE || size < l->sheaf_objects)
+		return false;
+	cache = ks_map64_find(&r->taking->census->pages->caches, ks_u64_at(data, l->sheaf_cache));
+	if (cache == KS_NONE || !r->taking->census->caches->items.items[cache].cpu_sheaves)
+		return false;
+	memcpy(&count, data + l->sheaf_count, sizeof(count));
+	if (count > (size - l->sheaf_objects) / 8)
+		return false;
+	for (i = 0; i < count; i++)
+		if (!is_of_cache(r, ks_u64_at(data, l->sheaf_objects + i * 8), cache))
+			return false;
+	return true;
+}
+
+/*
+ * How much of an object is searched. The places of a sheaf have free objects, and behind them what they had before: objects
+ * that were handed out long ago, and that the sheaf does not hold.
+ */
+static u32 searched(const struct reading *r, const struct ks_slab_view *view, const u8 *data)
+{
+	u32 size = view->cache->object_size;
+
+	if (r->taking->typing->cache_type[view->info->cache] || !is_sheaf(r, data, size))
+		return size;
+	return r->taking->kernel->layout.sheaf_objects;
+}
+
 /* === Internals: the walks ================================================================= */
 
 static void read_slab(void *arg, const struct ks_slab_view *view)
@@ -124,7 +168,8 @@ static void read_slab(void *arg, const struct ks_slab_view *view)
 		object = ks_number_of_slot(r->numbers, view->slab, view->first + i);
 		r->snapshot->checksum[object] = (u32)add_to_checksum(0, data, size);
 		if (r->graph)
-			search(r, &r->slabs[view->worker], object, data, size, 0);
+			search(r, &r->slabs[view->worker], object, data, searched(r, view, data),
+			       0);
 	}
 }
 

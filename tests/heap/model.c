@@ -501,15 +501,22 @@ void model_set_aside(struct model *m, u64 cache, u64 slab, u32 cpu)
 		set64(m, slab + S_COUNTERS, get64(m, slab + S_COUNTERS) | 1ull << 31);
 }
 
-static u64 make_sheaf(struct model *m, u64 cache, const u64 *objects, u32 count)
+u64 model_sheaf_at(struct model *m, u64 sheaf, u64 cache, const u64 *objects, u32 count)
 {
-	u64 sheaf = addr_of(take_page(m));
 	u32 i;
 
 	set64(m, sheaf + F_CACHE, cache);
 	set32(m, sheaf + F_SIZE, count);
 	for (i = 0; i < count; i++)
 		set64(m, sheaf + F_OBJECTS + i * 8, objects[i]);
+	return sheaf + F_OBJECTS + count * 8;
+}
+
+static u64 make_sheaf(struct model *m, u64 cache, const u64 *objects, u32 count)
+{
+	u64 sheaf = addr_of(take_page(m));
+
+	model_sheaf_at(m, sheaf, cache, objects, count);
 	return sheaf;
 }
 

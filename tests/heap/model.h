@@ -70,6 +70,9 @@ void model_to_sheaf(struct model *m, u64 cache, u32 cpu, const u64 *objects, u32
 void model_to_rcu_sheaf(struct model *m, u64 cache, u32 cpu, const u64 *objects, u32 count);
 void model_to_barn(struct model *m, u64 cache, const u64 *objects, u32 count);
 
+/* Makes a sheaf of what is at this address, which nobody points to. Gives its first place that is not used. */
+u64 model_sheaf_at(struct model *m, u64 sheaf, u64 cache, const u64 *objects, u32 count);
+
 /* A cgroup below the root; gives its obj_cgroup. */
 u64 model_cgroup(struct model *m, const char *name);
 

@@ -25,6 +25,7 @@ struct taken {
 	struct ks_kernel *kernel;
 	struct ks_snapshot *snapshot;
 	struct ks_diag diag;
+	u64 alpha;		   /* a cache */
 	u64 alphas, betas, smalls; /* slabs */
 	u64 large;		   /* address; 0 = this kernel does not mark it */
 };
@@ -52,13 +53,13 @@ static u64 beta_at(const struct taken *t, u32 i)
  */
 static void build(struct taken *t, int kind)
 {
-	u64 alpha, k64, k32;
+	u64 k64, k32;
 
 	model_init(&t->model, kind);
-	alpha = model_cache(&t->model, "alpha", SIZE, 0);
+	t->alpha = model_cache(&t->model, "alpha", SIZE, 0);
 	k64 = model_cache(&t->model, "kmalloc-64", 64, 0);
 	k32 = model_cache(&t->model, "kmalloc-32", 32, 0);
-	t->alphas = model_slab(&t->model, alpha, SIZE, 3);
+	t->alphas = model_slab(&t->model, t->alpha, SIZE, 3);
 	model_charge(&t->model, t->alphas, model_cgroup(&t->model, "shop"), 2);
 	if (kind != MODEL_6_1)
 		t->large = MODEL_PAGE_OFFSET + (model_page(&t->model, 0xf8, 0, 0) << 12);
@@ -295,13 +296,36 @@ static void test_likeness(void **state)
 	drop(&t);
 }
 
+/* What a sheaf had before is not held by it. What only looks like a sheaf holds all that it points to. */
+static void test_sheaves(void **state)
+{
+	static const int kinds[] = { MODEL_6_18, MODEL_7_2 };
+
+	for (size_t k = 0; k < ARRAY_SIZE(kinds); k++) {
+		struct taken t = { 0 };
+		u64 alpha, waiting[2], place;
+
+		build(&t, kinds[k]);
+		alpha = t.alpha;
+		waiting[0] = alpha_at(&t, 3); /* free */
+		place = model_sheaf_at(&t.model, beta_at(&t, 5), alpha, waiting, 1);
+		put64(&t, place, alpha_at(&t, 2));
+		waiting[1] = beta_at(&t, 7); /* of another cache */
+		place = model_sheaf_at(&t.model, beta_at(&t, 6), alpha, waiting, 2);
+		put64(&t, place, alpha_at(&t, 2));
+		take(&t, true);
+		assert_false(refers(&t, beta_at(&t, 5), 40, alpha_at(&t, 2)));
+		assert_true(refers(&t, beta_at(&t, 6), 48, alpha_at(&t, 2)));
+		drop(&t);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_objects),
-		cmocka_unit_test(test_checksums),
-		cmocka_unit_test(test_graph),
-		cmocka_unit_test(test_likeness),
+		cmocka_unit_test(test_objects), cmocka_unit_test(test_checksums),
+		cmocka_unit_test(test_graph),	cmocka_unit_test(test_likeness),
+		cmocka_unit_test(test_sheaves),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
