@@ -415,11 +415,23 @@ static int vmcore_locate(struct ks_memory *memory, const struct btf *btf, struct
 	return err;
 }
 
+/*
+ * With the last handle of a compressed dump libkdumpfile 0.5 writes to attributes that it has freed, and with some dumps
+ * that crashes. The first handle is the last to go; of such a dump it stays, and what all handles share stays with it.
+ */
+static bool stays(kdump_ctx_t *dump)
+{
+	const char *format;
+
+	return kdump_get_string_attr(dump, KDUMP_ATTR_FILE_FORMAT, &format) == KDUMP_OK &&
+	       strcmp(format, "elf");
+}
+
 static void vmcore_free(struct ks_memory *memory)
 {
 	struct vmcore_memory *m = (struct vmcore_memory *)memory;
 
-	if (m->dump)
+	if (m->dump && (m->fd < 0 || !stays(m->dump)))
 		kdump_free(m->dump);
 	if (m->fd >= 0)
 		close(m->fd);
