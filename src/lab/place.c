@@ -85,17 +85,30 @@ static int kernel_link(const char *version, enum ks_lab_arch arch, struct ks_str
 }
 
 /* "DIR/NAME", if it is there. */
-static char *in_dir(const char *dir, const char *name)
+static int in_dir(const char *dir, const char *name, char **ret_path)
 {
 	char *path;
 
 	if (asprintf(&path, "%s/%s", dir, name) < 0)
-		return NULL;
+		return -ENOMEM;
 	if (access(path, R_OK)) {
 		free(path);
-		path = NULL;
+		return -ENOENT;
 	}
-	return path;
+	*ret_path = path;
+	return 0;
+}
+
+static int find_files(const char *link, enum ks_lab_arch arch, struct ks_lab_kernel *kernel)
+{
+	int err;
+
+	errno = 0;
+	kernel->dir = realpath(link, NULL);
+	if (!kernel->dir)
+		return errno == ENOMEM ? -ENOMEM : -ENOENT;
+	err = in_dir(kernel->dir, images[arch], &kernel->image);
+	return err ? err : in_dir(kernel->dir, "vmlinux", &kernel->vmlinux);
 }
 
 /* === Public =============================================================================== */
@@ -177,12 +190,10 @@ int ks_lab_kernel_find(const char *version, enum ks_lab_arch arch, struct ks_lab
 	ks_strbuf_init(&path);
 	err = kernel_link(version, arch, &path, diag);
 	if (!err) {
-		kernel.dir = realpath(ks_strbuf_str(&path), NULL);
-		if (kernel.dir) {
-			kernel.image = in_dir(kernel.dir, images[arch]);
-			kernel.vmlinux = in_dir(kernel.dir, "vmlinux");
-		}
-		if (!kernel.image || !kernel.vmlinux)
+		err = find_files(ks_strbuf_str(&path), arch, &kernel);
+		if (err == -ENOMEM)
+			ks_diag_nomem(diag, "looking for a kernel");
+		else if (err)
 			err = ks_diag_set(diag, -ENOENT,
 					  "%s: no such kernel; make it with 'kmemscope lab build "
 					  "--kernel %s --arch %s'",
