@@ -11,7 +11,7 @@ fi
 
 # Each leak has a program of its own, and so a name. "shut" closes all that it has opened.
 for name in leak-eventfd leak-epoll leak-msgq shut-socket; do
-	cp "$PLANT" "$name"
+	cp "$PLANT" "$name" || bail "$PLANT was not built"
 done
 
 pids=
