@@ -118,7 +118,8 @@ function heapNumbers() {
 	if (heap.graph)
 		numbers.push(["References", heap.references, short(heap.references), (heap.references / Math.max(1, heap.objects)).toFixed(1) + " for each object"]);
 	if (heap.unreachable)
-		numbers.push(["Unreachable", heap.unreachable_objects, count(heap.unreachable_objects), bytes(heap.unreachable_bytes)]);
+		numbers.push(["Not reached in one look", heap.unreachable_objects, count(heap.unreachable_objects),
+			`${bytes(heap.unreachable_bytes)}; not yet a leak`]);
 	if (heap.before)
 		numbers.push(["Grown by", heap.bytes - heap.before_bytes, signed(heap.bytes - heap.before_bytes, bytes), `since ${heap.before}`]);
 	return h("div", { class: "cards" }, numbers.map(([name, ...number]) => numberCard(name).show(...number)));
