@@ -6,7 +6,7 @@
 
 enum {
 	LEAST = 4,	   /* survivors that are worth a look */
-	FEW = 10,	   /* so many are half as convincing as any number */
+	FEW = 10,	   /* this number is half as convincing as any larger one */
 	ENOUGH_ENDS = 10,  /* to judge a site by itself */
 	SEEN_AT_LEAST = 4, /* frees for each end that was not seen */
 };

@@ -22,7 +22,7 @@ struct ks_fate {
 	u64 unseen; /* ended without an event */
 };
 
-/* Of KS_EVIDENCE_FULL, for objects of which so many were allocated; @births are those of the ones that live. */
+/* A share of KS_EVIDENCE_FULL. @allocs: all objects of the user; @births: when those were allocated that live. */
 u32 ks_evidence(u64 allocs, const u64 births[KS_EVIDENCE_SLICES]);
 
 /* Whether objects of a site mostly end without an event. */

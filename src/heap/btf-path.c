@@ -8,7 +8,7 @@
 
 /* === Data ================================================================================= */
 
-enum { DEPTH_MAX = 16, MODIFIERS_MAX = 32 };
+enum { DEPTH_MAX = 16 };
 
 struct search {
 	const struct btf *btf;
@@ -17,20 +17,6 @@ struct search {
 };
 
 /* === Internals ============================================================================ */
-
-static const struct btf_type *resolve(const struct btf *btf, u32 *id)
-{
-	const struct btf_type *type = btf__type_by_id(btf, *id);
-	int i;
-
-	for (i = 0; type && i < MODIFIERS_MAX; i++) {
-		if (!btf_is_mod(type) && !btf_is_typedef(type) && !btf_is_type_tag(type))
-			return type;
-		*id = type->type;
-		type = btf__type_by_id(btf, *id);
-	}
-	return NULL;
-}
 
 static bool descend(const struct search *s, u32 id, u32 offset, int depth);
 
@@ -44,7 +30,7 @@ static bool covers(const struct btf *btf, const struct btf_type *type, u32 membe
 	if (offset < at || btf_member_bitfield_size(type, member))
 		return false;
 	size = btf__resolve_size(btf, id);
-	of = resolve(btf, &id);
+	of = ks_btf_resolve(btf, &id);
 	if (of && btf_is_array(of) && !btf_array(of)->nelems)
 		return true;
 	return size > 0 && offset - at < (u64)size;
@@ -71,7 +57,7 @@ static bool in_members(const struct search *s, const struct btf_type *type, u32 
 
 static bool descend(const struct search *s, u32 id, u32 offset, int depth)
 {
-	const struct btf_type *type = resolve(s->btf, &id);
+	const struct btf_type *type = ks_btf_resolve(s->btf, &id);
 	s64 size;
 
 	if (!type || depth > DEPTH_MAX)

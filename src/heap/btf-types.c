@@ -26,20 +26,6 @@ struct expansion {
 
 /* === Internals ============================================================================ */
 
-static const struct btf_type *resolve(const struct btf *btf, u32 *id)
-{
-	const struct btf_type *type = btf__type_by_id(btf, *id);
-	int i;
-
-	for (i = 0; type && i < MODIFIERS_MAX; i++) {
-		if (!btf_is_mod(type) && !btf_is_typedef(type) && !btf_is_type_tag(type))
-			return type;
-		*id = type->type;
-		type = btf__type_by_id(btf, *id);
-	}
-	return NULL;
-}
-
 static u32 add(struct ks_types *types, enum ks_type_form form, u32 key, const char *name,
 	       size_t len)
 {
@@ -64,7 +50,7 @@ static u32 add(struct ks_types *types, enum ks_type_form form, u32 key, const ch
 /* Whether the last member is an array without a length, or a struct of which that holds. */
 static bool is_open(const struct btf *btf, u32 id, int depth)
 {
-	const struct btf_type *type = resolve(btf, &id);
+	const struct btf_type *type = ks_btf_resolve(btf, &id);
 
 	if (!type || depth > DEPTH_MAX)
 		return false;
@@ -95,7 +81,7 @@ static u32 struct_type(struct ks_types *types, u32 id)
 /* What a pointer to @id leads to: a struct, an array of pointers, an array of numbers; 0 = can't be said. */
 static u32 pointee(struct ks_types *types, u32 id)
 {
-	const struct btf_type *type = resolve(types->btf, &id), *inner;
+	const struct btf_type *type = ks_btf_resolve(types->btf, &id), *inner;
 	char text[160];
 	u32 to;
 
@@ -111,7 +97,7 @@ static u32 pointee(struct ks_types *types, u32 id)
 	if (!btf_is_ptr(type))
 		return 0;
 	to = type->type;
-	inner = resolve(types->btf, &to);
+	inner = ks_btf_resolve(types->btf, &to);
 	if (!inner || !btf_is_struct(inner) || !inner->name_off)
 		return 0;
 	snprintf(text, sizeof(text), "%s *[]", btf__name_by_offset(types->btf, inner->name_off));
@@ -147,7 +133,7 @@ static void add_field(struct expansion *e, u32 offset, u32 to, const struct home
 
 static void expand(struct expansion *e, u32 id, u32 offset, const struct home *home, int depth)
 {
-	const struct btf_type *type = resolve(e->types->btf, &id), *element;
+	const struct btf_type *type = ks_btf_resolve(e->types->btf, &id), *element;
 	struct home inner;
 	u32 i, count, of;
 
@@ -157,7 +143,7 @@ static void expand(struct expansion *e, u32 id, u32 offset, const struct home *h
 		add_field(e, offset, type->type, home);
 	} else if (btf_is_array(type)) {
 		of = btf_array(type)->type;
-		element = resolve(e->types->btf, &of);
+		element = ks_btf_resolve(e->types->btf, &of);
 		count = ks_min(btf_array(type)->nelems, (u32)ELEMENTS_MAX);
 		if (!element || (!btf_is_ptr(element) && !btf_is_composite(element)))
 			return;
@@ -178,7 +164,7 @@ static void expand(struct expansion *e, u32 id, u32 offset, const struct home *h
 static bool find_member(const struct btf *btf, u32 id, const char *name, u32 base, int depth,
 			u32 *ret_offset, u32 *ret_type)
 {
-	const struct btf_type *type = resolve(btf, &id);
+	const struct btf_type *type = ks_btf_resolve(btf, &id);
 	const char *own;
 	u32 i, at;
 
@@ -241,6 +227,20 @@ static int index_structs(struct ks_types *types)
 
 /* === Public =============================================================================== */
 
+const struct btf_type *ks_btf_resolve(const struct btf *btf, u32 *id)
+{
+	const struct btf_type *type = btf__type_by_id(btf, *id);
+	int i;
+
+	for (i = 0; type && i < MODIFIERS_MAX; i++) {
+		if (!btf_is_mod(type) && !btf_is_typedef(type) && !btf_is_type_tag(type))
+			return type;
+		*id = type->type;
+		type = btf__type_by_id(btf, *id);
+	}
+	return NULL;
+}
+
 int ks_types_new(const struct btf *btf, struct ks_types **ret_types)
 {
 	struct ks_types *types = calloc(1, sizeof(*types));
@@ -285,7 +285,7 @@ bool ks_type_begins_with(const struct ks_types *types, u32 type, u32 other)
 	int depth;
 
 	for (depth = 0; id && want && depth < DEPTH_MAX; depth++) {
-		btf = resolve(types->btf, &id);
+		btf = ks_btf_resolve(types->btf, &id);
 		if (id == want)
 			return true;
 		if (!btf || !btf_is_struct(btf) || !btf_vlen(btf) || btf_member_bit_offset(btf, 0))

@@ -8,6 +8,8 @@
 #include "base/strbuf.h"
 #include "heap/kernel.h"
 
+struct btf_type;
+
 /* What an object can be called: a struct, an array of something, or a name that is no type of the kernel. */
 enum ks_type_form {
 	KS_FORM_STRUCT,
@@ -45,6 +47,9 @@ struct ks_types {
 	struct ks_intern structs; /* names of all structs, and their ids */
 	KS_VEC(u32) struct_ids;
 };
+
+/* The type behind typedefs, const and the like; NULL where there is none. */
+const struct btf_type *ks_btf_resolve(const struct btf *btf, u32 *id);
 
 int ks_types_new(const struct btf *btf, struct ks_types **ret_types);
 void ks_types_free(struct ks_types *types);
