@@ -18,25 +18,16 @@ static const char *const names[KS_HEAP_MEMORIES] = {
 
 /* === Internals ============================================================================ */
 
-/* BPF is the faster; where it is refused, /proc/kcore may not be. */
 static int open_memory(const struct ks_heap_source *source, struct ks_memory **ret_memory,
 		       struct ks_diag *diag)
 {
-	struct ks_diag first, other;
-	int err;
-
 	if (source->vmcore)
 		return ks_memory_open_vmcore(source->vmcore, ret_memory, diag);
 	if (source->memory == KS_HEAP_KCORE)
 		return ks_memory_open_kcore(kcore, ret_memory, diag);
-	err = ks_memory_open_bpf(ret_memory, &first);
-	if (!err)
-		return 0;
-	if (source->memory == KS_HEAP_AUTO && !ks_memory_open_kcore(kcore, ret_memory, &other))
-		return 0;
-	if (source->memory == KS_HEAP_AUTO)
-		return ks_diag_set(diag, err, "%s; %s", first.text, other.text);
-	return ks_diag_set(diag, err, "%s", first.text);
+	if (source->memory == KS_HEAP_BPF)
+		return ks_memory_open_bpf(ret_memory, diag);
+	return ks_memory_open_running(ret_memory, diag);
 }
 
 static int load(const char *path, bool graph, struct ks_snapshot **ret_snapshot,

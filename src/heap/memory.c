@@ -128,3 +128,13 @@ int ks_memory_facts_of_proc(struct ks_memory_facts *facts, struct ks_diag *diag)
 				  "/proc/iomem names no memory: root alone sees its addresses");
 	return err;
 }
+
+int ks_memory_open_running(struct ks_memory **ret_memory, struct ks_diag *diag)
+{
+	struct ks_diag first, other;
+	int err = ks_memory_open_bpf(ret_memory, &first);
+
+	if (!err || !ks_memory_open_kcore("/proc/kcore", ret_memory, &other))
+		return 0;
+	return ks_diag_set(diag, err, "%s; %s", first.text, other.text);
+}

@@ -94,6 +94,9 @@ int ks_memory_open_bpf(struct ks_memory **ret_memory, struct ks_diag *diag);
 /* The running kernel by an ELF core of it, normally /proc/kcore. */
 int ks_memory_open_kcore(const char *path, struct ks_memory **ret_memory, struct ks_diag *diag);
 
+/* The running kernel by whichever of the two works; BPF is the faster. */
+int ks_memory_open_running(struct ks_memory **ret_memory, struct ks_diag *diag);
+
 /*
  * A dump that kdump or QEMU has written, ELF or compressed. KS_EBADINPUT: no dump, or one of a kernel that is not
  * known here, by name.

@@ -1,0 +1,359 @@
+// SPDX-License-Identifier: LGPL-2.1-only
+/* Level 0: counters, and exact counts that correct them. */
+#include "live/census-level.h"
+
+#include <errno.h>
+#include <string.h>
+#include <time.h>
+
+#include "heap/census.h"
+#include "heap/typing.h"
+
+/* === Data ================================================================================= */
+
+static const char large_name[] = "large kmalloc";
+static const char unknown_name[] = "unknown";
+
+/* One exact count while it is made. */
+struct counting {
+	struct ks_census_level *level;
+	struct ks_live_snapshot *s;
+	struct ks_census *census;
+	struct ks_counters before, after; /* around it */
+};
+
+/* === Internals ============================================================================ */
+
+static u64 now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_BOOTTIME, &t);
+	return (u64)t.tv_sec * 1000000000 + (u64)t.tv_nsec;
+}
+
+static struct ks_known_cache *known(struct ks_census_level *level, const char *name)
+{
+	u32 number = ks_intern_add(&level->names, name, strlen(name));
+
+	if (number == KS_NONE || (number == level->caches.len && !ks_vec_push(&level->caches)))
+		return NULL;
+	return &level->caches.items[number];
+}
+
+static struct ks_live_cell *cell_of(struct ks_live_snapshot *s, enum ks_live_part part,
+				    enum ks_live_by by, const char *name, const char *cache)
+{
+	const char *names[KS_LIVE_BYS] = { 0 };
+
+	names[KS_LIVE_BY_CACHE] = cache;
+	if (name)
+		names[by] = name;
+	return ks_live_cell(s, part, names);
+}
+
+/* In the middle of both, since the count was made between them. */
+static u64 counted(const struct counting *c, const char *name, bool *ret_known)
+{
+	u32 before = ks_intern_find(&c->before.names, name, strlen(name));
+	u32 after = ks_intern_find(&c->after.names, name, strlen(name));
+
+	*ret_known = before != KS_NONE && after != KS_NONE;
+	if (!*ret_known)
+		return 0;
+	return (c->before.items.items[before].active + c->after.items.items[after].active) / 2;
+}
+
+/* === Internals: an exact count ============================================================ */
+
+static int add_caches(struct counting *c, const struct ks_layout *layout)
+{
+	const struct ks_census *census = c->census;
+	size_t i;
+
+	for (i = 0; i < census->rows.len; i++) {
+		const struct ks_cache *cache = &census->caches->items.items[i];
+		const struct ks_census_row *row = &census->rows.items[i];
+		struct ks_live_cell *cell;
+
+		if (!cache->valid || !row->slabs)
+			continue;
+		cell = cell_of(c->s, KS_LIVE_CACHES, 0, NULL, cache->name);
+		if (!cell)
+			return -ENOMEM;
+		cell->objects += row->objects;
+		cell->bytes += row->bytes;
+		cell->slab_bytes += row->pages * 4096;
+		cell->reclaimable = ks_cache_reclaimable(layout, cache);
+	}
+	return 0;
+}
+
+static int add_large(struct counting *c)
+{
+	const struct ks_pages *pages = c->census->pages;
+	struct ks_live_cell *cell;
+	size_t i;
+
+	if (!pages->large.len)
+		return 0;
+	cell = cell_of(c->s, KS_LIVE_CACHES, 0, NULL, large_name);
+	if (!cell)
+		return -ENOMEM;
+	for (i = 0; i < pages->large.len; i++) {
+		cell->objects++;
+		cell->bytes += pages->large.items[i].pages * 4096ull;
+	}
+	cell->slab_bytes = cell->bytes;
+	return 0;
+}
+
+/* What the counters have too much, for the looks until the next count. */
+static int learn(struct counting *c)
+{
+	size_t i;
+
+	for (i = 0; i < c->level->caches.len; i++)
+		c->level->caches.items[i] = (struct ks_known_cache){ 0 };
+	for (i = 0; i < c->s->cells.len; i++) {
+		const struct ks_live_cell *cell = &c->s->cells.items[i];
+		const char *name =
+			ks_intern_get(&c->s->names[KS_LIVE_BY_CACHE], cell->key[KS_LIVE_BY_CACHE])
+				.s;
+		struct ks_known_cache *cache;
+		u64 active;
+
+		if (cell->part != KS_LIVE_CACHES)
+			continue;
+		cache = known(c->level, name);
+		if (!cache)
+			return -ENOMEM;
+		active = counted(c, name, &cache->counted);
+		cache->waiting = active > cell->objects ? active - cell->objects : 0;
+		cache->reclaimable = cell->reclaimable;
+		cache->objects = cell->objects;
+		cache->bytes = cell->bytes;
+		cache->slab_bytes = cell->slab_bytes;
+	}
+	return 0;
+}
+
+static int remember_addresses(struct counting *c)
+{
+	const struct ks_census *census = c->census;
+	size_t i;
+
+	c->level->addrs.len = c->level->numbers.len = 0;
+	for (i = 0; i < census->caches->items.len; i++) {
+		const struct ks_cache *cache = &census->caches->items.items[i];
+		u64 *addr;
+		u32 *number, name;
+
+		if (!cache->valid)
+			continue;
+		addr = ks_vec_push(&c->level->addrs);
+		number = ks_vec_push(&c->level->numbers);
+		if (!addr || !number || !known(c->level, cache->name))
+			return -ENOMEM;
+		name = ks_intern_find(&c->level->names, cache->name, strlen(cache->name));
+		*addr = cache->addr;
+		*number = name;
+	}
+	return 0;
+}
+
+static int add_types(struct counting *c, struct ks_diag *diag)
+{
+	struct ks_kernel *k = c->level->kernel;
+	const char *symbols = *k->memory->facts.symbols ? k->memory->facts.symbols : NULL;
+	struct ks_typing *typing = NULL;
+	struct ks_slots *slots = NULL;
+	size_t i;
+	int err = ks_slots_read(k, c->census, &slots, diag);
+
+	if (!err)
+		err = ks_typing_make(k, c->census, slots, symbols, &typing, diag);
+	for (i = 0; !err && i < typing->rows.len; i++) {
+		const struct ks_typing_row *row = &typing->rows.items[i];
+		const struct ks_cache *cache = &c->census->caches->items.items[row->cache];
+		struct ks_live_cell *cell =
+			cell_of(c->s, KS_LIVE_TYPES, KS_LIVE_BY_TYPE,
+				row->type ? ks_type_text(typing->types, row->type) : unknown_name,
+				cache->name);
+
+		if (!cell) {
+			err = ks_diag_nomem(diag, "counting types");
+			break;
+		}
+		cell->objects += row->objects;
+		cell->bytes += row->bytes;
+		cell->reclaimable = ks_cache_reclaimable(&k->layout, cache);
+	}
+	ks_typing_free(typing);
+	ks_slots_free(slots);
+	return err;
+}
+
+static int add_cgroups(struct counting *c)
+{
+	const struct ks_charges *charges = c->census->charges;
+	const struct ks_layout *layout = &c->level->kernel->layout;
+	size_t i;
+
+	for (i = 0; i < charges->rows.len; i++) {
+		const struct ks_charge *row = &charges->rows.items[i];
+		const struct ks_cache *cache =
+			row->cache == KS_NONE ? NULL : &c->census->caches->items.items[row->cache];
+		struct ks_live_cell *cell = cell_of(c->s, KS_LIVE_CGROUPS, KS_LIVE_BY_CGROUP,
+						    charges->paths.items[row->cgroup],
+						    cache ? cache->name : large_name);
+
+		if (!cell)
+			return -ENOMEM;
+		cell->objects += row->objects;
+		cell->bytes += row->bytes;
+		cell->reclaimable = cache && ks_cache_reclaimable(layout, cache);
+	}
+	return 0;
+}
+
+static void set_part(struct ks_live_snapshot *s, enum ks_live_part part, unsigned int by,
+		     bool exact)
+{
+	s->parts[part] = (struct ks_live_part_info){
+		.present = true,
+		.tells = 1u << KS_LIVE_BY_CACHE | by,
+		.at_ns = now_ns(),
+		.exact = exact,
+	};
+}
+
+static int count(struct counting *c, bool types, struct ks_diag *diag)
+{
+	const struct ks_census_options options = { .charges = types };
+	struct ks_kernel *k = c->level->kernel;
+	struct ks_diag ignored;
+	int err;
+
+	c->level->no_counters = ks_counters_read(&c->before, &ignored);
+	err = ks_census_take(k, &options, &c->census, diag);
+	if (err)
+		return err;
+	if (!c->level->no_counters)
+		c->level->no_counters = ks_counters_read(&c->after, &ignored);
+	set_part(c->s, KS_LIVE_CACHES, 0, true);
+	c->s->quality.torn = c->census->torn + c->census->waiting->torn;
+	if (add_caches(c, &k->layout) || add_large(c) || learn(c) || remember_addresses(c))
+		return ks_diag_nomem(diag, "counting objects");
+	if (!types)
+		return 0;
+	set_part(c->s, KS_LIVE_CGROUPS, 1u << KS_LIVE_BY_CGROUP, true);
+	if (add_cgroups(c))
+		return ks_diag_nomem(diag, "counting objects");
+	set_part(c->s, KS_LIVE_TYPES, 1u << KS_LIVE_BY_TYPE, true);
+	return add_types(c, diag);
+}
+
+/* What the counters do not have stays as it was. */
+static int add_uncounted(const struct ks_census_level *level, struct ks_live_snapshot *s)
+{
+	size_t i;
+
+	for (i = 0; i < level->caches.len; i++) {
+		const struct ks_known_cache *cache = &level->caches.items[i];
+		struct ks_live_cell *cell;
+
+		if (cache->counted || !cache->slab_bytes)
+			continue;
+		cell = cell_of(s, KS_LIVE_CACHES, 0, NULL, ks_intern_get(&level->names, (u32)i).s);
+		if (!cell)
+			return -ENOMEM;
+		cell->objects = cache->objects;
+		cell->bytes = cache->bytes;
+		cell->slab_bytes = cache->slab_bytes;
+		cell->reclaimable = cache->reclaimable;
+	}
+	return 0;
+}
+
+/* === Public =============================================================================== */
+
+int ks_census_level_init(struct ks_census_level *level)
+{
+	*level = (struct ks_census_level){ 0 };
+	return ks_intern_init(&level->names);
+}
+
+void ks_census_level_deinit(struct ks_census_level *level)
+{
+	ks_kernel_free(level->kernel);
+	ks_intern_deinit(&level->names);
+	ks_vec_free(&level->caches);
+	ks_vec_free(&level->addrs);
+	ks_vec_free(&level->numbers);
+}
+
+int ks_census_level_counters(struct ks_census_level *level, struct ks_live_snapshot *s,
+			     struct ks_diag *diag)
+{
+	struct ks_counters counters;
+	size_t i;
+	int err;
+
+	if (ks_counters_init(&counters))
+		return ks_diag_nomem(diag, "reading counters");
+	err = ks_counters_read(&counters, diag);
+	level->no_counters = err;
+	for (i = 0; !err && i < counters.items.len; i++) {
+		const struct ks_counter *counter = &counters.items.items[i];
+		struct ks_str name = ks_intern_get(&counters.names, (u32)i);
+		u32 number = ks_intern_find(&level->names, name.s, name.len);
+		const struct ks_known_cache *cache =
+			number < level->caches.len ? &level->caches.items[number] : NULL;
+		struct ks_live_cell *cell;
+
+		if (!counter->bytes)
+			continue;
+		cell = cell_of(s, KS_LIVE_CACHES, 0, NULL, name.s);
+		if (!cell) {
+			err = ks_diag_nomem(diag, "reading counters");
+			break;
+		}
+		cell->objects = counter->active;
+		if (cache)
+			cell->objects -= ks_min(cache->waiting, cell->objects);
+		cell->bytes = cell->objects * counter->size;
+		cell->slab_bytes = counter->bytes;
+		cell->reclaimable = cache && cache->reclaimable;
+	}
+	if (!err && add_uncounted(level, s))
+		err = ks_diag_nomem(diag, "reading counters");
+	if (!err)
+		set_part(s, KS_LIVE_CACHES, 0, false);
+	ks_counters_deinit(&counters);
+	return err;
+}
+
+int ks_census_level_count(struct ks_census_level *level, bool types, struct ks_live_snapshot *s,
+			  struct ks_diag *diag)
+{
+	struct counting c = { .level = level, .s = s };
+	struct ks_memory *memory;
+	int err = 0;
+
+	if (!level->kernel) {
+		err = ks_memory_open_running(&memory, diag);
+		if (!err)
+			err = ks_kernel_open(memory, NULL, &level->kernel, diag);
+	}
+	if (err)
+		return err;
+	if (ks_counters_init(&c.before) || ks_counters_init(&c.after))
+		err = ks_diag_nomem(diag, "counting objects");
+	if (!err)
+		err = count(&c, types, diag);
+	ks_census_free(c.census);
+	ks_counters_deinit(&c.before);
+	ks_counters_deinit(&c.after);
+	return err;
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: LGPL-2.1-only */
+/*
+ * Level 0: the kernel's counters at every look, and exact counts of its memory as often as the budget allows. The
+ * counters take free objects that wait for a CPU for used ones; how many these were at the last exact count is taken off.
+ */
+#ifndef KS_LIVE_CENSUS_LEVEL_H
+#define KS_LIVE_CENSUS_LEVEL_H
+
+#include "live/build.h"
+#include "live/counters.h"
+
+struct ks_kernel;
+struct ks_census;
+
+/* What an exact count says of a cache. */
+struct ks_known_cache {
+	u64 waiting; /* that the counters take for used */
+	bool reclaimable;
+	bool counted; /* the counters have it at all; else this is all that is known of it: */
+	u64 objects, bytes, slab_bytes;
+};
+
+struct ks_census_level {
+	struct ks_kernel *kernel; /* opened with the first exact count */
+	struct ks_intern names;
+	KS_VEC(struct ks_known_cache)
+	caches;		   /* by number of the name, as of the last exact count */
+	KS_VEC(u64) addrs; /* of the caches, and their numbers */
+	KS_VEC(u32) numbers;
+	bool no_counters; /* there is no slabinfo: each look is an exact count */
+};
+
+int ks_census_level_init(struct ks_census_level *level);
+void ks_census_level_deinit(struct ks_census_level *level);
+
+/* The part of caches by counters alone. */
+int ks_census_level_counters(struct ks_census_level *level, struct ks_live_snapshot *s,
+			     struct ks_diag *diag);
+
+/* By an exact count, with types and cgroups if @types. */
+int ks_census_level_count(struct ks_census_level *level, bool types, struct ks_live_snapshot *s,
+			  struct ks_diag *diag);
+
+#endif
