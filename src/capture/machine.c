@@ -199,6 +199,55 @@ int ks_machine_describe(const struct ks_tracefs *tfs, const char *const *events,
 	return 0;
 }
 
+u64 ks_machine_now(const struct ks_tracefs *tfs)
+{
+	unsigned long long whole, micros;
+	struct ks_strbuf text;
+	const char *p;
+	u64 now = 0;
+
+	ks_strbuf_init(&text);
+	if (!ks_tracefs_read(tfs, "@per_cpu/cpu0/stats", &text, NULL) &&
+	    (p = strstr(ks_strbuf_str(&text), "now ts: "))) {
+		/* A clock that does not count nanoseconds is printed as it is. */
+		int fields = sscanf(p, "now ts: %llu.%6llu", &whole, &micros);
+
+		if (fields == 2)
+			now = whole * 1000000000ull + micros * 1000;
+		else if (fields == 1)
+			now = whole;
+	}
+	ks_strbuf_deinit(&text);
+	return now;
+}
+
+int ks_machine_meminfo(u64 *memory)
+{
+	static const char *const names[KS_CENSUS_MEMORIES] = {
+		[KS_CENSUS_SLAB] = "Slab:",
+		[KS_CENSUS_RECLAIMABLE] = "SReclaimable:",
+		[KS_CENSUS_UNRECLAIMABLE] = "SUnreclaim:",
+		[KS_CENSUS_MEM_TOTAL] = "MemTotal:",
+		[KS_CENSUS_MEM_AVAILABLE] = "MemAvailable:",
+	};
+	struct ks_strbuf text;
+	const char *p;
+	size_t i;
+	int err;
+
+	ks_strbuf_init(&text);
+	err = ks_slurp("/proc/meminfo", &text);
+	for (p = ks_strbuf_str(&text); !err && *p;) {
+		for (i = 0; i < ARRAY_SIZE(names); i++)
+			if (!strncmp(p, names[i], strlen(names[i])))
+				memory[i] = strtoull(p + strlen(names[i]), NULL, 10) * 1024;
+		p += strcspn(p, "\n");
+		p += *p == '\n';
+	}
+	ks_strbuf_deinit(&text);
+	return err;
+}
+
 int ks_machine_cpu_stats(const struct ks_tracefs *tfs, u32 cpu, struct ks_cpu_stats *ret,
 			 struct ks_strbuf *text)
 {

@@ -26,6 +26,12 @@ void ks_cmdlines_print(const struct ks_cmdlines *cmd, struct ks_strbuf *sb);
 int ks_machine_describe(const struct ks_tracefs *tfs, const char *const *events, size_t events_len,
 			struct ks_td_meta *meta, struct ks_diag *diag);
 
+/* What the instance's clock says now, rounded down to what the kernel prints; 0 where it does not. */
+u64 ks_machine_now(const struct ks_tracefs *tfs);
+
+/* Lines of a file such as /proc/meminfo, "NAME:   N kB", in bytes. */
+int ks_machine_meminfo(u64 *memory);
+
 struct ks_cpu_stats {
 	u64 entries, read, overrun, commit_overrun, dropped;
 };

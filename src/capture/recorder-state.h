@@ -39,6 +39,9 @@ struct ks_recorder {
 	const char *events[KS_REC_MAX_EVENTS];
 	size_t events_len;
 	u64 max_size;
+	bool no_census;
+	ks_record_census_fn *census;
+	void *census_ctx;
 
 	struct ks_rec_reader *readers;
 	u32 readers_len;
@@ -61,6 +64,12 @@ int ks_rec_choose_events(struct ks_recorder *rec, const struct ks_record_opts *o
 			 struct ks_diag *diag);
 int ks_rec_configure(struct ks_recorder *rec, const struct ks_record_opts *opts,
 		     struct ks_diag *diag);
+
+/*
+ * Puts a census into the description of the machine; one that can't be had is left out. 0 or -ENOMEM
+ * (recorder-census.c).
+ */
+int ks_rec_take_census(struct ks_recorder *rec, enum ks_census_when when);
 
 /* The threads, from opening the rings to the last page of them (recorder-threads.c). */
 int ks_rec_open_readers(struct ks_recorder *rec, struct ks_diag *diag);

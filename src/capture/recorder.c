@@ -60,6 +60,9 @@ int ks_recorder_new(const struct ks_record_opts *opts, struct ks_recorder **ret_
 	pthread_cond_init(&rec->wrote, NULL);
 	ks_td_meta_init(&rec->meta);
 	rec->max_size = opts->max_size;
+	rec->no_census = opts->no_census;
+	rec->census = opts->census;
+	rec->census_ctx = opts->census_ctx;
 	err = ks_tracefs_open(&rec->tfs, diag);
 	if (!err)
 		err = ks_rec_choose_events(rec, opts, diag);
@@ -78,6 +81,8 @@ int ks_recorder_new(const struct ks_record_opts *opts, struct ks_recorder **ret_
 		err = ks_rec_start_threads(rec, diag);
 	if (!err && !opts->only_pids && ks_rec_name_self(rec))
 		err = ks_diag_nomem(diag, "recording");
+	if (!err && ks_rec_take_census(rec, KS_CENSUS_START))
+		err = ks_diag_nomem(diag, "counting the kernel's objects");
 	if (!err) {
 		pthread_mutex_lock(&rec->write_lock); /* the workers run already */
 		err = ks_td_writer_open(opts->path, &rec->meta, &rec->writer, diag);
@@ -114,9 +119,12 @@ int ks_recorder_stop(struct ks_recorder *rec, struct ks_record_stats *ret_stats,
 		     struct ks_diag *diag)
 {
 	struct ks_td_writer *writer;
+	bool no_memory;
 	u64 size;
 	int err;
 
+	/* While events still come in, so that none is missed in between. */
+	no_memory = ks_rec_take_census(rec, KS_CENSUS_END) != 0;
 	ks_tracefs_write(&rec->tfs, "tracing_on", "0", NULL);
 	ks_cmdlines_collect(&rec->cmdlines, &rec->tfs);
 	ks_rec_join_threads(rec);
@@ -132,6 +140,10 @@ int ks_recorder_stop(struct ks_recorder *rec, struct ks_record_stats *ret_stats,
 		ret_stats->finished = !ks_td_writer_finish(writer, &rec->meta, NULL);
 	} else {
 		err = ks_td_writer_finish(writer, &rec->meta, diag);
+	}
+	if (!err && no_memory) {
+		ret_stats->finished = true;
+		err = ks_diag_nomem(diag, "counting the kernel's objects");
 	}
 	ret_stats->file_size = size;
 	free_recorder(rec);

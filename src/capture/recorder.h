@@ -7,6 +7,13 @@
 #define KS_CAPTURE_RECORDER_H
 
 #include "base/diag.h"
+#include "trace/slab-census.h"
+
+/*
+ * Fills in what the kernel has of slabs, with single objects where @objects says so. Any error means that it can't:
+ * then /proc/slabinfo is read instead.
+ */
+typedef int ks_record_census_fn(void *ctx, bool objects, struct ks_slab_census *census);
 
 struct ks_record_opts {
 	const char *path;
@@ -16,6 +23,9 @@ struct ks_record_opts {
 	const char *clock;
 	u64 buffer_kb; /* of the kernel's ring, per CPU; 0 = the default */
 	u64 max_size;  /* bytes of the file; 0 = no limit */
+	bool no_census;
+	ks_record_census_fn *census; /* NULL: there is only /proc/slabinfo */
+	void *census_ctx;
 };
 
 enum { KS_RECORD_BUFFER_KB = 8192 };

@@ -15,6 +15,7 @@
 #include "capture/recorder.h"
 #include "cli/commands.h"
 #include "cli/progress.h"
+#include "cli/record-census.h"
 #include "cli/signals.h"
 
 /* === Data ================================================================================= */
@@ -73,6 +74,9 @@ static int parse_options(struct record *r, int argc, char **argv)
 		  .number = &r->opts.buffer_kb, .min = 1 },
 		{ 0, "clock", "NAME", "the kernel's trace clock (local)",
 		  .string = &r->opts.clock },
+		{ 0, "no-census", NULL,
+		  "do not count the kernel's objects at the start and the end",
+		  .flag = &r->opts.no_census },
 		{ 'q', "quiet", NULL, "print nothing unless something is wrong",
 		  .flag = &r->quiet },
 		{ 0, "json", NULL, "accepted, but has no effect here",
@@ -319,8 +323,12 @@ int ks_cmd_record(int argc, char **argv)
 		.shared = KS_WITH_COMMON,
 		.runs_command = true,
 	};
+	struct ks_record_census census = { 0 };
 	struct record r = { .cli = &cli,
-			    .opts = { .path = "trace.dat", .clock = "local" },
+			    .opts = { .path = "trace.dat",
+				      .clock = "local",
+				      .census = ks_record_census_take,
+				      .census_ctx = &census },
 			    .child_gate = -1,
 			    .child_error = -1 };
 	struct ks_recorder *rec;
@@ -350,7 +358,10 @@ int ks_cmd_record(int argc, char **argv)
 	}
 	if (err) {
 		drop_child(&r);
+		ks_record_census_deinit(&census);
 		return ks_cli_fail(&cli, err, &diag);
 	}
-	return record(&r, rec);
+	code = record(&r, rec);
+	ks_record_census_deinit(&census);
+	return code;
 }

@@ -215,6 +215,22 @@ static int set_clock(struct ks_td_reader *tt, struct ks_diag *diag)
 	return 0;
 }
 
+/* Its times are those of the ring, as the events' are. */
+static void take_census(struct ks_td_reader *tt)
+{
+	size_t i;
+
+	for (i = 0; i < KS_CENSUS_WHENS; i++) {
+		struct ks_slab_census *census = tt->td.census[i];
+
+		if (!census)
+			continue;
+		census->from = ks_td_time(tt, census->from);
+		census->to = ks_td_time(tt, census->to);
+		tt->base.info.census[i] = census;
+	}
+}
+
 static u64 stat_lost(const struct ks_tracedat *td, u32 buffer, u32 cpu)
 {
 	u64 lost = 0;
@@ -315,6 +331,7 @@ static int open_cut(struct ks_input *input, const struct ks_source_opts *opts, u
 	tt->base.info.host.cpus = tt->td.cpu_count;
 	tt->base.info.some_tasks = tt->td.some_tasks;
 	err = set_clock(tt, diag);
+	take_census(tt);
 	if (!err && !ks_rawdec_has_events(&tt->dec))
 		err = ks_diag_set(diag, KS_EBADINPUT, "%s: describes no kmem event at all",
 				  ks_input_name(input));

@@ -16,6 +16,7 @@
 #include "trace/helper-caller.h"
 #include "trace/host.h"
 #include "trace/names.h"
+#include "trace/slab-census.h"
 #include "trace/stat.h"
 
 /* What a source can give. */
@@ -95,6 +96,11 @@ struct ks_source_info {
 	bool ptrs_hashed; /* addresses are the kernel's hashes: they pair, but may collide */
 	u64 overwritten;  /* events that the kernel's ring overwrote before the log begins */
 	u64 stacks_alone; /* stacks without their event, where opts ask for stacks */
+	/*
+	 * What the kernel had of slabs at the start and at the end of the recording, by its own account; NULL where
+	 * the capture does not say. They stay as long as the source.
+	 */
+	const struct ks_slab_census *census[KS_CENSUS_WHENS];
 	struct ks_text_info text;
 	struct ks_binary_info binary;
 	struct ks_map_info map;

@@ -67,14 +67,16 @@ static int link_blocks(struct ks_td_writer *w, struct ks_td_range *range)
 }
 
 /* What the file says beside its blocks, as far as the journal does not have it. */
-static int write_tail(struct ks_td_writer *w, const struct ks_td_meta *meta,
-		      const struct ks_td_ranges *ranges, u64 *ret_options)
+static int write_tail_with(struct ks_td_writer *w, const struct ks_td_meta *meta,
+			   const struct ks_td_ranges *ranges, bool census, u64 *ret_options)
 {
-	struct ks_td_sketch sk = { .base = w->reserve_at };
+	struct ks_td_sketch sk = { .base = w->reserve_at, .own = w->own };
 	int err = 0;
 
 	ks_strbuf_add(&sk.options, w->sections.s, w->sections.len);
 	ks_td_sketch_cmdlines(&sk, meta);
+	if (census)
+		ks_td_sketch_census(&sk, meta, KS_CENSUS_END);
 	ks_td_sketch_machine(&sk, meta);
 	ks_td_sketch_end_pages(&sk, meta, ranges,
 			       w->size - ks_td_sketch_pages_at(&sk, meta, ranges->items.len));
@@ -87,6 +89,15 @@ static int write_tail(struct ks_td_writer *w, const struct ks_td_meta *meta,
 	*ret_options = sk.options_offset;
 	ks_td_sketch_deinit(&sk);
 	return err;
+}
+
+/* A census of many objects may be larger than the room that there is: then the file has none. */
+static int write_tail(struct ks_td_writer *w, const struct ks_td_meta *meta,
+		      const struct ks_td_ranges *ranges, u64 *ret_options)
+{
+	int err = write_tail_with(w, meta, ranges, true, ret_options);
+
+	return err == -ENOSPC ? write_tail_with(w, meta, ranges, false, ret_options) : err;
 }
 
 /* This turns the journal into a finished file. Everything else must be on the disk before. */

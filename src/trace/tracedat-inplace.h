@@ -35,6 +35,7 @@ struct ks_td_writer {
 
 	/* To finish it in place. A journal that was adopted has none of these. */
 	struct ks_strbuf sections; /* the options that say where the metadata is */
+	struct ks_td_own own;	   /* sections that no option points to */
 	size_t pointer_at;	   /* where the header has the offset of the options */
 	u64 reserve_at;		   /* room for options */
 	size_t reserve_len;	   /* 0 = none */

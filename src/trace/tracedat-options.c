@@ -6,6 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* === Data ================================================================================= */
+
+enum { MAX_OWN_SECTIONS = 64 };
+
 /* === Internals ============================================================================ */
 
 /*
@@ -133,8 +137,34 @@ static void read_numbers(struct ks_cursor *cur, const char *text, const char *ke
 	}
 }
 
-/* "kmemscope 1.0 self=12,13 nodes=0,0": who recorded it, and on what machine. */
-static void read_recorder(struct ks_tracedat *td, struct ks_cursor *cur, u64 size)
+/* Sections that only kmemscope knows, by the list of where they are. */
+static void read_own_sections(struct ks_tracedat *td, struct ks_cursor *cur, const char *text,
+			      struct ks_rawdec *dec)
+{
+	const char *p = strstr(text, KS_TD_OWN);
+	struct ks_cursor section = { 0 };
+	u32 count = 0;
+	char *end;
+
+	for (p = p ? p + strlen(KS_TD_OWN) : ""; *p >= '0' && *p <= '9' && !cur->err;
+	     p = end + (*end == ',')) {
+		u64 at = strtoull(p, &end, 10);
+
+		if (count++ == MAX_OWN_SECTIONS) {
+			ks_cursor_fail(cur, "fewer sections");
+			return;
+		}
+		ks_td_read_section(td, KS_TD_SEC_CENSUS, at, dec, &section);
+		if (section.err) {
+			cur->err = section.err;
+			cur->diag = section.diag;
+		}
+	}
+}
+
+/* "kmemscope 1.0 self=12,13 nodes=0,0 sections=900": who recorded it, and on what machine. */
+static void read_recorder(struct ks_tracedat *td, struct ks_cursor *cur, u64 size,
+			  struct ks_rawdec *dec)
 {
 	char *text = ks_cursor_blob(cur, size);
 
@@ -142,6 +172,8 @@ static void read_recorder(struct ks_tracedat *td, struct ks_cursor *cur, u64 siz
 		read_numbers(cur, text, KS_TD_SELF, &td->self);
 		read_numbers(cur, text, KS_TD_NODES, &td->nodes);
 		td->some_tasks = !td->self.items.len;
+		if (td->version == 7)
+			read_own_sections(td, cur, text, dec);
 	}
 	free(text);
 }
@@ -198,7 +230,7 @@ void ks_td_read_option(struct ks_tracedat *td, struct ks_cursor *cur, u32 id, u6
 		read_uname(td, text);
 		break;
 	case KS_TD_OPT_VERSION:
-		read_recorder(td, cur, size);
+		read_recorder(td, cur, size, dec);
 		break;
 	case KS_TD_OPT_CPUCOUNT:
 		td->cpu_count = (u32)ks_cursor_uint(cur, 4);

@@ -158,6 +158,16 @@ static int adopt_blocks(struct ks_td_writer *w, const struct ks_td_buffer *buffe
 	return 0;
 }
 
+static void keep_census(const struct ks_tracedat *td, struct ks_td_meta *meta)
+{
+	size_t i;
+
+	for (i = 0; i < KS_CENSUS_WHENS; i++)
+		if (td->census[i])
+			ks_slab_census_pack(td->census[i], (enum ks_census_when)i,
+					    &meta->census[i]);
+}
+
 /* Takes over the descriptor. */
 static int finish_journal(struct ks_tracedat *td, const char *path, int fd, struct ks_diag *diag)
 {
@@ -174,6 +184,7 @@ static int finish_journal(struct ks_tracedat *td, const char *path, int fd, stru
 	meta.ring_page_size = buffer->page_size;
 	meta.cpus = td->cpu_count;
 	/* The writer owns them now. */
+	keep_census(td, &meta);
 	meta.self = td->self;
 	meta.nodes = td->nodes;
 	td->self = td->nodes = (struct ks_numbers){ 0 };

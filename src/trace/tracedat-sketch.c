@@ -29,8 +29,8 @@ static void put_option_u64(struct ks_strbuf *options, u32 id, u64 value, unsigne
 	ks_td_put(options, value, size);
 }
 
-/* Appends a compressed section and the option that points to it. */
-static void add_section(struct ks_td_sketch *sk, u32 id, const struct ks_strbuf *content)
+/* Appends a compressed section. */
+static void put_section(struct ks_td_sketch *sk, u32 id, const struct ks_strbuf *content)
 {
 	size_t bound = ZSTD_compressBound(content->len);
 	void *packed = malloc(bound);
@@ -45,13 +45,19 @@ static void add_section(struct ks_td_sketch *sk, u32 id, const struct ks_strbuf 
 	if (ZSTD_isError(len)) {
 		sk->failed = true;
 	} else {
-		put_option_u64(&sk->options, id, sk->base + sk->text.len, 8);
 		ks_td_put_section_header(&sk->text, id, KS_TD_FL_COMPRESSED, 0, len + 8);
 		ks_td_put(&sk->text, len, 4);
 		ks_td_put(&sk->text, content->len, 4);
 		ks_strbuf_add(&sk->text, packed, len);
 	}
 	free(packed);
+}
+
+/* The same, with the option that points to it. */
+static void add_section(struct ks_td_sketch *sk, u32 id, const struct ks_strbuf *content)
+{
+	put_option_u64(&sk->options, id, sk->base + sk->text.len, 8);
+	put_section(sk, id, content);
 }
 
 /* Bytes of the option of the pages. */
@@ -156,6 +162,15 @@ void ks_td_sketch_cmdlines(struct ks_td_sketch *sk, const struct ks_td_meta *met
 	ks_strbuf_deinit(&sb);
 }
 
+void ks_td_sketch_census(struct ks_td_sketch *sk, const struct ks_td_meta *meta,
+			 enum ks_census_when when)
+{
+	if (!meta->census[when].len || sk->own.len == KS_TD_OWN_MAX)
+		return;
+	sk->own.at[sk->own.len++] = sk->base + sk->text.len;
+	put_section(sk, KS_TD_SEC_CENSUS, &meta->census[when]);
+}
+
 void ks_td_sketch_machine(struct ks_td_sketch *sk, const struct ks_td_meta *meta)
 {
 	struct ks_strbuf sb;
@@ -172,6 +187,9 @@ void ks_td_sketch_machine(struct ks_td_sketch *sk, const struct ks_td_meta *meta
 		ks_strbuf_printf(&sb, "%s%u", i ? "," : KS_TD_SELF, meta->self.items.items[i]);
 	for (i = 0; i < meta->nodes.items.len; i++)
 		ks_strbuf_printf(&sb, "%s%u", i ? "," : KS_TD_NODES, meta->nodes.items.items[i]);
+	for (i = 0; i < sk->own.len; i++)
+		ks_strbuf_printf(&sb, "%s%llu", i ? "," : KS_TD_OWN,
+				 (unsigned long long)sk->own.at[i]);
 	ks_td_put_option(&sk->options, KS_TD_OPT_VERSION, ks_strbuf_str(&sb), sb.len + 1);
 	put_option_u64(&sk->options, KS_TD_OPT_CPUCOUNT, meta->cpus, 4);
 	for (i = 0; i < meta->cpu_stats.len; i++)

@@ -8,7 +8,7 @@
 
 #include "trace/tracedat-writer.h"
 
-enum { KS_TD_SECTION_HEADER = 16 };
+enum { KS_TD_SECTION_HEADER = 16, KS_TD_OWN_MAX = 8 };
 
 /* Where the pages of one CPU are. */
 struct ks_td_range {
@@ -21,6 +21,12 @@ struct ks_td_ranges {
 	KS_VEC(struct ks_td_range) items;
 };
 
+/* Where kmemscope's own sections are. */
+struct ks_td_own {
+	u64 at[KS_TD_OWN_MAX];
+	u32 len;
+};
+
 /* Zeroed, it is ready. */
 struct ks_td_sketch {
 	struct ks_strbuf text;
@@ -28,6 +34,7 @@ struct ks_td_sketch {
 	u64 base;	    /* where the text will be in the file */
 	size_t options_at;  /* where the header has the offset of the options */
 	u64 options_offset; /* that offset, once they are there */
+	struct ks_td_own own;
 	bool failed;
 };
 
@@ -43,6 +50,8 @@ void ks_td_put_option(struct ks_strbuf *options, u32 id, const void *data, size_
 void ks_td_sketch_begin(struct ks_td_sketch *sk, const struct ks_td_meta *meta);
 void ks_td_sketch_metadata(struct ks_td_sketch *sk, const struct ks_td_meta *meta);
 void ks_td_sketch_cmdlines(struct ks_td_sketch *sk, const struct ks_td_meta *meta);
+void ks_td_sketch_census(struct ks_td_sketch *sk, const struct ks_td_meta *meta,
+			 enum ks_census_when when);
 void ks_td_sketch_machine(struct ks_td_sketch *sk, const struct ks_td_meta *meta);
 
 /* Appends the options. */

@@ -108,6 +108,21 @@ static u64 read_options_v7(struct ks_tracedat *td, struct ks_cursor *file, u64 o
 	return next;
 }
 
+static void read_census(struct ks_tracedat *td, struct ks_cursor *mem)
+{
+	struct ks_slab_census *census;
+	enum ks_census_when when;
+	struct ks_diag diag;
+	int err = ks_slab_census_unpack(mem->mem, (size_t)mem->end, &census, &when, &diag);
+
+	if (err) {
+		mem->err = ks_diag_set(&mem->diag, err, "%s: %s", td->name, diag.text);
+		return;
+	}
+	ks_slab_census_free(td->census[when]);
+	td->census[when] = census;
+}
+
 /* === Public =============================================================================== */
 
 int ks_td_inflate(struct ZSTD_DCtx_s **zstd, enum ks_td_codec codec, void *dst, size_t dst_len,
@@ -168,6 +183,9 @@ void ks_td_read_section(struct ks_tracedat *td, u32 id, u64 offset, struct ks_ra
 		break;
 	case KS_TD_SEC_CMDLINES:
 		ks_meta_cmdlines(&mem, dec);
+		break;
+	case KS_TD_SEC_CENSUS:
+		read_census(td, &mem);
 		break;
 	}
 	if (mem.err) {

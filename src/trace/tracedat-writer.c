@@ -36,6 +36,8 @@ static void sketch_journal(struct ks_td_sketch *sk, const struct ks_td_meta *met
 
 	ks_td_sketch_begin(sk, meta);
 	ks_td_sketch_metadata(sk, meta);
+	ks_td_sketch_census(sk, meta, KS_CENSUS_START);
+	w->own = sk->own;
 	ks_strbuf_add(&w->sections, sk->options.s, sk->options.len);
 	ks_td_sketch_machine(sk, meta);
 	w->pointer_at = sk->options_at;
@@ -200,6 +202,8 @@ static u64 sketch_final(struct ks_td_sketch *sk, const struct ks_td_meta *meta,
 	ks_td_sketch_begin(sk, meta);
 	ks_td_sketch_metadata(sk, meta);
 	ks_td_sketch_cmdlines(sk, meta);
+	ks_td_sketch_census(sk, meta, KS_CENSUS_START);
+	ks_td_sketch_census(sk, meta, KS_CENSUS_END);
 	ks_td_sketch_machine(sk, meta);
 	/* The section of pages comes last, right behind the options. */
 	at = start = ks_td_sketch_pages_at(sk, meta, ranges->items.len);
@@ -273,6 +277,8 @@ void ks_td_meta_deinit(struct ks_td_meta *meta)
 	ks_strbuf_deinit(&meta->kallsyms);
 	ks_strbuf_deinit(&meta->printk);
 	ks_strbuf_deinit(&meta->cmdlines);
+	for (i = 0; i < KS_CENSUS_WHENS; i++)
+		ks_strbuf_deinit(&meta->census[i]);
 }
 
 int ks_td_writer_open(const char *path, const struct ks_td_meta *meta,

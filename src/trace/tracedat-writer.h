@@ -10,6 +10,7 @@
 #include "base/diag.h"
 #include "base/strbuf.h"
 #include "base/vec.h"
+#include "trace/slab-census.h"
 
 struct ks_numbers {
 	KS_VEC(u32) items;
@@ -24,6 +25,7 @@ struct ks_td_meta {
 	KS_VEC(struct ks_strbuf) cpu_stats; /* "CPU: n" and the text of its stats file */
 	struct ks_numbers self;	 /* threads of the recorder, whose objects readers leave out */
 	struct ks_numbers nodes; /* NUMA node by CPU */
+	struct ks_strbuf census[KS_CENSUS_WHENS]; /* packed; empty = none */
 	char clock[64];
 	char uname[256];
 	u32 page_size;	    /* of the machine */

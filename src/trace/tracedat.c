@@ -173,4 +173,6 @@ void ks_tracedat_deinit(struct ks_tracedat *td)
 	ks_vec_free(&td->stats);
 	ks_vec_free(&td->self.items);
 	ks_vec_free(&td->nodes.items);
+	for (i = 0; i < KS_CENSUS_WHENS; i++)
+		ks_slab_census_free(td->census[i]);
 }

@@ -34,6 +34,8 @@ enum {
 	/* kmemscope's own, in a file that is being recorded: where the blocks begin, and a block. */
 	KS_TD_OPT_JOURNAL = 0x4b53,
 	KS_TD_SEC_BLOCK = 0x4b53,
+	/* kmemscope's own, to which no option points: see KS_TD_OWN. */
+	KS_TD_SEC_CENSUS = 0x4b54,
 };
 
 enum {
@@ -48,6 +50,11 @@ enum { KS_TD_LINK = 16 }; /* bytes of room behind such a block; see tracedat-inp
 #define KS_TD_SELF " self="
 /* Also in the text of KS_TD_OPT_VERSION: the NUMA node of each CPU, with commas in between. */
 #define KS_TD_NODES " nodes="
+/*
+ * Also there: where kmemscope's own sections are, with commas in between. Options of their own would do, but
+ * trace-cmd complains of each that it does not know.
+ */
+#define KS_TD_OWN " sections="
 
 /* A piece of one CPU's pages inside an unfinished file. */
 struct ks_td_block {
@@ -101,6 +108,7 @@ struct ks_tracedat {
 	struct ks_numbers self;	 /* threads of the recorder, whose objects are left out */
 	bool some_tasks;	 /* kmemscope recorded one command or process, not all */
 	struct ks_numbers nodes; /* NUMA node by CPU; empty = not known */
+	struct ks_slab_census *census[KS_CENSUS_WHENS]; /* NULL = there is none */
 };
 
 /*

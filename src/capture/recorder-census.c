@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: LGPL-2.1-only
+/* What the kernel itself has of slabs, into the capture, before its first event and after its last. */
+#include "capture/recorder-state.h"
+
+#include <errno.h>
+#include <time.h>
+
+#include "capture/slabinfo.h"
+
+/* === Internals ============================================================================ */
+
+static u64 wall_clock(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	return (u64)now.tv_sec * 1000000000ull + (u64)now.tv_nsec;
+}
+
+/* By the caller's means, which see single objects; else as the kernel adds them up. */
+static int fill(struct ks_recorder *rec, enum ks_census_when when, struct ks_slab_census **census)
+{
+	int err = rec->census ? rec->census(rec->census_ctx, when == KS_CENSUS_END, *census)
+			      : -EOPNOTSUPP;
+
+	if (!err || err == -ENOMEM)
+		return err;
+	ks_slab_census_free(*census);
+	*census = ks_slab_census_new();
+	return *census ? ks_slabinfo_read("/proc/slabinfo", "/sys/kernel/slab", *census) : -ENOMEM;
+}
+
+/* === Public =============================================================================== */
+
+int ks_rec_take_census(struct ks_recorder *rec, enum ks_census_when when)
+{
+	struct ks_strbuf *packed = &rec->meta.census[when];
+	u64 from = ks_machine_now(&rec->tfs), wall_ns = wall_clock();
+	struct ks_slab_census *census;
+	int err;
+
+	if (rec->no_census)
+		return 0;
+	census = ks_slab_census_new();
+	err = census ? fill(rec, when, &census) : -ENOMEM;
+	if (!err) {
+		census->from = from;
+		census->wall_ns = wall_ns;
+		/* Rounded up, as the start of it was rounded down. */
+		census->to = ks_max(ks_machine_now(&rec->tfs) + 1000, from);
+		err = ks_machine_meminfo(census->memory);
+	}
+	if (!err) {
+		ks_slab_census_pack(census, when, packed);
+		err = packed->failed ? -ENOMEM : 0;
+	}
+	ks_slab_census_free(census);
+	if (err) {
+		ks_strbuf_deinit(packed);
+		ks_strbuf_init(packed);
+	}
+	return err == -ENOMEM ? err : 0;
+}
