@@ -6,19 +6,26 @@
 
 /* === Internals ============================================================================ */
 
-/*
- * The length of the valid, printable UTF-8 character at @s, or 0. Overlong forms, surrogates, and
- * the C1 controls (which some terminals obey) are not valid here.
- */
 static size_t utf8_len(const char *s, size_t len)
+{
+	u32 code;
+
+	return ks_utf8_char(s, len, &code);
+}
+
+/* === Public =============================================================================== */
+
+size_t ks_utf8_char(const char *s, size_t len, u32 *ret_code)
 {
 	const u8 *p = (const u8 *)s;
 	static const u32 min_code[] = { 0, 0, 0x80, 0x800, 0x10000 };
 	size_t n, i;
 	u32 code;
 
-	if (p[0] < 0x80)
+	if (p[0] < 0x80) {
+		*ret_code = p[0];
 		return 1;
+	}
 	n = p[0] >= 0xf0 && p[0] <= 0xf4 ? 4 : p[0] >= 0xe0 ? 3 : p[0] >= 0xc2 ? 2 : 0;
 	if (!n || p[0] > 0xf4 || n > len)
 		return 0;
@@ -34,10 +41,9 @@ static size_t utf8_len(const char *s, size_t len)
 	/* Marks that turn the direction of text can make a line read as something else. */
 	if ((code >= 0x202a && code <= 0x202e) || (code >= 0x2066 && code <= 0x2069))
 		return 0;
+	*ret_code = code;
 	return n;
 }
-
-/* === Public =============================================================================== */
 
 void ks_escape_tty(struct ks_strbuf *sb, const char *s, size_t len)
 {

@@ -5,6 +5,12 @@
 
 #include "base/strbuf.h"
 
+/*
+ * The length of the valid UTF-8 character at @s, or 0. Overlong forms, surrogates, the C1 controls (which some
+ * terminals obey) and marks that turn the direction of text are not valid here. @len is not 0.
+ */
+size_t ks_utf8_char(const char *s, size_t len, u32 *ret_code);
+
 /* For a terminal: control characters and bytes that are not UTF-8 become \xNN. */
 void ks_escape_tty(struct ks_strbuf *sb, const char *s, size_t len);
 
