@@ -11,6 +11,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "base/escape.h"
 #include "capture/tracefs.h"
 #include "cli/commands.h"
 #include "cli/heap-source.h"
@@ -39,6 +40,14 @@ struct doctor {
 	struct ks_tracefs tfs;
 	bool has_tracefs;
 	bool nomem; /* a finding is missing */
+};
+
+enum { WHAT, STATE, TEXT, FIX, MISSES, COLUMNS };
+
+static const struct ks_column columns[COLUMNS] = {
+	[WHAT] = { "what", NULL, KS_CELL_TEXT }, [STATE] = { "state", NULL, KS_CELL_TEXT },
+	[TEXT] = { "text", NULL, KS_CELL_TEXT }, [FIX] = { "fix", NULL, KS_CELL_TEXT },
+	[MISSES] = { NULL, NULL, KS_CELL_BOOL }, /* for people, who get it in capitals */
 };
 
 /* === Internals ============================================================================ */
@@ -246,49 +255,51 @@ static void check_heap(struct doctor *d)
 		    "built without libkdumpfile: kmemscope heap --vmcore can't read dumps");
 }
 
-static void put_text(const struct doctor *d, bool ready, struct ks_strbuf *out)
+/* A finding for people: its state, what it is of and, below, what helps. */
+static void say_finding(const struct ks_table *table, size_t row, struct ks_strbuf *out)
 {
-	static const char *const words[] = { "ok", "note", "MISSING" };
+	const char *fix = ks_table_cell(table, row, FIX)->text;
+	const char *text = ks_table_cell(table, row, TEXT)->text;
+
+	ks_strbuf_printf(out, "%-8s %-12s ",
+			 ks_table_cell(table, row, MISSES)->u64
+				 ? "MISSING"
+				 : ks_table_cell(table, row, STATE)->text,
+			 ks_table_cell(table, row, WHAT)->text);
+	ks_escape_tty(out, text, strlen(text));
+	ks_strbuf_puts(out, "\n");
+	if (*fix)
+		ks_strbuf_printf(out, "%21s $ %s\n", "", fix);
+}
+
+static struct ks_doc *doc_of(const struct doctor *d, bool ready)
+{
+	static const char *const words[] = { "ok", "note", "missing" };
+	struct ks_doc *doc = ks_doc_new("kmemscope-doctor-1");
+	struct ks_table *table;
 	struct utsname uts;
 	size_t i;
 
+	if (!doc)
+		return NULL;
 	if (!uname(&uts))
-		ks_strbuf_printf(out, "Linux %s %s\n", uts.release, uts.machine);
-	for (i = 0; i < d->findings.len; i++) {
+		ks_doc_say(doc, "Linux %s %s\n", uts.release, uts.machine);
+	ks_doc_bool(doc, "ready", ready);
+	table = ks_doc_table(doc, "findings", columns, COLUMNS);
+	if (table)
+		table->say = say_finding;
+	for (i = 0; table && i < d->findings.len; i++) {
 		const struct finding *finding = &d->findings.items[i];
+		struct ks_row row = ks_table_add(table);
 
-		ks_strbuf_printf(out, "%-8s %-12s %s\n", words[finding->state], finding->what,
-				 finding->text);
-		if (finding->fix)
-			ks_strbuf_printf(out, "%21s $ %s\n", "", finding->fix);
+		ks_row_text(row, WHAT, finding->what);
+		ks_row_text(row, STATE, words[finding->state]);
+		ks_row_text(row, TEXT, finding->text);
+		ks_row_text(row, FIX, finding->fix ? finding->fix : "");
+		ks_row_bool(row, MISSES, finding->state == MISSING);
 	}
-	ks_strbuf_printf(out, "kmemscope record %s\n", ready ? "will work" : "will not work");
-}
-
-static void put_json(const struct doctor *d, bool ready, struct ks_strbuf *out)
-{
-	static const char *const words[] = { "ok", "note", "missing" };
-	struct ks_json json;
-	size_t i;
-
-	ks_json_init(&json, out, KS_JSON_INDENTED);
-	ks_json_object(&json, NULL);
-	ks_json_string(&json, "schema", "kmemscope-doctor-1");
-	ks_json_bool(&json, "ready", ready);
-	ks_json_array(&json, "findings");
-	for (i = 0; i < d->findings.len; i++) {
-		const struct finding *finding = &d->findings.items[i];
-
-		ks_json_object(&json, NULL);
-		ks_json_string(&json, "what", finding->what);
-		ks_json_string(&json, "state", words[finding->state]);
-		ks_json_string(&json, "text", finding->text);
-		ks_json_string(&json, "fix", finding->fix ? finding->fix : "");
-		ks_json_end_object(&json);
-	}
-	ks_json_end_array(&json);
-	ks_json_end_object(&json);
-	ks_json_finish(&json);
+	ks_doc_say(doc, "kmemscope record %s\n", ready ? "will work" : "will not work");
+	return doc;
 }
 
 /* === Public =============================================================================== */
@@ -307,7 +318,6 @@ int ks_cmd_doctor(int argc, char **argv)
 		{ 0 },
 	};
 	struct doctor d = { 0 };
-	struct ks_strbuf text;
 	bool ready = true;
 	int code = ks_cli_parse(&cli, own, argc, argv);
 	size_t i;
@@ -327,14 +337,7 @@ int ks_cmd_doctor(int argc, char **argv)
 	check_heap(&d);
 	for (i = 0; i < d.findings.len; i++)
 		ready &= d.findings.items[i].state != MISSING;
-	ks_strbuf_init(&text);
-	if (cli.output.json)
-		put_json(&d, ready, &text);
-	else
-		put_text(&d, ready, &text);
-	code = d.nomem ? ks_cli_error(&cli, KS_EXIT_FAILED, "out of memory")
-		       : ks_cli_print(&cli, &text);
-	ks_strbuf_deinit(&text);
+	code = ks_cli_print_doc(&cli, d.nomem ? NULL : doc_of(&d, ready));
 	ks_vec_free(&d.findings);
 	if (d.has_tracefs)
 		ks_tracefs_close(&d.tfs);

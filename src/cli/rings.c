@@ -238,7 +238,6 @@ static int render(struct rings *r, const struct ks_rings_args *args)
 		.top = r->cli->capture->kernel ? "directory" : "function",
 		.leaves = r->cli->capture->kernel ? "files" : "call sites",
 	};
-	struct ks_strbuf json;
 	char *root_path;
 	size_t len;
 	int code = 0;
@@ -258,14 +257,9 @@ static int render(struct rings *r, const struct ks_rings_args *args)
 		file = DEFAULT_FILE;
 	if (file)
 		code = write_chart(r, &spec, file);
-	if (!code && r->cli->output.json) {
-		ks_strbuf_init(&json);
-		ks_render_rings_json(&spec, &json);
-		code = ks_cli_print(r->cli, &json);
-		ks_strbuf_deinit(&json);
-	} else if (!code) {
-		code = say(r, file);
-	}
+	if (!code)
+		code = r->cli->output.json ? ks_cli_print_doc(r->cli, ks_doc_of_rings(&spec))
+					   : say(r, file);
 	if (!code && args->show)
 		show(r, file);
 	free(root_path);

@@ -5,6 +5,7 @@
 
 #include "analysis/dirtree.h"
 #include "report/chart.h"
+#include "table/doc.h"
 
 struct ks_rings_spec {
 	const struct ks_dirtree *tree; /* sorted */
@@ -23,8 +24,8 @@ struct ks_rings_spec {
 int ks_rings_layout(const struct ks_rings_spec *spec, const struct ks_text_measure *measure,
 		    struct ks_chart *ret_chart);
 
-/* The same as data: the tree below the root, with its bytes. */
-void ks_render_rings_json(const struct ks_rings_spec *spec, struct ks_strbuf *out);
+/* The same as data: the tree below the root, with its bytes. NULL when there is no memory. */
+struct ks_doc *ks_doc_of_rings(const struct ks_rings_spec *spec);
 
 /*
  * The hue of a directory: the kernel's top directories always have the same, others one by their name

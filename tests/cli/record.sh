@@ -10,6 +10,24 @@ doctor=0
 "$KMEMSCOPE" doctor >doctor.txt 2>&1 || doctor=$?
 check "doctor gives a verdict" grep -qE '^kmemscope record will (not )?work$' doctor.txt
 check "and its status says the same" equal $doctor "$(grep -cx 'kmemscope record will not work' doctor.txt)"
+# What programs get is what people get. Free memory changes from one moment to the next.
+doctor_twice() {
+	"$KMEMSCOPE" doctor --json >doctor.json || [ $? = "$doctor" ] || return 1
+	python3 - <<-'END'
+		import json
+		told = json.load(open("doctor.json"))
+		lines = []
+		for row in told["findings"]:
+		    lines.append(f"{row['state'].replace('missing', 'MISSING'):8} {row['what']:12} {row['text']}")
+		    lines += [f"{'':21} $ {row['fix']}"] if row["fix"] else []
+		lines.append("kmemscope record " + ("will work" if told["ready"] else "will not work"))
+		assert told["ready"] == all(row["state"] != "missing" for row in told["findings"])
+		people = open("doctor.txt").read().splitlines()[1:]
+		assert len(lines) > 8 and len(lines) == len(people)
+		assert [line for line in lines if " memory " not in line] == [line for line in people if " memory " not in line]
+	END
+}
+check "the same as JSON" doctor_twice
 if ! grep -q '^kmemscope record will work$' doctor.txt; then
 	skip "recording" "$(grep MISSING doctor.txt | head -1 | tr -s ' ')"
 	done_testing
