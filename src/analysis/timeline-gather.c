@@ -15,10 +15,6 @@ static const enum ks_by by_of_dim[KEYED_DIMS] = {
 	[KS_TL_COMM] = KS_BY_COMM, [KS_TL_CPU] = KS_BY_CPU,
 };
 
-static const enum ks_tl_dim kind_dims[KIND_DIMS] = { KS_TL_SITE, KS_TL_CACHE, KS_TL_SIZE,
-						     KS_TL_STACK };
-static const enum ks_tl_dim owner_dims[OWNER_DIMS] = { KS_TL_COMM, KS_TL_CPU };
-
 /* === Internals: groups ==================================================================== */
 
 static int grow_tracks(struct ks_tl_gather *g, enum ks_tl_dim dim, u32 track)
@@ -101,120 +97,13 @@ static int add_owner(struct ks_tl_gather *g, const struct ks_event *ev, u32 pid)
 	return 0;
 }
 
-/* === Internals: time ====================================================================== */
-
-static struct ks_cell *cell_now(struct ks_tl_gather *g, struct ks_track *track)
-{
-	struct ks_cell *cell;
-
-	if (track->cells.len) {
-		cell = &track->cells.items[track->cells.len - 1];
-		if (cell->bucket == g->bucket)
-			return cell;
-	}
-	cell = ks_vec_push(&track->cells);
-	if (!cell)
-		return NULL;
-	g->cells++;
-	cell->bucket = g->bucket;
-	return cell;
-}
-
-static int add_to_track(struct ks_tl_gather *g, struct ks_track *track, const struct ks_cell *now)
-{
-	struct ks_cell *cell = cell_now(g, track);
-
-	if (!cell)
-		return -ENOMEM;
-	ks_cell_add(cell, now);
-	return 0;
-}
-
-static struct ks_track *track_at(struct ks_tl_gather *g, enum ks_tl_dim dim, u32 track)
-{
-	return &g->tl->by[dim].items.items[track];
-}
-
-static int spread_kind(struct ks_tl_gather *g, const struct kind *kind)
-{
-	int i, err = add_to_track(g, &g->tl->total, &kind->sums.now);
-
-	for (i = 0; i < KIND_DIMS && !err; i++)
-		if (kind->track[i] != KS_NONE)
-			err = add_to_track(g, track_at(g, kind_dims[i], kind->track[i]),
-					   &kind->sums.now);
-	return err;
-}
-
-static int spread_owner(struct ks_tl_gather *g, const struct owner *owner)
-{
-	int i, err = 0;
-
-	for (i = 0; i < OWNER_DIMS && !err; i++)
-		err = add_to_track(g, track_at(g, owner_dims[i], owner->track[i]),
-				   &owner->sums.now);
-	return err;
-}
-
-static int keep_peak_of_bucket(struct ks_tl_gather *g, struct ks_track *track,
-			       const struct pulse *pulse)
-{
-	struct ks_cell *cell = cell_now(g, track);
-
-	if (!cell)
-		return -ENOMEM;
-	cell->peak_bytes = ks_max(cell->peak_bytes, pulse->peak);
-	return 0;
-}
-
-/* The bucket is over: what was added up by kind and owner goes to the tracks. */
-static int spread(struct ks_tl_gather *g)
-{
-	size_t i;
-	int err = 0;
-
-	for (i = 0; i < g->busy_kinds.len && !err; i++)
-		err = spread_kind(g, &g->kinds.items[g->busy_kinds.items[i]]);
-	for (i = 0; i < g->busy_owners.len && !err; i++)
-		err = spread_owner(g, &g->owners.items[g->busy_owners.items[i]]);
-	for (i = 0; i < g->touched.len && !err; i++) {
-		const struct touched *at = &g->touched.items[i];
-
-		err = keep_peak_of_bucket(g, track_at(g, at->dim, at->track),
-					  &g->pulse[at->dim].items.items[at->track]);
-	}
-	if (!err && g->total.epoch == g->epoch)
-		err = keep_peak_of_bucket(g, &g->tl->total, &g->total);
-	g->busy_kinds.len = g->busy_owners.len = g->touched.len = 0;
-	g->epoch++;
-	return err;
-}
-
-static int next_bucket(struct ks_tl_gather *g, u64 ts)
-{
-	struct ks_timeline *tl = g->tl;
-	u64 bucket = (ts - tl->first_ts) / tl->width;
-
-	if (spread(g))
-		return -ENOMEM;
-	while (bucket >= KS_TL_MAX_BUCKETS || (g->cells > KS_TL_MAX_CELLS && tl->buckets > 1)) {
-		g->cells = ks_timeline_halve(tl);
-		bucket /= 2;
-		g->bucket /= 2;
-	}
-	g->bucket = (u32)ks_max((u64)g->bucket, bucket);
-	g->bucket_end = tl->first_ts + ((u64)g->bucket + 1) * tl->width;
-	tl->buckets = g->bucket + 1;
-	return 0;
-}
+/* === Internals: events ==================================================================== */
 
 /* Time that goes back stays in the bucket. */
 static inline int advance(struct ks_tl_gather *g, u64 ts)
 {
-	return likely(ts < g->bucket_end) ? 0 : next_bucket(g, ts);
+	return likely(ts < g->bucket_end) ? 0 : ks_tl_next_bucket(g, ts);
 }
-
-/* === Internals: events ==================================================================== */
 
 /* Makes the sums those of this bucket; *ret_fresh says that they were not. */
 static inline void begin_sums(const struct ks_tl_gather *g, struct sums *sums, bool *ret_fresh)
@@ -258,24 +147,12 @@ static inline struct ks_cell *sums_of_owner(struct ks_tl_gather *g, u32 number)
 	return &sums->now;
 }
 
-/*
- * What a group had at the peak of the whole is what it had when it next changed: so nobody has to
- * copy all groups whenever there is a new peak.
- */
-static inline void keep_peak(const struct ks_tl_gather *g, struct pulse *pulse)
-{
-	if (pulse->peak_seen == g->peak)
-		return;
-	pulse->peak_seen = g->peak;
-	pulse->at_peak = pulse->live;
-}
-
 /* Live bytes change; returns whether this is the first time in the bucket. */
 static inline bool beat(const struct ks_tl_gather *g, struct pulse *pulse, u64 more)
 {
 	bool first = pulse->epoch != g->epoch;
 
-	keep_peak(g, pulse);
+	ks_tl_keep_peak(g, pulse);
 	if (unlikely(first)) {
 		pulse->epoch = g->epoch;
 		pulse->peak = pulse->live;
@@ -303,12 +180,14 @@ static inline int beat_all(struct ks_tl_gather *g, u32 kind, u32 owner, u64 more
 
 	for (i = 0; i < KIND_DIMS; i++)
 		if (of_kind[i] != KS_NONE &&
-		    unlikely(beat(g, &g->pulse[kind_dims[i]].items.items[of_kind[i]], more)) &&
-		    note_touched(g, kind_dims[i], of_kind[i]))
+		    unlikely(
+			    beat(g, &g->pulse[ks_tl_kind_dims[i]].items.items[of_kind[i]], more)) &&
+		    note_touched(g, ks_tl_kind_dims[i], of_kind[i]))
 			return -ENOMEM;
 	for (i = 0; i < OWNER_DIMS; i++)
-		if (unlikely(beat(g, &g->pulse[owner_dims[i]].items.items[of_owner[i]], more)) &&
-		    note_touched(g, owner_dims[i], of_owner[i]))
+		if (unlikely(beat(g, &g->pulse[ks_tl_owner_dims[i]].items.items[of_owner[i]],
+				  more)) &&
+		    note_touched(g, ks_tl_owner_dims[i], of_owner[i]))
 			return -ENOMEM;
 	beat(g, &g->total, more);
 	return 0;
@@ -380,91 +259,6 @@ static void count_free(struct ks_tl_gather *g, const struct ks_tl_birth *birth, 
 	if (birth->cpu != KS_CPU_UNKNOWN && cpu != KS_CPU_UNKNOWN)
 		ends->by_cpus[ks_min(birth->cpu + 0, KS_TL_CPUS - 1)]
 			     [ks_min(cpu + 0, KS_TL_CPUS - 1)]++;
-}
-
-/* === Internals: the end =================================================================== */
-
-static struct ks_cell *cell_at(struct ks_track *track, u32 bucket)
-{
-	size_t low = 0, high = track->cells.len;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (track->cells.items[middle].bucket < bucket)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	if (low < track->cells.len && track->cells.items[low].bucket == bucket)
-		return &track->cells.items[low];
-	/* Time went back between the event and its neighbours: the last cell took it. */
-	return &track->cells.items[track->cells.len - 1];
-}
-
-static void keep_object(struct ks_track *track, const struct ks_tl_birth *birth, u32 bucket,
-			u64 age)
-{
-	struct ks_cell *cell = cell_at(track, bucket);
-
-	track->youngest = track->kept ? ks_min(track->youngest, age) : age;
-	track->kept++;
-	track->oldest = ks_max(track->oldest, age);
-	track->age_sum += age;
-	cell->kept++;
-	cell->kept_bytes += birth->bytes_alloc;
-}
-
-static void keep_in_tracks(struct ks_tl_gather *g, const struct ks_tl_birth *birth, u64 end,
-			   bool new_page)
-{
-	const struct kind *kind = &g->kinds.items[birth->kind];
-	const struct owner *owner = &g->owners.items[birth->owner];
-	u64 since = birth->ts - ks_min(birth->ts, g->tl->first_ts);
-	u64 age = end > since ? end - since : 0;
-	u32 bucket = (u32)ks_min(since / g->tl->width, (u64)g->tl->buckets - 1);
-	int i;
-
-	keep_object(&g->tl->total, birth, bucket, age);
-	for (i = 0; i < KIND_DIMS; i++)
-		if (kind->track[i] != KS_NONE)
-			keep_object(track_at(g, kind_dims[i], kind->track[i]), birth, bucket, age);
-	for (i = 0; i < OWNER_DIMS; i++)
-		keep_object(track_at(g, owner_dims[i], owner->track[i]), birth, bucket, age);
-	track_at(g, KS_TL_SIZE, kind->track[2])->pages_held += new_page;
-}
-
-/* What lives at the end goes to the cells that it was born in; sizes learn how many pages it holds. */
-static int keep_living(struct ks_tl_gather *g, u64 end)
-{
-	struct ks_map64 pages;
-	size_t i;
-	int err = 0;
-
-	if (ks_map64_init(&pages))
-		return -ENOMEM;
-	for (i = 0; i < g->in_slot.len + g->left.len && !err; i++) {
-		const struct ks_tl_birth *birth = i < g->in_slot.len
-							  ? &g->in_slot.items[i]
-							  : &g->left.items[i - g->in_slot.len];
-		size_t known = pages.keys.len;
-
-		if (birth->kind == KS_NONE)
-			continue;
-		if (ks_map64_add(&pages, birth->ptr >> g->page_shift) == KS_NONE)
-			err = -ENOMEM;
-		keep_in_tracks(g, birth, end - ks_min(end, g->tl->first_ts),
-			       pages.keys.len > known);
-	}
-	ks_map64_deinit(&pages);
-	return err;
-}
-
-static void conclude(struct ks_tl_gather *g, struct ks_track *track, struct pulse *pulse)
-{
-	keep_peak(g, pulse);
-	track->live_bytes = pulse->live;
-	track->at_peak_bytes = pulse->at_peak;
 }
 
 /* === Public =============================================================================== */
@@ -653,36 +447,4 @@ int ks_tl_gather_end(struct ks_tl_gather *g, u32 slot, u64 ts, u16 cpu, enum ks_
 		count_free(g, birth, cpu, life);
 	birth->kind = KS_NONE;
 	return 0;
-}
-
-/*
- * The end is worked out on a copy: of the timeline itself, and of the few numbers that say how far it
- * is. All else is only looked at, so that events can go on coming in.
- */
-int ks_tl_gather_snapshot(struct ks_tl_gather *gather, u64 end, struct ks_places *places,
-			  struct ks_places *frames, struct ks_timeline **ret_timeline,
-			  struct ks_diag *diag)
-{
-	struct ks_tl_gather copy = *gather, *g = &copy;
-	size_t i;
-	int dim, err;
-
-	copy.tl = ks_timeline_copy(gather->tl);
-	if (!copy.tl || next_bucket(g, ks_max(end, g->tl->first_ts))) {
-		ks_timeline_free(copy.tl);
-		return ks_diag_nomem(diag, "adding up over time");
-	}
-	conclude(g, &g->tl->total, &g->total);
-	for (dim = 0; dim < KS_TL_DIMS; dim++)
-		for (i = 0; i < g->tl->by[dim].items.len; i++)
-			conclude(g, track_at(g, (enum ks_tl_dim)dim, (u32)i),
-				 &g->pulse[dim].items.items[i]);
-	err = ks_tl_label(g, places, frames, diag);
-	if (!err && (ks_tl_link_groups(g) || keep_living(g, end)))
-		err = ks_diag_nomem(diag, "adding up over time");
-	if (err)
-		ks_timeline_free(copy.tl);
-	else
-		*ret_timeline = copy.tl;
-	return err;
 }

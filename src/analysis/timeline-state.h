@@ -93,6 +93,30 @@ struct ks_tl_gather {
 	KS_VEC(struct ks_tl_birth) left;    /* what lives, and another has its slot */
 };
 
+/* Which groups a kind and an owner have a track in. */
+extern const enum ks_tl_dim ks_tl_kind_dims[KIND_DIMS];
+extern const enum ks_tl_dim ks_tl_owner_dims[OWNER_DIMS];
+
+static inline struct ks_track *ks_tl_track(struct ks_tl_gather *g, enum ks_tl_dim dim, u32 track)
+{
+	return &g->tl->by[dim].items.items[track];
+}
+
+/*
+ * What a group had at the peak of the whole is what it had when it next changed: so nobody has to
+ * copy all groups whenever there is a new peak.
+ */
+static inline void ks_tl_keep_peak(const struct ks_tl_gather *g, struct pulse *pulse)
+{
+	if (pulse->peak_seen == g->peak)
+		return;
+	pulse->peak_seen = g->peak;
+	pulse->at_peak = pulse->live;
+}
+
+/* Ends the bucket that is being filled; the next one is that of @ts, or a later one. 0 or -ENOMEM. */
+int ks_tl_next_bucket(struct ks_tl_gather *g, u64 ts);
+
 /* At the end: the names of all groups, and which of them belong together. */
 int ks_tl_label(struct ks_tl_gather *g, struct ks_places *places, struct ks_places *frames,
 		struct ks_diag *diag);

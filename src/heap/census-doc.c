@@ -2,12 +2,10 @@
 /* The tables of a census: by cache, by cgroup or by node; then all of memory by kind, and what was noticed. */
 #include "heap/census-doc.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/map64.h"
 #include "heap/snapshot-doc.h"
 #include "heap/types-doc.h"
 #include "heap/witness.h"
@@ -469,61 +467,6 @@ const char *ks_heap_by_name(unsigned int by)
 	static const char *const names[KS_HEAP_BYS] = { "cache", "type", "cgroup", "node" };
 
 	return names[by];
-}
-
-int ks_heap_charges_of(const struct ks_snapshot *s, struct ks_heap_charges *charges)
-{
-	struct ks_map64 keys;
-	int err = ks_map64_init(&keys);
-	struct ks_charge *row;
-	u32 i, number, cache;
-
-	for (i = 0; i < s->count && !err; i++) {
-		if (!s->cgroup[i])
-			continue;
-		cache = s->caches.items[s->cache[i]].large ? KS_NONE : s->cache[i];
-		number = ks_map64_add(&keys, (u64)s->cgroup[i] << 32 | cache);
-		if (number == KS_NONE ||
-		    (number == charges->rows.len && !ks_vec_push(&charges->rows))) {
-			err = -ENOMEM;
-			break;
-		}
-		row = &charges->rows.items[number];
-		row->cgroup = s->cgroup[i];
-		row->cache = cache;
-		row->objects++;
-		row->bytes += s->caches.items[s->cache[i]].size;
-	}
-	ks_map64_deinit(&keys);
-	return err;
-}
-
-int ks_heap_charges_of_census(struct ks_snapshot *snapshot, const struct ks_charges *from,
-			      struct ks_heap_charges *charges)
-{
-	const char **path = ks_vec_push(&snapshot->cgroups);
-	struct ks_charge *row;
-	size_t i;
-
-	if (!path)
-		return -ENOMEM;
-	*path = ""; /* "nobody": cgroups of a census have other numbers */
-	for (i = 0; i < from->paths.len; i++) {
-		path = ks_vec_push(&snapshot->cgroups);
-		if (path)
-			*path = ks_arena_strndup(&snapshot->arena, from->paths.items[i],
-						 strlen(from->paths.items[i]));
-		if (!path || !*path)
-			return -ENOMEM;
-	}
-	for (i = 0; i < from->rows.len; i++) {
-		row = ks_vec_push(&charges->rows);
-		if (!row)
-			return -ENOMEM;
-		*row = from->rows.items[i];
-		row->cgroup++;
-	}
-	return 0;
 }
 
 struct ks_doc *ks_doc_of_census(const struct ks_heap_report *report)
