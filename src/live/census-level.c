@@ -52,6 +52,19 @@ static struct ks_live_cell *cell_of(struct ks_live_snapshot *s, enum ks_live_par
 	return ks_live_cell(s, part, names);
 }
 
+/* The number of the name that the struct kmem_cache at this address has. */
+static u32 read_name(struct ks_census_level *level, u64 addr)
+{
+	struct ks_kernel *k = level->kernel;
+	char name[128];
+	u64 text;
+
+	if (!k || ks_memory_word(k->memory, addr + k->layout.cache_name, &text) ||
+	    ks_memory_string(k->memory, text, name, sizeof(name)) || !*name || !known(level, name))
+		return KS_NONE;
+	return ks_intern_find(&level->names, name, strlen(name));
+}
+
 /* In the middle of both, since the count was made between them. */
 static u64 counted(const struct counting *c, const char *name, bool *ret_known)
 {
@@ -138,30 +151,6 @@ static int learn(struct counting *c)
 	return 0;
 }
 
-static int remember_addresses(struct counting *c)
-{
-	const struct ks_census *census = c->census;
-	size_t i;
-
-	c->level->addrs.len = c->level->numbers.len = 0;
-	for (i = 0; i < census->caches->items.len; i++) {
-		const struct ks_cache *cache = &census->caches->items.items[i];
-		u64 *addr;
-		u32 *number, name;
-
-		if (!cache->valid)
-			continue;
-		addr = ks_vec_push(&c->level->addrs);
-		number = ks_vec_push(&c->level->numbers);
-		if (!addr || !number || !known(c->level, cache->name))
-			return -ENOMEM;
-		name = ks_intern_find(&c->level->names, cache->name, strlen(cache->name));
-		*addr = cache->addr;
-		*number = name;
-	}
-	return 0;
-}
-
 static int add_types(struct counting *c, struct ks_diag *diag)
 {
 	struct ks_kernel *k = c->level->kernel;
@@ -235,6 +224,9 @@ static int count(struct counting *c, bool types, struct ks_diag *diag)
 	struct ks_diag ignored;
 	int err;
 
+	/* A cache may have gone, and another be where it was. */
+	ks_map64_clear(&c->level->addrs);
+	c->level->numbers.len = 0;
 	c->level->no_counters = ks_counters_read(&c->before, &ignored);
 	err = ks_census_take(k, &options, &c->census, diag);
 	if (err)
@@ -243,7 +235,7 @@ static int count(struct counting *c, bool types, struct ks_diag *diag)
 		c->level->no_counters = ks_counters_read(&c->after, &ignored);
 	set_part(c->s, KS_LIVE_CACHES, 0, true);
 	c->s->quality.torn = c->census->torn + c->census->waiting->torn;
-	if (add_caches(c, &k->layout) || add_large(c) || learn(c) || remember_addresses(c))
+	if (add_caches(c, &k->layout) || add_large(c) || learn(c))
 		return ks_diag_nomem(diag, "counting objects");
 	if (!types)
 		return 0;
@@ -281,7 +273,7 @@ static int add_uncounted(const struct ks_census_level *level, struct ks_live_sna
 int ks_census_level_init(struct ks_census_level *level)
 {
 	*level = (struct ks_census_level){ 0 };
-	return ks_intern_init(&level->names);
+	return ks_map64_init(&level->addrs) || ks_intern_init(&level->names) ? -ENOMEM : 0;
 }
 
 void ks_census_level_deinit(struct ks_census_level *level)
@@ -289,8 +281,36 @@ void ks_census_level_deinit(struct ks_census_level *level)
 	ks_kernel_free(level->kernel);
 	ks_intern_deinit(&level->names);
 	ks_vec_free(&level->caches);
-	ks_vec_free(&level->addrs);
+	ks_map64_deinit(&level->addrs);
 	ks_vec_free(&level->numbers);
+}
+
+int ks_census_level_open(struct ks_census_level *level, struct ks_diag *diag)
+{
+	struct ks_memory *memory;
+	int err;
+
+	if (level->kernel)
+		return 0;
+	err = ks_memory_open_running(&memory, diag);
+	return err ? err : ks_kernel_open(memory, NULL, &level->kernel, diag);
+}
+
+const char *ks_census_level_cache(struct ks_census_level *level, u64 addr)
+{
+	u32 number = ks_map64_add(&level->addrs, addr);
+
+	if (number == KS_NONE)
+		return NULL;
+	if (number == level->numbers.len) {
+		u32 *slot = ks_vec_push(&level->numbers);
+
+		if (!slot)
+			return NULL;
+		*slot = read_name(level, addr);
+	}
+	number = level->numbers.items[number];
+	return number == KS_NONE ? NULL : ks_intern_get(&level->names, number).s;
 }
 
 int ks_census_level_counters(struct ks_census_level *level, struct ks_live_snapshot *s,
@@ -338,14 +358,8 @@ int ks_census_level_count(struct ks_census_level *level, bool types, struct ks_l
 			  struct ks_diag *diag)
 {
 	struct counting c = { .level = level, .s = s };
-	struct ks_memory *memory;
-	int err = 0;
+	int err = ks_census_level_open(level, diag);
 
-	if (!level->kernel) {
-		err = ks_memory_open_running(&memory, diag);
-		if (!err)
-			err = ks_kernel_open(memory, NULL, &level->kernel, diag);
-	}
 	if (err)
 		return err;
 	if (ks_counters_init(&c.before) || ks_counters_init(&c.after))

@@ -10,7 +10,6 @@
 #include "live/counters.h"
 
 struct ks_kernel;
-struct ks_census;
 
 /* What an exact count says of a cache. */
 struct ks_known_cache {
@@ -24,14 +23,20 @@ struct ks_census_level {
 	struct ks_kernel *kernel; /* opened with the first exact count */
 	struct ks_intern names;
 	KS_VEC(struct ks_known_cache)
-	caches;		   /* by number of the name, as of the last exact count */
-	KS_VEC(u64) addrs; /* of the caches, and their numbers */
-	KS_VEC(u32) numbers;
-	bool no_counters; /* there is no slabinfo: each look is an exact count */
+	caches;		       /* by number of the name, as of the last exact count */
+	struct ks_map64 addrs; /* of caches: their numbers */
+	KS_VEC(u32) numbers;   /* of their names; KS_NONE = it is none */
+	bool no_counters;      /* there is no slabinfo: each look is an exact count */
 };
 
 int ks_census_level_init(struct ks_census_level *level);
 void ks_census_level_deinit(struct ks_census_level *level);
+
+/* Opens the kernel's memory, where that was not yet done. */
+int ks_census_level_open(struct ks_census_level *level, struct ks_diag *diag);
+
+/* The name of the cache at an address; NULL where there is none. Stays as long as the level. */
+const char *ks_census_level_cache(struct ks_census_level *level, u64 addr);
 
 /* The part of caches by counters alone. */
 int ks_census_level_counters(struct ks_census_level *level, struct ks_live_snapshot *s,

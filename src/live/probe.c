@@ -4,15 +4,19 @@
 
 #include <errno.h>
 
-int ks_probe_open(const struct ks_live_opts *opts, const struct ks_census_level *census,
+int ks_probe_open(const struct ks_live_opts *opts, struct ks_census_level *census,
 		  struct ks_probe **ret_probe, struct ks_diag *diag)
 {
-	(void)census;
-	if (opts->level != KS_LIVE_CENSUS)
+	switch (opts->level) {
+	case KS_LIVE_CENSUS:
+		*ret_probe = NULL;
+		return 0;
+	case KS_LIVE_GROWTH:
+		return ks_growth_open(census, ret_probe, diag);
+	default:
 		return ks_diag_set(diag, -EOPNOTSUPP, "no probe for level %s",
 				   ks_live_level_name(opts->level));
-	*ret_probe = NULL;
-	return 0;
+	}
 }
 
 void ks_probe_close(struct ks_probe *probe)

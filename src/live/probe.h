@@ -18,14 +18,17 @@ struct ks_probe_ops {
 
 struct ks_probe {
 	const struct ks_probe_ops *ops;
-	const struct ks_census_level *census; /* names of caches */
 };
 
 /*
  * Attaches what the level needs; a level below has none, and *@ret_probe is NULL. @census stays as long as the probe.
  */
-int ks_probe_open(const struct ks_live_opts *opts, const struct ks_census_level *census,
+int ks_probe_open(const struct ks_live_opts *opts, struct ks_census_level *census,
 		  struct ks_probe **ret_probe, struct ks_diag *diag);
+
+/* Those that there are. */
+int ks_growth_open(struct ks_census_level *census, struct ks_probe **ret_probe,
+		   struct ks_diag *diag);
 void ks_probe_close(struct ks_probe *probe); /* accepts NULL */
 
 #endif

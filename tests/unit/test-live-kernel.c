@@ -2,6 +2,7 @@
 /* The levels on the kernel that runs here: each must find what this program makes and keeps, and see it go. */
 #include "ks-test.h"
 
+#include <errno.h>
 #include <sys/epoll.h>
 #include <sys/resource.h>
 
@@ -64,6 +65,14 @@ static void uproot(void)
 
 	for (i = 0; i < PLANTED; i++)
 		close(planted[i]);
+}
+
+static const char *me(void)
+{
+	static char name[64];
+
+	snprintf(name, sizeof(name), "%.15s[%d]", program_invocation_short_name, getpid());
+	return name;
 }
 
 /* How a row changed since the baseline, in objects; 0 where there is none of that name. */
@@ -133,7 +142,51 @@ static void the_census_counts_what_is_planted(void **state)
 	ks_live_close(live);
 }
 
+/* The row of what this program allocated in a function, or one of nothing. */
+static struct ks_live_row mine(const struct ks_live_snapshot *s, const char *function)
+{
+	const struct ks_live_within here = { .name = { [KS_LIVE_BY_PROCESS] = me() } };
+	struct ks_live_row row = { .name = "" };
+	struct ks_live_rows rows;
+	size_t i;
+
+	assert_int_equal(ks_live_rows(s, KS_LIVE_BY_SITE, &here, &rows), 0);
+	assert_true(rows.present);
+	for (i = 0; i < rows.items.len; i++)
+		if (!strncmp(rows.items.items[i].name, function, strlen(function)))
+			row = rows.items.items[i];
+	ks_live_rows_free(&rows);
+	return row;
+}
+
+/* Some find a place in slabs that are there already, and are in none of the new ones. */
+static void growth_names_who_made_slabs(void **state)
+{
+	const struct ks_live_opts opts = { .level = KS_LIVE_GROWTH, .types_ns = KS_LIVE_NEVER };
+	struct ks_live_snapshot *s;
+	struct ks_live_row row;
+	struct ks_live *live;
+
+	need_root();
+	live = open_live(&opts);
+	s = poll_live(live);
+	assert_int_equal(mine(s, "do_epoll_create").objects, 0);
+	ks_live_snapshot_put(s);
+	plant();
+	s = poll_live(live);
+	row = mine(s, "do_epoll_create");
+	assert_true(row.objects > PLANTED / 3 && row.objects <= PLANTED);
+	assert_true(row.bytes >= row.objects * 64 && row.bytes_change == (s64)row.bytes);
+	assert_true(row.age_ns < 3600000000000);
+	assert_true(s->quality.stacks && s->quality.kernel_memory);
+	assert_int_equal(s->quality.no_room, 0);
+	ks_live_snapshot_put(s);
+	uproot();
+	ks_live_close(live);
+}
+
 static const struct CMUnitTest tests[] = {
+	cmocka_unit_test(growth_names_who_made_slabs),
 	cmocka_unit_test(the_census_counts_what_is_planted),
 };
 
