@@ -196,13 +196,14 @@ struct ks_live_snapshot *ks_live_snapshot_new(u64 seed)
 
 struct ks_live_snapshot *ks_live_snapshot_get(struct ks_live_snapshot *s)
 {
-	s->users++;
+	__atomic_add_fetch(&s->users, 1, __ATOMIC_RELAXED);
 	return s;
 }
 
 void ks_live_snapshot_put(struct ks_live_snapshot *s)
 {
-	if (s && !--s->users)
+	/* Whoever is last sees all that the others did with it. */
+	if (s && !__atomic_sub_fetch(&s->users, 1, __ATOMIC_ACQ_REL))
 		snapshot_free(s);
 }
 

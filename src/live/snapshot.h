@@ -113,6 +113,7 @@ struct ks_live_snapshot {
 	unsigned int users;
 };
 
+/* It does not change once it is made, and may be used and put back by any thread. */
 struct ks_live_snapshot *ks_live_snapshot_get(struct ks_live_snapshot *snapshot);
 void ks_live_snapshot_put(struct ks_live_snapshot *snapshot); /* accepts NULL */
 
