@@ -24,6 +24,8 @@ const struct ks_command ks_commands[] = {
 	{ "lab", ks_cmd_lab, "run a command in a kernel that counts every access", NULL },
 	{ "rings", ks_cmd_rings, "ring charts: memory by directory, as PNG or SVG", NULL },
 	{ "heap", ks_cmd_heap, "what is in the kernel's memory now, by cache, type, cgroup", NULL },
+	{ "top", ks_cmd_top, "the same on a screen that refreshes: what grows, and how fast",
+	  NULL },
 	{ "leaks", NULL, "what is still allocated at the end of a capture, with ages",
 	  &ks_report_leaks },
 	{ "html", ks_cmd_html, "the report in one file, to open in a browser", NULL },

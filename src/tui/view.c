@@ -88,11 +88,19 @@ static bool contains(const char *text, const char *part)
 	return !len;
 }
 
-static void name_of(const struct ks_view *view, const struct ks_table *table, size_t row,
-		    struct ks_strbuf *out)
+/* The cell alone: what was in the buffer is gone, also where the cell has no text. */
+static const char *cell_text(const struct ks_table *table, size_t row, unsigned int column,
+			     struct ks_strbuf *out)
 {
 	out->len = 0;
-	ks_render_cell(table, row, view->key, out);
+	ks_render_cell(table, row, column, out);
+	return out->len ? ks_strbuf_str(out) : "";
+}
+
+static const char *name_of(const struct ks_view *view, const struct ks_table *table, size_t row,
+			   struct ks_strbuf *out)
+{
+	return cell_text(table, row, view->key, out);
 }
 
 static int choose_rows(struct ks_view *view, const struct ks_table *table)
@@ -105,11 +113,8 @@ static int choose_rows(struct ks_view *view, const struct ks_table *table)
 		return -ENOMEM;
 	ks_strbuf_init(&name);
 	for (row = 0; row < ks_table_len(table); row++) {
-		if (*view->search) {
-			name_of(view, table, row, &name);
-			if (!contains(ks_strbuf_str(&name), view->search))
-				continue;
-		}
+		if (*view->search && !contains(name_of(view, table, row, &name), view->search))
+			continue;
 		view->order.items[view->order.len++] = (u32)row;
 	}
 	ks_strbuf_deinit(&name);
@@ -181,6 +186,12 @@ static bool is_text(const struct ks_table *table, unsigned int column)
 	return table->columns[column].kind == KS_CELL_TEXT;
 }
 
+/* Text stands left, and so does the name, whatever it is: it has all the room that is left. */
+static bool is_left(const struct ks_view *view, const struct ks_table *table, unsigned int column)
+{
+	return column == view->key || is_text(table, column);
+}
+
 static bool is_shown(const struct ks_table *table, unsigned int column)
 {
 	if (table->columns[column].kind >= KS_CELL_TEXTS)
@@ -199,11 +210,14 @@ static unsigned int width_of(const struct ks_view *view, const struct ks_table *
 
 	ks_strbuf_init(&text);
 	for (i = view->top; i < view->order.len && i < view->top + rows; i++) {
-		text.len = 0;
-		ks_render_cell(table, view->order.items[i], column, &text);
-		width = ks_max(width, ks_screen_width(screen, ks_strbuf_str(&text)));
+		const char *cell = cell_text(table, view->order.items[i], column, &text);
+
+		width = ks_max(width, ks_screen_width(screen, cell));
 	}
 	ks_strbuf_deinit(&text);
+	/* One long text must not push all others out. */
+	if (is_text(table, column))
+		width = ks_min(width, ks_max(screen->cols / 3, (unsigned int)NAME_LEAST));
 	return width;
 }
 
@@ -212,7 +226,7 @@ static void lay_out(const struct ks_view *view, const struct ks_table *table,
 {
 	size_t i, len = ks_table_selected_len(table, KS_FORM_TEXT);
 	unsigned int room = screen->cols;
-	bool named = false, full = false;
+	bool named = false;
 
 	layout->len = 0;
 	/* The name comes last and gets what is left. */
@@ -224,13 +238,11 @@ static void lay_out(const struct ks_view *view, const struct ks_table *table,
 			named = true;
 			continue;
 		}
-		if (full || !is_shown(table, column) || layout->len + 1 >= COLUMNS_MAX)
+		if (!is_shown(table, column) || layout->len + 1 >= COLUMNS_MAX)
 			continue;
 		width = width_of(view, table, screen, column, rows);
-		if (width + GAP > room) {
-			full = true;
+		if (width + GAP > room)
 			continue;
-		}
 		room -= width + GAP;
 		layout->ids[layout->len] = column;
 		layout->widths[layout->len++] = width;
@@ -265,8 +277,8 @@ static void draw_heads(const struct ks_view *view, const struct ks_table *table,
 			 id != view->sort  ? ""
 			 : view->ascending ? "^"
 					   : "v");
-		draw_cell(screen, row, col, layout->widths[i], is_text(table, id), KS_STYLE_HEAD,
-			  head);
+		draw_cell(screen, row, col, layout->widths[i], is_left(view, table, id),
+			  KS_STYLE_HEAD, head);
 		col += layout->widths[i] + GAP;
 	}
 }
@@ -288,10 +300,8 @@ static void draw_row(const struct ks_view *view, const struct ks_table *table,
 				      : view->paint ? view->paint(table, row, id)
 						    : KS_STYLE_PLAIN;
 
-		text.len = 0;
-		ks_render_cell(table, row, id, &text);
-		draw_cell(screen, at, col, layout->widths[i], is_text(table, id), style,
-			  ks_strbuf_str(&text));
+		draw_cell(screen, at, col, layout->widths[i], is_left(view, table, id), style,
+			  cell_text(table, row, id, &text));
 		col += layout->widths[i] + GAP;
 	}
 	ks_strbuf_deinit(&text);

@@ -47,7 +47,7 @@ size_t ks_view_selected(const struct ks_view *view);
 /* Keys that move the selection or sort: whether it was one of them. The view is to be arranged then. */
 bool ks_view_key(struct ks_view *view, const struct ks_table *table, int key);
 
-/* Heads and rows, in @rows rows of the screen. Columns that have no room are left out, from the right. */
+/* Heads and rows, in @rows rows of the screen. Columns that have no room are left out. */
 void ks_view_draw(struct ks_view *view, const struct ks_table *table, struct ks_screen *screen,
 		  unsigned int row, unsigned int rows);
 

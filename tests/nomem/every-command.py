@@ -91,6 +91,7 @@ WHOLE = {"report, perf.data with nodes"}
 LIVE = {
     "doctor": ["doctor"],
     "heap": ["heap", "--top", "3"],
+    "top": ["top", "--once", "--by", "type"],
     "heap save": ["heap", "save", "--no-graph", "-o", "OUT"],
     "record": ["record", "-o", "OUT", "--", "true"],
     "lab": ["lab", "run", "-q", "-o", "OUT", "--", "true"],

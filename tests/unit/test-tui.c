@@ -273,6 +273,28 @@ static void test_search(void **state)
 	assert_int_equal(ks_view_len(&view), 4);
 }
 
+static void test_empty_cells(void **state)
+{
+	static const struct ks_column two[] = {
+		{ "a", "a", KS_CELL_TEXT },
+		{ "b", "b", KS_CELL_TEXT },
+	};
+	struct ks_row row;
+
+	ks_table_free(table);
+	table = ks_table_new("rows", two, 2);
+	row = ks_table_add(table);
+	ks_row_text(row, 0, "long text");
+	ks_row_text(row, 1, "");
+	row = ks_table_add(table);
+	ks_row_text(row, 0, "");
+	ks_row_text(row, 1, "x");
+	ks_view_init(&view, 1, 1, true);
+	draw(24, 80);
+	check_row(1, "long text");
+	check_row(2, "          x");
+}
+
 /* The first row stays the first, whoever it is; any other selection stays with its name. */
 static void test_selection(void **state)
 {
@@ -358,7 +380,7 @@ static const struct CMUnitTest tests[] = {
 	test(test_wide_text), test(test_spark),	       test(test_resize),
 	test(test_table),     test(test_narrow_table), test(test_sort),
 	test(test_search),    test(test_selection),    test(test_gone_selection),
-	test(test_scroll),
+	test(test_scroll),    test(test_empty_cells),
 };
 
 KS_RUN(tests)
