@@ -31,7 +31,7 @@ _kmemscope() {
 		words=$(_kmemscope_options "${ask[@]}")
 	elif [ "$name" = kmemscope ] && [ "$COMP_CWORD" = 1 ]; then
 		words=$(_kmemscope_commands "$program")
-	elif [ "$COMP_CWORD" = 2 ] && [[ $before == @(kmap|lab) ]]; then
+	elif [ "$COMP_CWORD" = 2 ] && [[ $before == @(kmap|lab|fleet) ]]; then
 		words=$(_kmemscope_subcommands "$program" "$before")
 	else
 		COMPREPLY=() # a file: the shell's own completion

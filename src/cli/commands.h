@@ -29,6 +29,7 @@ int ks_cmd_html(int argc, char **argv);
 int ks_cmd_diff(int argc, char **argv);
 int ks_cmd_gate(int argc, char **argv);
 int ks_cmd_export(int argc, char **argv);
+int ks_cmd_fleet(int argc, char **argv);
 int ks_cmd_flame(int argc, char **argv);
 int ks_cmd_top(int argc, char **argv);
 int ks_cmd_timeline(int argc, char **argv);

@@ -14,6 +14,7 @@ ended. What needs the running kernel is tried by root where tracefs is there, an
 was built before; there it must work.
 """
 import concurrent.futures
+import http.server
 import os
 import pathlib
 import random
@@ -24,6 +25,7 @@ import struct
 import subprocess
 import sys
 import tempfile
+import threading
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "lib"))
 import tap  # noqa: E402
@@ -85,6 +87,15 @@ COMMANDS = {
     "kmap stream": ["kmap", "stream", "--spool", "OUT.spool", "--to", "OUT", MAP],
     "kmap record": ["kmap", "record", "--text", "-o", "OUT", "--", "true"],
 }
+# These ask a server that has an answer to everything (see Answers). SERVER is its address.
+FLEET = {
+    "fleet setup": ["fleet", "setup", "--server", "SERVER"],
+    "fleet rollup": ["fleet", "rollup", "--server", "SERVER"],
+    "fleet top": ["fleet", "top", "--server", "SERVER"],
+    "fleet leaks": ["fleet", "leaks", "--server", "SERVER", "--json"],
+    "fleet quality": ["fleet", "quality", "--server", "SERVER"],
+    "fleet push": ["fleet", "push", "--server", "SERVER", CORPUS / "fleet" / "four", "SNAP"],
+}
 # What matters in them is done by a few allocations in the middle: all are tried.
 WHOLE = {"report, perf.data with nodes"}
 # Of this machine: what they print differs from run to run, and they need rights and a kernel that has it all.
@@ -99,6 +110,23 @@ LIVE = {
 FAILED = {"lab": 125} # that of lab run itself; all others are those of its command
 LISTEN_TRIALS = 24 # more than "kmap listen" and the process that serves a sender allocate
 STREAM_ID = b"0123456789abcdef" * 2
+
+
+class Answers(http.server.BaseHTTPRequestHandler):
+    """A server with the shape of ClickHouse: numbers of the kind that each statement wants."""
+    ROWS = [("version()", "18.16.1"), ("max(version)", "0"), ("any(name)", "5\tname"), ("GROUP BY build, cache, type, site HAVING", "1\t" * 5 + "a\tb\t5\t5\t5\t5"),
+            ("AS silent,", "a\t" + "1\t" * 7 + "5\t5"), ("toInt64(sum(growth)) AS g", "1\t2\t3\t5")]
+
+    def do_POST(self): # noqa: N802 # the name is the base class's
+        sql = self.rfile.read(int(self.headers["Content-Length"])).decode(errors="replace")
+        answer = next((text for what, text in self.ROWS if what in sql), "7200" if sql.startswith("SELECT") else "")
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(answer) + 1))
+        self.end_headers()
+        self.wfile.write(answer.encode() + b"\n")
+
+    def log_message(self, *_):
+        pass
 
 
 def why_not(name):
@@ -119,6 +147,9 @@ class Bench:
         self.program, self.scratch = self.install(program, scratch / "bin"), scratch
         self.inputs = {"LOG": scratch / "log", "DB": scratch / "db", "TREE": scratch / "tree" / "src",
                        "BUDGET": scratch / "budget", "SNAP": scratch / "snap"}
+        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Answers)
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+        self.inputs["SERVER"] = f"http://127.0.0.1:{self.server.server_address[1]}/"
         with open(self.inputs["LOG"], "wb") as log:
             subprocess.run([kmemgen, "--events", "400", "--seed", "2"], stdout=log, check=True)
         with open(ROOT / "tests" / "heap" / "shop.txt", "rb") as shop:
@@ -218,7 +249,7 @@ def main():
     with tempfile.TemporaryDirectory(prefix="kmemscope-nomem-") as scratch, \
             concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         bench = Bench(program, kmemgen, make_tree, mksnap, pathlib.Path(scratch))
-        for name, args in {**COMMANDS, **LIVE}.items():
+        for name, args in {**COMMANDS, **FLEET, **LIVE}.items():
             if os.environ.get("NOMEM_ONLY", name) != name:
                 continue
             if name in LIVE and why_not(name):

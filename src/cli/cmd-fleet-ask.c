@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* kmemscope fleet top, leaks, diff, host, types, history, quality: questions to the database. */
+#include "cli/fleet.h"
+#include "cli/output.h"
+
+/* === Public =============================================================================== */
+
+int ks_fleet_ask(struct ks_fleet_args *args)
+{
+	struct ks_question *question = &args->question;
+	struct ks_diag diag = { 0 };
+	struct ks_doc *doc = NULL;
+	struct ks_store store;
+	int code, err = 0;
+
+	if (question->kind == KS_ASK_LEAKS && args->by_host)
+		question->kind = KS_ASK_OUTLIERS;
+	if (question->kind == KS_ASK_HOST)
+		question->host = args->operands[0];
+	if (question->kind == KS_ASK_DIFF) {
+		question->builds[0] = args->operands[0];
+		question->builds[1] = args->operands[1];
+	}
+	question->hours = (u32)ks_min(args->since_ns / 3600000000000ull, (u64)1000000);
+	question->by = args->by;
+	question->top = args->rows.top;
+	question->least = args->least;
+	question->sigmas = (double)args->sigmas;
+	code = ks_fleet_connect(&args->cli, &args->server, &store);
+	if (!code)
+		err = ks_question_ask(&store, question, &doc, &diag);
+	ks_fleet_disconnect(&args->server, &store);
+	if (code)
+		return code;
+	return err ? ks_cli_fail(&args->cli, err, &diag) : ks_cli_print_doc(&args->cli, doc);
+}

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* kmemscope fleet: what its subcommands share. */
+#ifndef KS_CLI_FLEET_H
+#define KS_CLI_FLEET_H
+
+#include "cli/cli.h"
+#include "fleet/question.h"
+
+/* What the options said of a server. */
+struct ks_fleet_server {
+	struct ks_http_opts http;
+	const char *database;
+	const char *password_file;
+	char *password; /* what the file has */
+};
+
+struct ks_fleet_args {
+	struct ks_cli cli;
+	struct ks_rows_opts rows;
+	struct ks_fleet_server server;
+
+	/* set-up */
+	const char *cluster;
+	u64 keep_days;
+	u64 hosts;    /* for the estimate */
+	bool dry_run; /* print the statements */
+
+	/* questions */
+	struct ks_question question;
+	u64 since_ns;	 /* of time, up to the last hour */
+	unsigned int by; /* enum ks_fleet_by */
+	bool by_host;	 /* leaks: of single hosts */
+	u64 least;
+	u64 sigmas;
+
+	u64 every_ns; /* rollup: again and again; 0 = once */
+
+	char **operands;
+	int nr_operands;
+};
+
+/* Rows of the options of a server, for ks_cli_parse(). @parts as in struct ks_option. */
+#define KS_FLEET_SERVER_OPTIONS(server_, parts_)                                                 \
+	{ 0,                                                                                     \
+	  "server",                                                                              \
+	  "URL",                                                                                 \
+	  "the ClickHouse server; else $KMEMSCOPE_FLEET",                                        \
+	  .string = &(server_)->http.url,                                                        \
+	  .parts = (parts_) },                                                                   \
+		{ 0,                                                                             \
+		  "database",                                                                    \
+		  "NAME",                                                                        \
+		  "its database; kmemscope unless given",                                        \
+		  .string = &(server_)->database,                                                \
+		  .parts = (parts_) },                                                           \
+		{ 0,                                                                             \
+		  "user",                                                                        \
+		  "NAME",                                                                        \
+		  "the user of the database",                                                    \
+		  .string = &(server_)->http.user,                                               \
+		  .parts = (parts_) },                                                           \
+		{ 0,                                                                             \
+		  "password-file",                                                               \
+		  "FILE",                                                                        \
+		  "a file with the user's password",                                             \
+		  .string = &(server_)->password_file,                                           \
+		  .parts = (parts_) },                                                           \
+		{ 0,                                                                             \
+		  "ca",                                                                          \
+		  "FILE",                                                                        \
+		  "certificates to trust, for https",                                            \
+		  .string = &(server_)->http.ca,                                                 \
+		  .parts = (parts_) },                                                           \
+		{ 0,                                                                             \
+		  "cert",                                                                        \
+		  "FILE",                                                                        \
+		  "the client's certificate, for https",                                         \
+		  .string = &(server_)->http.cert,                                               \
+		  .parts = (parts_) },                                                           \
+	{                                                                                        \
+		0, "key", "FILE", "the key of that certificate", .string = &(server_)->http.key, \
+								 .parts = (parts_)               \
+	}
+
+/*
+ * Connects; *@store is to be closed with ks_fleet_disconnect(), also when it fails. 0 or an exit code, with a message.
+ */
+int ks_fleet_connect(const struct ks_cli *cli, struct ks_fleet_server *server,
+		     struct ks_store *store);
+void ks_fleet_disconnect(struct ks_fleet_server *server, struct ks_store *store);
+
+int ks_fleet_set_up(struct ks_fleet_args *args);
+int ks_fleet_rollup(struct ks_fleet_args *args);
+int ks_fleet_push(struct ks_fleet_args *args);
+int ks_fleet_ask(struct ks_fleet_args *args);
+
+#endif

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: LGPL-2.1-only
+/* Makes a batch of a census or a snapshot. */
+#include "fleet/sample.h"
+
+#include <errno.h>
+
+#include "heap/type-sums.h"
+
+/* === Internals ============================================================================ */
+
+static int add_row(struct ks_fleet_batch *batch, struct ks_map64 *known,
+		   const struct ks_snapshot *snapshot, u32 cache, const char *type, u64 bytes,
+		   u64 objects)
+{
+	struct ks_fleet_row *row = objects ? ks_vec_push(&batch->rows) : NULL;
+
+	if (!objects)
+		return 0;
+	if (!row)
+		return -ENOMEM;
+	row->live_bytes = (s64)bytes;
+	row->live_objects = (s64)objects;
+	row->quality = KS_FLEET_NO_RATES;
+	if (ks_fleet_batch_name(batch, known, KS_FLEET_CACHE, snapshot->caches.items[cache].name,
+				&row->cache))
+		return -ENOMEM;
+	return ks_fleet_batch_name(batch, known, KS_FLEET_TYPE, type, &row->type);
+}
+
+static int add_types(struct ks_fleet_batch *batch, struct ks_map64 *known,
+		     const struct ks_snapshot *snapshot)
+{
+	struct ks_type_sums sums;
+	int err = ks_type_sums_init(&sums, snapshot);
+	size_t i;
+
+	for (i = 0; !err && i < sums.items.len; i++) {
+		const struct ks_type_sum *sum = &sums.items.items[i];
+
+		err = add_row(batch, known, snapshot, sum->cache,
+			      sum->type ? snapshot->types.items[sum->type].name : "", sum->bytes,
+			      sum->objects);
+	}
+	ks_type_sums_deinit(&sums);
+	return err;
+}
+
+/* === Public =============================================================================== */
+
+int ks_fleet_identify(struct ks_fleet_batch *batch, struct ks_map64 *known, const char *host,
+		      const char *boot, const char *build)
+{
+	int err = ks_fleet_batch_name(batch, known, KS_FLEET_HOST, host, &batch->host);
+
+	if (!err)
+		err = ks_fleet_batch_name(batch, known, KS_FLEET_BOOT, boot, &batch->boot);
+	if (!err)
+		err = ks_fleet_batch_name(batch, known, KS_FLEET_BUILD, build, &batch->build);
+	return err;
+}
+
+int ks_fleet_sample(struct ks_fleet_batch *batch, struct ks_map64 *known,
+		    const struct ks_snapshot *snapshot, struct ks_diag *diag)
+{
+	int err = 0;
+	u32 i;
+
+	batch->quality |= KS_FLEET_NO_RATES;
+	batch->torn = (u32)ks_min(snapshot->quality[KS_HEAP_TORN_SLABS], (u64)UINT32_MAX);
+	if (batch->torn)
+		batch->quality |= KS_FLEET_TORN;
+	batch->uptime = snapshot->uptime_ns ? (u32)(snapshot->uptime_ns / 1000000000) : UINT32_MAX;
+	if (snapshot->count)
+		err = add_types(batch, known, snapshot);
+	for (i = 0; !err && !snapshot->count && i < snapshot->caches.len; i++)
+		err = add_row(batch, known, snapshot, i, "", snapshot->caches.items[i].census.bytes,
+			      snapshot->caches.items[i].census.objects);
+	if (err)
+		return ks_diag_nomem(diag, "making rows of a heap");
+	ks_fleet_batch_sort(batch);
+	return 0;
+}

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: LGPL-2.1-only */
+/* Rows of a batch from what a kernel's memory holds. */
+#ifndef KS_FLEET_SAMPLE_H
+#define KS_FLEET_SAMPLE_H
+
+#include "fleet/batch.h"
+#include "heap/snapshot.h"
+
+/*
+ * Fills a batch in with a census or a snapshot: whose it is, when, and a row for each cache; for each cache and type
+ * where the snapshot has objects. @known as in ks_fleet_batch_name().
+ */
+int ks_fleet_sample(struct ks_fleet_batch *batch, struct ks_map64 *known,
+		    const struct ks_snapshot *snapshot, struct ks_diag *diag);
+
+/* Sets host, boot and build, by name. */
+int ks_fleet_identify(struct ks_fleet_batch *batch, struct ks_map64 *known, const char *host,
+		      const char *boot, const char *build);
+
+#endif

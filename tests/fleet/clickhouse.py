@@ -1,0 +1,152 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Debian's clickhouse-server, unpacked into the cache and started on loopback for the time of a test.
+
+Nothing is installed and no init system is needed. A server has a directory of its own, free ports, and ends with
+the test: close() stops it, and the kernel does if the test is killed.
+"""
+import ctypes
+import fcntl
+import hashlib
+import os
+import pathlib
+import shutil
+import signal
+import socket
+import subprocess
+import time
+import urllib.error
+import urllib.parse
+import urllib.request
+
+# What the server needs beside the libraries that a build of kmemscope needs itself.
+PACKAGES = """clickhouse-server clickhouse-common libboost-filesystem1.74.0 libboost-program-options1.74.0
+    libcapnp-0.9.2 libcctz2 libcpuinfo0 libdouble-conversion3 libexpat1 libfarmhash0 libicu72 libjemalloc2 libltdl7
+    liblz4-1 libmariadb3 libmetrohash1 libodbc2 libpcre3 libpococrypto80 libpocodata80 libpocodataodbc80
+    libpocofoundation80 libpocojson80 libpocomongodb80 libpoconet80 libpoconetssl80 libpocoutil80 libpocoxml80
+    librdkafka1 libre2-9 libreadline8 libsasl2-2 libssl3 libzstd1 libapr1""".split()
+
+CONFIG = """<yandex>
+ <logger><level>warning</level><log>{dir}/log</log><errorlog>{dir}/errors</errorlog><size>20M</size><count>1</count></logger>
+ <http_port>{http}</http_port><tcp_port>{tcp}</tcp_port>
+ <interserver_http_port>{inter}</interserver_http_port><interserver_http_host>127.0.0.1</interserver_http_host>
+ <listen_host>127.0.0.1</listen_host><max_concurrent_queries>50</max_concurrent_queries>
+ <path>{dir}/data/</path><tmp_path>{dir}/tmp/</tmp_path><format_schema_path>{dir}/schemas/</format_schema_path>
+ <users_config>{dir}/users.xml</users_config><default_profile>default</default_profile>
+ <default_database>default</default_database><timezone>UTC</timezone><mark_cache_size>67108864</mark_cache_size>
+ <compression><case><min_part_size>0</min_part_size><min_part_size_ratio>0</min_part_size_ratio><method>zstd</method></case></compression>
+</yandex>
+"""
+USERS = """<yandex>
+ <profiles><default><max_memory_usage>4000000000</max_memory_usage></default></profiles>
+ <quotas><default/></quotas>
+ <users>
+  <default><password></password><networks><ip>127.0.0.1</ip></networks><profile>default</profile><quota>default</quota></default>
+  <fleet><password>s3cr&amp;t</password><networks><ip>127.0.0.1</ip></networks><profile>default</profile><quota>default</quota></fleet>
+ </users>
+</yandex>
+"""
+
+
+def cache():
+    return pathlib.Path(os.environ.get("KMEMSCOPE_CACHE") or
+                        pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache") / "kmemscope")
+
+
+def unpacked():
+    """The directory of the unpacked packages, made if it is not there; None where they can't be had."""
+    key = hashlib.sha256(" ".join(PACKAGES).encode()).hexdigest()[:12]
+    root = cache() / f"clickhouse-{key}"
+    if os.uname().machine != "x86_64":
+        return None
+    cache().mkdir(parents=True, exist_ok=True)
+    with open(cache() / "clickhouse.lock", "w", encoding="ascii") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if root.exists():
+            return root
+        work = cache() / f"{root.name}.new"
+        shutil.rmtree(work, ignore_errors=True)
+        (work / "debs").mkdir(parents=True)
+        print("# preparing: clickhouse-server", flush=True)
+        got = subprocess.run(["apt-get", "-q", "download", *PACKAGES], cwd=work / "debs", capture_output=True, text=True,
+                             check=False)
+        for deb in (work / "debs").glob("*.deb"):
+            subprocess.run(["dpkg-deb", "-x", deb, work], check=True)
+        shutil.rmtree(work / "debs")
+        print("# prepared", flush=True)
+        if got.returncode:
+            print("# " + got.stderr.replace("\n", "\n# "))
+            return None
+        work.rename(root)
+        return root
+
+
+def free_ports(count):
+    """Ports of the loopback that nobody listens on."""
+    sockets = [socket.socket() for _ in range(count)]
+    for one in sockets:
+        one.bind(("127.0.0.1", 0))
+    ports = [one.getsockname()[1] for one in sockets]
+    for one in sockets:
+        one.close()
+    return ports
+
+
+def _dies_with_parent():
+    ctypes.CDLL(None).prctl(1, signal.SIGKILL)
+
+
+class Error(Exception):
+    pass
+
+
+class Server:
+    def __init__(self, root, where):
+        self.root, self.dir = root, pathlib.Path(where)
+        self.process = None
+        for name in ("data", "tmp", "schemas"):
+            (self.dir / name).mkdir(parents=True, exist_ok=True)
+        (self.dir / "users.xml").write_text(USERS, encoding="ascii")
+        http, tcp, inter = free_ports(3)
+        (self.dir / "config.xml").write_text(CONFIG.format(dir=self.dir, http=http, tcp=tcp, inter=inter), encoding="ascii")
+        self.url = f"http://127.0.0.1:{http}/"
+        self.start()
+
+    def start(self):
+        libraries = self.root / "usr" / "lib" / "x86_64-linux-gnu"
+        with open(self.dir / "output", "ab") as output:
+            self.process = subprocess.Popen(
+                [self.root / "usr" / "sbin" / "clickhouse-server", f"--config-file={self.dir / 'config.xml'}"],
+                stdout=output, stderr=output, stdin=subprocess.DEVNULL, preexec_fn=_dies_with_parent,
+                env={**os.environ, "LD_LIBRARY_PATH": f"{libraries}:{self.root / 'lib' / 'x86_64-linux-gnu'}"})
+        for _ in range(1200):
+            if self.process.poll() is not None:
+                break
+            try:
+                if self.query("SELECT 1") == "1\n":
+                    return
+            except (Error, OSError):
+                time.sleep(0.05)
+        raise Error("the server does not start: " + (self.dir / "output").read_text(errors="replace")[-2000:])
+
+    def kill(self):
+        self.process.kill()
+        self.process.wait()
+
+    def close(self):
+        if self.process and self.process.poll() is None:
+            self.kill()
+
+    def query(self, sql, data=None, **settings):
+        """The answer as text. @data goes behind the statement, as the rows of an insert."""
+        url = self.url + "?" + urllib.parse.urlencode({"query": sql, **settings}) if data is not None else self.url
+        try:
+            with urllib.request.urlopen(url, data if data is not None else sql.encode(), timeout=300) as answer:
+                return answer.read().decode()
+        except urllib.error.HTTPError as error:
+            raise Error(error.read().decode(errors="replace")) from error
+
+    def rows(self, sql):
+        return [line.split("\t") for line in self.query(sql).splitlines()]
+
+    def number(self, sql):
+        return int(self.query(sql))

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * A fleet that is made up: fleetsim [--hosts N] [--series N] [--hours N] [--span SECONDS] [--start SECONDS] [--leak]
+ * prints the batches of all its hosts, as agents would send them, and on standard error what they hold.
+ *
+ * Hosts run one of four kernel builds, the fourth from the second day on. All have the rhythm of the day, noise of their
+ * own, and caches that fill after a boot. With --leak the fourth build leaks objects of one site, which every
+ * build has, and one host has a leak of its own.
+ */
+#include <getopt.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/hash.h"
+#include "fleet/batch.h"
+
+enum { LEAK_SERIES = 3, PRIVATE_SERIES = 5, PRIVATE_HOST = 7, LEAK_BYTES = 300000, DAY = 86400 };
+
+static u64 opt_hosts = 20, opt_series = 12, opt_hours = 2, opt_span = 60, opt_start = 1700006400;
+static bool opt_leak;
+
+/* A number of [0, 1) that depends on nothing but these. */
+static double chance(u64 a, u64 b, u64 c)
+{
+	u64 h = ks_hash_u64(a, 1);
+
+	h = ks_hash_u64(b ^ h, 2);
+	h = ks_hash_u64(c ^ h, 3);
+	return (double)(h >> 11) / 9007199254740992.0;
+}
+
+/* When the host was booted, and which build it runs at that time. */
+static u64 boot_of(u64 host, u64 at, unsigned int *ret_build)
+{
+	bool updated = host % 4 == 3 && at >= opt_start + DAY + (host / 4 % 6) * 600;
+
+	*ret_build = updated ? 3 : (unsigned int)(host % 3);
+	return updated ? opt_start + DAY + (host / 4 % 6) * 600 : opt_start - 10 * DAY;
+}
+
+static double live_bytes(u64 host, u64 series, u64 at, u64 boot, unsigned int build)
+{
+	double hours = (double)(at - opt_start) / 3600, up = (double)(at - boot) / 3600;
+	double base = 1e5 * (double)(1 + series) * (0.5 + chance(host, series, 0));
+	double level = base * (1 + 0.3 * sin(hours / 24 * 6.2831853));
+
+	level *= 1 - 0.7 * exp(-3 * up); /* filling up after the boot */
+	level += base * 0.2 * (chance(host, series, at) - 0.5);
+	if (opt_leak && build == 3 && series == LEAK_SERIES)
+		level += LEAK_BYTES * up;
+	if (opt_leak && host == PRIVATE_HOST && series == PRIVATE_SERIES)
+		level += 40.0 * LEAK_BYTES * hours;
+	return level;
+}
+
+static void make_batch(struct ks_fleet_batch *batch, struct ks_map64 *known, u64 host, u64 at)
+{
+	char name[64];
+	unsigned int build;
+	u64 boot = boot_of(host, at, &build), i;
+	int err = 0;
+
+	snprintf(name, sizeof(name), "host%04" PRIu64, host);
+	err |= ks_fleet_batch_name(batch, known, KS_FLEET_HOST, name, &batch->host);
+	snprintf(name, sizeof(name), "boot-%04" PRIu64 "-%" PRIu64, host, boot);
+	err |= ks_fleet_batch_name(batch, known, KS_FLEET_BOOT, name, &batch->boot);
+	snprintf(name, sizeof(name), "6.12.%u-fleet #%u", build, build + 1);
+	err |= ks_fleet_batch_name(batch, known, KS_FLEET_BUILD, name, &batch->build);
+	if (at == opt_start)
+		err |= ks_fleet_batch_label(batch, "role", host % 2 ? "web" : "db");
+	batch->at = (u32)at;
+	batch->span = (u32)opt_span;
+	batch->uptime = (u32)(at - boot);
+	batch->version = at * 1000000000;
+	for (i = 0; i < opt_series; i++) {
+		struct ks_fleet_row *row = ks_vec_push(&batch->rows);
+
+		if (!row)
+			abort();
+		snprintf(name, sizeof(name), "cache-%" PRIu64, i % 7);
+		err |= ks_fleet_batch_name(batch, known, KS_FLEET_CACHE, name, &row->cache);
+		snprintf(name, sizeof(name), "struct thing_%" PRIu64, i);
+		err |= ks_fleet_batch_name(batch, known, KS_FLEET_TYPE, name, &row->type);
+		snprintf(name, sizeof(name), "make_thing_%" PRIu64 "+0x1c", i);
+		err |= ks_fleet_batch_name(batch, known, KS_FLEET_SITE, name, &row->site);
+		row->live_objects = (s64)(live_bytes(host, i, at, boot, build) / 256);
+		row->live_bytes = row->live_objects * 256;
+		row->allocs = (u64)(chance(host, i, at + 1) * 1000);
+		row->frees = row->allocs / 2;
+	}
+	if (err)
+		abort();
+	ks_fleet_batch_sort(batch);
+}
+
+int main(int argc, char **argv)
+{
+	static const struct option options[] = {
+		{ "hosts", 1, NULL, 'h' },
+		{ "series", 1, NULL, 's' },
+		{ "hours", 1, NULL, 'o' },
+		{ "span", 1, NULL, 'p' },
+		{ "start", 1, NULL, 't' },
+		{ "leak", 0, NULL, 'l' },
+		{ 0 },
+	};
+	u64 *values[] = { ['h'] = &opt_hosts,
+			  ['s'] = &opt_series,
+			  ['o'] = &opt_hours,
+			  ['p'] = &opt_span,
+			  ['t'] = &opt_start };
+	struct ks_fleet_batch batch;
+	struct ks_strbuf out;
+	struct ks_map64 known;
+	u64 at, host, rows = 0, bytes = 0, allocs = 0;
+	size_t i;
+	int option;
+
+	while ((option = getopt_long(argc, argv, "", options, NULL)) != -1) {
+		if (option == '?')
+			return 2;
+		if (option == 'l')
+			opt_leak = true;
+		else
+			*values[option] = strtoull(optarg, NULL, 10);
+	}
+	if (ks_map64_init(&known))
+		return 1;
+	ks_strbuf_init(&out);
+	for (at = opt_start; at < opt_start + opt_hours * 3600; at += opt_span)
+		for (host = 0; host < opt_hosts; host++) {
+			ks_fleet_batch_init(&batch);
+			make_batch(&batch, &known, host, at);
+			for (i = 0; i < batch.rows.len; i++) {
+				bytes += (u64)batch.rows.items[i].live_bytes;
+				allocs += batch.rows.items[i].allocs;
+			}
+			rows += batch.rows.len;
+			out.len = 0;
+			if (ks_fleet_batch_pack(&batch, &out) ||
+			    fwrite(out.s, 1, out.len, stdout) != out.len)
+				return 1;
+			ks_fleet_batch_deinit(&batch);
+		}
+	fprintf(stderr, "rows=%" PRIu64 " bytes=%" PRIu64 " allocs=%" PRIu64 "\n", rows, bytes,
+		allocs);
+	ks_map64_deinit(&known);
+	ks_strbuf_deinit(&out);
+	return fflush(stdout) ? 1 : 0;
+}
