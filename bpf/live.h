@@ -5,6 +5,11 @@
 
 #define KS_LIVE_FRAMES 32 /* of a stack */
 #define KS_LIVE_COMM   16
+#define KS_BPF_CACHES  16     /* that can be chosen */
+#define KS_LIVE_GAPS   16384  /* level 2: to draw from */
+#define KS_LIVE_MARKS  262144 /* level 2: hashes of addresses */
+#define KS_LIVE_CELLS  16384  /* level 3: rows */
+#define KS_LIVE_WAYS   4      /* level 3: objects in a cache line */
 
 /* Who allocated. */
 struct ks_bpf_task {
@@ -31,10 +36,40 @@ struct ks_bpf_sample {
 	unsigned int size;
 };
 
+/* Level 3: what objects of a row have in common. */
+struct ks_bpf_cell {
+	unsigned long long tag; /* a hash of all of it; 0 = there is none */
+	unsigned long long site;
+	unsigned long long cache;   /* 0 = of kmalloc */
+	unsigned long long example; /* an object */
+	struct ks_bpf_task task;
+	unsigned int size;
+};
+
+/* And what one CPU adds to it, or takes away. */
+struct ks_bpf_sum {
+	long long objects, ticks;
+	unsigned long long made;
+	unsigned long long pad;
+};
+
+/* An object: its address, its birth in ticks, and its row in the low bits. */
+#define KS_LIVE_CELL_BITS 16
+
+struct ks_bpf_object {
+	unsigned long long addr;
+	unsigned long long what;
+};
+
+struct ks_bpf_bucket {
+	struct ks_bpf_object objects[KS_LIVE_WAYS];
+};
+
 /* What all levels count, one for each CPU. */
 struct ks_bpf_counts {
 	unsigned long long events, stacks, no_room, no_stack, unknown_frees, replaced;
 	long long left; /* level 2: bytes until the next sample */
+	unsigned long long scratch;
 };
 
 #endif

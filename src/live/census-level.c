@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "heap/census.h"
+#include "heap/slot-index.h"
 #include "heap/typing.h"
 
 /* === Data ================================================================================= */
@@ -20,6 +21,7 @@ struct counting {
 	struct ks_live_snapshot *s;
 	struct ks_census *census;
 	struct ks_counters before, after; /* around it */
+	struct ks_in_use use;
 };
 
 /* === Internals ============================================================================ */
@@ -121,6 +123,25 @@ static int add_large(struct counting *c)
 	return 0;
 }
 
+static int learn_addresses(struct counting *c)
+{
+	const struct ks_caches *caches = c->census->caches;
+	size_t i;
+
+	for (i = 0; i < caches->items.len; i++) {
+		struct ks_known_cache *cache;
+
+		if (!caches->items.items[i].valid)
+			continue;
+		cache = known(c->level, caches->items.items[i].name);
+		if (!cache)
+			return -ENOMEM;
+		cache->addr = caches->items.items[i].addr;
+		cache->size = caches->items.items[i].size;
+	}
+	return 0;
+}
+
 /* What the counters have too much, for the looks until the next count. */
 static int learn(struct counting *c)
 {
@@ -156,12 +177,9 @@ static int add_types(struct counting *c, struct ks_diag *diag)
 	struct ks_kernel *k = c->level->kernel;
 	const char *symbols = *k->memory->facts.symbols ? k->memory->facts.symbols : NULL;
 	struct ks_typing *typing = NULL;
-	struct ks_slots *slots = NULL;
 	size_t i;
-	int err = ks_slots_read(k, c->census, &slots, diag);
+	int err = ks_typing_make(k, c->census, c->use.slots, symbols, &typing, diag);
 
-	if (!err)
-		err = ks_typing_make(k, c->census, slots, symbols, &typing, diag);
 	for (i = 0; !err && i < typing->rows.len; i++) {
 		const struct ks_typing_row *row = &typing->rows.items[i];
 		const struct ks_cache *cache = &c->census->caches->items.items[row->cache];
@@ -179,7 +197,6 @@ static int add_types(struct counting *c, struct ks_diag *diag)
 		cell->reclaimable = ks_cache_reclaimable(&k->layout, cache);
 	}
 	ks_typing_free(typing);
-	ks_slots_free(slots);
 	return err;
 }
 
@@ -217,6 +234,23 @@ static void set_part(struct ks_live_snapshot *s, enum ks_live_part part, unsigne
 	};
 }
 
+/* Which places are in use, for types and for who follows objects. */
+static int read_slots(struct counting *c, struct ks_diag *diag)
+{
+	struct ks_kernel *k = c->level->kernel;
+	int err = ks_slots_read(k, c->census, &c->use.slots, diag);
+
+	if (err || !c->level->counted)
+		return err;
+	err = ks_slot_index_new(k, c->census, c->use.slots, &c->use.index);
+	if (!err)
+		err = ks_slot_index_add_large(c->use.index, k, c->census, c->use.slots);
+	if (err)
+		return ks_diag_nomem(diag, "counting objects");
+	c->level->counted(c->level->counted_arg, &c->use);
+	return 0;
+}
+
 static int count(struct counting *c, bool types, struct ks_diag *diag)
 {
 	const struct ks_census_options options = { .charges = types };
@@ -227,6 +261,7 @@ static int count(struct counting *c, bool types, struct ks_diag *diag)
 	/* A cache may have gone, and another be where it was. */
 	ks_map64_clear(&c->level->addrs);
 	c->level->numbers.len = 0;
+	c->use.at_ns = now_ns();
 	c->level->no_counters = ks_counters_read(&c->before, &ignored);
 	err = ks_census_take(k, &options, &c->census, diag);
 	if (err)
@@ -235,10 +270,12 @@ static int count(struct counting *c, bool types, struct ks_diag *diag)
 		c->level->no_counters = ks_counters_read(&c->after, &ignored);
 	set_part(c->s, KS_LIVE_CACHES, 0, true);
 	c->s->quality.torn = c->census->torn + c->census->waiting->torn;
-	if (add_caches(c, &k->layout) || add_large(c) || learn(c))
+	if (add_caches(c, &k->layout) || add_large(c) || learn(c) || learn_addresses(c))
 		return ks_diag_nomem(diag, "counting objects");
-	if (!types)
-		return 0;
+	if (types || c->level->counted)
+		err = read_slots(c, diag);
+	if (err || !types)
+		return err;
 	set_part(c->s, KS_LIVE_CGROUPS, 1u << KS_LIVE_BY_CGROUP, true);
 	if (add_cgroups(c))
 		return ks_diag_nomem(diag, "counting objects");
@@ -294,6 +331,38 @@ int ks_census_level_open(struct ks_census_level *level, struct ks_diag *diag)
 		return 0;
 	err = ks_memory_open_running(&memory, diag);
 	return err ? err : ks_kernel_open(memory, NULL, &level->kernel, diag);
+}
+
+bool ks_in_use(const struct ks_in_use *use, u64 addr)
+{
+	u32 slab, offset, slot = ks_slot_inside(use->index, addr, &slab, &offset);
+
+	if (slot == KS_NONE)
+		return false;
+	/* Those behind all slots are of large kmalloc(). */
+	return slot >= use->slots->count || ks_slot_used(use->slots, slot);
+}
+
+const struct ks_known_cache *ks_census_level_find(struct ks_census_level *level, const char *name,
+						  struct ks_diag *diag)
+{
+	u32 number = ks_intern_find(&level->names, name, strlen(name));
+	struct ks_live_snapshot *s;
+	int err;
+
+	if (number >= level->caches.len || !level->caches.items[number].addr) {
+		s = ks_live_snapshot_new(0);
+		err = s ? ks_census_level_count(level, false, s, diag)
+			: ks_diag_nomem(diag, "counting objects");
+		ks_live_snapshot_put(s);
+		if (err)
+			return NULL;
+		number = ks_intern_find(&level->names, name, strlen(name));
+	}
+	if (number < level->caches.len && level->caches.items[number].addr)
+		return &level->caches.items[number];
+	ks_diag_set(diag, -ENOENT, "the kernel has no slab cache of the name %s", name);
+	return NULL;
 }
 
 const char *ks_census_level_cache(struct ks_census_level *level, u64 addr)
@@ -366,6 +435,8 @@ int ks_census_level_count(struct ks_census_level *level, bool types, struct ks_l
 		err = ks_diag_nomem(diag, "counting objects");
 	if (!err)
 		err = count(&c, types, diag);
+	ks_slot_index_free(c.use.index);
+	ks_slots_free(c.use.slots);
 	ks_census_free(c.census);
 	ks_counters_deinit(&c.before);
 	ks_counters_deinit(&c.after);

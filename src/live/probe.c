@@ -13,9 +13,12 @@ int ks_probe_open(const struct ks_live_opts *opts, struct ks_census_level *censu
 		return 0;
 	case KS_LIVE_GROWTH:
 		return ks_growth_open(census, ret_probe, diag);
+	case KS_LIVE_SAMPLED:
+		return ks_sample_open(opts, census, ret_probe, diag);
+	case KS_LIVE_EXACT:
+		return ks_exact_open(opts, census, ret_probe, diag);
 	default:
-		return ks_diag_set(diag, -EOPNOTSUPP, "no probe for level %s",
-				   ks_live_level_name(opts->level));
+		return ks_diag_set(diag, -EINVAL, "there is no such level");
 	}
 }
 

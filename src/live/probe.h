@@ -29,6 +29,10 @@ int ks_probe_open(const struct ks_live_opts *opts, struct ks_census_level *censu
 /* Those that there are. */
 int ks_growth_open(struct ks_census_level *census, struct ks_probe **ret_probe,
 		   struct ks_diag *diag);
+int ks_sample_open(const struct ks_live_opts *opts, struct ks_census_level *census,
+		   struct ks_probe **ret_probe, struct ks_diag *diag);
+int ks_exact_open(const struct ks_live_opts *opts, struct ks_census_level *census,
+		  struct ks_probe **ret_probe, struct ks_diag *diag);
 void ks_probe_close(struct ks_probe *probe); /* accepts NULL */
 
 #endif

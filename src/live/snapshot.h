@@ -56,6 +56,7 @@ struct ks_live_cell {
 	bool reclaimable; /* by cache: the kernel can take it back on demand */
 	u64 objects, bytes;
 	u64 slab_bytes;	 /* by cache: what it takes of memory */
+	double weight;	 /* of samples: objects that they stand for, while they are added up */
 	double variance; /* of the bytes; 0 = they are exact */
 	u64 births_ms;	 /* the times at which its objects were made, added up; 0 = not known */
 	u64 base_objects, base_bytes; /* at the baseline */

@@ -12,13 +12,17 @@
 #include <unistd.h>
 
 #include <bpf/bpf.h>
+#include <bpf/btf.h>
 #include <bpf/libbpf.h>
 
+#include "heap/kernel.h"
 #include "heap/rights.h"
 
 /* === Data ================================================================================= */
 
 enum { BATCH = 1024, NAME_FRAMES = 12 };
+
+static const u32 large_from = 8192; /* of kmalloc(): what is larger is in no cache */
 
 /* === Internals ============================================================================ */
 
@@ -132,7 +136,8 @@ int ks_tracing_init(struct ks_tracing *t, struct ks_census_level *census)
 {
 	*t = (struct ks_tracing){ .census = census, .stacks_fd = -1, .counts_fd = -1 };
 	t->since_ns = ks_tracing_now();
-	if (ks_naming_init(&t->naming) || ks_map64_init(&t->stacks) || ks_intern_init(&t->names)) {
+	if (ks_naming_init(&t->naming) || ks_map64_init(&t->stacks) || ks_intern_init(&t->names) ||
+	    ks_map64_init(&t->kmallocs)) {
 		ks_tracing_deinit(t);
 		return -ENOMEM;
 	}
@@ -144,6 +149,8 @@ void ks_tracing_deinit(struct ks_tracing *t)
 	ks_naming_deinit(&t->naming);
 	ks_map64_deinit(&t->stacks);
 	ks_intern_deinit(&t->names);
+	ks_map64_deinit(&t->kmallocs);
+	ks_vec_free(&t->kmalloc_cache);
 	ks_vec_free(&t->known);
 	ks_vec_free(&t->frames);
 }
@@ -193,6 +200,70 @@ struct ks_live_cell *ks_tracing_cell(struct ks_tracing *t, struct ks_live_snapsh
 	}
 	return ks_live_cell_stack(s, KS_LIVE_TRACED, names,
 				  stack.len ? t->frames.items + stack.first : NULL, stack.len);
+}
+
+const char *ks_tracing_kmalloc_cache(struct ks_tracing *t, u64 site, u32 size, u64 object)
+{
+	u32 number = ks_map64_add(&t->kmallocs, ks_hash_u64(site, size));
+	u64 *cache;
+
+	if (number == KS_NONE)
+		return NULL;
+	if (number == t->kmalloc_cache.len && !ks_vec_push(&t->kmalloc_cache))
+		return NULL;
+	cache = &t->kmalloc_cache.items[number];
+	if (size > large_from)
+		return "large kmalloc";
+	if (!*cache && ks_kernel_cache_of(t->census->kernel, object, cache))
+		return NULL;
+	return ks_census_level_cache(t->census, *cache);
+}
+
+int ks_tracing_filter(struct ks_tracing *t, const struct ks_live_filter *filter,
+		      const struct ks_filter_place *place, struct ks_diag *diag)
+{
+	size_t i;
+
+	*place->pid = filter->pid;
+	*place->cgroup = filter->cgroup;
+	if (filter->nr_caches > KS_BPF_CACHES)
+		return ks_diag_set(diag, -E2BIG, "at most %d caches can be chosen", KS_BPF_CACHES);
+	*place->nr_caches = (u32)filter->nr_caches;
+	for (i = 0; i < filter->nr_caches; i++) {
+		const struct ks_known_cache *cache =
+			ks_census_level_find(t->census, filter->caches[i], diag);
+
+		if (!cache)
+			return diag->err;
+		place->caches[i] = cache->addr;
+		place->sizes[i] = strstr(filter->caches[i], "kmalloc-") ? cache->size : 0;
+	}
+	return 0;
+}
+
+bool ks_tracing_has_free_rcu(const struct ks_tracing *t)
+{
+	const struct btf *btf = t->census->kernel->btf;
+	const struct btf_type *type;
+	int id = btf__find_by_name_kind(btf, "kvfree_call_rcu", BTF_KIND_FUNC);
+
+	if (id < 0)
+		return false;
+	type = btf__type_by_id(btf, btf__type_by_id(btf, (u32)id)->type);
+	if (!type || btf_vlen(type) != 2)
+		return false;
+	type = btf__type_by_id(btf, btf_params(type)[1].type);
+	return type && btf_is_ptr(type) && !type->type;
+}
+
+int ks_tracing_say_hooks(struct ks_live_snapshot *s, bool hooks)
+{
+	if (hooks)
+		return 0;
+	return ks_live_unseen(
+		s, "ends of objects by kfree_rcu() and in bulk, until an exact count or a "
+		   "new object in their place shows that they are gone: this kernel "
+		   "allows no probes on functions");
 }
 
 int ks_tracing_quality(struct ks_tracing *t, struct ks_live_snapshot *s, struct ks_diag *diag)

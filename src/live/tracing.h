@@ -25,7 +25,9 @@ struct ks_tracing {
 	struct ks_map64 stacks; /* by number in the map: those that are known */
 	KS_VEC(struct ks_known_stack) known;
 	KS_VEC(u64) frames;
-	struct ks_intern names; /* of stacks */
+	struct ks_intern names;	  /* of stacks */
+	struct ks_map64 kmallocs; /* hashes of site and size: caches */
+	KS_VEC(u64) kmalloc_cache;
 };
 
 enum { KS_LIVE_STACKS = 16384 };
@@ -51,6 +53,28 @@ int ks_tracing_refused(const char *what, int err, struct ks_diag *diag);
  */
 struct ks_live_cell *ks_tracing_cell(struct ks_tracing *t, struct ks_live_snapshot *s,
 				     const char *cache, const struct ks_bpf_task *task, u64 site);
+
+/*
+ * The name of the cache that kmalloc() takes objects of a size from at a site, by an object of it; NULL: not known. It is
+ * looked up once: a site has one kind of memory.
+ */
+const char *ks_tracing_kmalloc_cache(struct ks_tracing *t, u64 site, u32 size, u64 object);
+
+/* Where a program's constants are that say what it looks at. */
+struct ks_filter_place {
+	u32 *pid, *nr_caches, *sizes;
+	u64 *cgroup, *caches;
+};
+
+/* -ENOENT: there is no such cache. -E2BIG: too many of them. */
+int ks_tracing_filter(struct ks_tracing *t, const struct ks_live_filter *filter,
+		      const struct ks_filter_place *place, struct ks_diag *diag);
+
+/* Whether the second argument of kvfree_call_rcu() is the object, as it is since Linux 6.3. */
+bool ks_tracing_has_free_rcu(const struct ks_tracing *t);
+
+/* What is said of frees without an event. 0 or -ENOMEM. */
+int ks_tracing_say_hooks(struct ks_live_snapshot *s, bool hooks);
 
 /* Events, stacks, what was missed, and the memory of the maps. 0 or a negative errno. */
 int ks_tracing_quality(struct ks_tracing *t, struct ks_live_snapshot *s, struct ks_diag *diag);

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR LGPL-2.1-only */
+/*
+ * The events of the slab allocator, and the ends of objects that no event shows. Who includes this has made() and gone()
+ * before it.
+ */
+#ifndef KS_BPF_LIVE_EVENTS_H
+#define KS_BPF_LIVE_EVENTS_H
+
+struct kmem_cache {
+	unsigned int size;
+} __attribute__((preserve_access_index));
+
+/* What is looked at. 0 = all. */
+const volatile u32 only_pid;
+const volatile u64 only_cgroup;
+const volatile u32 nr_caches;
+const volatile u64 only_caches[KS_BPF_CACHES]; /* addresses; */
+const volatile u32 only_sizes[KS_BPF_CACHES];  /* of kmalloc's: their objects; 0 = another */
+
+enum { BULK_MOST = 4096 };
+
+/* === Internals ============================================================================ */
+
+static __always_inline int wanted(u64 cache, u32 size)
+{
+	u32 i;
+
+	if (only_pid && bpf_get_current_pid_tgid() >> 32 != only_pid)
+		return 0;
+	if (only_cgroup && bpf_get_current_cgroup_id() != only_cgroup)
+		return 0;
+	if (!nr_caches)
+		return 1;
+	for (i = 0; i < KS_BPF_CACHES && i < nr_caches; i++)
+		if (cache ? only_caches[i] == cache : only_sizes[i] == size)
+			return 1;
+	return 0;
+}
+
+static long gone_of_many(u32 i, void *at)
+{
+	u64 ptr = 0;
+
+	if (!bpf_probe_read_kernel(&ptr, sizeof(ptr), (const void *)(*(u64 *)at + i * sizeof(u64))))
+		gone(ptr);
+	return 0;
+}
+
+/* === Public: events ======================================================================= */
+
+SEC("tp_btf/kmalloc")
+int on_kmalloc(u64 *ctx)
+{
+	u32 size = (u32)ctx[3];
+
+	if (ctx[1] && wanted(0, size))
+		made(ctx, ctx[0], ctx[1], 0, size);
+	return 0;
+}
+
+SEC("tp_btf/kmem_cache_alloc")
+int on_cache_alloc(u64 *ctx)
+{
+	struct kmem_cache *cache = (struct kmem_cache *)ctx[2];
+
+	if (ctx[1] && wanted((u64)cache, 0))
+		made(ctx, ctx[0], ctx[1], (u64)cache, cache->size);
+	return 0;
+}
+
+SEC("tp_btf/kfree")
+int on_kfree(u64 *ctx)
+{
+	if (ctx[1])
+		gone(ctx[1]);
+	return 0;
+}
+
+SEC("tp_btf/kmem_cache_free")
+int on_cache_free(u64 *ctx)
+{
+	gone(ctx[1]);
+	return 0;
+}
+
+/* === Public: what raises no event, where trampolines are allowed ========================== */
+
+/* Behind it the object ends when readers are done; nobody may use it from now on but they. */
+SEC("fentry/kvfree_call_rcu")
+int on_free_rcu(u64 *ctx)
+{
+	u64 ptr = 0;
+
+	if (!bpf_get_func_arg(ctx, 1, &ptr) && ptr)
+		gone(ptr);
+	return 0;
+}
+
+SEC("fentry/kmem_cache_free_bulk")
+int on_free_bulk(u64 *ctx)
+{
+	u64 count = 0, at = 0;
+
+	if (bpf_get_func_arg(ctx, 1, &count) || bpf_get_func_arg(ctx, 2, &at))
+		return 0;
+	if (count > BULK_MOST)
+		count = BULK_MOST;
+	bpf_loop(count, gone_of_many, &at, 0);
+	return 0;
+}
+
+#endif
