@@ -44,4 +44,30 @@ check "one object by an address inside of it" is show 0xffff888000001008 -- \
 check "objects of a cache, by the name of one that was merged into it" is show fs_cache -- 'len(d["objects"]) == 3'
 check "the same as CSV" says '^0xffff888000001100,file,filp,256,cache,/shop,' heap show --csv file
 check "a type comes before a cache, and neither may be missing" fails_saying 1 'no object' heap show socket
+
+# --- All that is printed -----------------------------------------------------------------------
+
+# ask WORD...: the question, and the whole answer. What "unreachable" says of every heap is left out.
+ask() {
+	echo "\$ kmemscope heap $*"
+	must "$KMEMSCOPE" heap "$@" | sed '/^An object that nobody uses may be missing/,$d'
+	echo
+}
+must "$MKSNAP" later.snap <"$tests/heap/shop-later.txt"
+{
+	for form in "" --csv; do
+		for by in cache cgroup node type; do
+			ask --by $by --from shop.snap $form
+		done
+		for question in "show file" "show 0xffff888000001300" "holders file" "holders 0xffff888000002047" unreachable; do
+			# shellcheck disable=SC2086 # words of a question
+			ask $question --from shop.snap $form
+		done
+		ask diff shop.snap later.snap $form
+	done
+	ask --top 2 --from shop.snap
+	ask show kmalloc-64 --top 1 --from shop.snap
+	ask diff --top 1 later.snap shop.snap
+} >answers.txt
+check "every answer, as it was worked out from shop.txt by hand" diff -u "$tests/heap/shop-answers.txt" answers.txt
 done_testing
