@@ -137,6 +137,19 @@ static void read_numbers(struct ks_cursor *cur, const char *text, const char *ke
 	}
 }
 
+/*
+ * trace-cmd convert and split copy the list of places, and not the sections: something else is there then, or nothing,
+ * and the capture has no census.
+ */
+static bool is_own_section(const struct ks_tracedat *td, u64 at)
+{
+	struct ks_cursor peek;
+
+	ks_cursor_file(&peek, td->name, td->fd, at, td->size);
+	peek.big_endian = td->start.big_endian;
+	return ks_cursor_uint(&peek, 2) == KS_TD_SEC_CENSUS && !peek.err;
+}
+
 /* Sections that only kmemscope knows, by the list of where they are. */
 static void read_own_sections(struct ks_tracedat *td, struct ks_cursor *cur, const char *text,
 			      struct ks_rawdec *dec)
@@ -154,6 +167,8 @@ static void read_own_sections(struct ks_tracedat *td, struct ks_cursor *cur, con
 			ks_cursor_fail(cur, "fewer sections");
 			return;
 		}
+		if (!is_own_section(td, at))
+			continue;
 		ks_td_read_section(td, KS_TD_SEC_CENSUS, at, dec, &section);
 		if (section.err) {
 			cur->err = section.err;
