@@ -9,6 +9,7 @@
 
 #include "analysis/db-run.h"
 #include "analysis/engine.h"
+#include "analysis/page-sites.h"
 #include "analysis/save.h"
 
 /* === Data ================================================================================= */
@@ -24,6 +25,7 @@ struct ks_analysis {
 	/* From the start on. */
 	struct ks_source *source;
 	struct ks_places places, frames;
+	struct ks_page_sites page_sites; /* where pages are looked at */
 	struct ks_audience to;
 	struct ks_matcher matcher; /* of a source of events */
 	struct ks_facts facts;	   /* of a DB */
@@ -118,6 +120,11 @@ static int start_run(struct ks_analysis *a, struct ks_diag *diag)
 	ks_places_init(&a->places, &source->names.sites, a->opts.resolver, a->opts.filter.branch);
 	ks_places_init(&a->frames, &source->names.frames, a->opts.resolver, NULL);
 	ks_selector_init(&a->to.selector, &a->opts.filter, &source->names, &a->places);
+	a->page_sites = (struct ks_page_sites){
+		.names = &source->names,
+		.frames = &a->frames,
+		.helpers = a->opts.helpers,
+	};
 	a->to.run = (struct ks_run){
 		.names = &source->names,
 		.places = &a->places,
@@ -131,6 +138,12 @@ static int start_run(struct ks_analysis *a, struct ks_diag *diag)
 	if (source->gives & KS_GIVES_EVENTS && !source->db && ks_matcher_init(&a->matcher))
 		return ks_diag_nomem(diag, "starting an analysis");
 	return 0;
+}
+
+/* Pages get sites where they are looked at. A DB keeps events as they are. */
+static bool places_pages(const struct ks_analysis *a)
+{
+	return a->opts.level == KS_PAGES && !a->save;
 }
 
 /* Whether groups depend on the site of an event and nothing else. */
@@ -168,6 +181,7 @@ static int ask_db(struct ks_analysis *a, struct ks_diag *diag)
 	const struct ks_db_run run = {
 		.source = a->source,
 		.helpers = a->opts.skip_helpers ? &a->helpers : NULL,
+		.pages = places_pages(a) ? &a->page_sites : NULL,
 		.progress = a->opts.progress,
 		.progress_ctx = a->opts.progress_ctx,
 	};
@@ -349,6 +363,7 @@ void ks_analysis_free(struct ks_analysis *a)
 	if (a->source) {
 		ks_places_deinit(&a->places);
 		ks_places_deinit(&a->frames);
+		ks_page_sites_deinit(&a->page_sites);
 		ks_matcher_deinit(&a->matcher);
 		ks_facts_deinit(&a->facts);
 	}
@@ -407,8 +422,9 @@ void ks_analysis_wants(const struct ks_analysis *a, struct ks_source_opts *ret_o
 		.resolver = a->opts.resolver,
 		.progress = a->opts.progress,
 		.progress_ctx = a->opts.progress_ctx,
+		.stacks = places_pages(a),
 		.bare = !a->names_counted && !a->all_views.len && !a->opts.filter.comm &&
-			!a->opts.filter.cache,
+			!a->opts.filter.cache && !places_pages(a),
 	};
 	for (i = 0; i < a->bys.len; i++) {
 		ret_opts->stacks |= a->bys.items[i] >= KS_BY_STACK;
@@ -444,7 +460,11 @@ int ks_analysis_start(struct ks_analysis *a, struct ks_source *source, struct ks
 int ks_analysis_feed(struct ks_analysis *a, const struct ks_event *events, size_t count,
 		     struct ks_diag *diag)
 {
-	return ks_engine_feed(&a->matcher, &a->to, events, count, diag);
+	int err = 0;
+
+	if (places_pages(a))
+		err = ks_page_sites_of_events(&a->page_sites, events, count, &events, diag);
+	return err ? err : ks_engine_feed(&a->matcher, &a->to, events, count, diag);
 }
 
 int ks_analysis_finish(struct ks_analysis *a, struct ks_diag *diag)
@@ -487,6 +507,7 @@ int ks_analysis_snapshot(struct ks_analysis *a, struct ks_model **ret_model, str
 	err = fill_facts(a, model, diag);
 	if (!a->names_counted)
 		model->caches = model->comms = 0;
+	model->pages_unplaced = a->page_sites.guessed;
 	if (!err)
 		err = fill_accounts(a, model, diag);
 	if (!err)

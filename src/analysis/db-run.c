@@ -23,7 +23,7 @@ struct askers {
 static bool is_ready(const struct ks_db_run *run, const struct ks_audience *to,
 		     const struct ks_account *account)
 {
-	return account->grouping.by == KS_BY_SITE && !run->helpers &&
+	return account->grouping.by == KS_BY_SITE && !run->helpers && !run->pages &&
 	       ks_filter_is_empty(&to->selector.filter);
 }
 
@@ -106,6 +106,9 @@ static int ask_blocks(struct askers *askers, const struct ks_db_run *run,
 		    ks_db_skip_helpers(run->helpers, ks_db_names(run->source->db), block.shapes,
 				       block.shapes_len))
 			err = ks_diag_nomem(diag, "asking a DB");
+		if (!err && run->pages)
+			err = ks_page_sites_of_shapes(run->pages, block.shapes, block.shapes_len,
+						      diag);
 		if (!err)
 			err = ask(askers, &block, &info, diag);
 		if (!err && run->progress && run->progress(run->progress_ctx, i, blocks))

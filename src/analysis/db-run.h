@@ -5,11 +5,13 @@
 
 #include "analysis/engine.h"
 #include "analysis/facts.h"
+#include "analysis/page-sites.h"
 
 struct ks_db_run {
 	struct ks_source *source; /* gives matches; learns its clock and the size of its pages */
 	const struct ks_frame_filter
-		*helpers; /* their allocations belong to their callers; may be NULL */
+		*helpers;	     /* their allocations belong to their callers; may be NULL */
+	struct ks_page_sites *pages; /* gives sites to pages; NULL = nobody looks at pages */
 	int (*progress)(void *ctx, u64 done, u64 total); /* may be NULL */
 	void *progress_ctx;
 };

@@ -300,20 +300,45 @@ static void judge_user(struct gather *g, u32 number)
 		site->best = number;
 }
 
-/* The labels of a stack's frames. */
-static int add_frames(struct gather *g, u32 stack, struct ks_leak *leak, struct ks_diag *diag)
+/* A stack trace begins with the allocator; what matters begins with the site's own function. */
+static int skip_allocator(struct gather *g, const char *func, const u32 **frames, size_t *len,
+			  struct ks_diag *diag)
+{
+	const struct ks_place *place;
+	size_t i;
+
+	for (i = 0; i < *len && *func; i++) {
+		int err = ks_places_get(g->run->frames, (*frames)[i], &place, diag);
+
+		if (err)
+			return err;
+		if (strcmp(place->func, func))
+			continue;
+		*frames += i;
+		*len -= i;
+		break;
+	}
+	return 0;
+}
+
+/* The labels of a stack's frames, from the function of the site on. */
+static int add_frames(struct gather *g, u32 stack, const char *func, struct ks_leak *leak,
+		      struct ks_diag *diag)
 {
 	const u32 *sites = ks_names_stack(g->run->names, stack, &leak->frames_len);
 	struct ks_arena *arena = &g->leaks->arena;
 	size_t i;
+	int err = skip_allocator(g, func, &sites, &leak->frames_len, diag);
 
+	if (err)
+		return err;
 	leak->frames = ks_arena_alloc(arena, leak->frames_len * sizeof(*leak->frames) + 1);
 	if (!leak->frames)
 		return ks_diag_nomem(diag, "looking for leaks");
 	for (i = 0; i < leak->frames_len; i++) {
 		const struct ks_place *place;
-		int err = ks_places_get(g->run->frames, sites[i], &place, diag);
 
+		err = ks_places_get(g->run->frames, sites[i], &place, diag);
 		if (err)
 			return err;
 		leak->frames[i] = ks_arena_strndup(arena, place->label, strlen(place->label));
@@ -400,7 +425,7 @@ static int add_row(struct gather *g, u32 site, u32 stack, struct ks_leak leak, s
 	leak.page_frees = sum->paged;
 	err = add_process(g, sum->best, &leak, diag);
 	if (!err)
-		err = add_frames(g, stack, &leak, diag);
+		err = add_frames(g, stack, place->func, &leak, diag);
 	if (!err && file_row(g, sum, place, &leak))
 		err = ks_diag_nomem(diag, "looking for leaks");
 	return err;

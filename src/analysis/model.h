@@ -162,7 +162,8 @@ struct ks_model {
 	u64 sites;
 	u64 caches, comms; /* 0 unless ks_analysis_count_names() asked for them */
 	bool ptrs_hashed;
-	bool some_tasks; /* frees that others do for these are not in it */
+	bool some_tasks;     /* frees that others do for these are not in it */
+	bool pages_unplaced; /* pages without a stack trace: GFP flags stand for sites */
 	u64 lines, lines_comment, lines_other_event, lines_stack;
 	u64 quality[KS_QUALITIES];
 	u64 findings_dropped; /* kinds of misuse beyond the number that is kept */

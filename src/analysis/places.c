@@ -65,6 +65,9 @@ static int resolve(struct ks_places *places, u32 id, struct ks_place *ret, struc
 	place.module = keep(places, found.module);
 	place.path = keep(places, found.path);
 	place.inlined = keep(places, found.inlined);
+	/* What stands for a site has a text alone. */
+	if (!*place.owner && !site->addr)
+		place.owner = keep(places, site->text);
 	place.offset = found.offset;
 	if (!place.func || !place.owner || !place.module || !place.path || !place.inlined)
 		return ks_diag_nomem(diag, "placing call sites");

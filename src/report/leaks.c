@@ -197,9 +197,6 @@ struct ks_doc *ks_doc_of_leaks(const struct ks_model *model, const struct ks_lea
 		  "that the kernel keeps because it may: page cache, inodes, directory entries");
 	add_table(doc, model, "unseen", leaks->unseen.items, leaks->unseen.len, top,
 		  "of sites whose objects end without an event: nobody can say what lives");
-	if (model->level == KS_PAGES)
-		ks_doc_say(doc, "Page events name no call site: see report --pages --by comm, or "
-				"record with --stack and use --stacks.\n\n");
 	ks_doc_quality(doc, model);
 	return doc;
 }

@@ -78,6 +78,11 @@ static void say_limits(struct ks_doc *doc, const struct ks_model *model)
 		ks_doc_say(doc, "               of some processes only: what interrupts and kernel "
 				"threads free for them (RCU) is not seen; live bytes are an upper "
 				"limit\n");
+	if (model->pages_unplaced)
+		ks_doc_say(doc,
+			   "               page events name no call site, and these have no stack "
+			   "traces: GFP flags stand for sites; record --stack gives sites, "
+			   "--by comm shows processes\n");
 }
 
 static void say_notes(struct ks_doc *doc, const struct ks_model *model)
@@ -200,6 +205,7 @@ void ks_doc_quality(struct ks_doc *doc, const struct ks_model *model)
 	ks_doc_bool(doc, "loss", ks_model_has_loss(model));
 	ks_doc_bool(doc, "addresses_hashed", model->ptrs_hashed);
 	ks_doc_bool(doc, "some_tasks", model->some_tasks);
+	ks_doc_bool(doc, "pages_unplaced", model->pages_unplaced);
 	ks_doc_say(doc, "capture quality\n");
 	say_events(doc, model);
 	say_notes(doc, model);

@@ -58,6 +58,24 @@ static bool looks_like_address(const char *s, size_t len)
 	return (len >= 2 && s[0] == '0' && s[1] == 'x') || len >= 8;
 }
 
+/* What the kernel's tracing puts between an event and the function that it is of. */
+static bool is_tracer(const char *func)
+{
+	static const char *const beginnings[] = {
+		"trace_event_raw_event_", "trace_event_buffer_",
+		"__traceiter_",		  "perf_trace_",
+		"__bpf_trace_",		  "bpf_trace_run",
+		"__ftrace_trace_stack",	  "ftrace_trace_stack",
+		"__trace_stack",
+	};
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(beginnings); i++)
+		if (!strncmp(func, beginnings[i], strlen(beginnings[i])))
+			return true;
+	return false;
+}
+
 /* Takes "func+0xoff/0xsize [module]" apart; what is missing stays empty. */
 static int parse_site(struct ks_arena *arena, const struct ks_str *text, struct ks_site *ret)
 {
@@ -89,6 +107,7 @@ static int parse_site(struct ks_arena *arena, const struct ks_str *text, struct 
 	site.func = ks_arena_strndup(arena, s, (size_t)(end - s));
 	if (!site.func)
 		return -ENOMEM;
+	site.tracer = is_tracer(site.func);
 	*ret = site;
 	return 0;
 }
@@ -136,6 +155,15 @@ void ks_names_deinit(struct ks_names *names)
 	ks_vec_free(&names->gfp_masks);
 }
 
+size_t ks_names_tracer_frames(const struct ks_names *names, const u32 *frames, size_t len)
+{
+	size_t i = 0;
+
+	while (i + 1 < len && ks_sites_get(&names->frames, frames[i])->tracer)
+		i++;
+	return i;
+}
+
 u32 ks_names_add_stack(struct ks_names *names, const u32 *frames, size_t len)
 {
 	return ks_intern_add(&names->stacks, (const char *)frames, len * sizeof(*frames));
@@ -174,5 +202,17 @@ u32 ks_sites_add_addr(struct ks_sites *sites, u64 addr, const char *text, size_t
 	ks_strbuf_deinit(&sb);
 	if (id != KS_NONE)
 		sites->sites.items[id].addr = addr;
+	return id;
+}
+
+u32 ks_sites_add_label(struct ks_sites *sites, const char *text, size_t len)
+{
+	u32 id = ks_sites_add(sites, text, len);
+
+	if (id != KS_NONE) {
+		struct ks_site *site = &sites->sites.items[id];
+
+		*site = (struct ks_site){ .text = site->text, .func = "", .module = "" };
+	}
 	return id;
 }

@@ -13,6 +13,7 @@ struct ks_site {
 	u64 addr;	    /* 0 = the trace gives no address */
 	u64 offset;	    /* into func */
 	u64 extent;	    /* size of func; 0 = not said */
+	bool tracer;	    /* a function of the tracing itself, which no stack trace is about */
 };
 
 struct ks_sites {
@@ -45,6 +46,9 @@ u32 ks_sites_add(struct ks_sites *sites, const char *text, size_t len);
  */
 u32 ks_sites_add_addr(struct ks_sites *sites, u64 addr, const char *text, size_t len);
 
+/* The id of what is no call site, but stands for one where none is known: it has a text and no function. */
+u32 ks_sites_add_label(struct ks_sites *sites, const char *text, size_t len);
+
 static inline const struct ks_site *ks_sites_get(const struct ks_sites *sites, u32 id)
 {
 	static const struct ks_site unknown = { .text = "", .func = "", .module = "" };
@@ -54,6 +58,9 @@ static inline const struct ks_site *ks_sites_get(const struct ks_sites *sites, u
 
 /* Of a deeper stack, the innermost frames are kept. */
 enum { KS_STACK_MAX = 128 };
+
+/* How many frames of a stack, from the innermost on, are of the tracing itself. Never all of them. */
+size_t ks_names_tracer_frames(const struct ks_names *names, const u32 *frames, size_t len);
 
 /* The id of a stack of these frames; KS_NONE for lack of memory. */
 u32 ks_names_add_stack(struct ks_names *names, const u32 *frames, size_t len);

@@ -365,7 +365,7 @@ u32 ks_rawdec_site(struct ks_rawdec *dec, u64 addr)
 u32 ks_rawdec_add_stack(struct ks_rawdec *dec, const u8 *addresses, size_t count, unsigned int size)
 {
 	u32 frames[KS_STACK_MAX], len = 0, id;
-	size_t i;
+	size_t i, skipped;
 
 	for (i = 0; i < count && len < KS_STACK_MAX; i++) {
 		u64 addr = ks_load(addresses + i * size, size, dec->swap);
@@ -378,7 +378,8 @@ u32 ks_rawdec_add_stack(struct ks_rawdec *dec, const u8 *addresses, size_t count
 	}
 	if (!len)
 		return KS_NONE;
-	id = ks_names_add_stack(dec->names, frames, len);
+	skipped = ks_names_tracer_frames(dec->names, frames, len);
+	id = ks_names_add_stack(dec->names, frames + skipped, len - skipped);
 	dec->nomem |= id == KS_NONE;
 	return id;
 }

@@ -21,13 +21,15 @@ static void open_stack(struct ks_text_pairing *p, u64 owner)
 /* The open stack is whole: its event gets it. */
 static int close_stack(struct ks_text_pairing *p, struct ks_source *source)
 {
-	u32 len = p->len, stack;
+	size_t len = p->len, skipped;
+	u32 stack;
 
 	p->open = false;
 	p->len = 0;
 	if (!len)
 		return 0;
-	stack = ks_names_add_stack(&source->names, p->frames, len);
+	skipped = ks_names_tracer_frames(&source->names, p->frames, len);
+	stack = ks_names_add_stack(&source->names, p->frames + skipped, len - skipped);
 	return stack == KS_NONE ? -ENOMEM
 				: ks_stack_pairing_give(&p->pairs, source, p->owner, stack);
 }
