@@ -9,6 +9,7 @@
 
 #include "analysis/db-run.h"
 #include "analysis/engine.h"
+#include "analysis/kernel-slabs.h"
 #include "analysis/page-sites.h"
 #include "analysis/save.h"
 
@@ -28,6 +29,7 @@ struct ks_analysis {
 	struct ks_page_sites page_sites; /* where pages are looked at */
 	struct ks_audience to;
 	struct ks_matcher matcher; /* of a source of events */
+	struct ks_map64 late;	   /* what was allocated since the census at the end began */
 	struct ks_facts facts;	   /* of a DB */
 	KS_VEC(struct ks_absent) absent;
 };
@@ -153,6 +155,47 @@ static bool is_by_site(enum ks_by by)
 }
 
 /* === Internals: taking what there is ======================================================= */
+
+/* The census at the end of the recording, if it can say which objects have ended. */
+static const struct ks_slab_census *end_census(const struct ks_analysis *a)
+{
+	const struct ks_slab_census *census = a->source->info.census[KS_CENSUS_END];
+
+	return census && census->has_objects && !a->source->db && !a->source->info.ptrs_hashed
+		       ? census
+		       : NULL;
+}
+
+/* What is allocated while the census is taken, or later, is in it or not. */
+static int note_late(struct ks_analysis *a, const struct ks_event *events, size_t count)
+{
+	const struct ks_slab_census *census = end_census(a);
+	size_t i;
+
+	for (i = 0; census && i < count; i++) {
+		const struct ks_event *ev = &events[i];
+
+		if (likely(ev->ts < census->from) || ev->kind == KS_LOST ||
+		    ks_kind_is_page(ev->kind) || !ks_kind_is_alloc(ev->kind))
+			continue;
+		if (!a->late.index && ks_map64_init(&a->late))
+			return -ENOMEM;
+		if (ks_map64_add(&a->late, ev->ptr) == KS_NONE)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+static int take_census(struct ks_analysis *a, struct ks_diag *diag)
+{
+	const struct ks_slab_census *census = end_census(a);
+
+	if (!census || !a->to.started)
+		return 0;
+	if (!a->late.index && ks_map64_init(&a->late))
+		return ks_diag_nomem(diag, "matching events");
+	return ks_engine_census(&a->matcher, &a->to, census, &a->late, diag);
+}
 
 /* Feeds all events of the source. */
 static int pump(struct ks_analysis *a, struct ks_diag *diag)
@@ -365,6 +408,7 @@ void ks_analysis_free(struct ks_analysis *a)
 		ks_places_deinit(&a->frames);
 		ks_page_sites_deinit(&a->page_sites);
 		ks_matcher_deinit(&a->matcher);
+		ks_map64_deinit(&a->late);
 		ks_facts_deinit(&a->facts);
 	}
 	ks_vec_free(&a->bys);
@@ -464,13 +508,15 @@ int ks_analysis_feed(struct ks_analysis *a, const struct ks_event *events, size_
 
 	if (places_pages(a))
 		err = ks_page_sites_of_events(&a->page_sites, events, count, &events, diag);
+	if (!err && note_late(a, events, count))
+		err = ks_diag_nomem(diag, "matching events");
 	return err ? err : ks_engine_feed(&a->matcher, &a->to, events, count, diag);
 }
 
 int ks_analysis_finish(struct ks_analysis *a, struct ks_diag *diag)
 {
 	size_t i;
-	int err = 0;
+	int err = a->source->gives & KS_GIVES_EVENTS ? take_census(a, diag) : 0;
 
 	for (i = 0; i < a->to.views.len && !err; i++) {
 		struct ks_view *view = a->to.views.items[i];
@@ -505,11 +551,17 @@ int ks_analysis_snapshot(struct ks_analysis *a, struct ks_model **ret_model, str
 		return ks_diag_nomem(diag, "gathering results");
 	ks_arena_init(&model->arena);
 	err = fill_facts(a, model, diag);
+	if (!err && ks_kernel_slabs_fill(a->source->info.census, model))
+		err = ks_diag_nomem(diag, "gathering results");
 	if (!a->names_counted)
 		model->caches = model->comms = 0;
 	model->pages_unplaced = a->page_sites.guessed;
 	if (!err)
 		err = fill_accounts(a, model, diag);
+	model->window_ends = a->opts.filter.until.set;
+	model->filtered = !ks_filter_is_empty(&a->opts.filter);
+	if (!err)
+		ks_kernel_slabs_compare(model);
 	if (!err)
 		err = fill_views(a, model, diag);
 	if (!err)

@@ -141,9 +141,9 @@ ks_inline int step(struct ks_matcher *m, struct ks_audience *to, const struct ks
 	return 0;
 }
 
-/* Ends the object at an address of a page, if there is one. */
+/* Ends the object at an address, if there is one, by what @ev says: its time, task and flags. */
 static int end_at(struct ks_matcher *m, struct ks_audience *to, u64 ptr, const struct ks_event *ev,
-		  struct ks_diag *diag)
+		  u8 flags, struct ks_diag *diag)
 {
 	struct ks_live *live = &m->live[KS_SLAB];
 	u64 hash = ks_live_hash(live, ptr);
@@ -157,7 +157,7 @@ static int end_at(struct ks_matcher *m, struct ks_audience *to, u64 ptr, const s
 	gone.ptr = ptr;
 	gone.pid = ev->pid;
 	gone.comm = ev->comm;
-	gone.flags = KS_EV_PAGE_GONE;
+	gone.flags = flags;
 	return step(m, to, &gone, hash, false, diag);
 }
 
@@ -172,7 +172,7 @@ static int turn_pages(struct ks_matcher *m, struct ks_audience *to, const struct
 		if (!ks_slab_pages_take(&m->pages, ev->ptr + i, &begin, &step))
 			continue;
 		for (end = begin + (1ull << m->pages.shift); begin < end && !err; begin += step)
-			err = end_at(m, to, begin, ev, diag);
+			err = end_at(m, to, begin, ev, KS_EV_PAGE_GONE, diag);
 	}
 	return err;
 }
@@ -269,6 +269,25 @@ static int start(struct ks_audience *to, const struct ks_event *events, size_t c
 	return 0;
 }
 
+/* Whether the census can say that the object has ended. */
+static bool is_gone(const struct ks_slab_census *census, const struct ks_obj *obj)
+{
+	/* The largest objects of slabs are of two pages; beyond are pages, which not every census has. */
+	u64 large = 2ull << census->page_shift;
+
+	switch (ks_slab_census_at(census, obj->ptr, NULL)) {
+	case KS_SLOT_FREE:
+		return true;
+	case KS_SLOT_NONE:
+		return census->has_large || obj->kind == KS_CACHE_ALLOC ||
+		       obj->bytes_alloc <= large;
+	case KS_SLOT_UNKNOWN:
+	case KS_SLOT_USED:
+		break;
+	}
+	return false;
+}
+
 /* === Public =============================================================================== */
 
 int ks_audience_start(struct ks_audience *to, u64 first_ts, struct ks_diag *diag)
@@ -333,4 +352,24 @@ int ks_engine_feed(struct ks_matcher *m, struct ks_audience *to, const struct ks
 		return err;
 	return is_plain(to) ? feed(m, to, events, count, true, diag)
 			    : feed(m, to, events, count, false, diag);
+}
+
+int ks_engine_census(struct ks_matcher *m, struct ks_audience *to,
+		     const struct ks_slab_census *census, const struct ks_map64 *late,
+		     struct ks_diag *diag)
+{
+	struct ks_event at = ks_event_blank(KS_KFREE, m->last_ts, KS_CPU_UNKNOWN);
+	struct ks_live *live = &m->live[KS_SLAB];
+	size_t i;
+	int err = 0;
+
+	/* Slots of objects that ended stay where they are. */
+	for (i = 0; i < live->objs.len && !err; i++) {
+		const struct ks_obj *obj = &live->objs.items[i];
+
+		if (obj->kind != KS_OBJ_DEAD && ks_map64_find(late, obj->ptr) == KS_NONE &&
+		    is_gone(census, obj))
+			err = end_at(m, to, obj->ptr, &at, KS_EV_CENSUS_GONE, diag);
+	}
+	return err;
 }

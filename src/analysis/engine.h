@@ -29,4 +29,12 @@ int ks_audience_end(struct ks_audience *to, const struct ks_event *ev, u32 slot,
 int ks_engine_feed(struct ks_matcher *matcher, struct ks_audience *to,
 		   const struct ks_event *events, size_t count, struct ks_diag *diag);
 
+/*
+ * Ends the objects that the census at the end of a recording does not have any more, all but those whose
+ * addresses are in @late. When they ended is not known: it is counted at the time of the last event.
+ */
+int ks_engine_census(struct ks_matcher *matcher, struct ks_audience *to,
+		     const struct ks_slab_census *census, const struct ks_map64 *late,
+		     struct ks_diag *diag);
+
 #endif

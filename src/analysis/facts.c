@@ -155,7 +155,7 @@ static bool is_explained(const struct ks_facts *facts, enum ks_quality what)
 	if (what != KS_Q_SECOND_FREES && what != KS_Q_CACHE_FREE_OF_KMALLOC)
 		return false;
 	return facts->quality[KS_Q_IMPLIED_FREES] || facts->quality[KS_Q_PAGE_FREES] ||
-	       facts->quality[KS_Q_LOST_WINDOWS];
+	       facts->quality[KS_Q_CENSUS_FREES] || facts->quality[KS_Q_LOST_WINDOWS];
 }
 
 /* What the capture itself explains is no misuse, but a number. */

@@ -33,10 +33,10 @@ static bool is_listed(const char *word, size_t len, const char *func, const char
 
 /* === Public =============================================================================== */
 
-bool ks_is_kept(const char *func, const char *cache)
+bool ks_is_kept(const char *func, const char *cache, bool reclaimable)
 {
 	const char *p = list;
-	bool kept = false;
+	bool kept = reclaimable;
 
 	while (*p) {
 		bool not = *p == '!';

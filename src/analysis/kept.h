@@ -5,7 +5,10 @@
 
 #include "base/types.h"
 
-/* Whether growth of what this function allocates from this cache is no leak. Either may be "". */
-bool ks_is_kept(const char *func, const char *cache);
+/*
+ * Whether growth of what this function allocates from this cache is no leak. Either may be "". @reclaimable: the
+ * kernel says so of the cache; the list knows exceptions.
+ */
+bool ks_is_kept(const char *func, const char *cache, bool reclaimable);
 
 #endif

@@ -6,6 +6,7 @@
 
 #include "analysis/evidence.h"
 #include "analysis/grouping.h"
+#include "analysis/kernel-slabs.h"
 #include "analysis/kept.h"
 #include "analysis/view.h"
 #include "analysis/views.h"
@@ -30,7 +31,7 @@ struct user {
 	u32 site, comm;
 	u32 cache; /* the number of the group in caches */
 	u32 pid;   /* KS_PID_UNKNOWN: several */
-	u64 allocs, frees, implied, paged;
+	u64 allocs, frees, implied, paged, counted;
 };
 
 /* The user that a site had last. */
@@ -62,8 +63,16 @@ struct living {
 /* All users of a site. */
 struct site_sum {
 	struct ks_fate fate;
-	u64 implied, paged;
+	u64 implied, paged, counted;
 	u32 best; /* the user with most evidence; KS_NONE = nothing lives */
+};
+
+/* All users of a cache. */
+struct cache_sum {
+	struct ks_fate fate;
+	u64 live;
+	u64 excess; /* of these, so many that the kernel does not have */
+	bool reclaimable;
 };
 
 /* A user with so much evidence is judged by itself, whatever comes of the objects of others. */
@@ -77,9 +86,11 @@ struct gather {
 	u64 now;	      /* since the first event */
 	struct ks_map64 keys; /* site << 32 | stack, numbered as rows */
 	KS_VEC(struct ks_leak) rows;
-	KS_VEC(struct living) living;  /* by user */
-	KS_VEC(struct site_sum) sites; /* by site + 1 */
-	KS_VEC(struct ks_fate) caches; /* by their group */
+	KS_VEC(struct living) living;	 /* by user */
+	KS_VEC(struct site_sum) sites;	 /* by site + 1 */
+	KS_VEC(struct cache_sum) caches; /* by their group */
+	const struct ks_kernel_slabs *kernel;
+	bool proven; /* the kernel itself said of each object whether it lives */
 };
 
 /* === Internals: objects =================================================================== */
@@ -191,6 +202,7 @@ static int leaks_end(struct ks_view *view, const struct ks_run *run, const struc
 	user->frees += how == KS_END_FREED;
 	user->implied += how == KS_END_IMPLIED;
 	user->paged += how == KS_END_PAGE;
+	user->counted += how == KS_END_CENSUS;
 	held->lives = false;
 	return 0;
 }
@@ -252,6 +264,11 @@ static int add_object(struct gather *g, const struct held *held)
 	return 0;
 }
 
+static u64 unseen_of(const struct user *user)
+{
+	return user->implied + user->paged + user->counted;
+}
+
 static bool is_better(const struct living *a, const struct living *b)
 {
 	if (a->unknown != b->unknown)
@@ -264,7 +281,7 @@ static bool is_better(const struct living *a, const struct living *b)
 static int add_user(struct gather *g, u32 number)
 {
 	const struct user *user = &g->view->users.items[number];
-	struct ks_fate *cache = &g->caches.items[user->cache];
+	struct cache_sum *cache = &g->caches.items[user->cache];
 	struct site_sum *site;
 
 	while (g->sites.len <= (u32)(user->site + 1)) {
@@ -276,11 +293,33 @@ static int add_user(struct gather *g, u32 number)
 	site = &g->sites.items[(u32)(user->site + 1)];
 	site->fate.allocs += user->allocs;
 	site->fate.frees += user->frees;
-	site->fate.unseen += user->implied + user->paged;
+	site->fate.unseen += unseen_of(user);
 	site->implied += user->implied;
 	site->paged += user->paged;
-	cache->frees += user->frees;
-	cache->unseen += user->implied + user->paged;
+	site->counted += user->counted;
+	cache->fate.frees += user->frees;
+	cache->fate.unseen += unseen_of(user);
+	cache->live += g->living.items[number].objects;
+	return 0;
+}
+
+/* What the kernel itself had of a cache when the recording ended. */
+static int ask_kernel(struct gather *g, u32 number)
+{
+	struct cache_sum *cache = &g->caches.items[number];
+	struct ks_kernel_cache kernel;
+	const char *label;
+
+	if (!g->kernel->counted[1])
+		return 0;
+	label = ks_grouping_label(&g->view->caches, number, &g->leaks->arena);
+	if (!label)
+		return -ENOMEM;
+	if (!ks_kernel_slabs_find(g->kernel, label, &kernel))
+		return 0;
+	cache->reclaimable = kernel.reclaimable;
+	if (!g->proven && g->run->until == UINT64_MAX && cache->live > kernel.objects[1])
+		cache->excess = cache->live - kernel.objects[1];
 	return 0;
 }
 
@@ -288,14 +327,19 @@ static int add_user(struct gather *g, u32 number)
 static void judge_user(struct gather *g, u32 number)
 {
 	const struct user *user = &g->view->users.items[number];
-	const struct ks_fate fate = { user->allocs, user->frees, user->implied + user->paged };
+	const struct ks_fate fate = { user->allocs, user->frees, unseen_of(user) };
 	struct living *living = &g->living.items[number];
 	struct site_sum *site = &g->sites.items[(u32)(user->site + 1)];
+	const struct cache_sum *cache = &g->caches.items[user->cache];
 
 	if (!living->objects)
 		return;
 	living->evidence = ks_evidence(user->allocs, living->births);
-	living->unknown = ks_fate_is_unknown(&fate, living->objects, &g->caches.items[user->cache]);
+	if (g->proven)
+		living->unknown = ks_fate_is_ending(&fate, living->objects, &cache->fate);
+	else
+		living->unknown = ks_fate_is_unknown(&fate, living->objects, &cache->fate) ||
+				  cache->excess > living->objects / 2;
 	if (site->best == KS_NONE || is_better(living, &g->living.items[site->best]))
 		site->best = number;
 }
@@ -389,18 +433,20 @@ static int add_process(struct gather *g, u32 number, struct ks_leak *leak, struc
 static int file_row(struct gather *g, const struct site_sum *site, const struct ks_place *place,
 		    const struct ks_leak *leak)
 {
-	const struct ks_fate *cache = &g->caches.items[g->view->users.items[site->best].cache];
+	const struct cache_sum *cache = &g->caches.items[g->view->users.items[site->best].cache];
 	const struct living *best = &g->living.items[site->best];
 	struct ks_leaks *leaks = g->leaks;
 	struct ks_leak *slot;
+	bool unseen = ks_fate_is_unseen(&site->fate, &cache->fate) || cache->excess;
 
-	if (ks_fate_is_unseen(&site->fate, cache) && (best->unknown || best->evidence < STRONG)) {
+	if (unseen && (best->unknown || (!g->proven && best->evidence < STRONG))) {
 		slot = ks_vec_push(&leaks->unseen);
 	} else {
 		leaks->objects += leak->objects;
 		leaks->bytes += leak->bytes;
-		slot = ks_is_kept(place->func, leak->cache) ? ks_vec_push(&leaks->kept)
-							    : ks_vec_push(&leaks->sites);
+		slot = ks_is_kept(place->func, leak->cache, cache->reclaimable)
+			       ? ks_vec_push(&leaks->kept)
+			       : ks_vec_push(&leaks->sites);
 	}
 	if (!slot)
 		return -ENOMEM;
@@ -423,6 +469,7 @@ static int add_row(struct gather *g, u32 site, u32 stack, struct ks_leak leak, s
 	leak.frees = sum->fate.frees;
 	leak.implied_frees = sum->implied;
 	leak.page_frees = sum->paged;
+	leak.census_frees = sum->counted;
 	err = add_process(g, sum->best, &leak, diag);
 	if (!err)
 		err = add_frames(g, stack, place->func, &leak, diag);
@@ -450,6 +497,9 @@ static int add_living(struct gather *g)
 			return -ENOMEM;
 	for (i = 0; i < v->users.len; i++)
 		if (add_user(g, (u32)i))
+			return -ENOMEM;
+	for (i = 0; i < g->caches.len; i++)
+		if (ask_kernel(g, (u32)i))
 			return -ENOMEM;
 	for (i = 0; i < v->users.len; i++)
 		judge_user(g, (u32)i);
@@ -491,6 +541,8 @@ static int leaks_snapshot(struct ks_view *view, const struct ks_run *run, struct
 		return ks_diag_nomem(diag, "looking for leaks");
 	ks_arena_init(&g.leaks->arena);
 	g.leaks->min_age = g.view->min_age;
+	g.kernel = &model->kernel_slabs;
+	g.proven = g.kernel->by_object && run->until == UINT64_MAX && run->level == KS_SLAB;
 	g.now = until - ks_min(until, run->first_ts);
 	err = fill(&g, diag);
 	ks_map64_deinit(&g.keys);

@@ -150,7 +150,7 @@ ks_inline int ks_match_free(struct ks_matcher *m, const struct ks_event *ev, u64
 		obj->site, ev->site, ev);
 }
 
-/* What follows from an event: the object went with its page. It is no event itself. */
+/* What follows from an event or the census: the object is gone. It is no event itself. */
 static inline void ks_match_gone(struct ks_matcher *m, const struct ks_event *ev, u64 hash,
 				 struct ks_match *match)
 {
@@ -158,7 +158,7 @@ static inline void ks_match_gone(struct ks_matcher *m, const struct ks_event *ev
 	if (match->slot == KS_NONE)
 		return;
 	match->op = KS_OP_FREE;
-	m->quality[KS_Q_PAGE_FREES]++;
+	m->quality[ev->flags & KS_EV_PAGE_GONE ? KS_Q_PAGE_FREES : KS_Q_CENSUS_FREES]++;
 }
 
 /*
@@ -173,7 +173,7 @@ ks_inline int ks_matcher_step(struct ks_matcher *m, const struct ks_event *ev, u
 	*ret_match = (struct ks_match){ .op = KS_OP_NOTHING,
 					.level = (u8)ks_level_of(ev->kind),
 					.slot = KS_NONE };
-	if (unlikely(ev->flags & KS_EV_PAGE_GONE)) {
+	if (unlikely(ev->flags & KS_EV_GONE)) {
 		ks_match_gone(m, ev, hash, ret_match);
 		return 0;
 	}
@@ -231,7 +231,7 @@ ks_inline void ks_matcher_commit(struct ks_matcher *m, const struct ks_event *ev
 		ks_matcher_begin(m, ev, match->slot, (enum ks_level)match->level, counted);
 	else if (match->op == KS_OP_FREE)
 		ks_matcher_end(m, ev, match->slot, m->bucket, (enum ks_level)match->level);
-	if (unlikely(ev->flags & KS_EV_PAGE_GONE))
+	if (unlikely(ev->flags & KS_EV_GONE))
 		ks_matcher_forget(m, (enum ks_level)match->level, ev->ptr);
 }
 

@@ -55,10 +55,13 @@ static const struct {
 			      false },
 	[KS_Q_REUSED] = { "reused_unseen", "frees of addresses that were used again unseen",
 			  false },
+	[KS_Q_CENSUS_FREES] = { "census_frees",
+				"objects that the kernel no longer had at the end (free not seen)",
+				false },
 };
 _Static_assert(ARRAY_SIZE(qualities) == KS_QUALITIES, "a name for every counter");
 
-static const char *const end_names[] = { "live", "freed", "implied", "page" };
+static const char *const end_names[] = { "live", "freed", "implied", "page", "census" };
 _Static_assert(ARRAY_SIZE(end_names) == KS_ENDS, "a name for every end");
 
 /* === Internals ============================================================================ */
@@ -130,6 +133,7 @@ void ks_model_free(struct ks_model *model)
 	ks_timeline_free(model->timeline);
 	ks_vec_free(&model->absent);
 	ks_vec_free(&model->findings);
+	ks_vec_free(&model->kernel_slabs.caches);
 	ks_vec_free(&model->unparsed);
 	ks_arena_deinit(&model->arena);
 	free(model);

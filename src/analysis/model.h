@@ -66,6 +66,7 @@ enum ks_quality {
 	KS_Q_PAGE_FREES, /* objects that ended because their page was given back or taken */
 	/* Second frees and frees by the wrong function where objects end, and so begin, unseen. */
 	KS_Q_REUSED,
+	KS_Q_CENSUS_FREES, /* objects that the census at the end of the recording does not have */
 	KS_QUALITIES
 };
 
@@ -88,10 +89,21 @@ enum ks_end {
 	KS_END_FREED,	/* an event showed its free */
 	KS_END_IMPLIED, /* its address was allocated again, and the free was not seen */
 	KS_END_PAGE,	/* its page was given back or taken, and the free was not seen */
+	KS_END_CENSUS,	/* unseen, at some time before the census at the end of the recording */
 	KS_ENDS
 };
 
 const char *ks_end_name(enum ks_end end);
+
+/*
+ * What is certain of a sum, where objects ended unseen or events were lost. What lives is at most what is shown,
+ * unless events were lost, and at least this; the same goes for the peak.
+ */
+struct ks_bounds {
+	bool open;			       /* there is an interval: the numbers are not exact */
+	bool above;			       /* events were lost: there may be more, too */
+	u64 live_objs, live_bytes, peak_bytes; /* at least */
+};
 
 /* One row: a call site, or another group of allocations. */
 struct ks_group {
@@ -107,6 +119,12 @@ struct ks_group {
 	size_t callers_len;
 	const char *cache; /* by sample: where the memory is from, else "" */
 	struct ks_stat stat;
+	struct ks_bounds bounds;
+	/* By cache, where the kernel counted it at the end. */
+	bool kernel_counted;
+	u64 kernel_objects, kernel_bytes;
+	const char *aliases; /* of caches that were merged into it, with commas; "" */
+	bool reclaimable;
 };
 
 /* Misuse of the allocator: the kind of it and both sites. */
@@ -125,6 +143,22 @@ struct ks_sums {
 	KS_VEC(struct ks_group) groups; /* of the model's level */
 };
 
+/* A cache as the kernel itself counted it, when the recording began and when it ended. */
+struct ks_kernel_cache {
+	const char *name;
+	const char *aliases; /* of caches that were merged into it, with commas; "" */
+	u32 object_size;     /* 0 = not known */
+	bool reclaimable;
+	u64 objects[2], bytes[2]; /* at the start, at the end */
+};
+
+struct ks_kernel_slabs {
+	bool counted[2]; /* at the start, at the end */
+	bool by_object;	 /* at the end: what it did not have has ended */
+	u64 objects[2], bytes[2];
+	KS_VEC(struct ks_kernel_cache) caches; /* most bytes at the end first */
+};
+
 struct ks_leaks;
 struct ks_frag;
 struct ks_timeline;
@@ -141,6 +175,7 @@ struct ks_model {
 
 	/* Of the objects that passed the filter. */
 	struct ks_stat levels[KS_LEVELS]; /* whatever the grouping */
+	struct ks_bounds bounds;	  /* of the level */
 	KS_VEC(struct ks_sums)
 	accounts; /* one a grouping, in the order in which they were asked for */
 	/* Of the views; NULL where a view was not asked for, or is absent. */
@@ -162,11 +197,14 @@ struct ks_model {
 	u64 sites;
 	u64 caches, comms; /* 0 unless ks_analysis_count_names() asked for them */
 	bool ptrs_hashed;
-	bool some_tasks;     /* frees that others do for these are not in it */
+	bool filtered;	  /* not all objects count */
+	bool window_ends; /* before the capture does: what the kernel had at its end says nothing */
+	bool some_tasks;  /* frees that others do for these are not in it */
 	bool pages_unplaced; /* pages without a stack trace: GFP flags stand for sites */
 	u64 lines, lines_comment, lines_other_event, lines_stack;
 	u64 quality[KS_QUALITIES];
-	u64 findings_dropped; /* kinds of misuse beyond the number that is kept */
+	u64 findings_dropped;		     /* kinds of misuse beyond the number that is kept */
+	struct ks_kernel_slabs kernel_slabs; /* what the kernel itself had, if the capture says */
 	KS_VEC(struct ks_finding) findings;
 	KS_VEC(const char *) unparsed; /* the first lines not understood */
 };
@@ -201,9 +239,9 @@ struct ks_leak {
 	u64 process_objects, process_bytes; /* that live of those that it allocated */
 	u64 objects, bytes, bytes_req;
 	u64 oldest, youngest, age_sum; /* ages at the end of the capture, in units of its clock */
-	u64 allocs, frees, implied_frees, page_frees; /* of the site, in all */
-	const char **frames;			      /* of the stack trace, innermost first */
-	size_t frames_len;			      /* 0: by site alone */
+	u64 allocs, frees, implied_frees, page_frees, census_frees; /* of the site, in all */
+	const char **frames; /* of the stack trace, innermost first */
+	size_t frames_len;   /* 0: by site alone */
 };
 
 struct ks_leaks {

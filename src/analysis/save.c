@@ -79,6 +79,7 @@ int ks_save_view_finish(struct ks_view *view, const struct ks_run *run,
 	if (err)
 		return err;
 	ks_db_writer_set_nodes(v->writer, run->info->cpu_nodes.items, run->info->cpu_nodes.len);
+	ks_db_writer_set_census(v->writer, run->info->census);
 	ks_strbuf_init(&summary);
 	ks_summary_pack(facts, account, &summary);
 	err = summary.failed

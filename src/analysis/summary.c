@@ -21,6 +21,7 @@ static const size_t stat_fields[] = {
 	offsetof(struct ks_stat, live_req),	 offsetof(struct ks_stat, peak_bytes),
 	offsetof(struct ks_stat, peak_ts),	 offsetof(struct ks_stat, first_ts),
 	offsetof(struct ks_stat, last_ts),	 offsetof(struct ks_stat, page_frees),
+	offsetof(struct ks_stat, census_frees),	 offsetof(struct ks_stat, unseen_bytes),
 };
 _Static_assert(ARRAY_SIZE(stat_fields) * sizeof(u64) == sizeof(struct ks_stat),
 	       "every field of the sums is in the file");

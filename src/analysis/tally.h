@@ -52,12 +52,14 @@ static inline void ks_stat_alloc(struct ks_stat *stat, u64 req, u64 bytes, u64 t
 static inline void ks_stat_end(struct ks_stat *stat, u64 req, u64 bytes, u64 ts, enum ks_end how)
 {
 	ks_stat_seen(stat, ts);
-	if (how == KS_END_FREED)
+	if (likely(how == KS_END_FREED)) {
 		stat->frees++;
-	else if (how == KS_END_IMPLIED)
-		stat->implied_frees++;
-	else
-		stat->page_frees++;
+	} else {
+		stat->implied_frees += how == KS_END_IMPLIED;
+		stat->page_frees += how == KS_END_PAGE;
+		stat->census_frees += how == KS_END_CENSUS;
+		stat->unseen_bytes += bytes;
+	}
 	stat->live_objs--;
 	stat->live_bytes -= bytes;
 	stat->live_req -= req;

@@ -237,6 +237,7 @@ static inline void count_end(struct ks_cell *now, const struct ks_tl_birth *birt
 	if (how != KS_END_FREED) {
 		now->implied += how == KS_END_IMPLIED;
 		now->paged += how == KS_END_PAGE;
+		now->censused += how == KS_END_CENSUS;
 		return;
 	}
 	now->frees++;

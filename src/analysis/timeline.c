@@ -119,6 +119,7 @@ void ks_cell_add(struct ks_cell *to, const struct ks_cell *from)
 	to->frees += from->frees;
 	to->implied += from->implied;
 	to->paged += from->paged;
+	to->censused += from->censused;
 	to->temporary += from->temporary;
 	to->cross_cpu += from->cross_cpu;
 	to->kept += from->kept;

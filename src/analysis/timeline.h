@@ -49,6 +49,7 @@ struct ks_cell {
 	u32 frees;     /* that an event showed */
 	u32 implied;   /* ends seen only because the address was allocated again */
 	u32 paged;     /* ends seen only because the page was given back or taken */
+	u32 censused;  /* ends seen only by the census at the end */
 	u32 temporary; /* frees of objects younger than KS_TL_TEMPORARY_NS */
 	u32 cross_cpu; /* frees on another CPU than the allocation */
 	u32 kept;      /* objects that were allocated here and live at the end of the capture */

@@ -42,6 +42,8 @@ static inline enum ks_end ks_end_of(u8 op, u8 flags)
 {
 	if (op == KS_OP_ALLOC)
 		return KS_END_IMPLIED;
+	if (flags & KS_EV_CENSUS_GONE)
+		return KS_END_CENSUS;
 	return flags & KS_EV_PAGE_GONE ? KS_END_PAGE : KS_END_FREED;
 }
 

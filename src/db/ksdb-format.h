@@ -24,7 +24,8 @@ enum {
 #define KS_DB_HAS_HOST	 (1ull << 0)
 #define KS_DB_HAS_STACKS (1ull << 1)
 #define KS_DB_HAS_NODES	 (1ull << 2)
-#define KS_DB_FEATURES	 (KS_DB_HAS_HOST | KS_DB_HAS_STACKS | KS_DB_HAS_NODES)
+#define KS_DB_HAS_CENSUS (1ull << 3)
+#define KS_DB_FEATURES	 (KS_DB_HAS_HOST | KS_DB_HAS_STACKS | KS_DB_HAS_NODES | KS_DB_HAS_CENSUS)
 
 /*
  * The columns of a block, in file order. Each is one zstd frame with a checksum; all but the first
@@ -50,6 +51,7 @@ enum ks_db_section {
 	KS_SEC_HOST,
 	KS_SEC_STACKS,
 	KS_SEC_NODES,
+	KS_SEC_CENSUS,
 	KS_DB_SECTIONS
 };
 
@@ -93,7 +95,8 @@ struct ks_db {
 	struct ks_names *names;
 	u32 version;
 	struct ks_host host;
-	KS_VEC(u16) nodes; /* by CPU */
+	KS_VEC(u16) nodes;				/* by CPU */
+	struct ks_slab_census *census[KS_CENSUS_WHENS]; /* may be NULL */
 	u8 *summary;
 	size_t summary_len;
 	u64 events;

@@ -41,6 +41,7 @@ struct ks_db_writer {
 	u64 seed;
 	const u16 *nodes; /* the caller's */
 	size_t nodes_len;
+	const struct ks_slab_census *census[KS_CENSUS_WHENS]; /* the caller's; may be NULL */
 
 	/* The block that is being gathered. */
 	u32 count, shapes_len, tasks_len, slots_len, ptrs_len;
@@ -252,6 +253,27 @@ static int write_header(struct ks_db_writer *w, u64 features, u64 tail_offset, u
 	return err;
 }
 
+/* Each with its length in front; whether there is one. */
+static bool pack_census(struct ks_strbuf *sb, const struct ks_slab_census *const census[])
+{
+	bool any = false;
+	int when;
+
+	for (when = 0; when < KS_CENSUS_WHENS; when++) {
+		struct ks_strbuf one;
+
+		if (!census[when])
+			continue;
+		ks_strbuf_init(&one);
+		ks_slab_census_pack(census[when], (enum ks_census_when)when, &one);
+		ks_pack_string(sb, ks_strbuf_str(&one), one.len);
+		sb->failed |= one.failed;
+		ks_strbuf_deinit(&one);
+		any = true;
+	}
+	return any;
+}
+
 /* === Public =============================================================================== */
 
 int ks_db_writer_new(const char *path, struct ks_db_writer **ret_writer, struct ks_diag *diag)
@@ -363,6 +385,12 @@ void ks_db_writer_set_nodes(struct ks_db_writer *w, const u16 *nodes, size_t len
 	w->nodes_len = len;
 }
 
+void ks_db_writer_set_census(struct ks_db_writer *w,
+			     const struct ks_slab_census *const census[KS_CENSUS_WHENS])
+{
+	memcpy(w->census, census, sizeof(w->census));
+}
+
 int ks_db_writer_finish(struct ks_db_writer *w, const struct ks_names *names,
 			const struct ks_host *host, const struct ks_strbuf *summary,
 			struct ks_diag *diag)
@@ -397,6 +425,8 @@ int ks_db_writer_finish(struct ks_db_writer *w, const struct ks_names *names,
 	}
 	if (pack_nodes(&sections[KS_SEC_NODES], w->nodes, w->nodes_len))
 		features |= KS_DB_HAS_NODES;
+	if (pack_census(&sections[KS_SEC_CENSUS], w->census))
+		features |= KS_DB_HAS_CENSUS;
 	for (i = 0; i < KS_DB_SECTIONS; i++) {
 		u64 start = w->offset, stored;
 

@@ -168,6 +168,24 @@ static int parse_nodes(struct ks_db *db, struct ks_bytes *b)
 	return b->overrun || ks_bytes_left(b) ? KS_EBADINPUT : 0;
 }
 
+static int parse_census(struct ks_db *db, struct ks_bytes *b)
+{
+	while (ks_bytes_left(b) && !b->overrun) {
+		struct ks_slab_census *census;
+		enum ks_census_when when;
+		size_t len;
+		const char *data = ks_bytes_string(b, &len);
+		int err = data ? ks_slab_census_unpack(data, len, &census, &when, NULL)
+			       : KS_EBADINPUT;
+
+		if (err)
+			return err;
+		ks_slab_census_free(db->census[when]);
+		db->census[when] = census;
+	}
+	return b->overrun ? KS_EBADINPUT : 0;
+}
+
 static bool block_fits(const struct ks_db *db, const struct ks_db_entry *e)
 {
 	const struct ks_db_frame *c = e->columns;
@@ -237,6 +255,8 @@ static int parse_section(struct ks_db *db, enum ks_db_section section, struct ks
 		return parse_stacks(db, b);
 	case KS_SEC_NODES:
 		return parse_nodes(db, b);
+	case KS_SEC_CENSUS:
+		return parse_census(db, b);
 	case KS_SEC_SUMMARY: /* is kept as it is */
 	case KS_DB_SECTIONS:
 		break;
@@ -247,8 +267,8 @@ static int parse_section(struct ks_db *db, enum ks_db_section section, struct ks
 static int read_sections(struct ks_db *db, u64 features, struct ks_bytes *tail, u64 tail_offset,
 			 struct ks_diag *diag)
 {
-	static const char *const what[] = { "the names", "the summary", "the index",
-					    "the host",	 "the stacks",	"the nodes" };
+	static const char *const what[] = { "the names",  "the summary", "the index", "the host",
+					    "the stacks", "the nodes",	 "the census" };
 	ZSTD_DCtx *zstd = ZSTD_createDCtx();
 	int i, err = zstd ? 0 : ks_diag_nomem(diag, "reading a DB");
 
@@ -275,7 +295,7 @@ static int read_sections(struct ks_db *db, u64 features, struct ks_bytes *tail, 
 				      ? ks_diag_nomem(diag, "reading a DB")
 				      : ks_db_damaged(
 						db, tail_offset,
-						"names, index, host, stacks or nodes make no sense",
+						"names, index, host, stacks, nodes or census make no sense",
 						diag);
 	}
 	ZSTD_freeDCtx(zstd);
@@ -391,12 +411,16 @@ int ks_db_open(int fd, u64 size, const char *path, struct ks_names *names, struc
 
 void ks_db_free(struct ks_db *db)
 {
+	int i;
+
 	if (!db)
 		return;
 	free(db->path);
 	free(db->summary);
 	ks_vec_free(&db->blocks);
 	ks_vec_free(&db->nodes);
+	for (i = 0; i < KS_CENSUS_WHENS; i++)
+		ks_slab_census_free(db->census[i]);
 	free(db);
 }
 
@@ -424,6 +448,11 @@ const void *ks_db_summary(const struct ks_db *db, size_t *ret_len)
 {
 	*ret_len = db->summary_len;
 	return db->summary;
+}
+
+const struct ks_slab_census *ks_db_census(const struct ks_db *db, enum ks_census_when when)
+{
+	return db->census[when];
 }
 
 const u16 *ks_db_nodes(const struct ks_db *db, size_t *ret_len)

@@ -16,6 +16,7 @@
 #include "trace/event.h"
 #include "trace/host.h"
 #include "trace/names.h"
+#include "trace/slab-census.h"
 
 /* What an event does to the objects. */
 enum ks_op {
@@ -118,7 +119,11 @@ int ks_db_writer_add(struct ks_db_writer *writer, const struct ks_event *ev,
 /* The NUMA node of each CPU, by number; they have to stay until finish. */
 void ks_db_writer_set_nodes(struct ks_db_writer *writer, const u16 *nodes, size_t len);
 
-/* Writes names, summary, index, host, stacks and nodes, and gives the file its name. */
+/* What the kernel had of slabs, each of which may be NULL; they have to stay until finish. */
+void ks_db_writer_set_census(struct ks_db_writer *writer,
+			     const struct ks_slab_census *const census[KS_CENSUS_WHENS]);
+
+/* Writes names, summary, index, host, stacks, nodes and census, and gives the file its name. */
 int ks_db_writer_finish(struct ks_db_writer *writer, const struct ks_names *names,
 			const struct ks_host *host, const struct ks_strbuf *summary,
 			struct ks_diag *diag);
@@ -149,6 +154,9 @@ const void *ks_db_summary(const struct ks_db *db, size_t *ret_len);
 /* The NUMA node of each CPU, by number; none where the DB does not tell. */
 const u16 *ks_db_nodes(const struct ks_db *db, size_t *ret_len);
 u64 ks_db_events(const struct ks_db *db);
+
+/* What the kernel had of slabs; NULL where the DB does not tell. */
+const struct ks_slab_census *ks_db_census(const struct ks_db *db, enum ks_census_when when);
 
 /* Every slot number of either level is below this. */
 u32 ks_db_slots(const struct ks_db *db);

@@ -3,6 +3,7 @@
 #include "report/groups.h"
 
 #include <stdio.h>
+#include <string.h>
 
 /* === Data ================================================================================= */
 
@@ -30,6 +31,21 @@ static const struct ks_column columns[KS_GROUP_COLUMNS] = {
 	[KS_GROUP_FREES] = { "frees", "frees", KS_CELL_U64, KS_UNIT_COUNT, .width = 8, .gap = 1 },
 	[KS_GROUP_IMPLIED_FREES] = { "implied_frees", NULL, KS_CELL_U64, KS_UNIT_COUNT },
 	[KS_GROUP_PAGE_FREES] = { "page_frees", NULL, KS_CELL_U64, KS_UNIT_COUNT },
+	[KS_GROUP_CENSUS_FREES] = { "census_frees", NULL, KS_CELL_U64, KS_UNIT_COUNT },
+	[KS_GROUP_LIVE_LEAST] = { "live_bytes_least", "at least", KS_CELL_U64, KS_UNIT_BYTES,
+				  .width = 8, .gap = 1, .optional = true },
+	[KS_GROUP_LIVE_OBJECTS_LEAST] = { "live_objects_least", NULL, KS_CELL_U64, KS_UNIT_OBJECTS,
+					  .optional = true },
+	[KS_GROUP_PEAK_LEAST] = { "peak_bytes_least", NULL, KS_CELL_U64, KS_UNIT_BYTES,
+				  .optional = true },
+	[KS_GROUP_KERNEL_OBJECTS] = { "kernel_objects", "kernel", KS_CELL_U64, KS_UNIT_OBJECTS,
+				      .width = 8, .gap = 1, .optional = true },
+	[KS_GROUP_KERNEL_BYTES] = { "kernel_bytes", NULL, KS_CELL_U64, KS_UNIT_BYTES,
+				    .optional = true },
+	[KS_GROUP_BEFORE] = { "before_objects", "before", KS_CELL_U64, KS_UNIT_OBJECTS, .width = 8,
+			      .gap = 1, .optional = true },
+	[KS_GROUP_ALIASES] = { "aliases", NULL, KS_CELL_TEXT, .optional = true },
+	[KS_GROUP_RECLAIMABLE] = { "reclaimable", NULL, KS_CELL_BOOL, .optional = true },
 	[KS_GROUP_FAILED] = { "failed", NULL, KS_CELL_U64, KS_UNIT_COUNT },
 	[KS_GROUP_PEAK_TS] = { "peak_ts", NULL, KS_CELL_U64, KS_UNIT_TICKS, .optional = true },
 	[KS_GROUP_FIRST_TS] = { "first_ts", NULL, KS_CELL_U64, KS_UNIT_TICKS },
@@ -46,21 +62,30 @@ static const unsigned int in_text[] = {
 	KS_GROUP_FREES,	     KS_GROUP_SEEN,	   KS_GROUP_LABEL,
 };
 
+/* By cache, beside what the kernel itself has. */
+static const unsigned int in_text_of_caches[] = {
+	KS_GROUP_LIVE_BYTES, KS_GROUP_WASTE,	  KS_GROUP_LIVE_OBJECTS, KS_GROUP_KERNEL_OBJECTS,
+	KS_GROUP_BEFORE,     KS_GROUP_PEAK_BYTES, KS_GROUP_TOTAL_BYTES,	 KS_GROUP_ALLOCS,
+	KS_GROUP_FREES,	     KS_GROUP_SEEN,	  KS_GROUP_LABEL,
+};
+
 /* Module and path are of call sites alone, and stand last. */
 static const unsigned int in_csv[] = {
 	KS_GROUP_LABEL,	   KS_GROUP_TOTAL_BYTES,   KS_GROUP_TOTAL_REQ,	KS_GROUP_LIVE_BYTES,
 	KS_GROUP_LIVE_REQ, KS_GROUP_LIVE_OBJECTS,  KS_GROUP_PEAK_BYTES, KS_GROUP_ALLOCS,
-	KS_GROUP_FREES,	   KS_GROUP_IMPLIED_FREES, KS_GROUP_PAGE_FREES, KS_GROUP_FAILED,
-	KS_GROUP_PEAK_TS,  KS_GROUP_FIRST_TS,	   KS_GROUP_LAST_TS,	KS_GROUP_WASTE,
-	KS_GROUP_MODULE,   KS_GROUP_PATH,
+	KS_GROUP_FREES,	   KS_GROUP_IMPLIED_FREES, KS_GROUP_PAGE_FREES, KS_GROUP_CENSUS_FREES,
+	KS_GROUP_FAILED,   KS_GROUP_PEAK_TS,	   KS_GROUP_FIRST_TS,	KS_GROUP_LAST_TS,
+	KS_GROUP_WASTE,	   KS_GROUP_LIVE_LEAST,	   KS_GROUP_PEAK_LEAST, KS_GROUP_MODULE,
+	KS_GROUP_PATH,
 };
 
 static const unsigned int in_parquet[] = {
 	KS_GROUP_LABEL,	   KS_GROUP_FUNCTION,	   KS_GROUP_MODULE,	KS_GROUP_PATH,
 	KS_GROUP_ADDRESS,  KS_GROUP_TOTAL_BYTES,   KS_GROUP_TOTAL_REQ,	KS_GROUP_LIVE_BYTES,
 	KS_GROUP_LIVE_REQ, KS_GROUP_LIVE_OBJECTS,  KS_GROUP_PEAK_BYTES, KS_GROUP_ALLOCS,
-	KS_GROUP_FREES,	   KS_GROUP_IMPLIED_FREES, KS_GROUP_PAGE_FREES, KS_GROUP_FAILED,
-	KS_GROUP_PEAK_TS,  KS_GROUP_FIRST_TS,	   KS_GROUP_LAST_TS,	KS_GROUP_WASTE,
+	KS_GROUP_FREES,	   KS_GROUP_IMPLIED_FREES, KS_GROUP_PAGE_FREES, KS_GROUP_CENSUS_FREES,
+	KS_GROUP_FAILED,   KS_GROUP_PEAK_TS,	   KS_GROUP_FIRST_TS,	KS_GROUP_LAST_TS,
+	KS_GROUP_WASTE,
 };
 
 /* === Internals ============================================================================ */
@@ -76,6 +101,7 @@ static void put_stat(struct ks_row row, const struct ks_stat *stat)
 	ks_row_u64(row, KS_GROUP_FREES, stat->frees);
 	ks_row_u64(row, KS_GROUP_IMPLIED_FREES, stat->implied_frees);
 	ks_row_u64(row, KS_GROUP_PAGE_FREES, stat->page_frees);
+	ks_row_u64(row, KS_GROUP_CENSUS_FREES, stat->census_frees);
 	ks_row_u64(row, KS_GROUP_FAILED, stat->failed);
 	ks_row_u64(row, KS_GROUP_FIRST_TS, stat->first_ts);
 	ks_row_u64(row, KS_GROUP_LAST_TS, stat->last_ts);
@@ -100,6 +126,55 @@ static void put_site(struct ks_row row, const struct ks_group *group)
 		ks_row_u64(row, KS_GROUP_ADDRESS, group->addr);
 }
 
+static void put_bounds(struct ks_row row, const struct ks_bounds *bounds,
+		       const struct ks_stat *stat)
+{
+	if (!bounds->open)
+		return;
+	ks_row_u64(row, KS_GROUP_LIVE_LEAST, bounds->live_bytes);
+	ks_row_u64(row, KS_GROUP_LIVE_OBJECTS_LEAST, bounds->live_objs);
+	if (ks_stat_has_peak(stat))
+		ks_row_u64(row, KS_GROUP_PEAK_LEAST, bounds->peak_bytes);
+}
+
+/* What the kernel had at the end, and what of it is not from this capture. */
+static void put_kernel(struct ks_row row, const struct ks_model *model,
+		       const struct ks_group *group)
+{
+	if (!group->kernel_counted)
+		return;
+	ks_row_u64(row, KS_GROUP_KERNEL_OBJECTS, group->kernel_objects);
+	ks_row_u64(row, KS_GROUP_KERNEL_BYTES, group->kernel_bytes);
+	ks_row_text(row, KS_GROUP_ALIASES, group->aliases);
+	ks_row_bool(row, KS_GROUP_RECLAIMABLE, group->reclaimable);
+	if (!model->filtered)
+		ks_row_u64(row, KS_GROUP_BEFORE,
+			   group->kernel_objects -
+				   ks_min(group->kernel_objects, group->stat.live_objs));
+}
+
+/* "signal_cache (+5 aliases)" */
+static void show_label(const struct ks_table *table, size_t row, unsigned int column,
+		       struct ks_strbuf *out)
+{
+	unsigned int aliases = 0;
+	const char *p;
+
+	if (row == KS_TOTAL) {
+		ks_strbuf_puts(out, table->total_label ? table->total_label : "");
+		return;
+	}
+	ks_strbuf_puts(out, ks_table_cell(table, row, column)->text);
+	if (ks_table_state(table, row, KS_GROUP_ALIASES) == KS_CELL_UNSET)
+		return;
+	p = ks_table_cell(table, row, KS_GROUP_ALIASES)->text;
+	aliases += *p != 0;
+	while ((p = strchr(p, ',')) && *p++)
+		aliases++;
+	if (aliases)
+		ks_strbuf_printf(out, " (+%u %s)", aliases, aliases == 1 ? "alias" : "aliases");
+}
+
 static struct ks_table *new_table(struct ks_doc *doc, const struct ks_model *model)
 {
 	struct ks_column mine[KS_GROUP_COLUMNS];
@@ -114,8 +189,14 @@ static struct ks_table *new_table(struct ks_doc *doc, const struct ks_model *mod
 			mine[i].unit = ks_time_unit(model);
 	}
 	mine[KS_GROUP_LABEL].name = mine[KS_GROUP_LABEL].head = ks_by_name(account->by);
+	if (account->by == KS_BY_CACHE)
+		mine[KS_GROUP_LABEL].show = show_label;
 	table = ks_doc_loose_table(doc, "rows", mine, KS_GROUP_COLUMNS);
-	ks_table_select(table, KS_FORM_TEXT, in_text, ARRAY_SIZE(in_text));
+	if (account->by == KS_BY_CACHE && model->kernel_slabs.counted[1])
+		ks_table_select(table, KS_FORM_TEXT, in_text_of_caches,
+				ARRAY_SIZE(in_text_of_caches));
+	else
+		ks_table_select(table, KS_FORM_TEXT, in_text, ARRAY_SIZE(in_text));
 	ks_table_select(table, KS_FORM_CSV, in_csv, ARRAY_SIZE(in_csv) - (sites ? 0 : 2));
 	ks_table_select(table, KS_FORM_PARQUET, in_parquet, ARRAY_SIZE(in_parquet));
 	return table;
@@ -138,8 +219,11 @@ struct ks_table *ks_groups_table(struct ks_doc *doc, const struct ks_model *mode
 		if (account->by == KS_BY_SITE)
 			put_site(row, rows->items[i]);
 		put_stat(row, &rows->items[i]->stat);
+		put_bounds(row, &rows->items[i]->bounds, &rows->items[i]->stat);
+		put_kernel(row, model, rows->items[i]);
 	}
 	put_stat(ks_table_total(table), ks_model_total(model));
+	put_bounds(ks_table_total(table), &model->bounds, ks_model_total(model));
 	snprintf(all, sizeof(all), "all (%zu)", account->groups.len);
 	ks_table_label_total(table, all);
 	return table;

@@ -42,6 +42,7 @@ enum column {
 	COL_FREES,
 	COL_IMPLIED,
 	COL_PAGED,
+	COL_CENSUSED,
 	COL_TEMPORARY,
 	COL_CROSS,
 	COL_KEPT,
@@ -72,6 +73,8 @@ static s64 column(const struct ks_cell *cell, enum column column)
 		return cell->implied;
 	case COL_PAGED:
 		return cell->paged;
+	case COL_CENSUSED:
+		return cell->censused;
 	case COL_TEMPORARY:
 		return cell->temporary;
 	case COL_CROSS:

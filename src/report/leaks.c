@@ -28,6 +28,7 @@ enum {
 	FREES,
 	IMPLIED_FREES,
 	PAGE_FREES,
+	CENSUS_FREES,
 	COLUMNS
 };
 
@@ -56,6 +57,7 @@ static const struct ks_column columns[COLUMNS] = {
 	[FREES] = { "frees", "frees", KS_CELL_U64, KS_UNIT_COUNT, .width = 10, .gap = 1 },
 	[IMPLIED_FREES] = { "implied_frees", NULL, KS_CELL_U64, KS_UNIT_COUNT },
 	[PAGE_FREES] = { "page_frees", NULL, KS_CELL_U64, KS_UNIT_COUNT },
+	[CENSUS_FREES] = { "census_frees", NULL, KS_CELL_U64, KS_UNIT_COUNT },
 };
 
 static const unsigned int in_text[] = {
@@ -140,6 +142,7 @@ static struct ks_table *add_rows(struct ks_doc *doc, const struct ks_model *mode
 		ks_row_u64(row, FREES, leak->frees);
 		ks_row_u64(row, IMPLIED_FREES, leak->implied_frees);
 		ks_row_u64(row, PAGE_FREES, leak->page_frees);
+		ks_row_u64(row, CENSUS_FREES, leak->census_frees);
 	}
 	return table;
 }

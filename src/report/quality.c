@@ -69,6 +69,21 @@ static void say_helpers(struct ks_doc *doc, const struct ks_model *model)
 	ks_intern_deinit(&seen);
 }
 
+/* What the kernel had at the end, and how much of it the capture knows. */
+static void say_coverage(struct ks_doc *doc, const struct ks_model *model)
+{
+	const struct ks_kernel_slabs *slabs = &model->kernel_slabs;
+	u64 live = model->levels[KS_SLAB].live_bytes;
+
+	if (!slabs->counted[1] || model->filtered || model->level != KS_SLAB)
+		return;
+	ks_doc_say(doc,
+		   "               %" PRIu64 " of %" PRIu64
+		   " MiB of slab objects were allocated while it ran; the others are from before\n",
+		   (ks_min(live, slabs->bytes[1]) + (1 << 19)) >> 20,
+		   (slabs->bytes[1] + (1 << 19)) >> 20);
+}
+
 static void say_limits(struct ks_doc *doc, const struct ks_model *model)
 {
 	if (model->ptrs_hashed)
@@ -78,6 +93,7 @@ static void say_limits(struct ks_doc *doc, const struct ks_model *model)
 		ks_doc_say(doc, "               of some processes only: what interrupts and kernel "
 				"threads free for them (RCU) is not seen; live bytes are an upper "
 				"limit\n");
+	say_coverage(doc, model);
 	if (model->pages_unplaced)
 		ks_doc_say(doc,
 			   "               page events name no call site, and these have no stack "
@@ -211,6 +227,11 @@ void ks_doc_quality(struct ks_doc *doc, const struct ks_model *model)
 	say_notes(doc, model);
 	say_helpers(doc, model);
 	ks_doc_u64(doc, "findings_dropped", model->findings_dropped);
+	if (model->kernel_slabs.counted[1]) {
+		ks_doc_u64(doc, "kernel_slab_bytes", model->kernel_slabs.bytes[1]);
+		ks_doc_u64(doc, "kernel_slab_objects", model->kernel_slabs.objects[1]);
+		ks_doc_bool(doc, "counted_by_object", model->kernel_slabs.by_object);
+	}
 	ks_doc_close(doc);
 	ks_doc_show_in(doc, where);
 	add_findings(doc, model);

@@ -10,7 +10,7 @@
 
 /* === Data ================================================================================= */
 
-enum { TS, LIVE, PEAK, BYTES, RATE, ALLOCS, FREES, IMPLIED, PAGE, BAR, COLUMNS };
+enum { TS, LIVE, PEAK, BYTES, RATE, ALLOCS, FREES, IMPLIED, PAGE, CENSUS, BAR, COLUMNS };
 
 static ks_show_fn show_bar;
 
@@ -24,6 +24,7 @@ static const struct ks_column columns[COLUMNS] = {
 	[FREES] = { "frees", "frees", KS_CELL_U64, KS_UNIT_COUNT, .width = 10, .gap = 1 },
 	[IMPLIED] = { "implied_frees", NULL, KS_CELL_U64, KS_UNIT_COUNT },
 	[PAGE] = { "page_frees", NULL, KS_CELL_U64, KS_UNIT_COUNT },
+	[CENSUS] = { "census_frees", NULL, KS_CELL_U64, KS_UNIT_COUNT },
 	[BAR] = { NULL, "live", KS_CELL_TEXT, .show = show_bar },
 };
 
@@ -87,6 +88,7 @@ static void fill_total(struct ks_moments *m, const struct ks_timeline *timeline)
 			moment->frees = cell->frees;
 			moment->implied_frees = cell->implied;
 			moment->page_frees = cell->paged;
+			moment->census_frees = cell->censused;
 		}
 		moment->live = live;
 	}
@@ -186,6 +188,7 @@ static struct ks_table *buckets_table(struct ks_doc *doc, const struct ks_moment
 		ks_row_u64(row, FREES, moment->frees);
 		ks_row_u64(row, IMPLIED, moment->implied_frees);
 		ks_row_u64(row, PAGE, moment->page_frees);
+		ks_row_u64(row, CENSUS, moment->census_frees);
 		for (k = 0; k < m->tracks_len; k++)
 			ks_row_u64(row, (unsigned int)(COLUMNS + k), m->live[k * m->len + i]);
 	}

@@ -12,7 +12,7 @@ struct ks_moment {
 	u64 ts;	  /* where it begins */
 	u64 live; /* bytes at its end */
 	u64 peak; /* the most in it */
-	u64 bytes, allocs, frees, implied_frees, page_frees;
+	u64 bytes, allocs, frees, implied_frees, page_frees, census_frees;
 };
 
 /* The timeline laid out bucket by bucket, with the groups that had the highest peaks. */

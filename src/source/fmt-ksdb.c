@@ -151,7 +151,7 @@ int ks_ksdb_source_open(struct ks_input *input, const struct ks_source_opts *opt
 {
 	struct ksdb_trace *kt = ks_source_new(sizeof(*kt), &ksdb_ops, "kmemscope DB", opts);
 	u64 size;
-	int fd, err;
+	int fd, err, i;
 
 	if (!kt) {
 		ks_input_close(input);
@@ -163,6 +163,8 @@ int ks_ksdb_source_open(struct ks_input *input, const struct ks_source_opts *opt
 	if (!err)
 		err = ks_db_open(fd, size, ks_input_name(input), &kt->base.names, &kt->base.db,
 				 diag);
+	for (i = 0; !err && i < KS_CENSUS_WHENS; i++)
+		kt->base.info.census[i] = ks_db_census(kt->base.db, (enum ks_census_when)i);
 	if (!err && copy_nodes(&kt->base.info, kt->base.db))
 		err = ks_diag_nomem(diag, "opening a DB");
 	if (err) {

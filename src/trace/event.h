@@ -43,6 +43,9 @@ enum ks_event_flags {
 	KS_EV_NO_PTR = 1 << 0, /* the kernel printed "(____ptrval____)": no address to pair by */
 	/* No event, but what follows from one: the object ended, since its page was taken or given back. */
 	KS_EV_PAGE_GONE = 1 << 1,
+	/* The same: the census at the end of the recording does not have the object any more. */
+	KS_EV_CENSUS_GONE = 1 << 2,
+	KS_EV_GONE = KS_EV_PAGE_GONE | KS_EV_CENSUS_GONE,
 };
 
 /*

@@ -10,6 +10,8 @@ struct ks_stat {
 	u64 frees;		    /* that an event showed */
 	u64 implied_frees;	    /* seen only because the address was allocated again */
 	u64 page_frees;		    /* seen only because the page was given back or taken */
+	u64 census_frees;	    /* seen only by the census at the end of the recording */
+	u64 unseen_bytes;	    /* of the objects that ended so */
 	u64 failed;		    /* allocations that returned NULL */
 	u64 total_bytes, total_req; /* of all allocations */
 	u64 live_objs;		    /* objects that still live at the end, */
@@ -40,6 +42,8 @@ static inline void ks_stat_add_counts(struct ks_stat *sum, const struct ks_stat 
 	sum->frees += stat->frees;
 	sum->implied_frees += stat->implied_frees;
 	sum->page_frees += stat->page_frees;
+	sum->census_frees += stat->census_frees;
+	sum->unseen_bytes += stat->unseen_bytes;
 	sum->failed += stat->failed;
 	sum->total_bytes += stat->total_bytes;
 	sum->total_req += stat->total_req;
@@ -51,7 +55,7 @@ static inline void ks_stat_add_counts(struct ks_stat *sum, const struct ks_stat 
 /* Objects that ended without an event of their own. */
 static inline u64 ks_stat_unseen(const struct ks_stat *stat)
 {
-	return stat->implied_frees + stat->page_frees;
+	return stat->implied_frees + stat->page_frees + stat->census_frees;
 }
 
 static inline u64 ks_stat_waste(const struct ks_stat *stat)

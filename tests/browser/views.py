@@ -18,7 +18,7 @@ TABS = ["summary", "sites", "flame", "rings", "timeline", "leaks", "fragmentatio
 # Column of the page's table, member of the JSON of "kmemscope report".
 COLUMNS = {"live": "live_bytes", "peak": "peak_bytes", "bytes": "total_bytes", "liveWaste": "waste",
            "objects": "live_objects", "allocs": "allocs", "frees": "frees", "implied": "implied_frees",
-           "paged": "page_frees"}
+           "paged": "page_frees", "censused": "census_frees"}
 
 # Everything that is visible in the view.
 DRAWN = """[...document.querySelectorAll("main *")].filter(e => e.checkVisibility()).map(e => [e.tagName, e.getAttribute("class"), e.dataset.value,

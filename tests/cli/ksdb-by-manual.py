@@ -70,14 +70,14 @@ def numbers(raw, code):
 
 def read_tail(data):
     magic, version, size, features, at, length = struct.unpack_from("<8sIIQQI", data)
-    assert magic == b"KSDB\r\n\x1a\n" and (version, size) == (2, 40) and features < 8
+    assert magic == b"KSDB\r\n\x1a\n" and (version, size) == (2, 40) and features < 16
     sections = 3 + bin(features).count("1")
     assert length == 24 * sections + 4
     assert struct.unpack_from("<I", data, 36)[0] == zlib.crc32(data[:36])
     tail = data[at:at + length]
     assert len(data) == at + length and struct.unpack("<I", tail[-4:])[0] == zlib.crc32(tail[:-4])
     found = [Bytes(frame(data, *struct.unpack_from("<QQQ", tail, 24 * i))) for i in range(sections)]
-    more = [found.pop(3) if features & bit else None for bit in (1, 2, 4)]
+    more = [found.pop(3) if features & bit else None for bit in (1, 2, 4, 8)][:3]
     return found, *more
 
 

@@ -142,7 +142,7 @@ static void put_stat(struct ks_strbuf *sb, const struct ks_stat *s)
 	const u64 fields[] = { s->allocs,     s->frees,	      s->implied_frees, s->failed,
 			       s->page_frees, s->total_bytes, s->total_req,	s->live_objs,
 			       s->live_bytes, s->live_req,    s->peak_bytes,	s->peak_ts,
-			       s->first_ts,   s->last_ts };
+			       s->first_ts,   s->last_ts,     s->census_frees };
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(fields); i++)

@@ -512,6 +512,7 @@ static void slow_begin(struct ks_stat *s, const struct ks_event *ev)
 static void slow_end(struct ks_stat *s, const struct ks_event *alloc, bool implied)
 {
 	*(implied ? &s->implied_frees : &s->frees) += 1;
+	s->unseen_bytes += implied ? alloc->bytes_alloc : 0;
 	s->live_objs--;
 	s->live_bytes -= alloc->bytes_alloc;
 	s->live_req -= alloc->bytes_req;

@@ -75,15 +75,17 @@ static void test_fates(void **state)
 static void test_kept(void **state)
 {
 	(void)state;
-	assert_true(ks_is_kept("__d_alloc", "dentry"));
-	assert_true(ks_is_kept("ext4_alloc_inode", "ext4_inode_cache"));
-	assert_true(ks_is_kept("alloc_slab_obj_exts", "kmalloc of 64 bytes"));
-	assert_true(ks_is_kept("alloc_vmap_area.isra.0", "vmap_area"));
-	assert_false(ks_is_kept("sock_alloc_inode", "sock_inode_cache"));
-	assert_false(ks_is_kept("do_eventfd", "kmalloc of 64 bytes"));
-	assert_false(ks_is_kept("dentry", "filp"));
-	assert_false(ks_is_kept("", ""));
-	assert_false(ks_is_kept("", "alloc_vmap_area()"));
+	assert_true(ks_is_kept("__d_alloc", "dentry", false));
+	assert_true(ks_is_kept("ext4_alloc_inode", "ext4_inode_cache", false));
+	assert_true(ks_is_kept("alloc_slab_obj_exts", "kmalloc of 64 bytes", false));
+	assert_true(ks_is_kept("alloc_vmap_area.isra.0", "vmap_area", false));
+	assert_false(ks_is_kept("sock_alloc_inode", "sock_inode_cache", false));
+	assert_false(ks_is_kept("do_eventfd", "kmalloc of 64 bytes", false));
+	assert_false(ks_is_kept("dentry", "filp", false));
+	assert_false(ks_is_kept("", "", false));
+	assert_true(ks_is_kept("some_alloc", "some_cache", true)); /* the kernel says so */
+	assert_false(ks_is_kept("sock_alloc_inode", "sock_inode_cache", true));
+	assert_false(ks_is_kept("", "alloc_vmap_area()", false));
 }
 
 /* === The view ============================================================================= */

@@ -4,9 +4,9 @@
 const data = JSON.parse(document.getElementById("data").textContent);
 
 // The columns of a track's cells, in the order in which they are written.
-const COLUMNS = ["bucket", "allocs", "unpaired", "frees", "implied", "paged", "temporary", "cross", "kept",
+const COLUMNS = ["bucket", "allocs", "unpaired", "frees", "implied", "paged", "censused", "temporary", "cross", "kept",
 	"bytes", "waste", "ended", "endedWaste", "temporaryBytes", "keptBytes", "life", "peak"];
-const SUMMED = ["allocs", "unpaired", "frees", "implied", "paged", "temporary", "cross", "kept", "bytes",
+const SUMMED = ["allocs", "unpaired", "frees", "implied", "paged", "censused", "temporary", "cross", "kept", "bytes",
 	"waste", "temporaryBytes", "keptBytes", "life"];
 
 const GROUPINGS = ["site", "cache", "size", "comm", "cpu"];
@@ -33,10 +33,10 @@ class Grouping {
 		this.tracks = raw.map((one, i) => new Track(one, i, by, this));
 		this.rows = this.tracks.map(track => new Row(track, this));
 		this.sums = Object.fromEntries(SUMMED.map(name => [name, this.sumUp(i => this.cells[name][i])]));
-		const { bytes, ended, waste, endedWaste, allocs, unpaired, frees, implied, paged } = this.cells;
+		const { bytes, ended, waste, endedWaste, allocs, unpaired, frees, implied, paged, censused } = this.cells;
 		this.liveAfter = this.sumUp(i => bytes[i] - ended[i]);
 		this.wasteAfter = this.sumUp(i => waste[i] - endedWaste[i]);
-		this.objectsAfter = this.sumUp(i => allocs[i] - unpaired[i] - frees[i] - implied[i] - paged[i]);
+		this.objectsAfter = this.sumUp(i => allocs[i] - unpaired[i] - frees[i] - implied[i] - paged[i] - censused[i]);
 		this.findCells();
 	}
 	gather(raw, column) {
@@ -134,10 +134,10 @@ class Row {
 	}
 	number(name) { return this.grouping.column(name)[this.track.number]; }
 	get grown() { return this.live - this.liveBefore; }
-	get ended() { return this.frees + this.implied + this.paged; }
+	get ended() { return this.frees + this.implied + this.paged + this.censused; }
 	get seen() { return this.ended ? this.frees / this.ended : null; }
 	get meanLife() { return this.frees ? this.life / this.frees : null; }
-	get unseen() { return this.implied + this.paged > this.frees; }
+	get unseen() { return this.implied + this.paged + this.censused > this.frees; }
 }
 
 for (const name of [...SUMMED, "live", "liveBefore", "objects", "liveWaste", "peak"])
@@ -186,8 +186,8 @@ function sumRange(from, to) {
 			configurable: true,
 			get() { // computed when a view first uses it
 				const grouping = groupings[by], all = rowsOf(by, from, to);
-				const [allocs, frees, implied, paged, live] = ["allocs", "frees", "implied", "paged", "live"].map(name => grouping.column(name));
-				const rows = all.filter((_, i) => allocs[i] || frees[i] || implied[i] || paged[i] || live[i]);
+				const [allocs, frees, implied, paged, censused, live] = ["allocs", "frees", "implied", "paged", "censused", "live"].map(name => grouping.column(name));
+				const rows = all.filter((_, i) => allocs[i] || frees[i] || implied[i] || paged[i] || censused[i] || live[i]);
 				Object.defineProperty(sums, by, { value: rows });
 				return rows;
 			},

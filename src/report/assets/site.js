@@ -60,7 +60,7 @@ function siteNumbers(track, row, sums) {
 		["allocated", bytes(row.bytes), count(row.bytes)], ["allocations", count(row.allocs)],
 		["live at the end", bytes(row.live), count(row.live)], ["objects", count(row.objects)],
 		["peak", bytes(row.peak), count(row.peak)], ["frees seen", count(row.frees)],
-		["wasted, live", bytes(row.liveWaste), count(row.liveWaste)], ["frees implied, by page", `${count(row.implied)}, ${count(row.paged)}`],
+		["wasted, live", bytes(row.liveWaste), count(row.liveWaste)], ["frees implied, by page, by census", `${count(row.implied)}, ${count(row.paged)}, ${count(row.censused)}`],
 		["mean lifetime", duration(row.meanLife)], ["temporary", percent(share(row.temporary, row.frees))],
 		["frees on another CPU", percent(share(row.cross, row.frees))], ["oldest live", sums.whole && row.objects ? duration(track.oldest) : "–"],
 	]),

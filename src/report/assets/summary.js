@@ -161,7 +161,7 @@ const NUMBERS = [
 	["Peak", (total, sums) => [total.peak, bytes(total.peak), sums.whole ? "at " + moment(data.peak_at) : "in this range"]],
 	["Allocated", (total, sums) => [total.bytes, bytes(total.bytes), bytes(total.bytes / rangeTime(sums) * rateUnit) + rateName]],
 	["Allocations", (total, sums) => [total.allocs, short(total.allocs), short(total.allocs / rangeTime(sums) * rateUnit) + rateName]],
-	["Frees seen", total => [total.frees, short(total.frees), count(total.implied + total.paged) + " more ends unseen"]],
+	["Frees seen", total => [total.frees, short(total.frees), count(total.implied + total.paged + total.censused) + " more ends unseen"]],
 	["Wasted, live", total => [total.liveWaste, bytes(total.liveWaste), percent(share(total.liveWaste, total.live)) + " of live bytes"]],
 ];
 

@@ -27,6 +27,7 @@ const GROUP_COLUMNS = [
 	countColumn("frees", "frees", "Frees that have an event"),
 	countColumn("implied", "implied", "Objects that ended because their address was allocated again"),
 	countColumn("paged", "by page", "Objects that ended because their page was given back or taken"),
+	countColumn("censused", "by census", "Objects that the kernel no longer had at the end: they ended unseen, at some time before"),
 	seenColumn, lifeColumn,
 ];
 

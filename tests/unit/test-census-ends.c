@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* What the kernel itself had at the end of a recording: which objects it ends, and what it proves. */
+#include "ks-test.h"
+
+#include <string.h>
+
+#include "analysis/analysis.h"
+#include "analysis/kernel-slabs.h"
+#include "analysis/views.h"
+#include "trace/source.h"
+
+enum { SLAB = 0x10000, NOWHERE = 0x90000, LARGE = 0xa0000 };
+
+/* A cache of 256 bytes with one slab: its first and third object are in use. */
+static struct ks_slab_census *make_census(bool objects)
+{
+	struct ks_slab_census *census = ks_slab_census_new();
+	struct ks_slab_cache *cache;
+	struct ks_slab_place *slab;
+
+	assert_non_null(census);
+	census->how = objects ? KS_CENSUS_BY_MEMORY : KS_CENSUS_BY_SLABINFO;
+	census->has_objects = objects;
+	census->page_shift = 12;
+	census->from = 100;
+	census->to = 110;
+	cache = ks_vec_push(&census->caches);
+	assert_non_null(cache);
+	*cache = (struct ks_slab_cache){ .name = "dentry",
+					 .aliases = "one,two",
+					 .object_size = 250,
+					 .stride = 256,
+					 .pages = 1,
+					 .reclaimable = true,
+					 .slabs = 1,
+					 .objects = 2,
+					 .bytes = 512 };
+	if (!objects)
+		return census;
+	slab = ks_slab_census_add(census, SLAB, 0, 16, 1);
+	assert_non_null(slab);
+	ks_slab_census_use(census, slab, 0);
+	ks_slab_census_use(census, slab, 2);
+	return census;
+}
+
+static struct ks_event alloc(u8 kind, u64 ptr, u64 bytes, u64 ts)
+{
+	struct ks_event ev = ks_event_blank(kind, ts, 0);
+
+	ev.ptr = ptr;
+	ev.bytes_req = ev.bytes_alloc = bytes;
+	ev.site = kind != KS_CACHE_ALLOC;
+	ev.cache = kind == KS_CACHE_ALLOC ? 0 : KS_NONE;
+	return ev;
+}
+
+static struct ks_model *run(struct ks_source *source, const struct ks_event *ev, size_t len,
+			    const struct ks_analysis_opts *opts)
+{
+	struct ks_analysis *analysis = ks_analysis_new(opts);
+	struct ks_model *model;
+
+	assert_non_null(analysis);
+	assert_int_equal(ks_analysis_account(analysis, KS_BY_CACHE, NULL), 0);
+	assert_int_equal(ks_analysis_add(analysis, ks_leaks_view_new(0, false), NULL), 0);
+	assert_int_equal(ks_analysis_start(analysis, source, NULL), 0);
+	assert_int_equal(ks_analysis_feed(analysis, ev, len, NULL), 0);
+	assert_int_equal(ks_analysis_finish(analysis, NULL), 0);
+	assert_int_equal(ks_analysis_snapshot(analysis, &model, NULL), 0);
+	ks_analysis_free(analysis);
+	return model;
+}
+
+static void make_source(struct ks_source *source, struct ks_slab_census *census)
+{
+	*source = (struct ks_source){
+		.gives = KS_GIVES_CAPTURE,
+		.info = { .format = "test", .clock = KS_CLOCK_SECONDS },
+	};
+	source->info.census[KS_CENSUS_END] = census;
+	assert_int_equal(ks_names_init(&source->names), 0);
+	assert_int_equal(ks_sites_add(&source->names.sites, "alpha+0x1/0x2", 13), 0);
+	assert_int_equal(ks_sites_add(&source->names.sites, "beta+0x1/0x2", 12), 1);
+	assert_int_equal(ks_intern_add(&source->names.caches, "dentry", 6), 0);
+}
+
+static struct ks_model *run_with(struct ks_slab_census *census, const struct ks_analysis_opts *opts)
+{
+	struct ks_event ev[] = {
+		alloc(KS_CACHE_ALLOC, SLAB, 256, 10),	     /* in use */
+		alloc(KS_CACHE_ALLOC, SLAB + 256, 256, 11),  /* free */
+		alloc(KS_CACHE_ALLOC, NOWHERE, 256, 12),     /* its slab is gone */
+		alloc(KS_KMALLOC, LARGE, 65536, 13),	     /* this census has no such */
+		alloc(KS_CACHE_ALLOC, SLAB + 768, 256, 14),  /* free, and then */
+		alloc(KS_CACHE_ALLOC, SLAB + 768, 256, 105), /* allocated again while it was read */
+		alloc(KS_CACHE_ALLOC, SLAB + 1024, 256, 120), /* and later */
+	};
+	struct ks_source source;
+	struct ks_model *model;
+
+	make_source(&source, census);
+	model = run(&source, ev, ARRAY_SIZE(ev), opts);
+	ks_names_deinit(&source.names);
+	return model;
+}
+
+static const struct ks_group *group(const struct ks_model *model, const char *label)
+{
+	size_t i;
+
+	for (i = 0; i < ks_model_account(model)->groups.len; i++)
+		if (!strcmp(ks_model_account(model)->groups.items[i].label, label))
+			return &ks_model_account(model)->groups.items[i];
+	fail_msg("no row '%s'", label);
+	return NULL;
+}
+
+/* === Tests ================================================================================ */
+
+static void test_objects(void **state)
+{
+	struct ks_slab_census *census = make_census(true);
+	struct ks_analysis_opts opts = { 0 };
+	struct ks_model *model = run_with(census, &opts);
+	const struct ks_group *row = group(model, "dentry");
+
+	(void)state;
+	assert_int_equal(model->quality[KS_Q_CENSUS_FREES], 2);
+	assert_int_equal(row->stat.census_frees, 2);
+	assert_int_equal(row->stat.implied_frees, 1);
+	assert_int_equal(row->stat.unseen_bytes, 3 * 256);
+	assert_int_equal(row->stat.live_objs, 3);
+	assert_int_equal(group(model, "kmalloc of 65536 bytes")->stat.live_objs, 1);
+	assert_true(row->kernel_counted && row->reclaimable);
+	assert_int_equal(row->kernel_objects, 2);
+	assert_string_equal(row->aliases, "one,two");
+	assert_int_equal(model->leaks->kept.len, 1); /* the kernel says that it may reclaim them */
+	assert_int_equal(model->leaks->kept.items[0].objects, 3);
+	/* The peak of five had three that may have ended at once. */
+	assert_true(row->bounds.open && !row->bounds.above);
+	assert_int_equal(row->stat.peak_bytes, 5 * 256);
+	assert_int_equal(row->bounds.peak_bytes, 3 * 256);
+	assert_int_equal(row->bounds.live_bytes, 3 * 256);
+	assert_false(group(model, "kmalloc of 65536 bytes")->bounds.open);
+	ks_model_free(model);
+	ks_slab_census_free(census);
+}
+
+/* Large allocations, where the census has those. */
+static void test_large(void **state)
+{
+	struct ks_slab_census *census = make_census(true);
+	struct ks_analysis_opts opts = { 0 };
+	struct ks_model *model;
+
+	(void)state;
+	census->has_large = true;
+	model = run_with(census, &opts);
+	assert_int_equal(group(model, "kmalloc of 65536 bytes")->stat.census_frees, 1);
+	ks_model_free(model);
+	ks_slab_census_free(census);
+}
+
+/* Counts by cache end no object, but no row has more than the kernel. */
+static void test_counts(void **state)
+{
+	struct ks_slab_census *census = make_census(false);
+	struct ks_analysis_opts opts = { 0 };
+	struct ks_model *model = run_with(census, &opts);
+	const struct ks_group *row = group(model, "dentry");
+
+	(void)state;
+	assert_int_equal(row->stat.live_objs, 2);
+	assert_int_equal(row->stat.live_bytes, 512);
+	assert_int_equal(row->stat.census_frees, 3);
+	assert_true(row->bounds.open);
+	assert_int_equal(row->bounds.live_bytes, 0);
+	assert_int_equal(model->leaks->unseen.len, 1);
+	ks_model_free(model);
+	/* A window that ends before says nothing of the end. */
+	opts.filter.until = (struct ks_when){ true, false, 50 };
+	model = run_with(census, &opts);
+	assert_int_equal(group(model, "dentry")->stat.live_objs, 4);
+	ks_model_free(model);
+	ks_slab_census_free(census);
+}
+
+static void test_nothing_unseen(void **state)
+{
+	struct ks_event ev[] = { alloc(KS_CACHE_ALLOC, SLAB, 256, 10) };
+	struct ks_analysis_opts opts = { 0 };
+	struct ks_source source;
+	struct ks_model *model;
+
+	(void)state;
+	make_source(&source, NULL);
+	model = run(&source, ev, ARRAY_SIZE(ev), &opts);
+	assert_false(model->bounds.open);
+	assert_false(group(model, "dentry")->bounds.open);
+	assert_false(group(model, "dentry")->kernel_counted);
+	ks_model_free(model);
+	ks_names_deinit(&source.names);
+}
+
+static void test_find(void **state)
+{
+	struct ks_slab_census *census = make_census(false);
+	const struct ks_slab_census *both[KS_CENSUS_WHENS] = { NULL, census };
+	struct ks_model model = { 0 };
+	struct ks_kernel_cache sum;
+	struct ks_slab_cache *cache;
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < 2; i++) {
+		cache = ks_vec_push(&census->caches);
+		assert_non_null(cache);
+		*cache = (struct ks_slab_cache){ .name = i ? "kmalloc-cg-64" : "kmalloc-64",
+						 .aliases = "",
+						 .object_size = 64,
+						 .objects = 10,
+						 .bytes = 640 };
+	}
+	ks_arena_init(&model.arena);
+	assert_int_equal(ks_kernel_slabs_fill(both, &model), 0);
+	assert_true(ks_kernel_slabs_find(&model.kernel_slabs, "kmalloc of 64 bytes", &sum));
+	assert_int_equal(sum.objects[KS_CENSUS_END], 20);
+	assert_true(ks_kernel_slabs_find(&model.kernel_slabs, "two", &sum)); /* an alias */
+	assert_string_equal(sum.name, "dentry");
+	assert_false(ks_kernel_slabs_find(&model.kernel_slabs, "tw", &sum));
+	assert_false(ks_kernel_slabs_find(&model.kernel_slabs, "kmalloc of 32 bytes", &sum));
+	assert_int_equal(model.kernel_slabs.objects[KS_CENSUS_END], 22);
+	ks_vec_free(&model.kernel_slabs.caches);
+	ks_arena_deinit(&model.arena);
+	ks_slab_census_free(census);
+}
+
+static const struct CMUnitTest tests[] = {
+	cmocka_unit_test(test_objects), cmocka_unit_test(test_large),
+	cmocka_unit_test(test_counts),	cmocka_unit_test(test_nothing_unseen),
+	cmocka_unit_test(test_find),
+};
+
+KS_RUN(tests)
