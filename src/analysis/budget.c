@@ -12,10 +12,11 @@
 
 enum { BUDGET_BYTES_MAX = 1 << 20 };
 
-static const char *const scope_names[] = { "total", "site", "function", "module", "directory" };
+static const char *const scope_names[] = { "total", "site",    "function", "module", "directory",
+					   "cache", "process", "size",	   "type" };
 _Static_assert(ARRAY_SIZE(scope_names) == KS_SCOPES, "a name for every scope");
 
-static const char *const limit_names[] = { "live", "waste", "rate" };
+static const char *const limit_names[] = { "live", "waste", "rate", "objects" };
 _Static_assert(ARRAY_SIZE(limit_names) == KS_LIMITS, "a name for every kind");
 
 /* A part of a line. */
@@ -85,14 +86,14 @@ static int find_name(const char *const *names, size_t len, struct span word)
 	return -EINVAL;
 }
 
-/* "1500", "64K", "10M", "2G"; a rate may say "/s". */
-static int parse_limit(struct span word, bool is_rate, u64 *ret_limit)
+/* "1500", "64K", "10M", "2G"; a rate may say "/s"; objects have no unit. */
+static int parse_limit(struct span word, enum ks_limit_kind kind, u64 *ret_limit)
 {
 	static const char units[] = "KMG";
 	const char *unit;
 	u64 value = 0;
 
-	if (is_rate && word.end - word.s > 2 && !memcmp(word.end - 2, "/s", 2))
+	if (kind == KS_LIMIT_RATE && word.end - word.s > 2 && !memcmp(word.end - 2, "/s", 2))
 		word.end -= 2;
 	if (word.s == word.end || *word.s < '0' || *word.s > '9')
 		return -EINVAL;
@@ -102,11 +103,26 @@ static int parse_limit(struct span word, bool is_rate, u64 *ret_limit)
 			return -ERANGE;
 	if (word.s < word.end) {
 		unit = memchr(units, *word.s++, sizeof(units) - 1);
-		if (!unit || word.s != word.end ||
+		if (!unit || kind == KS_LIMIT_OBJECTS || word.s != word.end ||
 		    __builtin_mul_overflow(value, 1ull << 10 * (unit - units + 1), &value))
 			return -EINVAL;
 	}
 	*ret_limit = value;
+	return 0;
+}
+
+/* The size of an object as captures name it: "4K" is "4096". NULL: there is no memory, or it is a *. */
+static int parse_size_name(struct ks_budget *budget, struct span word, const char **ret_name)
+{
+	char digits[24];
+	u64 size;
+
+	if (word.end - word.s == 1 && *word.s == '*')
+		return 0;
+	if (parse_limit(word, KS_LIMIT_LIVE, &size))
+		return -EINVAL;
+	snprintf(digits, sizeof(digits), "%llu", (unsigned long long)size);
+	*ret_name = ks_arena_strndup(&budget->arena, digits, strlen(digits));
 	return 0;
 }
 
@@ -121,16 +137,17 @@ static int parse_rule(struct ks_budget *budget, const char *path, u32 line_no, s
 	if (scope < 0)
 		return ks_diag_set(diag, KS_EBADINPUT,
 				   "%s:%u: '%.*s': a rule begins with total, site, function, "
-				   "module or directory",
+				   "module, directory, cache, process, size or type",
 				   path, line_no, (int)(first.end - first.s), first.s);
 	if (kind < 0)
 		return ks_diag_set(diag, KS_EBADINPUT,
-				   "%s:%u: '%.*s': what is limited is live, waste or rate", path,
-				   line_no, (int)(what.end - what.s), what.s);
-	if (parse_limit(limit, kind == KS_LIMIT_RATE, &rule.limit))
-		return ks_diag_set(diag, KS_EBADINPUT,
-				   "%s:%u: '%.*s': give a number of bytes, as 1500, 64K, 10M, 2G",
-				   path, line_no, (int)(limit.end - limit.s), limit.s);
+				   "%s:%u: '%.*s': what is limited is live, waste, rate or objects",
+				   path, line_no, (int)(what.end - what.s), what.s);
+	if (parse_limit(limit, (enum ks_limit_kind)kind, &rule.limit))
+		return ks_diag_set(diag, KS_EBADINPUT, "%s:%u: '%.*s': give a number of %s", path,
+				   line_no, (int)(limit.end - limit.s), limit.s,
+				   kind == KS_LIMIT_OBJECTS ? "objects"
+							    : "bytes, as 1500, 64K, 10M, 2G");
 	rule.scope = (enum ks_scope_kind)scope;
 	rule.kind = (enum ks_limit_kind)kind;
 	if ((line.s == line.end) != (rule.scope == KS_SCOPE_TOTAL))
@@ -141,9 +158,14 @@ static int parse_rule(struct ks_budget *budget, const char *path, u32 line_no, s
 		return ks_diag_set(diag, KS_EBADINPUT,
 				   "%s:%u: a directory holds all that is below it, and takes no *",
 				   path, line_no);
+	if (rule.scope == KS_SCOPE_SIZE && parse_size_name(budget, line, &rule.name))
+		return ks_diag_set(diag, KS_EBADINPUT,
+				   "%s:%u: '%.*s': give a size as 192 or 4K, or * for all of them",
+				   path, line_no, (int)(line.end - line.s), line.s);
 	while (rule.scope == KS_SCOPE_DIRECTORY && line.end - line.s > 1 && line.end[-1] == '/')
 		line.end--;
-	rule.name = ks_arena_strndup(&budget->arena, line.s, (size_t)(line.end - line.s));
+	if (!rule.name)
+		rule.name = ks_arena_strndup(&budget->arena, line.s, (size_t)(line.end - line.s));
 	slot = ks_vec_push(&budget->rules);
 	if (!rule.name || !slot)
 		return ks_diag_nomem(diag, "reading a budget");

@@ -6,6 +6,7 @@
 #include "analysis/filter.h"
 #include "analysis/model.h"
 #include "base/diag.h"
+#include "base/strbuf.h"
 
 enum ks_scope_kind {
 	KS_SCOPE_TOTAL,
@@ -13,13 +14,18 @@ enum ks_scope_kind {
 	KS_SCOPE_FUNCTION,
 	KS_SCOPE_MODULE,
 	KS_SCOPE_DIRECTORY,
+	KS_SCOPE_CACHE,
+	KS_SCOPE_PROCESS, /* by command name */
+	KS_SCOPE_SIZE,	  /* of an object, in bytes */
+	KS_SCOPE_TYPE,	  /* of the objects of a heap snapshot */
 	KS_SCOPES
 };
 
 enum ks_limit_kind {
-	KS_LIMIT_LIVE,	/* bytes that live at the end */
-	KS_LIMIT_WASTE, /* of them, what nobody asked for */
-	KS_LIMIT_RATE,	/* bytes allocated a second */
+	KS_LIMIT_LIVE,	  /* bytes that live at the end */
+	KS_LIMIT_WASTE,	  /* of them, what nobody asked for */
+	KS_LIMIT_RATE,	  /* bytes allocated a second */
+	KS_LIMIT_OBJECTS, /* that live at the end */
 	KS_LIMITS
 };
 
@@ -45,23 +51,64 @@ int ks_budget_parse(struct ks_budget *budget, const char *path, const char *text
 int ks_budget_load(struct ks_budget *budget, const char *path, struct ks_diag *diag);
 void ks_budget_deinit(struct ks_budget *budget);
 
+/* By what a capture is grouped for rules of this scope. False: it can't be, a heap snapshot has it. */
+bool ks_scope_by(enum ks_scope_kind scope, enum ks_by *ret_by);
+
+/* What is held against a budget: the sums of a capture or of a heap snapshot. */
+struct ks_gate_facts {
+	const char *what; /* "capture", "heap snapshot" */
+	struct ks_stat total;
+	struct {
+		const struct ks_group *items;
+		size_t len;
+		bool given; /* false: this scope is not known */
+	} groups[KS_SCOPES];
+	bool live_only; /* there is neither waste nor a rate */
+	u64 span_ns;	/* 0 = there is no time in seconds */
+};
+
+/* Those of a model with accounts by what ks_scope_by() says; it was made with @filter and must outlive them. */
+void ks_gate_facts_of_model(struct ks_gate_facts *facts, const struct ks_model *model,
+			    const struct ks_filter *filter);
+
+enum ks_gate_verdict {
+	KS_GATE_OVER,
+	KS_GATE_MISSING, /* nothing has the name of the rule */
+	KS_GATE_OK,
+	KS_GATE_VERDICTS
+};
+
 /* What one rule says of one thing that it applies to. */
 struct ks_budget_check {
 	const struct ks_rule *rule;
 	const char *name; /* the rule's, or what its * stood for */
 	u64 value;
-	bool found;    /* false: the capture has nothing of that name */
-	bool exceeded; /* value > limit */
+	enum ks_gate_verdict verdict;
 };
 
 struct ks_gate {
-	KS_VEC(struct ks_budget_check) checks; /* in the order of the rules, then by name */
-	u64 exceeded;
+	/* By verdict, then in the order of the rules, then by name. */
+	KS_VEC(struct ks_budget_check) checks;
+	u64 verdicts[KS_GATE_VERDICTS];
+	bool allow_missing; /* a rule that matches nothing is said, and passes */
 };
 
-/* The model is by site, and was made with @filter; it and the budget must outlive the gate. */
-int ks_gate_init(struct ks_gate *gate, const struct ks_budget *budget, const struct ks_model *model,
-		 const struct ks_filter *filter, struct ks_diag *diag);
+static inline bool ks_gate_passes(const struct ks_gate *gate)
+{
+	return !gate->verdicts[KS_GATE_OVER] &&
+	       (gate->allow_missing || !gate->verdicts[KS_GATE_MISSING]);
+}
+
+/* Facts and budget must outlive the gate. */
+int ks_gate_init(struct ks_gate *gate, const struct ks_budget *budget,
+		 const struct ks_gate_facts *facts, bool allow_missing, struct ks_diag *diag);
 void ks_gate_deinit(struct ks_gate *gate);
+
+/*
+ * The text of a budget that good captures keep to, with room for as much as they differ: the total, the
+ * @top largest names by function and cache, or by type and cache, and a rule for all others.
+ */
+void ks_budget_propose(struct ks_strbuf *out, const struct ks_gate_facts *facts, size_t len,
+		       u64 top);
 
 #endif

@@ -38,31 +38,51 @@ enum ks_change { KS_GROWN, KS_SHRUNK, KS_NEW, KS_GONE, KS_SAME, KS_CHANGES };
 
 const char *ks_change_name(enum ks_change change);
 
-/* Groups with equal labels are one row: namesakes, as far as two captures can tell. */
+/* Captures of the same thing: one, or several, whose differences are noise. */
+struct ks_diff_side {
+	const struct ks_model *const *models;
+	size_t len;
+};
+
+/*
+ * Groups with equal labels are one row: namesakes, as far as two captures can tell. Of several captures a
+ * side, numbers are means; a group that a capture lacks is 0 there.
+ */
 struct ks_diff_row {
 	const char *label;
 	struct ks_stat a, b; /* as they are */
 	bool in_a, in_b;
 	u64 before, after; /* the measure; before is scaled */
 	enum ks_change change;
+	u64 noise;   /* a change of up to this much may be chance; where the diff has noise */
+	bool signal; /* it changed by more, and no capture of one side is like one of the other */
 };
 
 /* Labels are those of the models, which must outlive it. */
 struct ks_diff {
-	const struct ks_model *a, *b;
+	const struct ks_model *a, *b; /* the first of each side */
+	struct ks_diff_side before, after;
+	bool has_noise; /* there are three captures or more */
 	enum ks_by by;
 	enum ks_measure measure;
 	enum ks_normal normal;
-	u64 size_a, size_b; /* before is multiplied by size_b / size_a; both 1 for none */
+	u64 size_a, size_b; /* before is multiplied by size_b / size_a; both 1 for none. Means. */
 	struct ks_diff_row total;
-	KS_VEC(struct ks_diff_row) rows; /* largest change first */
+	KS_VEC(struct ks_diff_row) rows; /* signal before noise, then the largest change first */
 	u64 changes[KS_CHANGES];	 /* how many rows of each kind */
+	u64 signals;			 /* rows that changed by more than noise */
 };
 
 /* Both models have an account by @by, are of the same level, and were made with @filter. */
 int ks_diff_init(struct ks_diff *diff, const struct ks_model *a, const struct ks_model *b,
 		 enum ks_by by, const struct ks_filter *filter, enum ks_measure measure,
 		 enum ks_normal normal, struct ks_diag *diag);
+
+/* The same of several captures a side. The arrays must outlive it, too. */
+int ks_diff_init_sides(struct ks_diff *diff, const struct ks_diff_side *before,
+		       const struct ks_diff_side *after, enum ks_by by,
+		       const struct ks_filter *filter, enum ks_measure measure,
+		       enum ks_normal normal, struct ks_diag *diag);
 void ks_diff_deinit(struct ks_diff *diff);
 
 #endif

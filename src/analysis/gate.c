@@ -43,7 +43,10 @@ static const char *name_for(const struct ks_rule *rule, const struct ks_group *g
 	case KS_SCOPE_TOTAL:
 		return "";
 	case KS_SCOPE_SITE:
-		return matches(rule->name, group->label) ? group->label : NULL;
+		if (matches(rule->name, group->label))
+			return group->label;
+		/* A function stands for all of its sites: offsets change with each build. */
+		return *group->func && !strcmp(rule->name, group->func) ? group->func : NULL;
 	case KS_SCOPE_FUNCTION:
 		return *group->func && matches(rule->name, group->func) ? group->func : NULL;
 	case KS_SCOPE_MODULE:
@@ -53,10 +56,36 @@ static const char *name_for(const struct ks_rule *rule, const struct ks_group *g
 	case KS_SCOPE_DIRECTORY:
 		return *group->path && ks_path_in_branch(group->path, rule->name) ? rule->name
 										  : NULL;
+	case KS_SCOPE_CACHE:
+	case KS_SCOPE_PROCESS:
+	case KS_SCOPE_SIZE:
+	case KS_SCOPE_TYPE:
+		return matches(rule->name, group->label) ? group->label : NULL;
 	case KS_SCOPES:
 		break;
 	}
 	return NULL;
+}
+
+static bool is_pattern(const struct ks_rule *rule)
+{
+	return strchr(rule->name, '*') && rule->scope != KS_SCOPE_DIRECTORY;
+}
+
+/* A pattern is for the rest: it leaves out names that have a rule of their own for the same measure. */
+static bool has_own_rule(const struct ks_budget *budget, const struct ks_rule *pattern,
+			 const char *name)
+{
+	size_t i;
+
+	for (i = 0; i < budget->rules.len; i++) {
+		const struct ks_rule *rule = &budget->rules.items[i];
+
+		if (rule->scope == pattern->scope && rule->kind == pattern->kind &&
+		    !strcmp(rule->name, name))
+			return true;
+	}
+	return false;
 }
 
 struct sum {
@@ -78,126 +107,190 @@ static int add_up(struct sums *sums, const char *name, const struct ks_stat *sta
 		return -ENOMEM;
 	sums->sums.items[id].name = name;
 	sum = &sums->sums.items[id].stat;
-	sum->total_bytes += stat->total_bytes;
-	sum->live_bytes += stat->live_bytes;
-	sum->live_req += stat->live_req;
+	ks_stat_add_counts(sum, stat);
 	return 0;
 }
 
 static u64 value_of(const struct ks_stat *stat, enum ks_limit_kind kind, u64 span_ns)
 {
-	if (kind == KS_LIMIT_LIVE)
+	switch (kind) {
+	case KS_LIMIT_LIVE:
 		return stat->live_bytes;
-	if (kind == KS_LIMIT_WASTE)
+	case KS_LIMIT_WASTE:
 		return ks_stat_waste(stat);
-	return ks_mul_div(stat->total_bytes, 1000000000, span_ns);
+	case KS_LIMIT_RATE:
+		return ks_mul_div(stat->total_bytes, 1000000000, span_ns);
+	case KS_LIMIT_OBJECTS:
+		return stat->live_objs;
+	case KS_LIMITS:
+		break;
+	}
+	return 0;
 }
 
 static int add_check(struct ks_gate *gate, const struct ks_rule *rule, const char *name,
 		     const struct ks_stat *stat, u64 span_ns)
 {
-	static const struct ks_stat nothing;
 	struct ks_budget_check *check = ks_vec_push(&gate->checks);
 
 	if (!check)
 		return -ENOMEM;
-	*check = (struct ks_budget_check){
-		.rule = rule,
-		.name = name,
-		.value = value_of(stat ? stat : &nothing, rule->kind, span_ns),
-		.found = stat,
-	};
-	check->exceeded = check->value > rule->limit;
-	gate->exceeded += check->exceeded;
+	*check = (struct ks_budget_check){ .rule = rule, .name = name };
+	if (stat)
+		check->value = value_of(stat, rule->kind, span_ns);
+	check->verdict = !stat			      ? KS_GATE_MISSING
+			 : check->value > rule->limit ? KS_GATE_OVER
+						      : KS_GATE_OK;
+	gate->verdicts[check->verdict]++;
 	return 0;
 }
 
+/* Rules lie in one array: their places are their order. */
 static int compare(const void *pa, const void *pb)
 {
 	const struct ks_budget_check *a = pa, *b = pb;
 
+	if (a->verdict != b->verdict)
+		return a->verdict < b->verdict ? -1 : 1;
+	if (a->rule != b->rule)
+		return a->rule < b->rule ? -1 : 1;
 	return strcmp(a->name, b->name);
 }
 
-static int apply(struct ks_gate *gate, const struct ks_rule *rule, const struct ks_model *model,
-		 u64 span_ns)
+static int apply(struct ks_gate *gate, const struct ks_budget *budget, const struct ks_rule *rule,
+		 const struct ks_gate_facts *facts)
 {
 	struct sums sums = { 0 };
-	size_t first = gate->checks.len, i;
-	int err = ks_intern_init(&sums.names);
+	bool matched = false;
+	size_t i;
+	int err;
 
-	for (i = 0; i < ks_model_account(model)->groups.len && !err; i++) {
-		const struct ks_group *group = &ks_model_account(model)->groups.items[i];
+	if (rule->scope == KS_SCOPE_TOTAL)
+		return add_check(gate, rule, "", &facts->total, facts->span_ns);
+	err = ks_intern_init(&sums.names);
+	for (i = 0; i < facts->groups[rule->scope].len && !err; i++) {
+		const struct ks_group *group = &facts->groups[rule->scope].items[i];
 		const char *name = name_for(rule, group);
 
-		if (name)
+		matched |= name != NULL;
+		if (name && !(is_pattern(rule) && has_own_rule(budget, rule, name)))
 			err = add_up(&sums, name, &group->stat);
 	}
 	for (i = 0; i < sums.sums.len && !err; i++)
 		err = add_check(gate, rule, sums.sums.items[i].name, &sums.sums.items[i].stat,
-				span_ns);
-	if (!err && !sums.sums.len)
-		err = add_check(gate, rule, rule->name, NULL, span_ns);
-	if (!err)
-		qsort(&gate->checks.items[first], gate->checks.len - first,
-		      sizeof(struct ks_budget_check), compare);
+				facts->span_ns);
+	if (!err && !matched)
+		err = add_check(gate, rule, rule->name, NULL, facts->span_ns);
 	ks_vec_free(&sums.sums);
 	ks_intern_deinit(&sums.names);
 	return err;
 }
 
-static bool has_paths(const struct ks_model *model)
+static bool has_paths(const struct ks_gate_facts *facts)
 {
 	size_t i;
 
-	for (i = 0; i < ks_model_account(model)->groups.len; i++)
-		if (*ks_model_account(model)->groups.items[i].path)
+	for (i = 0; i < facts->groups[KS_SCOPE_DIRECTORY].len; i++)
+		if (*facts->groups[KS_SCOPE_DIRECTORY].items[i].path)
 			return true;
 	return false;
 }
 
 /* What a budget asks must be there to be answered: silence would pass for "within the budget". */
-static int check_answerable(const struct ks_budget *budget, const struct ks_model *model,
-			    u64 span_ns, struct ks_diag *diag)
+static int check_answerable(const struct ks_rule *rule, const struct ks_gate_facts *facts,
+			    bool by_path, struct ks_diag *diag)
 {
-	bool by_path = has_paths(model);
-	size_t i;
-
-	for (i = 0; i < budget->rules.len; i++) {
-		const struct ks_rule *rule = &budget->rules.items[i];
-
-		if (rule->kind == KS_LIMIT_RATE && (!span_ns || model->clock != KS_CLOCK_SECONDS))
-			return ks_diag_set(diag, KS_EBADINPUT,
-					   "line %u of the budget limits a rate, and the capture "
-					   "has no time in seconds",
-					   rule->line);
-		if (rule->scope == KS_SCOPE_DIRECTORY && !by_path)
-			return ks_diag_set(diag, KS_EBADINPUT,
-					   "line %u of the budget limits a directory, and no "
-					   "call site has a known source file: give the kernel "
-					   "tree with --kernel",
-					   rule->line);
-	}
+	if (rule->scope != KS_SCOPE_TOTAL && !facts->groups[rule->scope].given)
+		return ks_diag_set(diag, KS_EBADINPUT,
+				   "line %u of the budget limits a %s, which a %s does not have%s",
+				   rule->line, ks_scope_kind_name(rule->scope), facts->what,
+				   rule->scope == KS_SCOPE_TYPE
+					   ? ": use a snapshot of kmemscope heap save"
+					   : "");
+	if (facts->live_only && rule->kind != KS_LIMIT_LIVE && rule->kind != KS_LIMIT_OBJECTS)
+		return ks_diag_set(diag, KS_EBADINPUT,
+				   "line %u of the budget limits %s, which a %s does not have: "
+				   "use live or objects",
+				   rule->line, ks_limit_kind_name(rule->kind), facts->what);
+	if (rule->kind == KS_LIMIT_RATE && !facts->span_ns)
+		return ks_diag_set(diag, KS_EBADINPUT,
+				   "line %u of the budget limits a rate, and the capture "
+				   "has no time in seconds",
+				   rule->line);
+	if (rule->scope == KS_SCOPE_DIRECTORY && !by_path)
+		return ks_diag_set(diag, KS_EBADINPUT,
+				   "line %u of the budget limits a directory, and no "
+				   "call site has a known source file: give the kernel "
+				   "tree with --kernel",
+				   rule->line);
 	return 0;
 }
 
 /* === Public =============================================================================== */
 
-int ks_gate_init(struct ks_gate *gate, const struct ks_budget *budget, const struct ks_model *model,
-		 const struct ks_filter *filter, struct ks_diag *diag)
+bool ks_scope_by(enum ks_scope_kind scope, enum ks_by *ret_by)
 {
-	u64 span_ns = ks_filter_span(filter, model->first_ts, model->last_ts);
-	size_t i;
-	int err = check_answerable(budget, model, span_ns, diag);
+	switch (scope) {
+	case KS_SCOPE_CACHE:
+		*ret_by = KS_BY_CACHE;
+		return true;
+	case KS_SCOPE_PROCESS:
+		*ret_by = KS_BY_COMM;
+		return true;
+	case KS_SCOPE_SIZE:
+		*ret_by = KS_BY_SIZE;
+		return true;
+	case KS_SCOPE_TYPE:
+	case KS_SCOPES:
+		return false;
+	default:
+		*ret_by = KS_BY_SITE;
+		return true;
+	}
+}
 
-	*gate = (struct ks_gate){ 0 };
-	if (err)
-		return err;
-	for (i = 0; i < budget->rules.len; i++)
-		if (apply(gate, &budget->rules.items[i], model, span_ns)) {
+void ks_gate_facts_of_model(struct ks_gate_facts *facts, const struct ks_model *model,
+			    const struct ks_filter *filter)
+{
+	enum ks_scope_kind scope;
+
+	*facts = (struct ks_gate_facts){ .what = "capture", .total = *ks_model_total(model) };
+	if (model->clock == KS_CLOCK_SECONDS)
+		facts->span_ns = ks_filter_span(filter, model->first_ts, model->last_ts);
+	for (scope = 0; scope < KS_SCOPES; scope++) {
+		const struct ks_sums *sums = NULL;
+		enum ks_by by;
+
+		if (ks_scope_by(scope, &by))
+			sums = ks_model_account_by(model, by);
+		facts->groups[scope].given = sums;
+		facts->groups[scope].items = sums ? sums->groups.items : NULL;
+		facts->groups[scope].len = sums ? sums->groups.len : 0;
+	}
+}
+
+int ks_gate_init(struct ks_gate *gate, const struct ks_budget *budget,
+		 const struct ks_gate_facts *facts, bool allow_missing, struct ks_diag *diag)
+{
+	bool by_path = has_paths(facts);
+	size_t i;
+	int err;
+
+	*gate = (struct ks_gate){ .allow_missing = allow_missing };
+	for (i = 0; i < budget->rules.len; i++) {
+		const struct ks_rule *rule = &budget->rules.items[i];
+
+		err = check_answerable(rule, facts, by_path, diag);
+		if (!err && apply(gate, budget, rule, facts))
+			err = ks_diag_nomem(diag, "checking a budget");
+		if (err) {
 			ks_gate_deinit(gate);
-			return ks_diag_nomem(diag, "checking a budget");
+			return err;
 		}
+	}
+	if (gate->checks.len)
+		qsort(gate->checks.items, gate->checks.len, sizeof(struct ks_budget_check),
+		      compare);
 	return 0;
 }
 

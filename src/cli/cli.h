@@ -22,9 +22,9 @@ enum {
 
 enum ks_color { KS_COLOR_AUTO, KS_COLOR_ALWAYS, KS_COLOR_NEVER, KS_COLORS };
 
-/* How a command speaks to its user: --json, --csv, --no-pager, --strict, --verbose, --color. */
+/* How a command speaks to its user: --json, --csv, --markdown, --bytes, --no-pager, --strict, --verbose, --color. */
 struct ks_output_opts {
-	bool json, csv, no_pager, strict, verbose;
+	bool json, csv, markdown, bytes, no_pager, strict, verbose;
 	enum ks_color color;
 };
 

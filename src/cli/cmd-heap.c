@@ -94,7 +94,8 @@ int ks_cmd_heap(int argc, char **argv)
 {
 	struct ks_heap_args args = {
 		.cli = { .usage = usage,
-			 .shared = KS_WITH_TOP | KS_WITH_JSON | KS_WITH_CSV | KS_WITH_COMMON,
+			 .shared = KS_WITH_TOP | KS_WITH_JSON | KS_WITH_CSV | KS_WITH_COMMON |
+				   KS_WITH_BYTES,
 			 .rows = &args.rows },
 		.by = KS_HEAP_BY_CACHE,
 		.source = { .memory = KS_HEAP_AUTO },

@@ -1,31 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* kmemscope info: what is in a capture, or in a snapshot of a heap. */
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
-#include "base/io.h"
+#include "cli/heap-source.h"
 #include "cli/output.h"
 #include "cli/report.h"
 #include "heap/snapshot-doc.h"
 #include "heap/snapshot-file.h"
-
-/* A pipe is left alone: what is read from it is gone. */
-static bool is_snapshot(const char *path, u64 *ret_bytes)
-{
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	struct stat st;
-	char head[16];
-	ssize_t n = -1;
-
-	if (fd >= 0 && !fstat(fd, &st) && S_ISREG(st.st_mode)) {
-		n = ks_pread_full(fd, head, sizeof(head), 0);
-		*ret_bytes = (u64)st.st_size;
-	}
-	if (fd >= 0)
-		close(fd);
-	return n > 0 && ks_snapshot_probe(head, (size_t)n);
-}
 
 static int print_snapshot(const struct ks_cli *cli)
 {
@@ -35,7 +14,7 @@ static int print_snapshot(const struct ks_cli *cli)
 	u64 bytes;
 	int err;
 
-	if (!is_snapshot(cli->capture->input, &bytes))
+	if (!ks_heap_is_snapshot(cli->capture->input, &bytes))
 		return -1;
 	err = ks_snapshot_load(cli->capture->input, &snapshot, &diag);
 	if (err)

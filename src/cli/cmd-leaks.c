@@ -50,7 +50,7 @@ const struct ks_report ks_report_leaks = {
 		"Lists what was allocated during the capture and is still live at its end, by call\n"
 		"site, with ages and processes, most evidence of a leak first. Page cache and inodes\n"
 		"are listed separately, and so are sites whose frees raise no event.\n",
-	.shared = KS_WITH_CAPTURE | KS_WITH_TOP | KS_WITH_JSON | KS_WITH_CSV,
+	.shared = KS_WITH_CAPTURE | KS_WITH_TOP | KS_WITH_JSON | KS_WITH_CSV | KS_WITH_BYTES,
 	.opts_size = sizeof(struct leaks_opts),
 	.options = set_options,
 	.ask = ask,

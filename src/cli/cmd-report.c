@@ -97,7 +97,8 @@ const struct ks_report ks_report_report = {
 		"\n"
 		"Adds up a capture by KEY and prints live bytes, waste, live objects, peak, total\n"
 		"bytes, allocations and frees, and the share of frees that were seen as events.\n",
-	.shared = KS_WITH_CAPTURE | KS_WITH_ORDER | KS_WITH_TOP | KS_WITH_JSON | KS_WITH_CSV,
+	.shared = KS_WITH_CAPTURE | KS_WITH_ORDER | KS_WITH_TOP | KS_WITH_JSON | KS_WITH_CSV |
+		  KS_WITH_BYTES,
 	.opts_size = sizeof(struct report_opts),
 	.options = set_options,
 	.check = check,

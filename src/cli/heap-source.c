@@ -3,7 +3,11 @@
 #include "cli/heap-source.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
+#include "base/io.h"
 #include "heap/snapshot-file.h"
 
 /* === Data ================================================================================= */
@@ -48,6 +52,22 @@ static int load(const char *path, bool graph, struct ks_snapshot **ret_snapshot,
 }
 
 /* === Public =============================================================================== */
+
+bool ks_heap_is_snapshot(const char *path, u64 *ret_bytes)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	struct stat st;
+	char head[16];
+	ssize_t n = -1;
+
+	if (fd >= 0 && !fstat(fd, &st) && S_ISREG(st.st_mode)) {
+		n = ks_pread_full(fd, head, sizeof(head), 0);
+		*ret_bytes = (u64)st.st_size;
+	}
+	if (fd >= 0)
+		close(fd);
+	return n > 0 && ks_snapshot_probe(head, (size_t)n);
+}
 
 const char *ks_heap_memory_name(unsigned int memory)
 {

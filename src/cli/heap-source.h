@@ -27,6 +27,9 @@ static inline const char *ks_heap_symbols(const struct ks_kernel *kernel)
 	return *path ? path : NULL;
 }
 
+/* Whether the file is a snapshot, and how long it is. A pipe is left alone: what is read from it is gone. */
+bool ks_heap_is_snapshot(const char *path, u64 *ret_bytes);
+
 /* The kernel. -EINVAL: the source is a snapshot, which has no memory. */
 int ks_heap_source_kernel(const struct ks_heap_source *source, struct ks_kernel **ret_kernel,
 			  struct ks_diag *diag);

@@ -47,6 +47,8 @@ enum {
 	KS_WITH_JSON = 1 << 7,
 	KS_WITH_CSV = 1 << 8,
 	KS_WITH_COMMON = 1 << 9, /* --strict, --no-pager, --color */
+	KS_WITH_MARKDOWN = 1 << 11,
+	KS_WITH_BYTES = 1 << 10, /* --bytes; without it, text has units */
 
 	KS_WITH_INPUT = KS_WITH_FILE | KS_WITH_DB_FILE | KS_WITH_KERNEL,
 	/* What all have that analyse one capture. */

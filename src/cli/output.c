@@ -91,10 +91,14 @@ int ks_cli_print_doc(const struct ks_cli *cli, struct ks_doc *doc)
 		return ks_cli_error(cli, KS_EXIT_FAILED, "out of memory");
 	ks_strbuf_init(&text);
 	doc->detailed |= cli->output.verbose;
+	if (cli->shared & KS_WITH_BYTES && !cli->output.bytes)
+		ks_doc_for_people(doc);
 	if (cli->output.json)
 		ks_render_doc_json(doc, &text);
 	else if (cli->output.csv)
 		ks_render_doc_csv(doc, &text);
+	else if (cli->output.markdown)
+		ks_render_doc_markdown(doc, &text);
 	else
 		ks_render_doc(doc, &text);
 	code = ks_cli_print(cli, &text);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Making a ring chart, for "kmemscope rings" and for trace_analyze. */
+#include "base/quantity.h"
 #include "cli/rings.h"
 
 #include <stdio.h>

@@ -40,7 +40,8 @@ static const struct ks_column cache_columns[C_COLUMNS] = {
 	[C_CACHE] = { "cache", "cache", KS_CELL_TEXT },
 	[C_BYTES] = { "bytes", "bytes", KS_CELL_U64, KS_UNIT_BYTES, .width = 12 },
 	[C_OBJECTS] = { "objects", "objects", KS_CELL_U64, KS_UNIT_OBJECTS, .width = 9 },
-	[C_SIZE] = { "size", "size", KS_CELL_U64, KS_UNIT_BYTES, .width = 6, .optional = true },
+	[C_SIZE] = { "size", "size", KS_CELL_U64, KS_UNIT_BYTES, .width = 6, .optional = true,
+		     .exact = true },
 	[C_OBJECT_SIZE] = { "object_size", NULL, KS_CELL_U64, KS_UNIT_BYTES, .optional = true },
 	[C_SLABS] = { "slabs", NULL, KS_CELL_U64, KS_UNIT_COUNT, .optional = true },
 	[C_SLAB_BYTES] = { "slab_bytes", NULL, KS_CELL_U64, KS_UNIT_BYTES },
@@ -438,12 +439,14 @@ static void put_kinds(struct making *m)
 	if (!m->heap->total)
 		return;
 	ks_doc_u64(m->doc, "mem_total", m->heap->total);
-	if (total == m->heap->total)
-		ks_doc_say(m->doc, "%14" PRIu64 "  in all but what is reserved: MemTotal\n", total);
-	else
-		ks_doc_say(m->doc,
-			   "%14" PRIu64 "  in all but what is reserved; MemTotal is %" PRIu64 "\n",
-			   total, m->heap->total);
+	ks_doc_say_bytes(m->doc, 14, total, "");
+	if (total == m->heap->total) {
+		ks_doc_say(m->doc, "  in all but what is reserved: MemTotal\n");
+	} else {
+		ks_doc_say(m->doc, "  in all but what is reserved; MemTotal is ");
+		ks_doc_say_bytes(m->doc, 0, m->heap->total, "");
+		ks_doc_say(m->doc, "\n");
+	}
 }
 
 /* Which snapshot it is. */

@@ -256,10 +256,9 @@ static void say_certainty(struct ks_doc *doc, const struct ks_heap_compare *c)
 {
 	if (!c->same_boot)
 		return;
-	ks_doc_say(doc,
-		   "%" PRIu64 " objects of %" PRIu64 " bytes were allocated since the first "
-		   "snapshot and are still there.\n",
-		   c->total.fresh, c->total.fresh_bytes);
+	ks_doc_say(doc, "%" PRIu64 " objects of ", c->total.fresh);
+	ks_doc_say_bytes(doc, 0, c->total.fresh_bytes, " bytes");
+	ks_doc_say(doc, " were allocated since the first snapshot and are still there.\n");
 	ks_doc_say(doc,
 		   "%" PRIu64 " objects have other contents: most of them changed, but some may be "
 		   "new ones of the\nsame type in the place of old ones.\n",

@@ -303,10 +303,11 @@ static int add_culprit(struct making *m)
 	ks_doc_u64(m->doc, "bytes", m->selection->bytes);
 	ks_doc_u64(m->doc, "retained", retained);
 	ks_doc_say_escaped(m->doc, m->name);
-	ks_doc_say(m->doc,
-		   ": %" PRIu64 " objects of %" PRIu64 " bytes; they and what they alone hold are "
-		   "%" PRIu64 " bytes\n",
-		   m->selection->objects, m->selection->bytes, retained);
+	ks_doc_say(m->doc, ": %" PRIu64 " objects of ", m->selection->objects);
+	ks_doc_say_bytes(m->doc, 0, m->selection->bytes, " bytes");
+	ks_doc_say(m->doc, "; they and what they alone hold are ");
+	ks_doc_say_bytes(m->doc, 0, retained, " bytes");
+	ks_doc_say(m->doc, "\n");
 	if (!node)
 		return 0;
 	i = node < d->first_object ? node - 1 : node - d->first_object;
@@ -319,7 +320,8 @@ static int add_culprit(struct making *m)
 	ks_doc_hex(m->doc, "address", node < d->first_object ? s->roots.items[i].addr : s->addr[i]);
 	ks_doc_u64(m->doc, "bytes", bytes);
 	ks_doc_close(m->doc);
-	ks_doc_say(m->doc, "%" PRIu64 " bytes of them are held by 1 ", bytes);
+	ks_doc_say_bytes(m->doc, 0, bytes, " bytes");
+	ks_doc_say(m->doc, " of them are held by 1 ");
 	ks_doc_say_escaped(m->doc, node < d->first_object
 					   ? ks_root_kind_name(s->roots.items[i].kind)
 					   : what(s, i));

@@ -21,7 +21,7 @@ static const struct ks_column object_columns[O_COLUMNS] = {
 	[O_ADDRESS] = { "address", "address", KS_CELL_HEX, KS_UNIT_ADDRESS },
 	[O_TYPE] = { "type", "type", KS_CELL_TEXT },
 	[O_CACHE] = { "cache", "cache", KS_CELL_TEXT },
-	[O_SIZE] = { "size", "size", KS_CELL_U64, KS_UNIT_BYTES, .width = 6 },
+	[O_SIZE] = { "size", "size", KS_CELL_U64, KS_UNIT_BYTES, .width = 6, .exact = true },
 	[O_KNOWN_BY] = { "known_by", "known by", KS_CELL_TEXT },
 	[O_CGROUP] = { "cgroup", "charged to", KS_CELL_TEXT },
 	[O_NAME] = { "name", "name", KS_CELL_TEXT },

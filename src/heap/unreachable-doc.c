@@ -17,7 +17,7 @@ enum { TYPE, CACHE, SIZE, BYTES, OBJECTS, POINTS, KNOWN_BY, CGROUP, EXAMPLE, COL
 static const struct ks_column columns[COLUMNS] = {
 	[TYPE] = { "type", "type", KS_CELL_TEXT },
 	[CACHE] = { "cache", "cache", KS_CELL_TEXT, .width = 20 },
-	[SIZE] = { "size", "size", KS_CELL_U64, KS_UNIT_BYTES, .width = 6 },
+	[SIZE] = { "size", "size", KS_CELL_U64, KS_UNIT_BYTES, .width = 6, .exact = true },
 	[BYTES] = { "bytes", "bytes", KS_CELL_U64, KS_UNIT_BYTES, .width = 10 },
 	[OBJECTS] = { "objects", "objects", KS_CELL_U64, KS_UNIT_OBJECTS, .width = 8 },
 	[POINTS] = { "points_to", "points to", KS_CELL_TEXT },

@@ -10,6 +10,7 @@
 #include "base/escape.h"
 #include "base/intern.h"
 #include "base/map64.h"
+#include "base/quantity.h"
 #include "report/frames.h"
 #include "report/rings.h"
 

@@ -113,10 +113,12 @@ static void say_total(struct ks_doc *doc, const struct ks_frag_row *total,
 	if (table)
 		show_tenths(table, KS_TOTAL, SHARE, &share);
 	ks_doc_say(doc, "\ntotal\n");
-	ks_doc_say(doc, "%14" PRIu64 " bytes requested\n", total->bytes_req);
-	ks_doc_say(doc, "%14" PRIu64 " bytes allocated\n", total->bytes_alloc);
-	ks_doc_say(doc, "%14" PRIu64 " bytes wasted, %8s\n", waste_of(total),
-		   ks_strbuf_str(&share));
+	ks_doc_say_bytes(doc, 14, total->bytes_req, " bytes");
+	ks_doc_say(doc, " requested\n");
+	ks_doc_say_bytes(doc, 14, total->bytes_alloc, " bytes");
+	ks_doc_say(doc, " allocated\n");
+	ks_doc_say_bytes(doc, 14, waste_of(total), " bytes");
+	ks_doc_say(doc, " wasted, %8s\n", ks_strbuf_str(&share));
 	ks_doc_say(doc, "%14" PRIu64 " allocations, %" PRIu64 " frees seen\n", total->allocs,
 		   total->frees);
 	ks_doc_say(doc, "%14" PRIu64 " frees on another CPU than the allocation\n",

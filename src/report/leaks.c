@@ -157,7 +157,9 @@ static void say_sum(struct ks_doc *doc, const struct ks_leak *rows, size_t len, 
 		objects += rows[i].objects;
 		bytes += rows[i].bytes;
 	}
-	ks_doc_say(doc, "%5s %12" PRIu64 " %10" PRIu64 " %s\n", "", bytes, objects, text);
+	ks_doc_say(doc, "%5s ", "");
+	ks_doc_say_bytes(doc, 12, bytes, "");
+	ks_doc_say(doc, " %10" PRIu64 " %s\n", objects, text);
 }
 
 /* The rows, and below them what they are; nothing where there are none, but in JSON. */
@@ -191,10 +193,12 @@ struct ks_doc *ks_doc_of_leaks(const struct ks_model *model, const struct ks_lea
 	ks_doc_place(doc, add_rows(doc, model, "sites", leaks->sites.items, leaks->sites.len, top),
 		     KS_IN_BOTH);
 	say_sum(doc, leaks->sites.items, leaks->sites.len, "live at the end of the capture");
-	if (leaks->young_objects)
-		ks_doc_say(doc,
-			   "%5s %12" PRIu64 " %10" PRIu64 " left out: younger than --min-age\n", "",
-			   leaks->young_bytes, leaks->young_objects);
+	if (leaks->young_objects) {
+		ks_doc_say(doc, "%5s ", "");
+		ks_doc_say_bytes(doc, 12, leaks->young_bytes, "");
+		ks_doc_say(doc, " %10" PRIu64 " left out: younger than --min-age\n",
+			   leaks->young_objects);
+	}
 	ks_doc_say(doc, "\n");
 	add_table(doc, model, "kept", leaks->kept.items, leaks->kept.len, top,
 		  "that the kernel keeps because it may: page cache, inodes, directory entries");

@@ -50,11 +50,15 @@ struct ks_doc *ks_doc_of_frag(const struct ks_model *model, const struct ks_frag
 /* "kmemscope leaks". @top is for people: programs get all rows. */
 struct ks_doc *ks_doc_of_leaks(const struct ks_model *model, const struct ks_leaks *leaks, u64 top);
 
-/* "kmemscope diff". */
-struct ks_doc *ks_doc_of_diff(const struct ks_diff *diff, u64 top);
+/* "kmemscope diff". @all: text has rows that did not change, too. */
+struct ks_doc *ks_doc_of_diff(const struct ks_diff *diff, u64 top, bool all);
 
-/* "kmemscope gate". */
-struct ks_doc *ks_doc_of_gate(const struct ks_model *model, const struct ks_gate *gate);
+/* "kmemscope gate"; @model is NULL of a heap snapshot. @all: text has checks that passed, too. */
+struct ks_doc *ks_doc_of_gate(const struct ks_model *model, const struct ks_gate *gate, bool all);
+
+/* The checks of such a document as JUnit's XML. */
+void ks_render_gate_junit(const struct ks_doc *doc, const char *suite, bool allow_missing,
+			  struct ks_strbuf *out);
 
 /* A file that a command has written: for programs, what and how much; for people, the quality. */
 struct ks_written {

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/escape.h"
+#include "base/quantity.h"
 #include "report/rings-label.h"
 #include "report/rings-layout.h"
 

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/quantity.h"
 #include "report/rings-layout.h"
 
 /* === Data ================================================================================= */

@@ -46,13 +46,4 @@ struct ks_rgb ks_rings_unresolved_color(unsigned int level);
 /* Black or white, whichever is better to read on the fill. */
 struct ks_rgb ks_text_color_on(struct ks_rgb fill);
 
-/* "1.9 MiB", "512 B". */
-void ks_render_bytes(struct ks_strbuf *out, u64 bytes);
-
-/* "1,944,832". */
-void ks_render_grouped(struct ks_strbuf *out, u64 value);
-
-/* "12.3 %", "<0.1 %". */
-void ks_render_percent(struct ks_strbuf *out, u64 part, u64 whole);
-
 #endif

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/escape.h"
+#include "base/quantity.h"
 #include "report/rings.h"
 #include "report/timeline.h"
 

@@ -166,6 +166,26 @@ void ks_doc_say_escaped(struct ks_doc *doc, const char *s)
 	ks_strbuf_deinit(&text);
 }
 
+void ks_doc_say_bytes(struct ks_doc *doc, unsigned int width, u64 bytes, const char *word)
+{
+	struct ks_part *part = add(doc, KS_PART_BYTES, NULL);
+
+	if (!part)
+		return;
+	part->value.u64 = bytes;
+	part->width = (u8)width;
+	part->text = word;
+}
+
+void ks_doc_for_people(struct ks_doc *doc)
+{
+	size_t i;
+
+	doc->people = true;
+	for (i = 0; i < doc->tables.len; i++)
+		doc->tables.items[i]->people = true;
+}
+
 const char *ks_doc_string(struct ks_doc *doc, const char *s)
 {
 	const char *text = ks_arena_strndup(&doc->arena, s, strlen(s));

@@ -23,7 +23,8 @@ enum ks_part_kind {
 	KS_PART_TOTAL, /* the totals of a table, as members of the object that is open */
 	KS_PART_NOTE,
 	KS_PART_TABLE,
-	KS_PART_SAY, /* text for people */
+	KS_PART_SAY,   /* text for people */
+	KS_PART_BYTES, /* bytes in it */
 };
 
 /* In text: always, only where details were asked for, only where they were not. */
@@ -39,17 +40,21 @@ struct ks_part {
 	enum ks_part_kind kind;
 	const char *name; /* in JSON */
 	union ks_cell_value value;
-	const char *text; /* of a note: what is said of the value; of KS_PART_SAY: all of it */
-	bool always;	  /* of a note: for people also where it is 0 */
-	u8 where;	  /* KS_IN_* */
+	const char *
+		text; /* of a note: what is said of the value; of KS_PART_SAY: all; of KS_PART_BYTES: the word */
+	bool always; /* of a note: for people also where it is 0 */
+	u8 width;    /* of KS_PART_BYTES */
+	u8 where;    /* KS_IN_* */
 };
 
 struct ks_doc {
 	const char *schema;
 	struct ks_table *main; /* the table that is written as CSV: the first, unless changed */
+	const char *headline;  /* what it comes to, in one line; NULL = nothing */
 	int note_width;	       /* of the numbers of notes; 0 = as wide as they are, indented by 2 */
 	u8 where;	       /* KS_IN_*: where what is added now is shown */
 	bool detailed;	       /* text has the details */
+	bool people;	       /* text has "1.9 MiB" in place of all digits */
 
 	/* The rest is for ks_doc_* and for renderers. */
 	KS_VEC(struct ks_part) parts;
@@ -82,6 +87,12 @@ void ks_doc_note(struct ks_doc *doc, const char *name, u64 value, const char *te
 /* Text for people, which is copied and not escaped; from a capture, which is escaped. */
 void ks_doc_say(struct ks_doc *doc, const char *fmt, ...) ks_printf(2, 3);
 void ks_doc_say_escaped(struct ks_doc *doc, const char *s);
+
+/* Bytes in text, at least @width wide: "1.9 MiB", or where digits are asked for their number and @word behind it. */
+void ks_doc_say_bytes(struct ks_doc *doc, unsigned int width, u64 bytes, const char *word);
+
+/* Text has numbers with units from now on, in all tables of the document. */
+void ks_doc_for_people(struct ks_doc *doc);
 
 /* A copy that lives as long as the document, for the names of columns; "" when there is no memory. */
 const char *ks_doc_string(struct ks_doc *doc, const char *s);

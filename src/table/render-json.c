@@ -173,6 +173,7 @@ static void put_part(struct ks_json *json, const struct ks_part *part)
 		ks_render_table_json(part->value.table, part->name, json);
 		break;
 	case KS_PART_SAY:
+	case KS_PART_BYTES:
 		break;
 	}
 }

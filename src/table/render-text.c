@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/escape.h"
+#include "base/quantity.h"
 #include "table/render.h"
 
 /* === Data ================================================================================= */
@@ -23,6 +24,38 @@ struct layout {
 static void put_seconds(struct ks_strbuf *out, u64 ns)
 {
 	ks_strbuf_printf(out, "%" PRIu64 ".%09" PRIu64, ns / 1000000000, ns % 1000000000);
+}
+
+/* With a unit, if the column has one that people use. */
+static bool put_quantity(enum ks_unit unit, u64 value, struct ks_strbuf *out)
+{
+	if (unit == KS_UNIT_BYTES)
+		ks_render_bytes(out, value);
+	else if (unit == KS_UNIT_OBJECTS || unit == KS_UNIT_COUNT)
+		ks_render_count(out, value);
+	else
+		return false;
+	return true;
+}
+
+static void put_change(const struct ks_table *table, size_t row, unsigned int id,
+		       struct ks_strbuf *out)
+{
+	u64 size = ks_table_cell(table, row, id)->u64;
+	bool negative = ks_table_state(table, row, id) == KS_CELL_NEGATIVE;
+	struct ks_strbuf quantity;
+
+	ks_strbuf_init(&quantity);
+	if (table->people && put_quantity(table->columns[id].unit, size, &quantity))
+		ks_strbuf_printf(out, "%s%s",
+				 negative ? "-"
+				 : size	  ? "+"
+					  : "",
+				 ks_strbuf_str(&quantity));
+	else
+		ks_render_number(table, row, id, out);
+	out->failed |= quantity.failed;
+	ks_strbuf_deinit(&quantity);
 }
 
 static void put_unset(const struct ks_table *table, size_t row, unsigned int id,
@@ -216,6 +249,18 @@ static void put_note(const struct ks_doc *doc, const struct ks_part *note, struc
 			 note->value.u64, note->text);
 }
 
+static void put_bytes(const struct ks_doc *doc, const struct ks_part *part, struct ks_strbuf *out)
+{
+	struct ks_strbuf number;
+
+	ks_strbuf_init(&number);
+	ks_render_amount(doc->people, part->value.u64, &number);
+	ks_strbuf_printf(out, "%*s%s", (int)part->width, ks_strbuf_str(&number),
+			 doc->people ? "" : part->text);
+	out->failed |= number.failed;
+	ks_strbuf_deinit(&number);
+}
+
 /* === Public =============================================================================== */
 
 void ks_render_cell(const struct ks_table *table, size_t row, unsigned int id,
@@ -240,13 +285,16 @@ void ks_render_cell(const struct ks_table *table, size_t row, unsigned int id,
 	case KS_CELL_U32:
 		if (column->unit == KS_UNIT_NS)
 			put_seconds(out, cell->u64);
-		else
+		else if (!table->people || column->exact ||
+			 !put_quantity(column->unit, cell->u64, out))
 			ks_render_number(table, row, id, out);
+		break;
+	case KS_CELL_CHANGE:
+		put_change(table, row, id, out);
 		break;
 	case KS_CELL_S64:
 	case KS_CELL_HEX:
 	case KS_CELL_DOUBLE:
-	case KS_CELL_CHANGE:
 		ks_render_number(table, row, id, out);
 		break;
 	case KS_CELL_BOOL:
@@ -261,6 +309,14 @@ void ks_render_cell(const struct ks_table *table, size_t row, unsigned int id,
 	case KS_CELL_KINDS:
 		break;
 	}
+}
+
+void ks_render_amount(bool people, u64 bytes, struct ks_strbuf *out)
+{
+	if (people)
+		ks_render_bytes(out, bytes);
+	else
+		ks_strbuf_printf(out, "%" PRIu64, bytes);
 }
 
 void ks_render_table(const struct ks_table *table, struct ks_strbuf *out)
@@ -291,6 +347,8 @@ void ks_render_doc(const struct ks_doc *doc, struct ks_strbuf *out)
 			ks_render_table(part->value.table, out);
 		else if (part->kind == KS_PART_NOTE)
 			put_note(doc, part, out);
+		else if (part->kind == KS_PART_BYTES)
+			put_bytes(doc, part, out);
 		else if (part->kind == KS_PART_SAY)
 			ks_strbuf_puts(out, part->text);
 	}

@@ -17,6 +17,9 @@ void ks_render_table(const struct ks_table *table, struct ks_strbuf *out);
 void ks_render_cell(const struct ks_table *table, size_t row, unsigned int column,
 		    struct ks_strbuf *out);
 
+/* Bytes as text shows them: "1.9 MiB" for @people, else their number. */
+void ks_render_amount(bool people, u64 bytes, struct ks_strbuf *out);
+
 /* A cell that is a number and is set, as text and CSV both write it. */
 void ks_render_number(const struct ks_table *table, size_t row, unsigned int column,
 		      struct ks_strbuf *out);
@@ -31,6 +34,10 @@ void ks_render_table_json(const struct ks_table *table, const char *key, struct 
 /* A line of names, and a line for each row. Of a document, its main table. */
 void ks_render_doc_csv(const struct ks_doc *doc, struct ks_strbuf *out);
 void ks_render_table_csv(const struct ks_table *table, struct ks_strbuf *out);
+
+/* For comments and summaries on forges: the headline, and the main table as text shows it. */
+void ks_render_doc_markdown(const struct ks_doc *doc, struct ks_strbuf *out);
+void ks_render_table_markdown(const struct ks_table *table, struct ks_strbuf *out);
 
 /* A Parquet file. */
 void ks_render_table_parquet(const struct ks_table *table, struct ks_strbuf *out);

@@ -64,6 +64,7 @@ struct ks_column {
 	enum ks_unit unit;
 	bool if_any;	    /* text leaves it out where every cell is 0 */
 	bool optional;	    /* cells may be left unset */
+	bool exact;	    /* text always has all digits: the size of one object */
 	u8 digits;	    /* of KS_CELL_HEX: this many and no 0x, in text and CSV; 0 = 0x1f */
 	u8 width;	    /* in text, at least; lines of KS_CELL_TEXTS are indented by it */
 	u8 gap;		    /* in text, blanks before it; 0 = two */
@@ -101,6 +102,7 @@ struct ks_table {
 	u64 left_out;	  /* rows that the maker did not add */
 	const char *more; /* text says "... and 5 MORE" of rows that it lacks; NULL = nothing */
 	void *ctx;	  /* for show and say */
+	bool people;	  /* text has "1.9 MiB" and "123k" in place of all digits */
 
 	/* The rest is for ks_table_* alone. */
 	struct ks_column *columns;

@@ -84,7 +84,7 @@ check "in words" says '^3 objects of 384 bytes were allocated since' "$KMEMSCOPE
 check "how far apart" says '^60.0 s later, in the same boot' "$KMEMSCOPE" heap diff shop.snap later.snap
 check "the wrong way round" says '^60.0 s EARLIER' "$KMEMSCOPE" heap diff later.snap shop.snap
 check "as CSV, the types" says '^char\[\],kmalloc-64,\+64,128,192,\+1,2,3,1,64,1,1,0xffff888000002100' "$KMEMSCOPE" heap diff --csv shop.snap later.snap
-check "nothing changed" says '^0 objects of 0 bytes were allocated' "$KMEMSCOPE" heap diff shop.snap shop.snap
+check "nothing changed" says '^0 objects of 0 B were allocated' "$KMEMSCOPE" heap diff shop.snap shop.snap
 sed 's/11111111-2222/3333/' later.txt | must "$MKSNAP" other.snap
 must "$KMEMSCOPE" heap diff --json shop.snap other.snap >other.json
 check "of another boot, only sums" json other.json 'not doc["same_boot"] and "new" not in doc["types"][0] and

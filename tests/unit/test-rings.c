@@ -5,6 +5,7 @@
 #include <math.h>
 
 #include "base/hash.h"
+#include "base/quantity.h"
 #include "report/rings.h"
 
 /* === Internals ============================================================================ */
@@ -474,6 +475,18 @@ static void test_numbers(void **state)
 		assert_string_equal(sb.s, cases[i].grouped);
 		ks_strbuf_deinit(&sb);
 	}
+	ks_strbuf_init(&sb);
+	ks_render_count(&sb, 99999);
+	ks_strbuf_puts(&sb, " ");
+	ks_render_count(&sb, 100000);
+	ks_strbuf_puts(&sb, " ");
+	ks_render_count(&sb, 999499);
+	ks_strbuf_puts(&sb, " ");
+	ks_render_count(&sb, 999500);
+	ks_strbuf_puts(&sb, " ");
+	ks_render_count(&sb, UINT64_MAX);
+	assert_string_equal(sb.s, "99999 100k 999k 1.0M 18.4E");
+	ks_strbuf_deinit(&sb);
 	ks_strbuf_init(&sb);
 	ks_render_percent(&sb, 1, 3);
 	ks_render_percent(&sb, 1, 100000);

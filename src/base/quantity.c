@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only
-/* Numbers for people: bytes with a unit, digits in groups, percent. */
-#include "report/rings.h"
+/* Numbers for people. */
+#include "base/quantity.h"
 
 void ks_render_bytes(struct ks_strbuf *out, u64 bytes)
 {
@@ -14,6 +14,22 @@ void ks_render_bytes(struct ks_strbuf *out, u64 bytes)
 		unit++;
 	}
 	ks_strbuf_printf(out, unit && value < 99.95 ? "%.1f %s" : "%.0f %s", value, units[unit]);
+}
+
+void ks_render_count(struct ks_strbuf *out, u64 count)
+{
+	static const char units[] = "kMGTPE";
+	double value = (double)count;
+	size_t unit = 0;
+
+	if (count < 100000) {
+		ks_strbuf_printf(out, "%u", (unsigned int)count);
+		return;
+	}
+	/* What would be printed as 1000 of a unit is 1.0 of the next. */
+	for (value /= 1000; value >= 999.5 && units[unit + 1]; unit++)
+		value /= 1000;
+	ks_strbuf_printf(out, value < 99.95 ? "%.1f%c" : "%.0f%c", value, units[unit]);
 }
 
 void ks_render_grouped(struct ks_strbuf *out, u64 value)
