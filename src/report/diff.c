@@ -132,8 +132,7 @@ static size_t count_changed(const struct ks_table *table)
 {
 	size_t shown = 0;
 
-	while (table && shown < ks_table_len(table) &&
-	       ks_table_cell(table, shown, SIGNAL)->u64)
+	while (table && shown < ks_table_len(table) && ks_table_cell(table, shown, SIGNAL)->u64)
 		shown++;
 	return shown;
 }

@@ -80,7 +80,7 @@ check "all together" json diff.json 'doc["same_boot"] and (doc["new_objects"], d
 check "an example of what is new" json diff.json 'doc["types"][2]["example"] == "0xffff888000001400"'
 check "who holds what is new" json diff.json '[(r["type"], r["holder"], r["objects"], r["references"], r["holders"]) for r in doc["holders"]] == [
 	("file", "task_struct.files", 1, 1, 1), ("file", "task_struct+0x410", 1, 1, 1), ("char[]", "file.f_inode", 1, 1, 1)]'
-check "in words" says '^3 objects of 384 bytes were allocated since' "$KMEMSCOPE" heap diff shop.snap later.snap
+check "in words" says '^3 objects of 384 B were allocated since' "$KMEMSCOPE" heap diff shop.snap later.snap
 check "how far apart" says '^60.0 s later, in the same boot' "$KMEMSCOPE" heap diff shop.snap later.snap
 check "the wrong way round" says '^60.0 s EARLIER' "$KMEMSCOPE" heap diff later.snap shop.snap
 check "as CSV, the types" says '^char\[\],kmalloc-64,\+64,128,192,\+1,2,3,1,64,1,1,0xffff888000002100' "$KMEMSCOPE" heap diff --csv shop.snap later.snap
