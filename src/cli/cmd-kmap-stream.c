@@ -7,13 +7,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
-#include <sys/socket.h>
-#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/io.h"
+#include "cli/kmap-token.h"
 #include "cli/kmap.h"
 #include "kmap/framing.h"
 #include "net/wire.h"
@@ -22,7 +20,6 @@
 
 static const char default_source[] = "/sys/kernel/debug/memorizer/kmap_stream";
 static const char default_spool[] = "kmap-stream.spool";
-static const char default_bind[] = "127.0.0.1:9999";
 
 struct pump {
 	struct ks_spool *spool;
@@ -99,13 +96,17 @@ static int read_spool(struct ks_spool *spool, char *buf, u32 len, u64 offset, st
 }
 
 /* One connection. 0: all is delivered; -EAGAIN: connect again; else an error of our own. */
-static int deliver(struct ks_spool *spool, int fd, char *buf, struct ks_diag *diag)
+static int deliver(struct ks_spool *spool, int fd, const char *token, char *buf,
+		   struct ks_diag *diag)
 {
 	u64 have, there;
 	bool ended = false;
-	int err;
+	int err = ks_wire_hello(fd, spool->id, token, &have);
 
-	if (ks_wire_hello(fd, spool->id, &have))
+	if (err == -EACCES)
+		return ks_diag_set(diag, err, "the listener wants %s token: see --token",
+				   token ? "another" : "a");
+	if (err)
 		return -EAGAIN;
 	err = check_receiver(spool, have, diag);
 	if (!err)
@@ -130,7 +131,7 @@ static int deliver(struct ks_spool *spool, int fd, char *buf, struct ks_diag *di
 
 /* Tries until all is delivered; of failures in a row, only the first is reported. */
 static int deliver_all(struct ks_kmap_args *args, struct ks_spool *spool, const char *address,
-		       struct ks_diag *diag)
+		       const char *token, struct ks_diag *diag)
 {
 	char *buf = malloc(KS_WIRE_FRAME);
 	unsigned int wait = 1;
@@ -149,7 +150,7 @@ static int deliver_all(struct ks_kmap_args *args, struct ks_spool *spool, const 
 		if (fd >= 0) {
 			u64 before = spool->acked;
 
-			err = deliver(spool, fd, buf, diag);
+			err = deliver(spool, fd, token, buf, diag);
 			close(fd);
 			if (err == -EAGAIN && spool->acked > before) {
 				wait = 1;
@@ -178,46 +179,6 @@ static int wait_for_end(struct ks_spool *spool)
 	return 0;
 }
 
-/* === Internals: the receiver ============================================================== */
-
-/* A process a sender: one that hangs or dies hurts nobody else. */
-static void serve(const struct ks_kmap_args *args, int fd, int dir_fd)
-{
-	struct ks_diag diag = { 0 };
-
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	signal(SIGINT, SIG_DFL);
-	signal(SIGTERM, SIG_DFL);
-	if (ks_wire_serve(fd, dir_fd, &diag))
-		ks_cli_error(&args->cli, 0, "%s", diag.text);
-	_exit(0);
-}
-
-static int accept_all(const struct ks_kmap_args *args, int listener, int dir_fd)
-{
-	for (;;) {
-		int fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
-		int err = fd < 0 ? errno : 0; /* before waitpid() has an error of its own */
-		pid_t pid;
-
-		while (waitpid(-1, NULL, WNOHANG) > 0)
-			;
-		if (err == EINTR || err == ECONNABORTED)
-			continue;
-		if (err)
-			return ks_cli_error(&args->cli, KS_EXIT_FAILED, "cannot accept: %s",
-					    strerror(err));
-		pid = fork();
-		if (!pid) {
-			close(listener);
-			serve(args, fd, dir_fd);
-		}
-		if (pid < 0)
-			ks_cli_error(&args->cli, 0, "cannot serve a sender: %s", strerror(errno));
-		close(fd);
-	}
-}
-
 /* === Public =============================================================================== */
 
 int ks_kmap_stream(struct ks_kmap_args *args)
@@ -231,12 +192,18 @@ int ks_kmap_stream(struct ks_kmap_args *args)
 	struct ks_diag diag = { 0 };
 	struct ks_spool spool;
 	struct pump pump = { &spool, STDIN_FILENO };
+	char token[KS_WIRE_TOKEN_LEN + 1];
 	pthread_t thread;
 	int err;
 
 	if (!args->stream.to)
 		return ks_cli_error(&args->cli, KS_EXIT_USAGE,
 				    "--to: give a FILE or tcp:HOST:PORT");
+	if (args->stream.token) {
+		err = ks_kmap_token_read(args->stream.token, token, &diag);
+		if (err)
+			return ks_cli_fail(&args->cli, err, &diag);
+	}
 	if (strcmp(source, "-"))
 		pump.source_fd = open(source, O_RDONLY | O_CLOEXEC);
 	if (pump.source_fd < 0)
@@ -249,7 +216,8 @@ int ks_kmap_stream(struct ks_kmap_args *args)
 		ks_spool_close(&spool, false);
 		return ks_cli_error(&args->cli, KS_EXIT_FAILED, "cannot start a thread");
 	}
-	err = address ? deliver_all(args, &spool, address, &diag) : wait_for_end(&spool);
+	err = address ? deliver_all(args, &spool, address, args->stream.token ? token : NULL, &diag)
+		      : wait_for_end(&spool);
 	if (err)
 		stop_pump(&spool, thread);
 	else
@@ -258,32 +226,15 @@ int ks_kmap_stream(struct ks_kmap_args *args)
 		err = spool.err;
 		diag = spool.diag;
 	}
+	if (spool.skipped)
+		ks_cli_error(
+			&args->cli, 0,
+			"the sender before was killed: %llu bytes at the beginning, which may be "
+			"of records whose front is lost, are left out",
+			(unsigned long long)spool.skipped);
 	if (!address && !err)
 		unlink(spool.state_path);
 	ks_spool_close(&spool, address && !err);
 	close(pump.source_fd);
 	return err ? ks_cli_fail(&args->cli, err, &diag) : 0;
-}
-
-int ks_kmap_listen(struct ks_kmap_args *args)
-{
-	const char *address = args->listen.bind ? args->listen.bind : default_bind;
-	struct ks_diag diag = { 0 };
-	unsigned int port;
-	int dir_fd, listener;
-
-	if (!args->listen.output)
-		return ks_cli_error(&args->cli, KS_EXIT_USAGE,
-				    "name the directory for received maps with -o");
-	dir_fd = open(args->listen.output, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (dir_fd < 0)
-		return ks_cli_error(&args->cli, KS_EXIT_FAILED, "%s: cannot open: %s",
-				    args->listen.output, strerror(errno));
-	listener = ks_wire_listen(address, &port, &diag);
-	if (listener < 0) {
-		close(dir_fd);
-		return ks_cli_fail(&args->cli, listener, &diag);
-	}
-	fprintf(stderr, "%s: port %u\n", args->cli.command, port);
-	return accept_all(args, listener, dir_fd);
 }

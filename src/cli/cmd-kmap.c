@@ -105,6 +105,14 @@ static int take_to(struct ks_cli *cli, const struct ks_option *option, const cha
 	return -1;
 }
 
+static int take_token(struct ks_cli *cli, const struct ks_option *option, const char *arg)
+{
+	struct ks_kmap_args *args = option->value;
+
+	*(cli->part == STREAM ? &args->stream.token : &args->listen.token) = arg;
+	return -1;
+}
+
 static const char *order_name(unsigned int order)
 {
 	return ks_kmap_order_name((enum ks_kmap_order)order);
@@ -141,6 +149,7 @@ int ks_cmd_kmap(int argc, char **argv)
 			 .capture = &args.capture,
 			 .rows = &args.rows },
 		.rows = { .top = 20 },
+		.listen = { .max_peers = 64 },
 		.view = { .by = KS_KMAP_BYS },
 	};
 	const struct ks_option own[] = {
@@ -166,6 +175,12 @@ int ks_cmd_kmap(int argc, char **argv)
 		  .string = &args.stream.spool, .parts = STREAM },
 		{ 0, "bind", "ADDRESS", "listen: the address (127.0.0.1:9999)",
 		  .string = &args.listen.bind, .parts = LISTEN },
+		{ 0, "max-peers", "N", "listen: at most this many senders at once (64)",
+		  .number = &args.listen.max_peers, .min = 1, .max = 65535, .parts = LISTEN },
+		{ 0, "token", "FILE",
+		  "stream, listen: a secret that both have; needed beyond\n"
+		  "this machine; listen makes it where there is none",
+		  .parse = take_token, .value = &args, .parts = STREAM | LISTEN },
 		{ 'o', "output", "FILE",
 		  "matrix: the heat map (.png, .svg); convert: the map; listen:\n"
 		  "the directory; record: the map (trace.kmap)",

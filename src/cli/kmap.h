@@ -32,11 +32,14 @@ struct ks_kmap_convert_opts {
 struct ks_kmap_stream_opts {
 	const char *to; /* FILE or tcp:HOST:PORT */
 	const char *spool;
+	const char *token; /* a file; NULL = none */
 };
 
 struct ks_kmap_listen_opts {
 	const char *output; /* -o: a directory */
 	const char *bind;
+	const char *token; /* a file; NULL = none */
+	u64 max_peers;
 };
 
 struct ks_kmap_record_opts {

@@ -78,6 +78,69 @@ static size_t frame_whole(void *ctx, const void *data, size_t len, bool more)
 	return ks_kmap_framing_whole(ctx, data, len, more);
 }
 
+/* What all lines of objects have in common in one stream: the number of fields, and digits of the first. */
+struct shape {
+	size_t fields, digits;
+};
+
+static struct shape shape_of(const char *line, size_t len)
+{
+	const char *comma = memchr(line, ',', len), *at;
+	struct shape shape = { 1, comma ? (size_t)(comma - line) : len };
+
+	for (at = comma; at; at = memchr(at + 1, ',', (size_t)(line + len - at - 1)))
+		shape.fields++;
+	return shape;
+}
+
+/*
+ * The first line may be the end of one. It counts if it looks like the next line of an object: a line that was cut
+ * has fewer fields, or fewer digits in the first. Accesses in front are of an object that is not known.
+ */
+static size_t resync_lines(const char *data, size_t len, bool last, bool *ret_found)
+{
+	const char *end = data + len, *first = memchr(data, '\n', len), *at, *newline;
+	struct shape whole, cut;
+
+	for (at = first ? first + 1 : end; at < end; at = newline + 1) {
+		newline = memchr(at, '\n', (size_t)(end - at));
+		if (!newline)
+			break;
+		if (*at == ' ')
+			continue;
+		whole = shape_of(at, (size_t)(newline - at));
+		cut = shape_of(data, (size_t)(first - data));
+		*ret_found = true;
+		if (*data != ' ' && cut.fields == whole.fields && cut.digits == whole.digits)
+			return 0;
+		return (size_t)(at - data);
+	}
+	return last ? len : 0;
+}
+
+/* Records have no mark of their own: a header does. */
+static size_t resync_records(const char *data, size_t len, bool last, bool *ret_found)
+{
+	size_t i;
+
+	for (i = 0; i + 4 <= len; i++)
+		if (ks_kmap_is_header(data + i, len - i)) {
+			*ret_found = true;
+			return i;
+		}
+	return last ? len : i;
+}
+
+static size_t frame_resync(void *ctx, const void *data, size_t len, bool last, bool *ret_found)
+{
+	(void)ctx;
+	if (len < 4 && !last)
+		return 0;
+	if (may_be_binary(data, len) || memchr(data, 0, len))
+		return resync_records(data, len, last, ret_found);
+	return resync_lines(data, len, last, ret_found);
+}
+
 static void frame_pass(void *ctx, const void *data, size_t len)
 {
 	ks_kmap_framing_pass(ctx, data, len);
@@ -253,7 +316,9 @@ void ks_kmap_framing_pass(struct ks_kmap_framing *framing, const void *data, siz
 
 struct ks_framing ks_kmap_spool_framing(struct ks_kmap_framing *framing)
 {
-	return (struct ks_framing){ .whole = frame_whole, .pass = frame_pass, .ctx = framing };
+	return (struct ks_framing){
+		.whole = frame_whole, .resync = frame_resync, .pass = frame_pass, .ctx = framing
+	};
 }
 
 void ks_kmap_counter_add(struct ks_kmap_counter *counter, const void *data, size_t len)

@@ -131,6 +131,28 @@ static int seek_source(struct ks_spool *spool, int fd, const struct ks_framing *
 	return 0;
 }
 
+/* Whether the source was read before by another process, and can't be read again. */
+static bool goes_on(const struct ks_spool *spool, int fd)
+{
+	struct stat st;
+
+	return spool->len && !fstat(fd, &st) && !S_ISREG(st.st_mode);
+}
+
+/* Leaves out bytes at the front of the buffer. Returns how many. */
+static size_t resync(struct ks_spool *spool, const struct ks_framing *framing, size_t have,
+		     bool last, bool *ret_synced)
+{
+	size_t skip = framing->resync(framing->ctx, spool->buf, have, last || have == PUMP_SIZE,
+				      ret_synced);
+
+	memmove(spool->buf, spool->buf + skip, have - skip);
+	pthread_mutex_lock(&spool->lock);
+	spool->skipped += skip;
+	pthread_mutex_unlock(&spool->lock);
+	return skip;
+}
+
 /* === Public =============================================================================== */
 
 int ks_spool_open(struct ks_spool *spool, const char *path, struct ks_diag *diag)
@@ -202,6 +224,7 @@ int ks_spool_append(struct ks_spool *spool, const void *data, size_t len, struct
 void ks_spool_pump(struct ks_spool *spool, int source_fd, const struct ks_framing *framing)
 {
 	struct ks_diag diag = { 0 };
+	bool synced = !framing->resync || !goes_on(spool, source_fd);
 	size_t have = 0, whole;
 	ssize_t n = 1;
 	int err;
@@ -213,6 +236,10 @@ void ks_spool_pump(struct ks_spool *spool, int source_fd, const struct ks_framin
 			err = ks_diag_set(&diag, -errno, "cannot read the source: %s",
 					  strerror(errno));
 		have += n > 0 ? (size_t)n : 0;
+		if (!synced)
+			have -= resync(spool, framing, have, n <= 0, &synced);
+		if (!synced)
+			continue;
 		/* At the end, and when one object fills the buffer, what there is goes on. */
 		whole = n <= 0 && !is_stopped(spool)
 				? have

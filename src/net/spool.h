@@ -23,6 +23,12 @@ struct ks_framing {
 	 * source had more bytes than there was room for.
 	 */
 	size_t (*whole)(void *ctx, const void *data, size_t len, bool more);
+	/*
+	 * How many of the first bytes to leave out, of a source that goes on where a process that read it was
+	 * killed: what that one had read and not stored is lost, so they may begin inside of a record. *ret_found: the
+	 * rest begins with a record; else it is asked again with more. @last: there will be no more. May be NULL.
+	 */
+	size_t (*resync)(void *ctx, const void *data, size_t len, bool last, bool *ret_found);
 	/* All bytes are passed on, although the last record has no end among them. */
 	void (*pass)(void *ctx, const void *data, size_t len);
 	void *ctx;
@@ -35,11 +41,12 @@ struct ks_spool {
 	char id[KS_SPOOL_ID_LEN + 1]; /* hexadecimal, random */
 	pthread_mutex_t lock;	      /* guards the rest */
 	pthread_cond_t changed;
-	u64 len;    /* bytes that count */
-	u64 acked;  /* bytes that the receiver has */
-	bool ended; /* the source has no more */
-	bool stop;  /* to be read and written atomically, without the lock */
-	int err;    /* reading the source failed */
+	u64 len;     /* bytes that count */
+	u64 acked;   /* bytes that the receiver has */
+	bool ended;  /* the source has no more */
+	u64 skipped; /* bytes of records whose beginning was lost with another sender */
+	bool stop;   /* to be read and written atomically, without the lock */
+	int err;     /* reading the source failed */
 	struct ks_diag diag;
 };
 

@@ -7,6 +7,7 @@
 #include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +15,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/time.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/bytes.h"
@@ -23,9 +25,14 @@
 
 #define MAGIC	   0x4e4b534b /* "KSKN" */
 #define VERSION	   1
+#define WITH_TOKEN 2 /* the version whose greeting goes on with a token */
 #define HELLO_SIZE (4 + 2 + 2 + KS_SPOOL_ID_LEN)
 #define FRAME_SIZE (8 + 4)
-#define BUSY	   UINT64_MAX /* in place of a count: another connection has this stream */
+/* In place of a count: another connection has this stream; the token is wrong. */
+#define BUSY	    UINT64_MAX
+#define REFUSED	    (UINT64_MAX - 1)
+
+#define NO_DEADLINE UINT64_MAX
 
 /* === Internals: bytes ===================================================================== */
 
@@ -46,14 +53,44 @@ static int send_all(int fd, const void *data, size_t len)
 	return 0;
 }
 
-/* -EPIPE if the peer went away first. */
-static int receive_all(int fd, void *data, size_t len)
+static u64 now_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (u64)ts.tv_sec * 1000000000u + (u64)ts.tv_nsec;
+}
+
+/* Waits for bytes. A peer that sends one now and then does not get more time by that. */
+static int wait_until(int fd, u64 deadline)
+{
+	struct pollfd wanted = { .fd = fd, .events = POLLIN };
+	int n;
+
+	if (deadline == NO_DEADLINE)
+		return 0;
+	do {
+		u64 now = now_ns(), ms = now < deadline ? (deadline - now) / 1000000 + 1 : 0;
+
+		n = ms ? poll(&wanted, 1, (int)ks_min(ms, (u64)INT32_MAX)) : 0;
+	} while (n < 0 && errno == EINTR);
+	if (n < 0)
+		return -errno;
+	return n ? 0 : -ETIMEDOUT;
+}
+
+/* -EPIPE if the peer went away first, -ETIMEDOUT if it was too slow. */
+static int receive_until(int fd, void *data, size_t len, u64 deadline)
 {
 	char *p = data;
 
 	while (len) {
-		ssize_t n = recv(fd, p, len, 0);
+		int err = wait_until(fd, deadline);
+		ssize_t n;
 
+		if (err)
+			return err;
+		n = recv(fd, p, len, 0);
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n <= 0)
@@ -78,13 +115,13 @@ static int receive_count(int fd, u64 *ret_count)
 {
 	struct ks_bytes bytes;
 	u8 raw[8];
-	int err = receive_all(fd, raw, sizeof(raw));
+	int err = receive_until(fd, raw, sizeof(raw), NO_DEADLINE);
 
 	if (err)
 		return err;
 	ks_bytes_init(&bytes, raw, sizeof(raw));
 	*ret_count = ks_bytes_u64(&bytes);
-	return *ret_count == BUSY ? -EBUSY : 0;
+	return *ret_count == BUSY ? -EBUSY : *ret_count == REFUSED ? -EACCES : 0;
 }
 
 /* A peer that died without a word is noticed within half a minute. */
@@ -119,6 +156,16 @@ static int resolve(const char *address, bool passive, struct addrinfo **ret_list
 	if (err)
 		return ks_diag_set(diag, -EHOSTUNREACH, "%s: %s", address, gai_strerror(err));
 	return 0;
+}
+
+static bool is_loopback(const struct sockaddr_storage *bound)
+{
+	const struct sockaddr_in6 *v6 = (const struct sockaddr_in6 *)bound;
+	const struct sockaddr_in *v4 = (const struct sockaddr_in *)bound;
+
+	if (bound->ss_family == AF_INET6)
+		return IN6_IS_ADDR_LOOPBACK(&v6->sin6_addr);
+	return ntohl(v4->sin_addr.s_addr) >> 24 == IN_LOOPBACKNET;
 }
 
 /* === Internals: the receiver ============================================================== */
@@ -177,13 +224,40 @@ static int store(struct stream *stream, const char *data, size_t len, struct ks_
 	return ks_diag_set(diag, err, "cannot write: %s", strerror(-err));
 }
 
-static int receive_hello(int fd, char id[KS_SPOOL_ID_LEN + 1], struct ks_diag *diag)
+/* Takes the same time wherever they differ. */
+static bool same_token(const char *a, const char *b)
+{
+	unsigned int differ = 0;
+	size_t i;
+
+	for (i = 0; i < KS_WIRE_TOKEN_LEN; i++)
+		differ |= (unsigned int)(a[i] ^ b[i]);
+	return !differ;
+}
+
+/* -EACCES if the receiver has a token, and the sender none or another. */
+static int receive_token(int fd, u16 version, const char *token, u64 deadline, struct ks_diag *diag)
+{
+	char theirs[KS_WIRE_TOKEN_LEN] = "";
+	int err = 0;
+
+	if (version == WITH_TOKEN)
+		err = receive_until(fd, theirs, sizeof(theirs), deadline);
+	if (err || !token || same_token(theirs, token))
+		return err;
+	send_count(fd, REFUSED);
+	return ks_diag_set(diag, -EACCES, "a sender with %s token was refused",
+			   version == WITH_TOKEN ? "another" : "no");
+}
+
+static int receive_hello(int fd, const char *token, u64 deadline, char id[KS_SPOOL_ID_LEN + 1],
+			 struct ks_diag *diag)
 {
 	struct ks_bytes bytes;
 	u8 raw[HELLO_SIZE];
 	u32 magic;
 	u16 version, len;
-	int err = receive_all(fd, raw, sizeof(raw));
+	int err = receive_until(fd, raw, sizeof(raw), deadline);
 
 	if (err)
 		return err;
@@ -191,7 +265,7 @@ static int receive_hello(int fd, char id[KS_SPOOL_ID_LEN + 1], struct ks_diag *d
 	magic = ks_bytes_u32(&bytes);
 	version = ks_bytes_u16(&bytes);
 	len = ks_bytes_u16(&bytes);
-	if (magic != MAGIC || version != VERSION || len != KS_SPOOL_ID_LEN)
+	if (magic != MAGIC || version < VERSION || version > WITH_TOKEN || len != KS_SPOOL_ID_LEN)
 		return ks_diag_set(diag, KS_EBADINPUT,
 				   "a connection that is not of kmemscope kmap stream, or not of "
 				   "this version");
@@ -200,17 +274,22 @@ static int receive_hello(int fd, char id[KS_SPOOL_ID_LEN + 1], struct ks_diag *d
 	/* It becomes a file's name. */
 	if (strspn(id, "0123456789abcdef") != KS_SPOOL_ID_LEN)
 		return ks_diag_set(diag, KS_EBADINPUT, "a stream with an impossible name");
-	return 0;
+	return receive_token(fd, version, token, deadline, diag);
 }
 
-static int receive_frame(int fd, struct stream *stream, char *buf, struct ks_diag *diag)
+/* A live stream may have nothing to send for hours. Once a frame has begun, its rest must come. */
+static int receive_frame(int fd, struct stream *stream, char *buf, u64 patience,
+			 struct ks_diag *diag)
 {
 	u8 head[FRAME_SIZE];
 	struct ks_bytes bytes;
-	u64 offset;
+	u64 offset, deadline;
 	u32 len;
-	int err = receive_all(fd, head, sizeof(head));
+	int err = receive_until(fd, head, 1, NO_DEADLINE);
 
+	deadline = now_ns() + patience;
+	if (!err)
+		err = receive_until(fd, head + 1, sizeof(head) - 1, deadline);
 	if (err)
 		return err;
 	ks_bytes_init(&bytes, head, sizeof(head));
@@ -220,7 +299,7 @@ static int receive_frame(int fd, struct stream *stream, char *buf, struct ks_dia
 		return ks_diag_set(diag, KS_EBADINPUT,
 				   "a frame of %u bytes at %llu, where %llu bytes are there", len,
 				   (unsigned long long)offset, (unsigned long long)stream->have);
-	err = receive_all(fd, buf, len);
+	err = receive_until(fd, buf, len, deadline);
 	if (!err)
 		err = store(stream, buf, len, diag);
 	return err ? err : send_count(fd, stream->have);
@@ -254,7 +333,7 @@ int ks_wire_connect(const char *address, struct ks_diag *diag)
 	return fd;
 }
 
-int ks_wire_listen(const char *address, unsigned int *ret_port, struct ks_diag *diag)
+int ks_wire_listen(const char *address, struct ks_wire_bound *ret_bound, struct ks_diag *diag)
 {
 	struct sockaddr_storage bound;
 	socklen_t size = sizeof(bound);
@@ -275,21 +354,25 @@ int ks_wire_listen(const char *address, unsigned int *ret_port, struct ks_diag *
 		return ks_diag_set(diag, err, "%s: cannot listen: %s", address, strerror(-err));
 	}
 	freeaddrinfo(list);
-	*ret_port = ntohs(bound.ss_family == AF_INET6 ? ((struct sockaddr_in6 *)&bound)->sin6_port
-						      : ((struct sockaddr_in *)&bound)->sin_port);
+	ret_bound->loopback = is_loopback(&bound);
+	ret_bound->port = ntohs(bound.ss_family == AF_INET6
+					? ((struct sockaddr_in6 *)&bound)->sin6_port
+					: ((struct sockaddr_in *)&bound)->sin_port);
 	return fd;
 }
 
-int ks_wire_hello(int fd, const char *id, u64 *ret_have)
+int ks_wire_hello(int fd, const char *id, const char *token, u64 *ret_have)
 {
 	struct ks_strbuf hello;
 	int err;
 
 	ks_strbuf_init(&hello);
 	ks_pack_uint(&hello, MAGIC, 4);
-	ks_pack_uint(&hello, VERSION, 2);
+	ks_pack_uint(&hello, token ? WITH_TOKEN : VERSION, 2);
 	ks_pack_uint(&hello, KS_SPOOL_ID_LEN, 2);
 	ks_strbuf_add(&hello, id, KS_SPOOL_ID_LEN);
+	if (token)
+		ks_strbuf_add(&hello, token, KS_WIRE_TOKEN_LEN);
 	err = hello.failed ? -ENOMEM : send_all(fd, hello.s, hello.len);
 	ks_strbuf_deinit(&hello);
 	return err ? err : receive_count(fd, ret_have);
@@ -317,16 +400,19 @@ int ks_wire_send(int fd, u64 offset, const void *data, u32 len, u64 *ret_have)
 	return err;
 }
 
-int ks_wire_serve(int fd, int dir_fd, struct ks_diag *diag)
+int ks_wire_serve(int fd, int dir_fd, const char *token, const struct ks_wire_patience *patience,
+		  struct ks_diag *diag)
 {
 	char id[KS_SPOOL_ID_LEN + 1], *buf = malloc(KS_WIRE_FRAME);
+	struct timeval to_send = { .tv_sec = 30 };
 	struct stream stream = { .fd = -1 };
 	int err;
 
 	if (!buf)
 		return ks_diag_nomem(diag, "receiving");
 	watch_peer(fd);
-	err = receive_hello(fd, id, diag);
+	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &to_send, sizeof(to_send));
+	err = receive_hello(fd, token, now_ns() + patience->hello_ns, id, diag);
 	if (!err) {
 		err = open_stream(dir_fd, id, &stream, diag);
 		if (err == -EBUSY)
@@ -335,9 +421,11 @@ int ks_wire_serve(int fd, int dir_fd, struct ks_diag *diag)
 	if (!err) {
 		err = send_count(fd, stream.have);
 		while (!err)
-			err = receive_frame(fd, &stream, buf, diag);
+			err = receive_frame(fd, &stream, buf, patience->frame_ns, diag);
 		close(stream.fd);
 	}
+	if (err == -ETIMEDOUT)
+		ks_diag_set(diag, err, "a connection that was too slow was dropped");
 	free(buf);
 	/* Senders come and go; only what the receiver itself failed at is worth a word. */
 	return diag->err ? err : 0;

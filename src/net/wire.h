@@ -12,20 +12,38 @@
 
 #define KS_WIRE_FRAME (1u << 20) /* bytes of a frame at most */
 
+/* A secret that sender and receiver share: hexadecimal digits. */
+#define KS_WIRE_TOKEN_LEN 32
+
 /* "HOST:PORT"; the host of IPv6 in brackets. Returns a connected socket or -errno. */
 int ks_wire_connect(const char *address, struct ks_diag *diag);
 
-/* A listening socket or -errno; *ret_port is where it listens. */
-int ks_wire_listen(const char *address, unsigned int *ret_port, struct ks_diag *diag);
+/* Where a socket listens. */
+struct ks_wire_bound {
+	unsigned int port;
+	bool loopback; /* only processes of this machine can connect */
+};
 
-/* The sender's side. Each returns 0 or -errno; *ret_have is what is safe with the receiver. */
-int ks_wire_hello(int fd, const char *id, u64 *ret_have);
+/* A listening socket or -errno. */
+int ks_wire_listen(const char *address, struct ks_wire_bound *ret_bound, struct ks_diag *diag);
+
+/*
+ * The sender's side. Each returns 0 or -errno; *ret_have is what is safe with the receiver. @token may be NULL.
+ * -EACCES: the receiver wants another token.
+ */
+int ks_wire_hello(int fd, const char *id, const char *token, u64 *ret_have);
 int ks_wire_send(int fd, u64 offset, const void *data, u32 len, u64 *ret_have);
+
+/* How long a receiver waits: for the greeting, and for the rest of a frame that has begun. */
+struct ks_wire_patience {
+	u64 hello_ns, frame_ns;
+};
 
 /*
  * The receiver's side: serves one connection, into DIR/ID.kmap. Returns when the sender goes, with 0,
- * or why it had to stop.
+ * or why it had to stop. Without @token, whoever connects is served.
  */
-int ks_wire_serve(int fd, int dir_fd, struct ks_diag *diag);
+int ks_wire_serve(int fd, int dir_fd, const char *token, const struct ks_wire_patience *patience,
+		  struct ks_diag *diag);
 
 #endif

@@ -21,4 +21,19 @@ lab="$dest$prefix/share/kmemscope/lab"
 check "what the lab is built from" test -x "$lab/lab/build.sh" -a -e "$lab/kernel/core.c" -a -e "$lab/include/uapi/memorizer.h"
 check "the lab finds it there" ends_saying 1 'no patches for kernel 1.0' "$dest$prefix/bin/kmemscope" lab build --kernel 1.0
 check "and its guest's first process" test -x "$dest$prefix/libexec/kmemscope/lab-init"
+
+# The unit: at most 3.0, "OK", by systemd's own count; and a recorder can work with the capabilities that it leaves.
+unit=$tests/../packaging/systemd/kmemscope-record.service
+if systemd-analyze security --offline=yes "$unit" >exposure 2>/dev/null; then
+	check "the unit exposes little" bash -c 'awk "/Overall exposure/ { found = 1; exit !(\$(NF - 2) <= 3.0) } END { exit !found }" exposure || { tail -1 exposure; exit 1; }'
+else
+	skip "the unit exposes little" "no systemd-analyze security --offline here"
+fi
+caps=$(sed -n 's/^CapabilityBoundingSet=//p' "$unit" | tr 'A-Z' 'a-z' | sed 's/ *cap_/,+/g')
+if ! command -v setpriv >/dev/null || ! "$KMEMSCOPE" record -q -o all.dat --duration 0.1 2>/dev/null; then
+	skip "the unit's capabilities are enough" "nothing can be recorded here"
+else
+	check "the unit's capabilities are enough" setpriv --bounding-set="-all$caps" --no-new-privs "$KMEMSCOPE" record -q -o few.dat --duration 0.2
+	check "and give events" says '"events_total": [1-9]' "$KMEMSCOPE" info --json few.dat
+fi
 done_testing

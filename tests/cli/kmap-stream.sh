@@ -170,6 +170,86 @@ rm in/*
 printf 'GET / HTTP/1.0\r\n\r\n%040d' 0 >"/dev/tcp/127.0.0.1/$port"
 check "an invalid connection is refused, and others are served" timeout 60 "$KMEMSCOPE" kmap stream --to "tcp:127.0.0.1:$port" --spool s6 part4
 check "an invalid connection makes no file" test "$(ls in | wc -l)" = 1
+
+# A sender that is killed takes along what it has read. The next one gets the source from the middle of a record on:
+# what arrives are whole records only, and what follows is complete.
+cut_at() { # NAME BYTES: of the second part, which the next sender does not see
+	rm -f in/*
+	"$KMEMSCOPE" kmap stream --to "tcp:127.0.0.1:$port" --spool "$1" - <live 2>/dev/null &
+	sender=$!
+	exec 3>live
+	head -c "$half" map >&3
+	received in "$half"
+	kill9 $sender
+	sender=''
+	exec 3>&-
+	tail -c +$((half + 1 + $2)) map | must timeout 120 "$KMEMSCOPE" kmap stream --to "tcp:127.0.0.1:$port" --spool "$1" - 2>"$1.err"
+}
+sort map >map.sorted
+whole_lines() { # none that the map does not have, and all but those of the next two objects
+	sort in/*.kmap >in.sorted
+	[ -z "$(comm -23 in.sorted map.sorted)" ] || { comm -23 in.sorted map.sorted | head -3; return 1; }
+	[ "$(comm -13 in.sorted map.sorted | wc -l)" -le "$1" ] && tail -c 100000 in/*.kmap | cmp - <(tail -c 100000 map)
+}
+cut_at c1 3
+check "a record cut in its first field is left out" whole_lines 5
+check "which is said" grep -q 'bytes at the beginning.*are left out' c1.err
+cut_at c2 30
+check "cut in another field" whole_lines 5
+cut_at c3 100
+check "cut among its accesses" whole_lines 10
+cut_at c4 0
+check "a source that goes on with a record loses nothing" cmp map in/*.kmap
+rm -f in/*
+"$KMEMSCOPE" kmap stream --to "tcp:127.0.0.1:$port" --spool c5 - <live 2>/dev/null &
+sender=$!
+exec 3>live
+head -c 100000 map.bin >&3
+until [ -n "$(cat in/*.kmap 2>/dev/null | head -c 1)" ]; do sleep 0.02; done
+kill9 $sender
+sender=''
+exec 3>&-
+before=$(cat in/*.kmap | wc -c)
+(tail -c +100101 map.bin; cat map.bin) | must timeout 120 "$KMEMSCOPE" kmap stream --to "tcp:127.0.0.1:$port" --spool c5 - 2>c5.err
+check "a binary stream goes on with the next header" cmp map.bin <(tail -c +$((before + 1)) in/*.kmap)
+rm -f in/*
+
+# More peers than it may have, most of them silent.
+kill9 $listener
+listen in 0 prlimit --nofile=5: # no descriptor is left for a connection
+exec {fd}<>"/dev/tcp/127.0.0.1/$port"
+check "a lack of descriptors is said" eval 'until grep -q "cannot accept: Too many open files; trying again" listen.err; do sleep 0.02; done'
+prlimit --nofile=256: --pid $listener
+check "and is no end: when there are some, senders are served" timeout 120 "$KMEMSCOPE" kmap stream --to "tcp:127.0.0.1:$port" --spool e1 part4
+exec {fd}<&-
+for i in $(seq 90); do exec {fd}<>"/dev/tcp/127.0.0.1/$port" && fds+=("$fd"); done
+check "a crowd of silent peers has a limit" eval 'until grep -q "senders are connected: others are turned away" listen.err; do sleep 0.02; done'
+check "and the listener lives" kill -0 $listener
+for fd in "${fds[@]}"; do exec {fd}<&-; done
+check "when they have gone, others are served" timeout 120 "$KMEMSCOPE" kmap stream --to "tcp:127.0.0.1:$port" --spool s7 part4
+kill9 $listener
+listener=''
+
+# Beyond this machine: a token.
+rm -f in/*
+check "a wide address needs a token" fails_saying 2 'other machines can reach this address: give a --token' "$KMEMSCOPE" kmap listen --bind 0.0.0.0:0 -o in
+: >listen.err
+"$KMEMSCOPE" kmap listen --token secret --bind 0.0.0.0:0 -o in 2>listen.err 3>&- &
+listener=$!
+until port=$(sed -n 's/.*: port //p' listen.err) && [ -n "$port" ]; do sleep 0.02; done
+check "it warns" grep -q 'warning: other machines can reach this address' listen.err
+check "it makes the token, for its owner alone" [ "$(stat -c %a secret)" = 600 ]
+check "of 32 digits" grep -qxE '[0-9a-f]{32}' secret
+check "who has none is refused for good" fails_saying 1 'the listener wants a token' timeout 60 "$KMEMSCOPE" kmap stream --to "tcp:127.0.0.1:$port" --spool t1 part4
+(umask 077; tr 0-9 1-90 <secret | tr 1 2 >other)
+check "who has another, too" fails_saying 1 'the listener wants another token' timeout 60 "$KMEMSCOPE" kmap stream --token other --to "tcp:127.0.0.1:$port" --spool t2 part4
+check "they leave no file" test -z "$(ls in)"
+check "who has it is served" timeout 60 "$KMEMSCOPE" kmap stream --token secret --to "tcp:127.0.0.1:$port" --spool t3 part4
+check "and all arrives" cmp part4 in/*.kmap
+chmod 644 other
+check "a token that others may read" fails_saying 1 'others may read this token' "$KMEMSCOPE" kmap stream --token other --to "tcp:127.0.0.1:$port" --spool t4 part4
+(umask 077; echo short >bad)
+check "no token" fails_saying 3 'is no token' "$KMEMSCOPE" kmap stream --token bad --to "tcp:127.0.0.1:$port" --spool t4 part4
 kill9 $listener
 listener=''
 

@@ -19,6 +19,8 @@ static const char id[] = "0123456789abcdef0123456789abcdef";
 struct receiver {
 	char dir[64];
 	int dir_fd, fd;
+	const char *token; /* that senders need */
+	struct ks_wire_patience patience;
 	pthread_t thread;
 	struct ks_diag diag;
 	int err;
@@ -28,7 +30,7 @@ static void *receive(void *arg)
 {
 	struct receiver *r = arg;
 
-	r->err = ks_wire_serve(r->fd, r->dir_fd, &r->diag);
+	r->err = ks_wire_serve(r->fd, r->dir_fd, r->token, &r->patience, &r->diag);
 	close(r->fd);
 	return NULL;
 }
@@ -60,6 +62,7 @@ static int setup(void **state)
 	assert_non_null(mkdtemp(r->dir));
 	r->dir_fd = open(r->dir, O_RDONLY | O_DIRECTORY);
 	assert_true(r->dir_fd >= 0);
+	r->patience = (struct ks_wire_patience){ 60000000000, 60000000000 };
 	*state = r;
 	return 0;
 }
@@ -100,7 +103,7 @@ static void test_delivery(void **state)
 	u64 have = 99;
 	int fd = start(r);
 
-	assert_int_equal(ks_wire_hello(fd, id, &have), 0);
+	assert_int_equal(ks_wire_hello(fd, id, NULL, &have), 0);
 	assert_int_equal(have, 0);
 	assert_int_equal(ks_wire_send(fd, 0, "first ", 6, &have), 0);
 	assert_int_equal(have, 6);
@@ -112,7 +115,7 @@ static void test_delivery(void **state)
 
 	/* The next connection goes on where this one ended. */
 	fd = start(r);
-	assert_int_equal(ks_wire_hello(fd, id, &have), 0);
+	assert_int_equal(ks_wire_hello(fd, id, NULL, &have), 0);
 	assert_int_equal(have, 12);
 	stop(r, fd);
 	assert_int_equal(r->err, 0);
@@ -128,7 +131,7 @@ static void test_wrong_offset(void **state)
 		int fd = start(r);
 		u64 have = 99;
 
-		assert_int_equal(ks_wire_hello(fd, id, &have), 0);
+		assert_int_equal(ks_wire_hello(fd, id, NULL, &have), 0);
 		assert_int_not_equal(ks_wire_send(fd, offsets[i], "lost", 4, &have), 0);
 		assert_int_equal(have, 0); /* as it was */
 		stop(r, fd);
@@ -145,14 +148,14 @@ static void test_frame_sizes(void **state)
 	int fd = start(r);
 
 	assert_non_null(data);
-	assert_int_equal(ks_wire_hello(fd, id, &have), 0);
+	assert_int_equal(ks_wire_hello(fd, id, NULL, &have), 0);
 	assert_int_equal(ks_wire_send(fd, 0, data, KS_WIRE_FRAME, &have), 0);
 	assert_int_equal(have, KS_WIRE_FRAME);
 	assert_int_not_equal(ks_wire_send(fd, have, data, KS_WIRE_FRAME + 1, &have), 0);
 	stop(r, fd);
 	assert_int_equal(r->err, KS_EBADINPUT);
 	fd = start(r);
-	assert_int_equal(ks_wire_hello(fd, id, &have), 0);
+	assert_int_equal(ks_wire_hello(fd, id, NULL, &have), 0);
 	assert_int_equal(have, KS_WIRE_FRAME);
 	assert_int_not_equal(ks_wire_send(fd, have, data, 0, &have), 0);
 	stop(r, fd);
@@ -166,13 +169,81 @@ static void test_busy(void **state)
 	int fd = start(r), second;
 	u64 have;
 
-	assert_int_equal(ks_wire_hello(fd, id, &have), 0);
+	assert_int_equal(ks_wire_hello(fd, id, NULL, &have), 0);
 	second = start(&other);
-	assert_int_equal(ks_wire_hello(second, id, &have), -EBUSY);
+	assert_int_equal(ks_wire_hello(second, id, NULL, &have), -EBUSY);
 	stop(&other, second);
 	assert_int_equal(other.err, 0);
 	assert_int_equal(ks_wire_send(fd, 0, "x", 1, &have), 0);
 	stop(r, fd);
+}
+
+/* Who has no token, or another, is turned away for good, and leaves no file. */
+static void test_token(void **state)
+{
+	static const char token[] = "00112233445566778899aabbccddeeff";
+	static const char *const wrong[] = { NULL, "00112233445566778899aabbccddeef0",
+					     "10112233445566778899aabbccddeeff" };
+	struct receiver *r = *state;
+	u64 have = 99;
+	size_t i;
+	int fd;
+
+	r->token = token;
+	for (i = 0; i < ARRAY_SIZE(wrong); i++) {
+		fd = start(r);
+		assert_int_equal(ks_wire_hello(fd, id, wrong[i], &have), -EACCES);
+		stop(r, fd);
+		assert_int_equal(r->err, -EACCES);
+		assert_int_equal(
+			faccessat(r->dir_fd, "0123456789abcdef0123456789abcdef.kmap", F_OK, 0), -1);
+	}
+	fd = start(r);
+	assert_int_equal(ks_wire_hello(fd, id, token, &have), 0);
+	assert_int_equal(ks_wire_send(fd, 0, "mine", 4, &have), 0);
+	stop(r, fd);
+	assert_received(r, "mine");
+	/* A receiver that wants none takes one. */
+	r->token = NULL;
+	fd = start(r);
+	assert_int_equal(ks_wire_hello(fd, id, token, &have), 0);
+	assert_int_equal(have, 4);
+	stop(r, fd);
+}
+
+/* Neither silence nor drops of bytes keep a connection open; an idle one that has greeted is kept. */
+static void test_slow(void **state)
+{
+	static const char head[12] = "\0\0\0\0\0\0\0\0\4\0\0\0";
+	struct receiver *r = *state;
+	u64 have;
+	int fd;
+
+	r->patience.hello_ns = 50000000;
+	fd = start(r);
+	assert_int_equal(pthread_join(r->thread, NULL), 0);
+	assert_int_equal(r->err, -ETIMEDOUT);
+	close(fd);
+	fd = start(r);
+	assert_int_equal(send(fd, "KSKN", 4, 0), 4);
+	assert_int_equal(pthread_join(r->thread, NULL), 0);
+	assert_int_equal(r->err, -ETIMEDOUT);
+	close(fd);
+	r->patience = (struct ks_wire_patience){ 60000000000, 50000000 };
+	fd = start(r);
+	assert_int_equal(ks_wire_hello(fd, id, NULL, &have), 0);
+	assert_int_equal(send(fd, head, sizeof(head), 0), (int)sizeof(head));
+	assert_int_equal(send(fd, "ab", 2, 0), 2); /* of 4 */
+	assert_int_equal(pthread_join(r->thread, NULL), 0);
+	assert_int_equal(r->err, -ETIMEDOUT);
+	close(fd);
+	assert_received(r, "");
+	fd = start(r);
+	assert_int_equal(ks_wire_hello(fd, id, NULL, &have), 0);
+	usleep(120000); /* longer than a frame may take: none has begun */
+	assert_int_equal(ks_wire_send(fd, 0, "late", 4, &have), 0);
+	stop(r, fd);
+	assert_received(r, "late");
 }
 
 /* Of magic, version, length and name, each is wrong once. */
@@ -181,7 +252,7 @@ static void test_hello(void **state)
 	static const char *const bad[] = {
 		"XSKN\1\0\40\0"
 		"0123456789abcdef0123456789abcdef",
-		"KSKN\2\0\40\0"
+		"KSKN\3\0\40\0"
 		"0123456789abcdef0123456789abcdef",
 		"KSKN\1\0\37\0"
 		"0123456789abcdef0123456789abcdef",
@@ -237,7 +308,7 @@ static void test_wrong_count(void **state)
 static void test_addresses(void **state)
 {
 	static const char *const bad[] = { "", "host", ":1", "host:", "127.0.0.1" };
-	unsigned int port;
+	struct ks_wire_bound bound;
 	char address[64];
 	size_t i;
 	int listener, fd;
@@ -248,20 +319,26 @@ static void test_addresses(void **state)
 		assert_int_equal(ks_wire_connect(bad[i], &diag), -EINVAL);
 		assert_non_null(strstr(diag.text, "HOST:PORT"));
 	}
-	listener = ks_wire_listen("127.0.0.1:0", &port, NULL);
+	listener = ks_wire_listen("127.0.0.1:0", &bound, NULL);
 	assert_true(listener >= 0);
-	assert_in_range(port, 1, 65535);
-	snprintf(address, sizeof(address), "127.0.0.1:%u", port);
+	assert_in_range(bound.port, 1, 65535);
+	assert_true(bound.loopback);
+	snprintf(address, sizeof(address), "127.0.0.1:%u", bound.port);
 	fd = ks_wire_connect(address, NULL);
 	assert_true(fd >= 0);
 	close(fd);
-	assert_int_equal(ks_wire_listen(address, &port, NULL), -EADDRINUSE);
+	assert_int_equal(ks_wire_listen(address, &bound, NULL), -EADDRINUSE);
 	close(listener);
 	assert_int_equal(ks_wire_connect(address, NULL), -ECONNREFUSED);
-	listener = ks_wire_listen("[::1]:0", &port, NULL);
+	listener = ks_wire_listen("0.0.0.0:0", &bound, NULL);
+	assert_true(listener >= 0);
+	assert_false(bound.loopback);
+	close(listener);
+	listener = ks_wire_listen("[::1]:0", &bound, NULL);
 	if (listener < 0) /* no IPv6 here */
 		return;
-	snprintf(address, sizeof(address), "[::1]:%u", port);
+	assert_true(bound.loopback);
+	snprintf(address, sizeof(address), "[::1]:%u", bound.port);
 	fd = ks_wire_connect(address, NULL);
 	assert_true(fd >= 0);
 	close(fd);
@@ -389,7 +466,7 @@ static void test_pump(void **state)
 	enum { LONG = (1 << 20) + 5 };
 	struct receiver *r = *state;
 	int passed = 0, source;
-	struct ks_framing framing = { whole_lines, pass_lines, &passed };
+	struct ks_framing framing = { .whole = whole_lines, .pass = pass_lines, .ctx = &passed };
 	char *data = malloc(LONG), *got = malloc(LONG);
 	bool ended = false;
 
@@ -444,9 +521,11 @@ static void test_pump(void **state)
 #define NET(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
 
 static const struct CMUnitTest tests[] = {
-	NET(test_delivery),	 NET(test_wrong_offset),     NET(test_frame_sizes), NET(test_busy),
-	NET(test_hello),	 NET(test_wrong_count),	     NET(test_addresses),   NET(test_spool),
-	NET(test_spool_refuses), NET(test_spool_gives_back), NET(test_pump),
+	NET(test_delivery), NET(test_wrong_offset),  NET(test_frame_sizes),
+	NET(test_busy),	    NET(test_token),	     NET(test_slow),
+	NET(test_hello),    NET(test_wrong_count),   NET(test_addresses),
+	NET(test_spool),    NET(test_spool_refuses), NET(test_spool_gives_back),
+	NET(test_pump),
 };
 
 KS_RUN(tests)
