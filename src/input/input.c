@@ -407,3 +407,8 @@ void ks_input_progress(const struct ks_input *in, u64 *ret_done, u64 *ret_total)
 	*ret_done = atomic_load_explicit(&in->done, memory_order_relaxed);
 	*ret_total = in->total;
 }
+
+u64 ks_input_size(const struct ks_input *in)
+{
+	return in->codec == CODEC_PLAIN ? in->total : 0;
+}

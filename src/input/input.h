@@ -38,4 +38,7 @@ int ks_input_random(struct ks_input *input, int *ret_fd, u64 *ret_size, struct k
  */
 void ks_input_progress(const struct ks_input *input, u64 *ret_done, u64 *ret_total);
 
+/* The size of the content, where it is known before it is read: a file that is not compressed; else 0. */
+u64 ks_input_size(const struct ks_input *input);
+
 #endif

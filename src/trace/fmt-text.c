@@ -23,6 +23,7 @@
 
 enum {
 	CHUNK_SIZE = 512 * 1024,
+	MIN_CHUNK = 64 * 1024,
 	MAX_WORKERS = 8,
 	MAX_CHUNKS = 2 * MAX_WORKERS + 2,
 };
@@ -37,6 +38,7 @@ struct chunk {
 
 struct worker {
 	struct text_trace *trace;
+	bool threaded; /* else the caller does its work */
 	pthread_t thread;
 	struct ks_chunk_parser parser;
 
@@ -143,23 +145,33 @@ static struct chunk *draw_chunk(struct text_trace *tt)
 	return chunk;
 }
 
+/* Fills and parses the next chunk. False when there is nothing left to do. */
+static bool work(struct worker *worker)
+{
+	struct text_trace *tt = worker->trace;
+	struct chunk *chunk = draw_chunk(tt);
+
+	if (!chunk)
+		return false;
+	chunk->worker = worker;
+	if (!chunk->err && ks_chunk_parse(&worker->parser, &chunk->content))
+		chunk->err = ks_diag_nomem(&chunk->diag, "reading a text log");
+	pthread_mutex_lock(&tt->lock);
+	chunk->done = true;
+	if (chunk->err)
+		tt->stop = true;
+	pthread_cond_broadcast(&tt->changed);
+	pthread_mutex_unlock(&tt->lock);
+	return true;
+}
+
 static void *worker_main(void *arg)
 {
 	struct worker *worker = arg;
 	struct text_trace *tt = worker->trace;
-	struct chunk *chunk;
 
-	while ((chunk = draw_chunk(tt))) {
-		chunk->worker = worker;
-		if (!chunk->err && ks_chunk_parse(&worker->parser, &chunk->content))
-			chunk->err = ks_diag_nomem(&chunk->diag, "reading a text log");
-		pthread_mutex_lock(&tt->lock);
-		chunk->done = true;
-		if (chunk->err)
-			tt->stop = true;
-		pthread_cond_broadcast(&tt->changed);
-		pthread_mutex_unlock(&tt->lock);
-	}
+	while (work(worker))
+		;
 	pthread_mutex_lock(
 		&tt->lock); /* the caller may be waiting for a chunk that will not come */
 	pthread_cond_broadcast(&tt->changed);
@@ -190,6 +202,8 @@ static struct chunk *wait_chunk(struct text_trace *tt)
 {
 	struct chunk *chunk = &tt->chunks[tt->used % tt->chunks_len];
 
+	if (!tt->workers[0].threaded)
+		work(&tt->workers[0]);
 	pthread_mutex_lock(&tt->lock);
 	while (!chunk->done && !(tt->stop && tt->used == tt->filled))
 		pthread_cond_wait(&tt->changed, &tt->lock);
@@ -438,7 +452,8 @@ static void text_close(struct ks_source *source)
 	for (i = 0; i < tt->workers_len; i++) {
 		struct worker *worker = &tt->workers[i];
 
-		pthread_join(worker->thread, NULL);
+		if (worker->threaded)
+			pthread_join(worker->thread, NULL);
 		ks_line_parser_free(worker->parser.lines);
 		for (table = 0; table < KS_TEXT_TABLES; table++) {
 			ks_vec_free(&worker->ours[table]);
@@ -467,7 +482,7 @@ static const struct ks_source_ops text_ops = {
 	.progress = text_progress,
 };
 
-static int start_worker(struct text_trace *tt)
+static int start_worker(struct text_trace *tt, bool threaded)
 {
 	struct worker *worker = &tt->workers[tt->workers_len];
 
@@ -475,7 +490,8 @@ static int start_worker(struct text_trace *tt)
 	worker->parser.stacks = tt->stacks;
 	if (ks_line_parser_new(&worker->parser.lines))
 		return -ENOMEM;
-	if (pthread_create(&worker->thread, NULL, worker_main, worker)) {
+	worker->threaded = threaded;
+	if (threaded && pthread_create(&worker->thread, NULL, worker_main, worker)) {
 		ks_line_parser_free(worker->parser.lines);
 		worker->parser.lines = NULL;
 		return -EAGAIN;
@@ -490,7 +506,13 @@ int ks_text_source_open(struct ks_input *input, const struct ks_source_opts *opt
 			struct ks_source **ret_source, struct ks_diag *diag)
 {
 	u32 workers = ks_min(ks_parallel_cpus(), (u32)MAX_WORKERS);
+	u64 size = ks_input_size(input);
 
+	/* A thread has nothing to do beside the caller where all fits into one chunk. The file may still grow. */
+	if (size && size < CHUNK_SIZE)
+		return ks_text_source_open_cut(input, opts,
+					       ks_max((size_t)size + 1, (size_t)MIN_CHUNK), 0,
+					       ret_source, diag);
 	return ks_text_source_open_cut(input, opts, CHUNK_SIZE, workers, ret_source, diag);
 }
 
@@ -512,7 +534,7 @@ int ks_text_source_open_cut(struct ks_input *input, const struct ks_source_opts 
 	pthread_mutex_init(&tt->lock, NULL);
 	pthread_mutex_init(&tt->fill_lock, NULL);
 	pthread_cond_init(&tt->changed, NULL);
-	tt->chunks_len = 2 * workers + 2;
+	tt->chunks_len = workers ? 2 * workers + 2 : 1;
 	tt->carry = malloc(chunk_size);
 	for (i = 0; i < tt->chunks_len && tt->carry; i++) {
 		tt->chunks[i].content.text = calloc(1, chunk_size + KS_LINE_SLACK);
@@ -521,7 +543,9 @@ int ks_text_source_open_cut(struct ks_input *input, const struct ks_source_opts 
 	}
 	if (i < tt->chunks_len)
 		goto nomem;
-	while (tt->workers_len < workers && !start_worker(tt))
+	if (!workers)
+		start_worker(tt, false);
+	while (tt->workers_len < workers && !start_worker(tt, true))
 		;
 	if (!tt->workers_len)
 		goto nomem;

@@ -13,8 +13,8 @@ int ks_text_source_open(struct ks_input *input, const struct ks_source_opts *opt
 			struct ks_source **ret_source, struct ks_diag *diag);
 
 /*
- * A text log in pieces of @chunk_size bytes, read by up to @workers threads. Neither makes a difference
- * to what is read, but for lines that are longer than a piece.
+ * A text log in pieces of @chunk_size bytes, read by up to @workers threads, or by the caller's where there
+ * are none. Neither makes a difference to what is read, but for lines that are longer than a piece.
  */
 int ks_text_source_open_cut(struct ks_input *input, const struct ks_source_opts *opts,
 			    size_t chunk_size, u32 workers, struct ks_source **ret_source,

@@ -255,7 +255,7 @@ static void check_log(void (*make)(struct made *))
 	make(made);
 	path = write_log(made);
 	check_cut(made, path, 1 << 20, 1);
-	for (workers = 1; workers <= 3; workers += 2)
+	for (workers = 0; workers <= 3; workers++)
 		for (size = LONGEST; size < 2 * LONGEST; size += 7)
 			check_cut(made, path, size, workers);
 	check_cut(made, path, 4096, 8);
