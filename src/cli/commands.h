@@ -19,6 +19,7 @@ int ks_cmd_static(int argc, char **argv);
 int ks_cmd_kmap(int argc, char **argv);
 int ks_cmd_lab(int argc, char **argv);
 int ks_cmd_rings(int argc, char **argv);
+int ks_cmd_agent(int argc, char **argv);
 int ks_cmd_account(int argc, char **argv);
 int ks_cmd_import(int argc, char **argv);
 int ks_cmd_record(int argc, char **argv);

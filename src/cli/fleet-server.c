@@ -13,10 +13,9 @@
 
 enum { PASSWORD_MAX = 4096 };
 
-/* === Internals ============================================================================ */
+/* === Public =============================================================================== */
 
-/* The first line of the file. */
-static int read_password(const struct ks_cli *cli, struct ks_fleet_server *server)
+int ks_fleet_read_secret(const struct ks_cli *cli, struct ks_fleet_server *server)
 {
 	int fd = open(server->password_file, O_RDONLY | O_CLOEXEC);
 	char *text = malloc(PASSWORD_MAX + 1);
@@ -34,11 +33,8 @@ static int read_password(const struct ks_cli *cli, struct ks_fleet_server *serve
 	text[got] = '\0';
 	text[strcspn(text, "\r\n")] = '\0';
 	server->password = text;
-	server->http.password = text;
 	return 0;
 }
-
-/* === Public =============================================================================== */
 
 int ks_fleet_connect(const struct ks_cli *cli, struct ks_fleet_server *server,
 		     struct ks_store *store)
@@ -58,9 +54,10 @@ int ks_fleet_connect(const struct ks_cli *cli, struct ks_fleet_server *server,
 				    "'%s' is no name of a database: letters, digits and _",
 				    store->database);
 	if (server->password_file) {
-		code = read_password(cli, server);
+		code = ks_fleet_read_secret(cli, server);
 		if (code)
 			return code;
+		server->http.password = server->password;
 	}
 	err = ks_http_new(&server->http, &store->http, &diag);
 	if (err)

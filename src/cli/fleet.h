@@ -40,19 +40,13 @@ struct ks_fleet_args {
 };
 
 /* Rows of the options of a server, for ks_cli_parse(). @parts as in struct ks_option. */
-#define KS_FLEET_SERVER_OPTIONS(server_, parts_)                                                 \
+#define KS_FLEET_ACCESS_OPTIONS(server_, parts_)                                                 \
 	{ 0,                                                                                     \
-	  "server",                                                                              \
-	  "URL",                                                                                 \
-	  "the ClickHouse server; else $KMEMSCOPE_FLEET",                                        \
-	  .string = &(server_)->http.url,                                                        \
+	  "database",                                                                            \
+	  "NAME",                                                                                \
+	  "its database; kmemscope unless given",                                                \
+	  .string = &(server_)->database,                                                        \
 	  .parts = (parts_) },                                                                   \
-		{ 0,                                                                             \
-		  "database",                                                                    \
-		  "NAME",                                                                        \
-		  "its database; kmemscope unless given",                                        \
-		  .string = &(server_)->database,                                                \
-		  .parts = (parts_) },                                                           \
 		{ 0,                                                                             \
 		  "user",                                                                        \
 		  "NAME",                                                                        \
@@ -81,6 +75,9 @@ struct ks_fleet_args {
 		0, "key", "FILE", "the key of that certificate", .string = &(server_)->http.key, \
 								 .parts = (parts_)               \
 	}
+
+/* Reads the first line of the password file into the password. 0 or an exit code, with a message. */
+int ks_fleet_read_secret(const struct ks_cli *cli, struct ks_fleet_server *server);
 
 /*
  * Connects; *@store is to be closed with ks_fleet_disconnect(), also when it fails. 0 or an exit code, with a message.

@@ -5,6 +5,7 @@
 
 #include "fleet/batch.h"
 #include "heap/snapshot.h"
+#include "live/snapshot.h"
 
 /*
  * Fills a batch in with a census or a snapshot: whose it is, when, and a row for each cache; for each cache and type
@@ -12,6 +13,13 @@
  */
 int ks_fleet_sample(struct ks_fleet_batch *batch, struct ks_map64 *known,
 		    const struct ks_snapshot *snapshot, struct ks_diag *diag);
+
+/*
+ * The same from a look at the running kernel: rows by cache, or by type and cache where @types. -ENODATA: the look has no
+ * types.
+ */
+int ks_fleet_sample_live(struct ks_fleet_batch *batch, struct ks_map64 *known,
+			 const struct ks_live_snapshot *snapshot, bool types, struct ks_diag *diag);
 
 /* Sets host, boot and build, by name. */
 int ks_fleet_identify(struct ks_fleet_batch *batch, struct ks_map64 *known, const char *host,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * A fleet that is made up: fleetsim [--hosts N] [--series N] [--hours N] [--span SECONDS] [--start SECONDS] [--leak]
- * prints the batches of all its hosts, as agents would send them, and on standard error what they hold.
+ * [--spool DIR [--spool-size BYTES]] prints the batches of all its hosts, as agents would send them, and on standard error what they hold.
  *
  * Hosts run one of four kernel builds, the fourth from the second day on. All have the rhythm of the day, noise of their
  * own, and caches that fill after a boot. With --leak the fourth build leaks objects of one site, which every
@@ -16,10 +16,13 @@
 
 #include "base/hash.h"
 #include "fleet/batch.h"
+#include "net/queue.h"
 
 enum { LEAK_SERIES = 3, PRIVATE_SERIES = 5, PRIVATE_HOST = 7, LEAK_BYTES = 300000, DAY = 86400 };
 
 static u64 opt_hosts = 20, opt_series = 12, opt_hours = 2, opt_span = 60, opt_start = 1700006400;
+static u64 opt_spool_size = 1 << 30;
+static const char *opt_spool;
 static bool opt_leak;
 
 /* A number of [0, 1) that depends on nothing but these. */
@@ -105,16 +108,16 @@ int main(int argc, char **argv)
 		{ "span", 1, NULL, 'p' },
 		{ "start", 1, NULL, 't' },
 		{ "leak", 0, NULL, 'l' },
+		{ "spool", 1, NULL, 'd' },
+		{ "spool-size", 1, NULL, 'z' },
 		{ 0 },
 	};
-	u64 *values[] = { ['h'] = &opt_hosts,
-			  ['s'] = &opt_series,
-			  ['o'] = &opt_hours,
-			  ['p'] = &opt_span,
-			  ['t'] = &opt_start };
+	u64 *values[] = { ['h'] = &opt_hosts, ['s'] = &opt_series, ['o'] = &opt_hours,
+			  ['p'] = &opt_span,  ['t'] = &opt_start,  ['z'] = &opt_spool_size };
 	struct ks_fleet_batch batch;
 	struct ks_strbuf out;
 	struct ks_map64 known;
+	struct ks_queue *queue = NULL;
 	u64 at, host, rows = 0, bytes = 0, allocs = 0;
 	size_t i;
 	int option;
@@ -124,12 +127,17 @@ int main(int argc, char **argv)
 			return 2;
 		if (option == 'l')
 			opt_leak = true;
+		else if (option == 'd')
+			opt_spool = optarg;
 		else
 			*values[option] = strtoull(optarg, NULL, 10);
 	}
 	if (ks_map64_init(&known))
 		return 1;
 	ks_strbuf_init(&out);
+	if (opt_spool &&
+	    ks_queue_open(&(struct ks_queue_opts){ opt_spool, opt_spool_size, true }, &queue, NULL))
+		return 1;
 	for (at = opt_start; at < opt_start + opt_hours * 3600; at += opt_span)
 		for (host = 0; host < opt_hosts; host++) {
 			ks_fleet_batch_init(&batch);
@@ -140,13 +148,16 @@ int main(int argc, char **argv)
 			}
 			rows += batch.rows.len;
 			out.len = 0;
-			if (ks_fleet_batch_pack(&batch, &out) ||
-			    fwrite(out.s, 1, out.len, stdout) != out.len)
+			if (ks_fleet_batch_pack(&batch, &out))
+				return 1;
+			if (queue ? ks_queue_put(queue, out.s, out.len, NULL)
+				  : fwrite(out.s, 1, out.len, stdout) != out.len)
 				return 1;
 			ks_fleet_batch_deinit(&batch);
 		}
 	fprintf(stderr, "rows=%" PRIu64 " bytes=%" PRIu64 " allocs=%" PRIu64 "\n", rows, bytes,
 		allocs);
+	ks_queue_close(queue);
 	ks_map64_deinit(&known);
 	ks_strbuf_deinit(&out);
 	return fflush(stdout) ? 1 : 0;

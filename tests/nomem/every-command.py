@@ -109,6 +109,7 @@ LIVE = {
     "top": ["top", "--once", "--by", "type"],
     "heap save": ["heap", "save", "--no-graph", "-o", "OUT"],
     "record": ["record", "-o", "OUT", "--", "true"],
+    "agent": ["agent", "--once", "--to", "SERVER", "--spool", "OUT.spool"],
     "lab": ["lab", "run", "-q", "-o", "OUT", "--", "true"],
 }
 FAILED = {"lab": 125} # that of lab run itself; all others are those of its command

@@ -1,0 +1,163 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only
+"""The agent on this machine, and spools of simulated hosts whose senders and servers are killed: agent.py KMEMSCOPE FLEETSIM.
+Speaks TAP.
+
+FAULTS=N kills senders and servers N times; SEED=N chooses the moments.
+"""
+import json
+import os
+import pathlib
+import random
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "lib"))
+import tap  # noqa: E402
+import clickhouse  # noqa: E402
+
+KMEMSCOPE, FLEETSIM = (pathlib.Path(word).resolve() for word in sys.argv[1:3])
+FAULTS, SEED = int(os.environ.get("FAULTS", "6")), int(os.environ.get("SEED", "16"))
+
+
+class Bench:
+    def __init__(self, server, scratch):
+        self.server, self.scratch = server, scratch
+
+    def command(self, *words):
+        return [str(word) for word in (KMEMSCOPE, "agent", "--to", self.server.url, *words)]
+
+    def agent(self, *words, status=0):
+        return tap.run(*self.command(*words), status=status)
+
+    def sim(self, *words):
+        done = subprocess.run([FLEETSIM, *map(str, words)], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, check=True)
+        return {key: int(value) for key, value in (word.split("=") for word in done.stderr.split())}
+
+    def sums(self):
+        row = self.server.rows("SELECT count(), sum(live_bytes), sum(allocs) FROM kmemscope.rows FINAL")[0]
+        return dict(zip(("rows", "bytes", "allocs"), map(int, row)))
+
+    def clear(self):
+        for table in ("rows", "reports", "names", "labels"):
+            self.server.query(f"TRUNCATE TABLE kmemscope.{table}")
+
+
+def test_live(bench):
+    if os.geteuid():
+        tap.skip("the agent on this machine", "needs root")
+        return
+    spool = bench.scratch / "live"
+    told = json.loads(bench.agent("--once", "--spool", spool, "--host", "it's me", "--label", "role=test", "--json").stdout)
+    tap.check("one look is sent", told["spooled"] == 0, told)
+    boot = pathlib.Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
+    who = bench.server.rows("SELECT DISTINCT kind, name FROM kmemscope.names FINAL WHERE kind < 3 ORDER BY kind")
+    tap.check("host, boot and build are those of this machine", [row[1] for row in who] ==
+              ["it\\'s me", boot, f"{os.uname().release} {os.uname().version}"], who)
+    caches = {row[0]: int(row[1]) for row in bench.server.rows(
+        "SELECT name, objects FROM (SELECT cache AS id, sum(live_objects) AS objects FROM kmemscope.rows FINAL GROUP BY id) "
+        "ANY INNER JOIN (SELECT id, name FROM kmemscope.names FINAL WHERE kind = 3) USING id")}
+    now = {line.split()[0]: int(line.split()[1]) for line in
+           pathlib.Path("/proc/slabinfo").read_text(encoding="ascii").splitlines() if not line.startswith(("#", "slabinfo"))}
+    big = [name for name, count in now.items() if count > 5000 and name in caches]
+    tap.check("large caches are there, with about what slabinfo has", len(caches) > 50 and len(big) > 3 and
+              sum(abs(caches[name] - now[name]) < now[name] / 2 for name in big) >= len(big) * 0.8, [(n, caches[n], now[n]) for n in big])
+    tap.check("labels", ["role", "test"] in bench.server.rows("SELECT label, value FROM kmemscope.labels FINAL"))
+    with subprocess.Popen(bench.command("--spool", spool, "--interval", "1s", "--host", "it's me"), stderr=subprocess.PIPE, text=True) as process:
+        for _ in range(600):
+            if bench.server.number("SELECT uniqExact(ts) FROM kmemscope.reports") >= 4:
+                break
+            time.sleep(0.1)
+        busy = bench.agent("--drain", "--spool", spool, status=1)
+        process.terminate()
+        err = process.stderr.read()
+    tap.check("it goes on, and ends with a signal", process.returncode == 0 and bench.server.number("SELECT uniqExact(ts) FROM kmemscope.reports") >= 4, err)
+    tap.check("a spool has one agent", "another process" in busy.stderr, busy.stderr)
+
+
+def test_away(bench):
+    bench.clear()
+    spool = bench.scratch / "away"
+    want = bench.sim("--hosts", 5, "--hours", 1, "--spool", spool)
+    bench.server.kill()
+    gone = bench.agent("--drain", "--spool", spool, status=1)
+    tap.check("without a server all stays in the spool", len(list(spool.glob("*.msg"))) == 300, gone.stderr)
+    bench.server.start()
+    bench.agent("--drain", "--spool", spool)
+    tap.check("and is stored when it is back", bench.sums() == want and not list(spool.glob("*.msg")), (bench.sums(), want))
+    (spool / "00000000000000000400.msg").write_bytes(b"KSFB but damaged")
+    told = json.loads(bench.agent("--drain", "--spool", spool, "--json").stdout)
+    tap.check("what is damaged is set aside and told", told["refused"] == 1 and (spool / "00000000000000000400.refused").exists(), told)
+    bench.server.query("RENAME TABLE kmemscope.rows TO kmemscope.rows2")
+    bench.sim("--hosts", 1, "--hours", 1, "--spool", spool)
+    lost = bench.agent("--drain", "--spool", spool, status=1)
+    tap.check("without tables nothing is refused for good", "Code: 60" in lost.stderr and len(list(spool.glob("*.msg"))) == 60, lost.stderr)
+    bench.server.query("RENAME TABLE kmemscope.rows2 TO kmemscope.rows")
+
+
+def test_bound(bench):
+    spool = bench.scratch / "bound"
+    bench.sim("--hosts", 10, "--hours", 1, "--spool", spool, "--spool-size", 65536)
+    left = list(spool.glob("*.msg"))
+    dropped = 600 - len(left)
+    tap.check("a spool has a bound", sum(file.stat().st_size for file in left) <= 65536 and dropped > 100, len(left))
+    tap.check("the oldest were dropped", min(file.name for file in left) == f"{dropped + 1:020}.msg")
+    tap.check("and counted", (spool / "dropped").read_text(encoding="ascii").split()[0] == str(dropped))
+    # Killed after the count and before the removal: the message is removed later, and not counted again.
+    shutil.copy(left[0], spool / f"{dropped:020}.msg")
+    bench.clear()
+    if not os.geteuid():
+        bench.agent("--once", "--spool", spool, "--host", "lossy")
+        got = bench.server.number("SELECT max(lost) FROM kmemscope.reports")
+        tap.check("the next report says how many", got == dropped, (got, dropped))
+    else:
+        bench.agent("--drain", "--spool", spool)
+    got = bench.server.number("SELECT count() FROM kmemscope.reports FINAL WHERE lost = 0")
+    tap.check("what was left arrived", got == len(left), (got, len(left)))
+
+
+def test_faults(bench):
+    """Senders and servers die at any moment: what the simulator counted is in the database, to the row."""
+    rng = random.Random(SEED)
+    bench.clear()
+    spool = bench.scratch / "faults"
+    want, start = {"rows": 0, "bytes": 0, "allocs": 0}, 1700006400
+    for fault in range(FAULTS):
+        more = bench.sim("--hosts", 20, "--hours", 1, "--span", 120, "--start", start + fault * 3600, "--spool", spool)
+        want = {key: want[key] + more[key] for key in want}
+        with subprocess.Popen(bench.command("--drain", "--spool", spool), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+            time.sleep(rng.random() * 0.5)
+            if fault % 2:
+                bench.server.kill()
+            process.kill()
+        if fault % 2:
+            bench.server.start()
+    bench.agent("--drain", "--spool", spool)
+    tap.check(f"sums are right after {FAULTS} kills", bench.sums() == want, (bench.sums(), want))
+    tap.check("and every interval has its report", bench.server.number("SELECT count() FROM kmemscope.reports FINAL") == FAULTS * 30 * 20)
+
+
+def main():
+    root = clickhouse.unpacked()
+    if not root:
+        tap.skip("a real server", "no clickhouse-server can be had here")
+        return tap.finish()
+    memory = "/dev/shm" if os.path.isdir("/dev/shm") else None # spools sync each message: that is not what is tested here
+    with tempfile.TemporaryDirectory(prefix="kmemscope-fleet-") as where, \
+            tempfile.TemporaryDirectory(prefix="kmemscope-fleet-", dir=memory) as scratch:
+        server = clickhouse.Server(root, pathlib.Path(where) / "server")
+        try:
+            bench = Bench(server, pathlib.Path(scratch))
+            tap.run(KMEMSCOPE, "fleet", "setup", "--server", server.url)
+            for test in (test_live, test_away, test_bound, test_faults):
+                test(bench)
+        finally:
+            server.close()
+    return tap.finish()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
