@@ -3,7 +3,7 @@
 """Runs the tests of the given build directories and adds up their TAP results.
 
 usage: run.py [--jobs N] [--suite SUITE]... [--test TEST]... [--without TEST]... [--first-failure] [--near WORD]...
-              [--emulate-all] [--list] BUILD...
+              [--newer-than FILE] [--emulate-all] [--list] BUILD...
 
 Each test's line is printed as it ends, and every half minute what is still running. A test that takes
 longer than its timeout (in its meson.build; KMEMSCOPE_TIMEOUTS=3 makes all of them three times as long) is
@@ -12,7 +12,8 @@ stopped with everything that it started, and its output shown. Its clock stands 
 
 With --first-failure the quickest tests start first, and the first one that fails ends the run: for whoever
 wants to know whether anything fails, and no more. Tests whose name has a WORD start before all others. A test
-whose duration is known from an earlier run then counts as hanging when it takes ten times as long.
+whose duration is known from an earlier run then counts as hanging when it takes ten times as long. With --newer-than
+only tests run whose program, or one that they are told to run, was built after FILE was written.
 
 The last line is "N passed, N failed, N skipped" over every single check of every test. A test that dies,
 hangs, or does not print the results that it planned, is a failed check.
@@ -85,6 +86,12 @@ class Test:
 
     def nearness(self, words):
         return len(set(words) & set(self.record["name"].split("-")))
+
+    def is_newer(self, file):
+        """Whether a program or a file that it is told of is newer."""
+        words = self.record["cmd"] + list(self.record["env"].values())
+        since = os.stat(file).st_mtime_ns
+        return any(os.path.isfile(word) and os.stat(word).st_mtime_ns > since for word in words)
 
     def start(self):
         env = dict(os.environ, **self.record["env"])
@@ -273,12 +280,15 @@ def main():
     parser.add_argument("--without", action="append", default=[], metavar="TEST")
     parser.add_argument("--first-failure", action="store_true")
     parser.add_argument("--near", action="append", default=[], metavar="WORD")
+    parser.add_argument("--newer-than", metavar="FILE")
     parser.add_argument("--emulate-all", action="store_true")
     parser.add_argument("--list", action="store_true")
     parser.add_argument("builds", nargs="+", metavar="BUILD")
     args = parser.parse_args()
     signal.signal(signal.SIGTERM, interrupt)
     tests = [test for build in args.builds for test in tests_of(build, args.suite, args.test, args.without, args.emulate_all)]
+    if args.newer_than:
+        tests = [test for test in tests if test.is_newer(args.newer_than)]
     if args.list:
         print("\n".join(test.name for test in tests))
         return 0

@@ -2,12 +2,13 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Changes one operator in src/ at a time, by seed, and reports the share of the changes that tests notice.
 
-usage: mutate.py [--mutants N] [--seed N] [--aim PERCENT] [--fast-only] [FILE:LINE:COLUMN]...
+usage: mutate.py [--mutants N] [--seed N] [--aim PERCENT] [--under FOLDER] [--fast-only] [FILE:LINE:COLUMN]...
 
 Works in a copy of the tree, built once and then step by step. The fast suites run first, in the plain build,
 and no further than to the first failure; the first tests are those that are named after the changed file or
-its folder, then the quickest. Only a mutant that passes them meets the recorder, the sanitized build and the
-browser. A mutant that does not compile is drawn again, and so is one that leaves the program as it was. With
+its folder, then the quickest; a test that runs none of the programs that changed is left out. Only a mutant that
+passes them meets what looks at the running kernel, failing allocations, the browser, and then the sanitized build.
+A mutant that does not compile is drawn again, and so is one that leaves the program as it was. With
 places as arguments, which are those of the lines that it prints, these are the mutants: for a second look at
 survivors. Survivors that tests/mutate/equivalent.txt lists, with the reason why nobody can tell them from the
 original, do not count. Ends with one line "N passed, N failed, N skipped": noticed, survived, equivalent;
@@ -24,6 +25,7 @@ import subprocess
 import sys
 import tempfile
 
+STAMP = "mutate.stamp" # in the copy of the tree: when the mutant was made
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 EQUIVALENT = pathlib.Path(__file__).with_name("equivalent.txt")
 SWAPS = {"==": "!=", "!=": "==", "<": "<=", "<=": "<", ">": ">=", ">=": ">", "&&": "||", "||": "&&", "+": "-", "-": "+",
@@ -33,8 +35,9 @@ OPERATOR = re.compile(r"(?<= )(" + "|".join(re.escape(op) for op in sorted(SWAPS
                                             if not op.isalpha()) + r")(?= )|\b(true|false)\b")
 SANITIZED = ["-Db_sanitize=address,undefined", "-Db_lundef=false", "-Dbuildtype=debugoptimized",
              "-Dc_args=-fno-sanitize-recover=all"]
-# What records this machine, or takes minutes to say what other tests have said before.
-SLOW = ["cli-record", "cli-heap", "cli-kmap-record", "package", "nomem"]
+# What looks at the kernel of this machine, or takes minutes to say what other tests have said before.
+SLOW = ["nomem", "cli-heap", "cli-heap-graph", "cli-heap-snapshot", "cli-kmap-record", "cli-leaks-live", "cli-record",
+        "cli-slab-grows", "cli-top", "package"]
 STAGES = [("build", ["--suite", "unit", "--suite", "fuzz", "--suite", "captures", "--suite", "cli"], SLOW),
           ("build", ["--suite", "browser"] + [f"--test={name}" for name in SLOW], ["package"]),
           ("build-san", ["--suite", "unit", "--suite", "fuzz", "--suite", "captures", "--suite", "cli"], ["package"])]
@@ -102,7 +105,7 @@ def noticed(tree, path, unchanged, fast_only):
     for build, suites, without in STAGES[:1] if fast_only else STAGES:
         if call(tree, "ninja", "-C", build).returncode or code_of(tree) == unchanged:
             return ""
-        done = run_tests(tree, build, suites, without, "--first-failure", *near(path))
+        done = run_tests(tree, build, suites, without, "--first-failure", "--newer-than", STAMP, *near(path))
         if done is None or done.returncode:
             failed = re.search(r"^failed: (.*)$", done.stdout, re.M) if done else None
             return failed.group(1) if failed else "a hang" if done is None else "a suite that names no test"
@@ -116,6 +119,7 @@ def mutate(tree, place):
     original = file.read_text(encoding="utf-8")
     lines = original.split("\n")
     before = lines[nr]
+    (tree / STAMP).touch()
     lines[nr] = before[:column] + SWAPS[operator] + before[column + len(operator):]
     file.write_text("\n".join(lines), encoding="utf-8")
     return before.strip(), lines[nr].strip(), original
@@ -141,16 +145,19 @@ def main():
     parser.add_argument("--mutants", type=int, default=40)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--aim", type=float, default=90)
+    parser.add_argument("--under", default="", metavar="FOLDER", help="of src/, say heap")
     parser.add_argument("--fast-only", action="store_true")
     parser.add_argument("places", nargs="*", metavar="FILE:LINE:COLUMN")
     args = parser.parse_args()
     rng, known, counts = random.Random(args.seed), equivalents(), {"noticed": 0, "survived": 0, "equivalent": 0}
-    candidates, wanted = places(), len(args.places) or args.mutants
+    candidates = [place for place in places() if place[0].is_relative_to(pathlib.Path("src", args.under))]
+    wanted = len(args.places) or args.mutants
+    rng.shuffle(candidates) # each place at most once
     with tempfile.TemporaryDirectory(prefix="kmemscope-mutate-") as scratch:
         tree = pathlib.Path(scratch, "tree")
         shutil.copytree(ROOT, tree, ignore=made_here)
         unchanged = prepare(tree, args.fast_only)
-        draw = again(args.places, candidates) if args.places else iter(lambda: rng.choice(candidates), None)
+        draw = again(args.places, candidates) if args.places else candidates
         for place in draw:
             before, after, original = mutate(tree, place)
             by = noticed(tree, place[0], unchanged, args.fast_only)
