@@ -238,12 +238,23 @@ static void add_step(const struct making *m, struct ks_table *table, u32 from, c
 }
 
 /* From the root down to the object. A long way lacks its middle. */
+/* To the first object that a root leads to, if there is one. */
+static u32 whose_way(const struct making *m)
+{
+	u32 i;
+
+	for (i = m->selection->first; i < m->snapshot->count; i++)
+		if (ks_selected(m->selection, i) && m->ways->from[i] != KS_NONE)
+			return i;
+	return m->selection->first;
+}
+
 static int add_way(struct making *m)
 {
 	struct ks_table *table;
 	KS_VEC(u32) steps = { 0 };
 	char by[NAME_LEN];
-	u32 object = m->selection->first, *slot;
+	u32 first = whose_way(m), object = first, *slot;
 	size_t i;
 	int err = 0;
 
@@ -258,7 +269,7 @@ static int add_way(struct making *m)
 		object = m->ways->from[object];
 	}
 	ks_doc_say(m->doc, "\nThe shortest way to 0x%" PRIx64 ":\n",
-		   m->snapshot->addr[m->selection->first]);
+		   m->snapshot->addr[first]);
 	table = ks_doc_table(m->doc, "way", way_columns, W_COLUMNS);
 	if (table)
 		ks_table_select(table, KS_FORM_TEXT, way_text, ARRAY_SIZE(way_text));

@@ -53,7 +53,9 @@ static int by_objects(const void *a, const void *b)
 		return x->references > y->references ? -1 : 1;
 	if (x->type != y->type)
 		return x->type < y->type ? -1 : 1;
-	return x->word < y->word ? -1 : x->word > y->word;
+	if (x->word != y->word)
+		return x->word < y->word ? -1 : 1;
+	return x->example < y->example ? -1 : x->example > y->example;
 }
 
 /* Elements of an array have one name: they are counted as the first of them. */
@@ -79,9 +81,11 @@ static u32 *find_same(const struct ks_snapshot *s)
 	return same;
 }
 
+/* Objects of no known type are told apart, and named, by their caches. */
 static int count(struct adding *a, u32 type, u32 word, u32 holder, u32 object)
 {
-	u32 number = ks_map64_add(&a->rows, (u64)type << 32 | word);
+	u64 kind = type ? (u64)type << 16 : (u64)a->snapshot->cache[holder] << 48;
+	u32 number = ks_map64_add(&a->rows, kind | word);
 	struct ks_holders_row *row;
 	struct pair *pair;
 

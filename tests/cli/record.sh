@@ -126,9 +126,9 @@ if command -v trace-cmd >/dev/null; then
 	# It copies what it knows: our own sections are not where the file says.
 	same_converted() {
 		trace-cmd convert --compression none -i all.dat -o converted.dat >/dev/null 2>&1 || return 1
-		must "$KMEMSCOPE" report --json all.dat >all.json
-		must "$KMEMSCOPE" report --json converted.dat >converted.json
-		cmp all.json converted.json
+		must "$KMEMSCOPE" account all.dat >all.txt
+		must "$KMEMSCOPE" account converted.dat >converted.txt
+		cmp all.txt converted.txt
 	}
 	check "what trace-cmd converts is read as before" same_converted
 else
