@@ -268,8 +268,7 @@ static int add_way(struct making *m)
 			break;
 		object = m->ways->from[object];
 	}
-	ks_doc_say(m->doc, "\nThe shortest way to 0x%" PRIx64 ":\n",
-		   m->snapshot->addr[first]);
+	ks_doc_say(m->doc, "\nThe shortest way to 0x%" PRIx64 ":\n", m->snapshot->addr[first]);
 	table = ks_doc_table(m->doc, "way", way_columns, W_COLUMNS);
 	if (table)
 		ks_table_select(table, KS_FORM_TEXT, way_text, ARRAY_SIZE(way_text));

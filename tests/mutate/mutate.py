@@ -37,7 +37,7 @@ SANITIZED = ["-Db_sanitize=address,undefined", "-Db_lundef=false", "-Dbuildtype=
              "-Dc_args=-fno-sanitize-recover=all"]
 # What looks at the kernel of this machine, or takes minutes to say what other tests have said before.
 SLOW = ["nomem", "cli-heap", "cli-heap-graph", "cli-heap-snapshot", "cli-kmap-record", "cli-leaks-live", "cli-record",
-        "cli-slab-grows", "cli-top", "package"]
+        "cli-slab-grows", "cli-top", "live-kernel", "package"]
 STAGES = [("build", ["--suite", "unit", "--suite", "fuzz", "--suite", "captures", "--suite", "cli"], SLOW),
           ("build", ["--suite", "browser"] + [f"--test={name}" for name in SLOW], ["package"]),
           ("build-san", ["--suite", "unit", "--suite", "fuzz", "--suite", "captures", "--suite", "cli"], ["package"])]
