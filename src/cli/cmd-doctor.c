@@ -26,6 +26,9 @@ static const char usage[] =
 	"fixes it. Removes tracing instances that killed recorders left behind. Exits with 0\n"
 	"if 'kmemscope record' will work, and with 1 if not.\n";
 
+static const char examples[] = "examples:\n"
+			       "  kmemscope doctor\n";
+
 enum state { FINE, NOTE, MISSING };
 
 struct finding {
@@ -309,6 +312,7 @@ int ks_cmd_doctor(int argc, char **argv)
 	struct ks_cli cli = {
 		.command = argv[0],
 		.usage = usage,
+		.epilogue = examples,
 		.shared = KS_WITH_JSON | KS_WITH_COMMON,
 	};
 	const struct ks_option own[] = {

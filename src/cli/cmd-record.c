@@ -319,7 +319,11 @@ int ks_cmd_record(int argc, char **argv)
 	struct ks_cli cli = {
 		.command = argv[0],
 		.usage = usage,
-		.epilogue = "Exits with the status of COMMAND, or with 130 after Ctrl-C.\n",
+		.epilogue = "Exits with the status of COMMAND, or with 130 after Ctrl-C.\n"
+			    "\n"
+			    "examples:\n"
+			    "  kmemscope record -o trace.dat --duration 60\n"
+			    "  kmemscope record --stack -- make -j4\n",
 		.shared = KS_WITH_COMMON,
 		.runs_command = true,
 	};

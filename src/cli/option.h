@@ -82,6 +82,9 @@ ks_option_fn ks_cli_parse_cpu, ks_cli_parse_task, ks_cli_parse_bytes;
 /* For parse: --cache, alone or with the name of a cache. */
 ks_option_fn ks_cli_parse_cache;
 
+/* An enum ks_order: "live", or as trace_analyze says "current_dynamic", ... */
+ks_option_fn ks_cli_parse_order;
+
 /* A u32: the number of a process, at least min. */
 ks_option_fn ks_cli_parse_pid;
 
