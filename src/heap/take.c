@@ -236,6 +236,7 @@ int ks_snapshot_take(struct ks_kernel *k, const struct ks_snapshot_options *opti
 	if (!err) {
 		t.snapshot->no_functions = t.typing->no_functions;
 		t.snapshot->quality[KS_HEAP_TORN_FREE_LISTS] = t.slots->torn;
+		t.snapshot->quality[KS_HEAP_ODD_MODULES] = k->odd_modules;
 		err = make(&t, options, diag);
 	}
 	t.snapshot->duration_ns = now_ns(CLOCK_MONOTONIC) - start;
