@@ -271,28 +271,22 @@ static int add_running(struct ks_kernel *k, struct ks_btf_merge *merge)
 /* === Internals: a dump ==================================================================== */
 
 struct module_layout {
-	u32 list, data, size, base_size;
+	u32 list, btf, data, size;
 };
 
 static int add_from_memory(struct ks_kernel *k, struct ks_btf_merge *merge, u64 module,
 			   const struct module_layout *l)
 {
-	u64 data;
-	u32 size, base = 0;
+	u64 btf, data;
+	u32 size;
 	u8 *copy;
 	int err;
 
-	if (ks_memory_word(k->memory, module + l->data, &data) ||
-	    ks_memory_get(k->memory, module + l->size, &size, sizeof(size)) ||
-	    (l->base_size != KS_NONE &&
-	     ks_memory_get(k->memory, module + l->base_size, &base, sizeof(base))))
+	if (ks_memory_word(k->memory, module + l->btf, &btf) ||
+	    ks_memory_word(k->memory, btf + l->data, &data) ||
+	    ks_memory_get(k->memory, btf + l->size, &size, sizeof(size)) || size > MODULE_MAX)
 		return KS_EBADINPUT;
-	/* No types; or such that are not based on the kernel's own, and were moved when it was loaded. */
-	if (!data || !size || base)
-		return 0;
-	if (size > MODULE_MAX)
-		return KS_EBADINPUT;
-	copy = malloc(size);
+	copy = malloc(size + 1ul);
 	if (!copy)
 		return -ENOMEM;
 	err = ks_memory_get(k->memory, data, copy, size) ? KS_EBADINPUT
@@ -301,25 +295,24 @@ static int add_from_memory(struct ks_kernel *k, struct ks_btf_merge *merge, u64 
 	return err;
 }
 
+/* The kernel keeps a list of the types that modules brought along; what the modules had themselves is gone. */
 static int add_dumped(struct ks_kernel *k, struct ks_btf_merge *merge)
 {
-	struct ks_wanted_symbol modules = { "modules", 0 };
+	struct ks_wanted_symbol list = { "btf_modules", 0 };
 	struct module_layout l;
 	u64 at;
 	u32 i;
 	int err = 0;
 
-	if (!ks_btf_member(k->btf, "module", "list", &l.list) ||
-	    !ks_btf_member(k->btf, "module", "btf_data", &l.data) ||
-	    !ks_btf_member(k->btf, "module", "btf_data_size", &l.size) ||
-	    !*k->memory->facts.symbols)
+	if (!ks_btf_member(k->btf, "btf_module", "list", &l.list) ||
+	    !ks_btf_member(k->btf, "btf_module", "btf", &l.btf) ||
+	    !ks_btf_member(k->btf, "btf", "data", &l.data) ||
+	    !ks_btf_member(k->btf, "btf", "data_size", &l.size) || !*k->memory->facts.symbols)
 		return 0;
-	if (!ks_btf_member(k->btf, "module", "btf_base_data_size", &l.base_size))
-		l.base_size = KS_NONE;
-	ks_symbols_find(k->memory->facts.symbols, &modules, 1);
-	at = modules.addr;
+	ks_symbols_find(k->memory->facts.symbols, &list, 1);
+	at = list.addr;
 	for (i = 0; at && !err && i < MODULES_MAX; i++) {
-		if (ks_memory_word(k->memory, at, &at) || at == modules.addr)
+		if (ks_memory_word(k->memory, at, &at) || at == list.addr)
 			break;
 		err = add_from_memory(k, merge, at - l.list, &l);
 		if (err == KS_EBADINPUT) {

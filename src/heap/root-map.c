@@ -49,6 +49,10 @@ static int add_symbol(struct ks_root_map *map, char *line)
 		map->percpu_start = addr;
 	if (!strcmp(name, "__per_cpu_end"))
 		map->percpu_end = addr;
+	if (!strcmp(name, "pcpu_first_chunk"))
+		map->first_chunk = addr;
+	if (!strcmp(name, "pcpu_base_addr"))
+		map->base_addr = addr;
 	snprintf(text, sizeof(text), *module ? "%s [%s]" : "%s", name, module);
 	symbol = ks_vec_push(&map->symbols);
 	if (!symbol)
@@ -249,6 +253,27 @@ static void guess_percpu(struct ks_root_map *map, const struct ks_caches *caches
 	map->percpu_end = highest;
 }
 
+/* Behind the variables is room for those of modules, and for what is allocated: all of it is the first chunk. */
+static void widen_percpu(struct ks_root_map *map)
+{
+	const struct ks_kernel *k = map->kernel;
+	u64 chunk, base, start;
+	u32 at, pages_at, pages;
+
+	if (!map->percpu_end || !map->first_chunk || !map->base_addr ||
+	    !ks_btf_member(k->btf, "pcpu_chunk", "base_addr", &at) ||
+	    !ks_btf_member(k->btf, "pcpu_chunk", "nr_pages", &pages_at) ||
+	    ks_memory_word(k->memory, map->first_chunk, &chunk) ||
+	    ks_memory_word(k->memory, map->base_addr, &base) ||
+	    ks_memory_word(k->memory, chunk + at, &start) ||
+	    ks_memory_get(k->memory, chunk + pages_at, &pages, sizeof(pages)))
+		return;
+	if (start < base || start - base >= 64 << 20 || pages >= 1 << 14)
+		return;
+	map->percpu_named = map->percpu_start + (start - base);
+	map->percpu_end = ks_max(map->percpu_end, map->percpu_named + pages * 4096ull);
+}
+
 static bool find_percpu(const struct ks_root_map *map, u64 addr, struct ks_heap_root *root,
 			u64 *ret_end)
 {
@@ -262,7 +287,8 @@ static bool find_percpu(const struct ks_root_map *map, u64 addr, struct ks_heap_
 		if (pointer - map->percpu_start >= map->percpu_end - map->percpu_start)
 			continue;
 		symbol = symbol_at(map, pointer, &next);
-		if (!symbol || symbol->addr < map->percpu_start)
+		if (!symbol || symbol->addr < map->percpu_start ||
+		    (map->percpu_named && pointer >= map->percpu_named))
 			symbol = NULL;
 		*root = (struct ks_heap_root){
 			.kind = KS_ROOT_PERCPU,
@@ -307,6 +333,7 @@ int ks_root_map_new(struct ks_taking *t, const char *kallsyms, struct ks_root_ma
 		return err;
 	}
 	guess_percpu(map, t->census->caches);
+	widen_percpu(map);
 	*ret_map = map;
 	return 0;
 }

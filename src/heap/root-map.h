@@ -25,7 +25,9 @@ struct ks_root_map {
 	KS_VEC(struct ks_root_symbol) symbols; /* by address */
 	KS_VEC(struct ks_root_area) areas;     /* by address */
 	u64 percpu_start,
-		percpu_end; /* of per-CPU variables, before the offset of a CPU is added */
+		percpu_end;	    /* of per-CPU variables, before the offset of a CPU is added */
+	u64 percpu_named;	    /* what is behind has no names; 0 = all has */
+	u64 first_chunk, base_addr; /* variables of the per-CPU allocator; 0 = not known */
 	struct ks_arena arena;
 };
 

@@ -22,7 +22,7 @@ mkfifo end
 "$HOLD" 10000 <end >held &
 exec 9>end
 for _ in $(seq 600); do
-	[ "$(wc -l <held)" -ge 7 ] && break
+	grep -q "^all" held && break
 	sleep 0.1
 done
 made() { awk -v kind="$1" '$1 == kind { sum += $2 } END { print sum + 0 }' held; }
