@@ -53,12 +53,15 @@ static int look_at(const struct ks_heap_source *source, struct look *ret_look, s
 /* Now and again after a while; or two files. One file is not enough, and says so; a dump does not change. */
 static int look_twice(struct ks_heap_args *args, struct look *ret_look, struct ks_diag *diag)
 {
-	struct ks_heap_source second = args->source;
+	struct ks_heap_source first = args->source, second = args->source;
 	struct ks_candidates_list before;
 	struct look look;
 	char boot[64];
-	int err = look_at(&args->source, &look, diag);
+	int err;
 
+	/* Of the first look only addresses and checksums are wanted. */
+	first.brief = !args->source.vmcore && !args->source.from;
+	err = look_at(&first, &look, diag);
 	if (err)
 		return err;
 	if (args->source.vmcore || (args->source.from && !args->nr_operands)) {

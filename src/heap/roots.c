@@ -327,7 +327,12 @@ static int gather(struct search *s, struct hits *all)
 {
 	size_t i, k;
 
-	for (i = 0; i < KS_WORKERS_MAX; i++) {
+	/* Those of the first thread stay where they are. */
+	*all = s->hits[0];
+	s->hits[0] = (struct hits){ 0 };
+	for (i = 1; i < KS_WORKERS_MAX; i++) {
+		if (!s->hits[i].items.len)
+			continue;
 		if (ks_vec_reserve(&all->items, all->items.len + s->hits[i].items.len))
 			return -ENOMEM;
 		for (k = 0; k < s->hits[i].items.len; k++)

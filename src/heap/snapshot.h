@@ -135,6 +135,7 @@ struct ks_snapshot {
 
 struct ks_snapshot_options {
 	bool graph;	      /* references too */
+	bool brief;	      /* types only as far as roots need them, and no names of fields */
 	const char *kallsyms; /* names of functions and variables; NULL = none */
 };
 
