@@ -7,6 +7,7 @@
 #include <sys/types.h>
 
 #include "capture/chunks.h"
+#include "capture/hooks.h"
 #include "capture/machine.h"
 #include "capture/recorder.h"
 
@@ -34,6 +35,7 @@ struct ks_rec_worker {
 
 struct ks_recorder {
 	struct ks_tracefs tfs;
+	struct ks_hooks hooks;
 	struct ks_td_meta meta;
 	struct ks_cmdlines cmdlines;
 	const char *events[KS_REC_MAX_EVENTS];

@@ -12,6 +12,8 @@ static void free_recorder(struct ks_recorder *rec)
 	ks_rec_close_readers(rec);
 	if (rec->chunks_ready)
 		ks_chunks_deinit(&rec->chunks);
+	if (rec->tfs.root)
+		ks_hooks_remove(&rec->hooks, &rec->tfs);
 	ks_tracefs_close(&rec->tfs);
 	ks_cmdlines_deinit(&rec->cmdlines);
 	ks_td_meta_deinit(&rec->meta);
@@ -68,13 +70,18 @@ int ks_recorder_new(const struct ks_record_opts *opts, struct ks_recorder **ret_
 		err = ks_rec_choose_events(rec, opts, diag);
 	if (!err) {
 		ks_tracefs_remove_stale(rec->tfs.root, &stale);
+		ks_hooks_remove_stale(rec->tfs.root);
 		err = ks_tracefs_make_instance(&rec->tfs, diag);
 	}
+	if (!err && opts->slab && !opts->no_hooks)
+		ks_hooks_define(&rec->hooks, &rec->tfs);
 	if (!err)
 		err = ks_rec_configure(rec, opts, diag);
 	if (!err)
 		err = ks_machine_describe(&rec->tfs, rec->events, rec->events_len, &rec->meta,
 					  diag);
+	if (!err && ks_hooks_describe(&rec->hooks, &rec->tfs, &rec->meta))
+		err = ks_diag_nomem(diag, "recording");
 	if (!err)
 		err = ks_rec_open_readers(rec, diag);
 	if (!err)
@@ -106,7 +113,22 @@ int ks_recorder_start(struct ks_recorder *rec, struct ks_diag *diag)
 		snprintf(path, sizeof(path), "events/kmem/%s/enable", rec->events[i]);
 		err = ks_tracefs_write(&rec->tfs, path, "1", diag);
 	}
+	if (!err)
+		err = ks_hooks_enable(&rec->hooks, &rec->tfs, diag);
 	return err ? err : ks_tracefs_write(&rec->tfs, "tracing_on", "1", diag);
+}
+
+void ks_recorder_say_hooks(const struct ks_recorder *rec, struct ks_strbuf *sb)
+{
+	unsigned int hook, shown = 0;
+
+	for (hook = KS_HOOK_NONE + 1; hook < KS_HOOKS; hook++)
+		if (rec->hooks.defined >> hook & 1)
+			ks_strbuf_printf(sb, "%s%s", shown++ ? ", " : "",
+					 ks_hook_name((enum ks_raw_hook)hook));
+	if (!shown)
+		ks_strbuf_printf(sb, "none: %s",
+				 *rec->hooks.why ? rec->hooks.why : "they are switched off");
 }
 
 void ks_recorder_poll(struct ks_recorder *rec, struct ks_record_stats *ret_stats)

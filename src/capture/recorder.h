@@ -23,6 +23,7 @@ struct ks_record_opts {
 	const char *clock;
 	u64 buffer_kb; /* of the kernel's ring, per CPU; 0 = the default */
 	u64 max_size;  /* bytes of the file; 0 = no limit */
+	bool no_hooks; /* on what frees and allocates without an event */
 	bool no_census;
 	ks_record_census_fn *census; /* NULL: there is only /proc/slabinfo */
 	void *census_ctx;
@@ -46,6 +47,9 @@ int ks_recorder_new(const struct ks_record_opts *opts, struct ks_recorder **ret_
 
 /* Follows a process with all its threads and, from then on, their children. */
 int ks_recorder_follow(struct ks_recorder *rec, u32 pid, struct ks_diag *diag);
+
+/* What is seen of frees and allocations that raise no event, or why nothing is: words for people. */
+void ks_recorder_say_hooks(const struct ks_recorder *rec, struct ks_strbuf *sb);
 
 int ks_recorder_start(struct ks_recorder *rec, struct ks_diag *diag);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only */
 /*
  * A private tracefs instance: made, used and removed by one recorder. Nothing outside of it is ever
- * written, and no knob of the function tracer is touched.
+ * written but the list of probes (capture/hooks.h), and no knob of the function tracer is touched.
  */
 #ifndef KS_CAPTURE_TRACEFS_H
 #define KS_CAPTURE_TRACEFS_H

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "base/escape.h"
-#include "capture/tracefs.h"
+#include "capture/hooks.h"
 #include "cli/commands.h"
 #include "cli/heap-source.h"
 #include "cli/output.h"
@@ -133,6 +133,26 @@ static void check_tracefs(struct doctor *d)
 	if (!ks_tracefs_remove_stale(d->tfs.root, &stale) && stale)
 		add(d, NOTE, "instances", NULL, "removed %u left behind by killed recorders",
 		    stale);
+	ks_hooks_remove_stale(d->tfs.root);
+}
+
+/* Defined and removed again; none is switched on. */
+static void check_hooks(struct doctor *d)
+{
+	struct ks_hooks hooks;
+	unsigned int count;
+
+	if (!d->has_tracefs)
+		return;
+	ks_hooks_define(&hooks, &d->tfs);
+	count = (unsigned int)__builtin_popcount(hooks.defined);
+	if (!count)
+		add(d, NOTE, "probes", NULL, "kfree_rcu and bulk frees are not seen: %s",
+		    hooks.why);
+	else
+		add(d, FINE, "probes", NULL, "%u of %u, on kfree_rcu and the bulk functions", count,
+		    KS_HOOKS - 1);
+	ks_hooks_remove(&hooks, &d->tfs);
 }
 
 static void check_events(struct doctor *d)
@@ -334,6 +354,7 @@ int ks_cmd_doctor(int argc, char **argv)
 	check_user(&d);
 	check_tracefs(&d);
 	check_events(&d);
+	check_hooks(&d);
 	check_lockdown(&d);
 	check_symbols(&d);
 	check_memory(&d);

@@ -74,11 +74,15 @@ static int parse_options(struct record *r, int argc, char **argv)
 		  .number = &r->opts.buffer_kb, .min = 1 },
 		{ 0, "clock", "NAME", "the kernel's trace clock (local)",
 		  .string = &r->opts.clock },
+		{ 0, "no-hooks", NULL, "no probes on kfree_rcu and the bulk functions",
+		  .flag = &r->opts.no_hooks },
 		{ 0, "no-census", NULL,
 		  "do not count the kernel's objects at the start and the end",
 		  .flag = &r->opts.no_census },
 		{ 'q', "quiet", NULL, "print nothing unless something is wrong",
 		  .flag = &r->quiet },
+		{ 'v', "verbose", NULL, "say what is seen of frees that raise no event",
+		  .flag = &r->cli->output.verbose },
 		{ 0, "json", NULL, "accepted, but has no effect here",
 		  .flag = &r->cli->output.json },
 		{ 0, "strict", NULL, "exit with 4 when events were lost",
@@ -268,6 +272,24 @@ static int exit_code(const struct record *r, const struct ks_record_stats *stats
 	return r->cli->output.strict && stats->lost ? KS_EXIT_LOST : KS_EXIT_OK;
 }
 
+/* How objects are seen to end that raise no event. */
+static void say_means(const struct record *r, const struct ks_recorder *rec)
+{
+	const struct ks_record_census *census = r->opts.census_ctx;
+	struct ks_strbuf sb;
+
+	ks_strbuf_init(&sb);
+	ks_recorder_say_hooks(rec, &sb);
+	fprintf(stderr, "probes: %s\n", ks_strbuf_str(&sb));
+	ks_strbuf_deinit(&sb);
+	if (r->opts.no_census)
+		fputs("census: none\n", stderr);
+	else if (census->refused)
+		fprintf(stderr, "census: by /proc/slabinfo: %s\n", census->why.text);
+	else
+		fputs("census: of all objects, at the start and at the end\n", stderr);
+}
+
 static int record(struct record *r, struct ks_recorder *rec)
 {
 	struct ks_record_stats stats;
@@ -275,6 +297,8 @@ static int record(struct record *r, struct ks_recorder *rec)
 	enum why why;
 	int err;
 
+	if (r->cli->output.verbose)
+		say_means(r, rec);
 	if (r->child > 0) {
 		int exec_err = release_child(r);
 

@@ -53,11 +53,14 @@ static int take_text(struct ks_cursor *cur, unsigned int size_bytes, struct ks_s
 	return cur->err;
 }
 
-static int take_formats(struct ks_cursor *cur, u64 count, struct ks_td_meta *meta, bool kmem)
+static int take_formats(struct ks_cursor *cur, u64 count, struct ks_td_meta *meta, u32 section,
+			const char *system)
 {
 	while (count-- && !cur->err) {
-		struct ks_strbuf *slot = kmem ? ks_vec_push(&meta->kmem_formats)
-					      : ks_vec_push(&meta->ftrace_formats);
+		struct ks_strbuf *slot =
+			section == KS_TD_SEC_FTRACE	 ? ks_vec_push(&meta->ftrace_formats)
+			: !strcmp(system, KS_META_HOOKS) ? ks_vec_push(&meta->hook_formats)
+							 : ks_vec_push(&meta->kmem_formats);
 
 		if (!slot)
 			return -ENOMEM;
@@ -72,6 +75,7 @@ static int read_meta_section(const struct ks_tracedat *td, u32 id, u64 offset,
 	struct ks_strbuf content;
 	struct ks_cursor cur;
 	char word[16];
+	u64 systems;
 	int err;
 
 	ks_strbuf_init(&content);
@@ -88,12 +92,13 @@ static int read_meta_section(const struct ks_tracedat *td, u32 id, u64 offset,
 		take_text(&cur, 8, &meta->header_event);
 		break;
 	case KS_TD_SEC_FTRACE:
-		take_formats(&cur, ks_cursor_uint(&cur, 4), meta, false);
+		take_formats(&cur, ks_cursor_uint(&cur, 4), meta, id, "");
 		break;
 	case KS_TD_SEC_EVENTS:
-		ks_cursor_skip(&cur, 4);
-		ks_cursor_string(&cur, word, sizeof(word));
-		take_formats(&cur, ks_cursor_uint(&cur, 4), meta, true);
+		for (systems = ks_cursor_uint(&cur, 4); systems && !cur.err; systems--) {
+			ks_cursor_string(&cur, word, sizeof(word));
+			take_formats(&cur, ks_cursor_uint(&cur, 4), meta, id, word);
+		}
 		break;
 	case KS_TD_SEC_KALLSYMS:
 		take_text(&cur, 4, &meta->kallsyms);

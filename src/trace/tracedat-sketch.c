@@ -135,11 +135,17 @@ void ks_td_sketch_metadata(struct ks_td_sketch *sk, const struct ks_td_meta *met
 	add_section(sk, KS_TD_SEC_FTRACE, &sb);
 
 	sb.len = 0;
-	ks_td_put(&sb, 1, 4);
+	ks_td_put(&sb, meta->hook_formats.len ? 2 : 1, 4);
 	ks_td_put_string(&sb, "kmem");
 	ks_td_put(&sb, meta->kmem_formats.len, 4);
 	for (i = 0; i < meta->kmem_formats.len; i++)
 		put_text(&sb, &meta->kmem_formats.items[i], 8);
+	if (meta->hook_formats.len) {
+		ks_td_put_string(&sb, KS_META_HOOKS);
+		ks_td_put(&sb, meta->hook_formats.len, 4);
+	}
+	for (i = 0; i < meta->hook_formats.len; i++)
+		put_text(&sb, &meta->hook_formats.items[i], 8);
 	add_section(sk, KS_TD_SEC_EVENTS, &sb);
 
 	sb.len = 0;

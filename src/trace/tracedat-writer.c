@@ -265,10 +265,13 @@ void ks_td_meta_deinit(struct ks_td_meta *meta)
 		ks_strbuf_deinit(&meta->ftrace_formats.items[i]);
 	for (i = 0; i < meta->kmem_formats.len; i++)
 		ks_strbuf_deinit(&meta->kmem_formats.items[i]);
+	for (i = 0; i < meta->hook_formats.len; i++)
+		ks_strbuf_deinit(&meta->hook_formats.items[i]);
 	for (i = 0; i < meta->cpu_stats.len; i++)
 		ks_strbuf_deinit(&meta->cpu_stats.items[i]);
 	ks_vec_free(&meta->ftrace_formats);
 	ks_vec_free(&meta->kmem_formats);
+	ks_vec_free(&meta->hook_formats);
 	ks_vec_free(&meta->cpu_stats);
 	ks_vec_free(&meta->self.items);
 	ks_vec_free(&meta->nodes.items);

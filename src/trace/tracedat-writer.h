@@ -21,6 +21,7 @@ struct ks_td_meta {
 	struct ks_strbuf header_page, header_event;
 	KS_VEC(struct ks_strbuf) ftrace_formats;
 	KS_VEC(struct ks_strbuf) kmem_formats;
+	KS_VEC(struct ks_strbuf) hook_formats; /* of the recorder's own probes */
 	struct ks_strbuf kallsyms, printk, cmdlines;
 	KS_VEC(struct ks_strbuf) cpu_stats; /* "CPU: n" and the text of its stats file */
 	struct ks_numbers self;	 /* threads of the recorder, whose objects readers leave out */
