@@ -91,6 +91,8 @@ int ks_matcher_stray_free(struct ks_matcher *m, const struct ks_event *ev, enum 
 {
 	struct ks_recent_free *recent = ks_matcher_recent(m, level, ev->ptr);
 
+	if (m->some_allocs)
+		return KS_OP_NOTHING;
 	/* What kfree_rcu() promised: the object has ended before. */
 	if (recent->ptr == ev->ptr && recent->rcu && !(ev->flags & KS_EV_RCU)) {
 		recent->lost_windows = recent->rcu = 0;

@@ -50,6 +50,7 @@ struct ks_matcher {
 	u64 events[KS_KINDS];
 	u64 first_ts, last_ts;
 	bool any_ts;
+	bool some_allocs; /* frees of what is not known mean nothing: info.some_allocs of the source */
 	u32 bucket;	  /* of the object that the last step looked for */
 	u32 lost_windows; /* so far: what was freed before the last one proves nothing */
 	struct ks_misuses misuses[KS_QUALITIES];

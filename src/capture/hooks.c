@@ -138,8 +138,8 @@ int ks_hooks_describe(struct ks_hooks *hooks, const struct ks_tracefs *tfs, stru
 	return 0;
 }
 
-int ks_hooks_enable(const struct ks_hooks *hooks, const struct ks_tracefs *tfs,
-		    struct ks_diag *diag)
+int ks_hooks_enable(const struct ks_hooks *hooks, const struct ks_tracefs *allocs,
+		    const struct ks_tracefs *frees, struct ks_diag *diag)
 {
 	unsigned int hook;
 	char path[160];
@@ -149,7 +149,8 @@ int ks_hooks_enable(const struct ks_hooks *hooks, const struct ks_tracefs *tfs,
 		if (!(hooks->defined >> hook & 1))
 			continue;
 		snprintf(path, sizeof(path), "events/%s/%s/enable", hooks->group, names[hook]);
-		err = ks_tracefs_write(tfs, path, "1", diag);
+		err = ks_tracefs_write(hook == KS_HOOK_BULK_ALLOC ? allocs : frees, path, "1",
+				       diag);
 	}
 	return err;
 }

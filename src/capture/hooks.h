@@ -24,9 +24,9 @@ void ks_hooks_define(struct ks_hooks *hooks, const struct ks_tracefs *tfs);
 int ks_hooks_describe(struct ks_hooks *hooks, const struct ks_tracefs *tfs,
 		      struct ks_td_meta *meta);
 
-/* In the instance. */
-int ks_hooks_enable(const struct ks_hooks *hooks, const struct ks_tracefs *tfs,
-		    struct ks_diag *diag);
+/* In the instance of allocations and in that of frees, which may be one. */
+int ks_hooks_enable(const struct ks_hooks *hooks, const struct ks_tracefs *allocs,
+		    const struct ks_tracefs *frees, struct ks_diag *diag);
 
 /* Once the rings have been read: the kernel empties those that had events of a probe that goes. */
 void ks_hooks_remove(struct ks_hooks *hooks, const struct ks_tracefs *tfs);

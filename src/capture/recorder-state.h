@@ -17,7 +17,9 @@ struct ks_rec_reader {
 	struct ks_recorder *rec;
 	pthread_t thread;
 	bool running;
+	const struct ks_tracefs *tfs; /* its instance */
 	u32 cpu;
+	u32 id; /* of the ring in the file: the CPU, with KS_TD_FREES where it is of the second instance */
 	_Atomic pid_t tid;
 	int fd, pipe[2];
 	bool offline; /* the CPU has no ring */
@@ -35,10 +37,16 @@ struct ks_rec_worker {
 
 struct ks_recorder {
 	struct ks_tracefs tfs;
+	/*
+	 * Where only some processes are followed, a second instance has the frees of all: much of what a process
+	 * allocates is freed by others, by interrupts above all.
+	 */
+	struct ks_tracefs frees;
 	struct ks_hooks hooks;
 	struct ks_td_meta meta;
 	struct ks_cmdlines cmdlines;
 	const char *events[KS_REC_MAX_EVENTS];
+	bool is_free[KS_REC_MAX_EVENTS];
 	size_t events_len;
 	u64 max_size;
 	bool no_census;
@@ -72,6 +80,9 @@ int ks_rec_configure(struct ks_recorder *rec, const struct ks_record_opts *opts,
  * (recorder-census.c).
  */
 int ks_rec_take_census(struct ks_recorder *rec, enum ks_census_when when);
+
+/* Switches the events on, each in its instance. */
+int ks_rec_enable(struct ks_recorder *rec, struct ks_diag *diag);
 
 /* The threads, from opening the rings to the last page of them (recorder-threads.c). */
 int ks_rec_open_readers(struct ks_recorder *rec, struct ks_diag *diag);

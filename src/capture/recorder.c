@@ -2,7 +2,6 @@
 /* The recorder, as its caller sees it: from a new one to the finished file. */
 #include "capture/recorder-state.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 
 /* === Internals ============================================================================ */
@@ -12,6 +11,8 @@ static void free_recorder(struct ks_recorder *rec)
 	ks_rec_close_readers(rec);
 	if (rec->chunks_ready)
 		ks_chunks_deinit(&rec->chunks);
+	if (rec->frees.root)
+		ks_tracefs_close(&rec->frees);
 	if (rec->tfs.root)
 		ks_hooks_remove(&rec->hooks, &rec->tfs);
 	ks_tracefs_close(&rec->tfs);
@@ -28,10 +29,16 @@ static void collect_stats(struct ks_recorder *rec, bool keep_text, struct ks_rec
 
 	*ret = (struct ks_record_stats){ 0 };
 	for (i = 0; i < rec->readers_len; i++) {
-		struct ks_strbuf *text = keep_text ? ks_vec_push(&rec->meta.cpu_stats) : NULL;
+		struct ks_strbuf *text;
 		struct ks_cpu_stats stats;
 
-		if (ks_machine_cpu_stats(&rec->tfs, rec->readers[i].cpu, &stats, text))
+		if (keep_text && rec->readers[i].id == KS_TD_FREES) {
+			text = ks_vec_push(&rec->meta.cpu_stats);
+			if (text)
+				ks_strbuf_puts(text, "Buffer: " KS_TD_FREES_NAME "\n\n");
+		}
+		text = keep_text ? ks_vec_push(&rec->meta.cpu_stats) : NULL;
+		if (ks_machine_cpu_stats(rec->readers[i].tfs, rec->readers[i].cpu, &stats, text))
 			continue;
 		ret->events += stats.entries + stats.read;
 		ret->lost += stats.overrun + stats.commit_overrun + stats.dropped;
@@ -61,6 +68,7 @@ int ks_recorder_new(const struct ks_record_opts *opts, struct ks_recorder **ret_
 	pthread_mutex_init(&rec->write_lock, NULL);
 	pthread_cond_init(&rec->wrote, NULL);
 	ks_td_meta_init(&rec->meta);
+	rec->tfs.dir_fd = rec->tfs.free_fd = rec->frees.dir_fd = rec->frees.free_fd = -1;
 	rec->max_size = opts->max_size;
 	rec->no_census = opts->no_census;
 	rec->census = opts->census;
@@ -71,7 +79,12 @@ int ks_recorder_new(const struct ks_record_opts *opts, struct ks_recorder **ret_
 	if (!err) {
 		ks_tracefs_remove_stale(rec->tfs.root, &stale);
 		ks_hooks_remove_stale(rec->tfs.root);
-		err = ks_tracefs_make_instance(&rec->tfs, diag);
+		err = ks_tracefs_make_instance(&rec->tfs, "", diag);
+	}
+	if (!err && opts->only_pids) {
+		err = ks_tracefs_open(&rec->frees, diag);
+		if (!err)
+			err = ks_tracefs_make_instance(&rec->frees, "-frees", diag);
 	}
 	if (!err && opts->slab && !opts->no_hooks)
 		ks_hooks_define(&rec->hooks, &rec->tfs);
@@ -105,17 +118,7 @@ int ks_recorder_new(const struct ks_record_opts *opts, struct ks_recorder **ret_
 
 int ks_recorder_start(struct ks_recorder *rec, struct ks_diag *diag)
 {
-	char path[96];
-	size_t i;
-	int err = 0;
-
-	for (i = 0; i < rec->events_len && !err; i++) {
-		snprintf(path, sizeof(path), "events/kmem/%s/enable", rec->events[i]);
-		err = ks_tracefs_write(&rec->tfs, path, "1", diag);
-	}
-	if (!err)
-		err = ks_hooks_enable(&rec->hooks, &rec->tfs, diag);
-	return err ? err : ks_tracefs_write(&rec->tfs, "tracing_on", "1", diag);
+	return ks_rec_enable(rec, diag);
 }
 
 void ks_recorder_say_hooks(const struct ks_recorder *rec, struct ks_strbuf *sb)
@@ -148,6 +151,8 @@ int ks_recorder_stop(struct ks_recorder *rec, struct ks_record_stats *ret_stats,
 	/* While events still come in, so that none is missed in between. */
 	no_memory = ks_rec_take_census(rec, KS_CENSUS_END) != 0;
 	ks_tracefs_write(&rec->tfs, "tracing_on", "0", NULL);
+	if (rec->frees.instance)
+		ks_tracefs_write(&rec->frees, "tracing_on", "0", NULL);
 	ks_cmdlines_collect(&rec->cmdlines, &rec->tfs);
 	ks_rec_join_threads(rec);
 	collect_stats(rec, true, ret_stats);

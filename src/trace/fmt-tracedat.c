@@ -215,6 +215,17 @@ static int set_clock(struct ks_td_reader *tt, struct ks_diag *diag)
 	return 0;
 }
 
+/* Whether it has a buffer with the frees of all processes. */
+static bool has_frees(const struct ks_tracedat *td)
+{
+	size_t i;
+
+	for (i = 0; i < td->buffers.len; i++)
+		if (!strcmp(td->buffers.items[i].name, KS_TD_FREES_NAME))
+			return true;
+	return false;
+}
+
 /* Its times are those of the ring, as the events' are. */
 static void take_census(struct ks_td_reader *tt)
 {
@@ -333,6 +344,8 @@ static int open_cut(struct ks_input *input, const struct ks_source_opts *opts, u
 	err = set_clock(tt, diag);
 	take_census(tt);
 	tt->base.info.hooks = tt->dec.hooks;
+	tt->base.info.some_allocs = tt->td.some_tasks && has_frees(&tt->td);
+	tt->base.info.some_tasks &= !tt->base.info.some_allocs;
 	if (!err && !ks_rawdec_has_events(&tt->dec))
 		err = ks_diag_set(diag, KS_EBADINPUT, "%s: describes no kmem event at all",
 				  ks_input_name(input));

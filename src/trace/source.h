@@ -94,6 +94,8 @@ struct ks_source_info {
 	KS_VEC(u16) cpu_nodes; /* NUMA node by CPU, where the source says; else empty */
 	bool unfinished; /* the recorder was killed: the file ends with the last whole block */
 	bool some_tasks; /* only what some processes did was recorded */
+	/* Allocations of some processes, but frees of all: those of objects that are not known mean nothing. */
+	bool some_allocs;
 	u32 hooks; /* a bit for each ks_raw_hook (trace/rawevent.h): what was recorded that raises no event */
 	bool ptrs_hashed; /* addresses are the kernel's hashes: they pair, but may collide */
 	u64 overwritten;  /* events that the kernel's ring overwrote before the log begins */

@@ -3,12 +3,32 @@
 #include "trace/tracedat-parts.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* === Data ================================================================================= */
 
 enum { MAX_BLOCK = 64 << 20 };
 
 /* === Internals ============================================================================ */
+
+/* The buffer that a block is of; the second is made when its first block is met. */
+static struct ks_td_buffer *buffer_of(struct ks_tracedat *td, size_t first, struct ks_cursor *cur,
+				      u32 cpu)
+{
+	struct ks_td_buffer *buffer;
+
+	if (!(cpu & KS_TD_FREES))
+		return &td->buffers.items[first];
+	if (td->buffers.len == first + 1) {
+		buffer = ks_td_add_buffer(td, cur);
+		if (!buffer)
+			return NULL;
+		strcpy(buffer->name, KS_TD_FREES_NAME);
+		memcpy(buffer->clock, td->buffers.items[first].clock, sizeof(buffer->clock));
+		buffer->page_size = td->buffers.items[first].page_size;
+	}
+	return &td->buffers.items[first + 1];
+}
 
 static struct ks_td_cpu *cpu_of(struct ks_td_buffer *buffer, struct ks_cursor *cur, u32 cpu)
 {
@@ -33,9 +53,9 @@ static int compare_blocks(const void *a, const void *b)
 
 void ks_td_scan_journal(struct ks_tracedat *td, struct ks_cursor *cur)
 {
-	struct ks_td_buffer *buffer = &td->buffers.items[td->buffers.len - 1];
+	size_t first = td->buffers.len - 1, i, j;
+	struct ks_td_buffer *buffer;
 	u64 pos = td->journal_start;
-	size_t i;
 
 	for (;;) {
 		struct ks_cursor at;
@@ -63,7 +83,8 @@ void ks_td_scan_journal(struct ks_tracedat *td, struct ks_cursor *cur)
 		    block.size > MAX_BLOCK || cpu_id >= KS_TD_MAX_CPUS ||
 		    block.stored > td->size - at.pos)
 			break;
-		cpu = cpu_of(buffer, cur, cpu_id);
+		buffer = buffer_of(td, first, cur, cpu_id);
+		cpu = buffer ? cpu_of(buffer, cur, cpu_id & ~(u32)KS_TD_FREES) : NULL;
 		slot = cpu ? ks_vec_push(&cpu->blocks) : NULL;
 		if (!slot) {
 			ks_td_nomem(cur);
@@ -75,7 +96,10 @@ void ks_td_scan_journal(struct ks_tracedat *td, struct ks_cursor *cur)
 		pos = block.offset + block.stored + room;
 	}
 	td->journal_end = pos;
-	for (i = 0; i < buffer->cpus.len; i++)
-		qsort(buffer->cpus.items[i].blocks.items, buffer->cpus.items[i].blocks.len,
-		      sizeof(struct ks_td_block), compare_blocks);
+	for (j = first; j < td->buffers.len; j++) {
+		buffer = &td->buffers.items[j];
+		for (i = 0; i < buffer->cpus.len; i++)
+			qsort(buffer->cpus.items[i].blocks.items, buffer->cpus.items[i].blocks.len,
+			      sizeof(struct ks_td_block), compare_blocks);
+	}
 }

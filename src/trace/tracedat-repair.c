@@ -148,7 +148,7 @@ static int read_meta(const struct ks_tracedat *td, struct ks_td_meta *meta, stru
 	return err ? err : cur.err;
 }
 
-static int adopt_blocks(struct ks_td_writer *w, const struct ks_td_buffer *buffer)
+static int adopt_blocks(struct ks_td_writer *w, const struct ks_td_buffer *buffer, u32 frees)
 {
 	size_t i, j;
 
@@ -156,7 +156,7 @@ static int adopt_blocks(struct ks_td_writer *w, const struct ks_td_buffer *buffe
 		for (j = 0; j < buffer->cpus.items[i].blocks.len; j++) {
 			const struct ks_td_block *block = &buffer->cpus.items[i].blocks.items[j];
 
-			if (ks_td_writer_adopt_block(w, buffer->cpus.items[i].cpu, block->seq,
+			if (ks_td_writer_adopt_block(w, buffer->cpus.items[i].cpu | frees, block->seq,
 						     block->offset, block->stored, block->size))
 				return -ENOMEM;
 		}
@@ -176,9 +176,10 @@ static void keep_census(const struct ks_tracedat *td, struct ks_td_meta *meta)
 /* Takes over the descriptor. */
 static int finish_journal(struct ks_tracedat *td, const char *path, int fd, struct ks_diag *diag)
 {
-	const struct ks_td_buffer *buffer = &td->buffers.items[td->buffers.len - 1];
+	const struct ks_td_buffer *buffer = &td->buffers.items[0];
 	struct ks_td_writer *w;
 	struct ks_td_meta meta;
+	size_t i;
 	int err = ks_td_writer_adopt(path, fd, &w, diag);
 
 	if (err)
@@ -194,8 +195,9 @@ static int finish_journal(struct ks_tracedat *td, const char *path, int fd, stru
 	meta.nodes = td->nodes;
 	td->self = td->nodes = (struct ks_numbers){ 0 };
 	err = read_meta(td, &meta, diag);
-	if (!err && adopt_blocks(w, buffer))
-		err = ks_diag_nomem(diag, "repairing a capture");
+	for (i = 0; i < td->buffers.len && !err; i++)
+		if (adopt_blocks(w, &buffer[i], buffer[i].name[0] ? KS_TD_FREES : 0))
+			err = ks_diag_nomem(diag, "repairing a capture");
 	if (err)
 		ks_td_writer_leave(w);
 	else

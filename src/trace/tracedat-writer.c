@@ -206,7 +206,7 @@ static u64 sketch_final(struct ks_td_sketch *sk, const struct ks_td_meta *meta,
 	ks_td_sketch_census(sk, meta, KS_CENSUS_END);
 	ks_td_sketch_machine(sk, meta);
 	/* The section of pages comes last, right behind the options. */
-	at = start = ks_td_sketch_pages_at(sk, meta, ranges->items.len);
+	at = start = ks_td_sketch_pages_at(sk, meta, ranges);
 	for (i = 0; i < ranges->items.len; i++) {
 		ranges->items.items[i].offset = at;
 		at += ranges->items.items[i].size;

@@ -40,13 +40,20 @@ void ks_td_meta_deinit(struct ks_td_meta *meta);
 /* A line that kmemscope adds to cpu_stats: how many chunks of pages are not in the file. */
 #define KS_TD_UNWRITTEN "unwritten chunks: "
 
+/*
+ * Rings of a second buffer, which has the frees of all processes where only allocations of some are recorded: their CPU
+ * numbers have this bit.
+ */
+enum { KS_TD_FREES = 0x8000 };
+#define KS_TD_FREES_NAME "frees"
+
 struct ks_td_writer;
 
 /* Creates the file, mode 0600, with all of @meta that is known before the first event. */
 int ks_td_writer_open(const char *path, const struct ks_td_meta *meta,
 		      struct ks_td_writer **ret_writer, struct ks_diag *diag);
 
-/* One piece of a CPU's pages, compressed. Blocks of a CPU are ordered by @seq. */
+/* One piece of a CPU's pages, compressed. Blocks of a CPU are ordered by @seq. @cpu may have KS_TD_FREES. */
 int ks_td_writer_block(struct ks_td_writer *writer, u32 cpu, u32 seq, const void *stored,
 		       u32 stored_len, u32 len, struct ks_diag *diag);
 

@@ -10,9 +10,13 @@ churn 600 # what is made once and then stays
 by_size() { awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i } NR > 1 && $at["size"] > 0 { n[$at["size"]] += $at["objects"] }
 	END { for (s in n) print s, n[s] }' "$1" | sort -n; }
 
-# compare BEFORE AFTER LIVE FREED: prints sizes whose live objects are not what the kernel has more than before.
+# Sizes of dentries, inodes and what comes with these. The recorder makes some in tracefs, which stay for a while; its own
+# objects are not in reports.
+of_files() { awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i } $1 ~ /dentry|inode/ { printf " %d ", $at["size"] }' "$1"; }
+
+# compare BEFORE AFTER LIVE: prints sizes whose live objects are not what the kernel has more than before.
 compare() {
-	awk -v limit=20 'FILENAME == ARGV[1] { before[$1] = $2 } FILENAME == ARGV[2] { after[$1] = $2 }
+	awk -v limit=20 -v files="$(of_files /tmp/after.csv)" 'FILENAME == ARGV[1] { before[$1] = $2 } FILENAME == ARGV[2] { after[$1] = $2 }
 		FILENAME == ARGV[3] { live[$1] = $2; allocs[$1] = $3 }
 		END { for (s in live) {
 			want = after[s] - before[s]
@@ -20,7 +24,7 @@ compare() {
 			off = live[s] - want
 			slack = limit + after[s] / 100
 			if (allocs[s] >= 100) printf "# size %d: %d live of %d, the kernel has %d more, of %d\n", s, live[s], allocs[s], want, after[s]
-			if (off > slack || off < -slack) { print "# size " s " is off by " off; bad = 1 }
+			if (off > slack || (off < -slack && !index(files, " " s " "))) { print "# size " s " is off by " off; bad = 1 }
 		} exit bad }' "$1" "$2" "$3"
 }
 
