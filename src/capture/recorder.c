@@ -52,6 +52,20 @@ static void collect_stats(struct ks_recorder *rec, bool keep_text, struct ks_rec
 	pthread_mutex_unlock(&rec->write_lock);
 }
 
+/* New names of tasks go into the journal, so that a recorder that is killed leaves them behind. */
+static void keep_names(struct ks_recorder *rec)
+{
+	struct ks_strbuf text;
+
+	ks_strbuf_init(&text);
+	ks_cmdlines_take_fresh(&rec->cmdlines, &text);
+	pthread_mutex_lock(&rec->write_lock);
+	if (text.len && !text.failed && rec->writer && !rec->err)
+		rec->err = ks_td_writer_names(rec->writer, text.s, text.len, &rec->diag);
+	pthread_mutex_unlock(&rec->write_lock);
+	ks_strbuf_deinit(&text);
+}
+
 /* === Public =============================================================================== */
 
 int ks_recorder_new(const struct ks_record_opts *opts, struct ks_recorder **ret_recorder,
@@ -137,6 +151,7 @@ void ks_recorder_say_hooks(const struct ks_recorder *rec, struct ks_strbuf *sb)
 void ks_recorder_poll(struct ks_recorder *rec, struct ks_record_stats *ret_stats)
 {
 	ks_cmdlines_collect(&rec->cmdlines, &rec->tfs);
+	keep_names(rec);
 	collect_stats(rec, false, ret_stats);
 }
 

@@ -7,7 +7,7 @@
 
 /* === Data ================================================================================= */
 
-enum { MAX_BLOCK = 64 << 20 };
+enum { MAX_BLOCK = 64 << 20, MAX_NAMES = 16 << 20 };
 
 /* === Internals ============================================================================ */
 
@@ -49,9 +49,28 @@ static int compare_blocks(const void *a, const void *b)
 	return x->offset < y->offset ? -1 : x->offset > y->offset;
 }
 
+/* Names that a power cut left without content are no names. */
+static void read_names(struct ks_tracedat *td, const struct ks_td_block *block,
+		       struct ks_cursor *cur)
+{
+	char *stored = malloc(block->stored + 1), *text = NULL;
+
+	if (stored && block->size < MAX_NAMES)
+		text = malloc(block->size + 1);
+	if (!stored || (!text && block->size < MAX_NAMES))
+		ks_td_nomem(cur);
+	else if (text &&
+		 ks_pread_full(td->fd, stored, block->stored, block->offset) == block->stored &&
+		 !ks_td_decompress(td->codec, text, block->size, stored, block->stored) &&
+		 td->task_names.len < MAX_NAMES)
+		ks_strbuf_add(&td->task_names, text, block->size);
+	free(stored);
+	free(text);
+}
+
 /* === Public =============================================================================== */
 
-void ks_td_scan_journal(struct ks_tracedat *td, struct ks_cursor *cur)
+void ks_td_scan_journal(struct ks_tracedat *td, struct ks_cursor *cur, struct ks_rawdec *dec)
 {
 	size_t first = td->buffers.len - 1, i, j;
 	struct ks_td_buffer *buffer;
@@ -80,9 +99,17 @@ void ks_td_scan_journal(struct ks_tracedat *td, struct ks_cursor *cur)
 		block.size = (u32)ks_cursor_uint(&at, 4);
 		block.offset = at.pos;
 		if (at.err || size != (room ? 16 : 12) + (u64)block.stored + room ||
-		    block.size > MAX_BLOCK || cpu_id >= KS_TD_MAX_CPUS ||
+		    block.size > MAX_BLOCK ||
+		    (cpu_id >= KS_TD_MAX_CPUS && cpu_id != KS_TD_BLOCK_NAMES) ||
 		    block.stored > td->size - at.pos)
 			break;
+		pos = block.offset + block.stored + room;
+		if (cpu_id == KS_TD_BLOCK_NAMES) {
+			read_names(td, &block, cur);
+			if (cur->err)
+				return;
+			continue;
+		}
 		buffer = buffer_of(td, first, cur, cpu_id);
 		cpu = buffer ? cpu_of(buffer, cur, cpu_id & ~(u32)KS_TD_FREES) : NULL;
 		slot = cpu ? ks_vec_push(&cpu->blocks) : NULL;
@@ -93,9 +120,11 @@ void ks_td_scan_journal(struct ks_tracedat *td, struct ks_cursor *cur)
 		*slot = block;
 		cpu->compressed = true;
 		cpu->size += block.stored;
-		pos = block.offset + block.stored + room;
 	}
 	td->journal_end = pos;
+	if (td->task_names.failed ||
+	    ks_rawdec_add_cmdlines(dec, ks_strbuf_str(&td->task_names), td->task_names.len))
+		ks_td_nomem(cur);
 	for (j = first; j < td->buffers.len; j++) {
 		buffer = &td->buffers.items[j];
 		for (i = 0; i < buffer->cpus.len; i++)

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <zstd.h>
 
 #include "base/io.h"
 #include "base/outfile.h"
@@ -338,7 +339,7 @@ int ks_td_writer_block(struct ks_td_writer *w, u32 cpu, u32 seq, const void *sto
 	if (!block)
 		return ks_diag_nomem(diag, "writing a capture");
 	ks_strbuf_init(&header);
-	if (w->blocks.len > 1)
+	if (w->size > w->reserve_at + w->reserve_len)
 		ks_strbuf_add(&header, (u8[KS_TD_LINK]){ 0 }, KS_TD_LINK); /* of the one before */
 	ks_td_put_section_header(&header, KS_TD_SEC_BLOCK, KS_TD_FL_COMPRESSED | KS_TD_FL_LINKED,
 				 cpu, 16 + (u64)stored_len + KS_TD_LINK);
@@ -362,6 +363,24 @@ int ks_td_writer_block(struct ks_td_writer *w, u32 cpu, u32 seq, const void *sto
 	*block = (struct ks_td_place){ data, cpu, seq, stored_len, len };
 	w->size = data + stored_len;
 	return 0;
+}
+
+int ks_td_writer_names(struct ks_td_writer *w, const char *text, size_t len, struct ks_diag *diag)
+{
+	size_t bound = ZSTD_compressBound(len);
+	void *packed = malloc(bound);
+	size_t stored = packed ? ZSTD_compress(packed, bound, text, len, 1) : 0;
+	int err;
+
+	if (!packed || ZSTD_isError(stored)) {
+		free(packed);
+		return ks_diag_nomem(diag, "writing a capture");
+	}
+	err = ks_td_writer_block(w, KS_TD_BLOCK_NAMES, 0, packed, (u32)stored, (u32)len, diag);
+	if (!err)
+		w->blocks.len--; /* it is no part of the pages */
+	free(packed);
+	return err;
 }
 
 u64 ks_td_writer_size(const struct ks_td_writer *w)

@@ -57,6 +57,10 @@ int ks_td_writer_open(const char *path, const struct ks_td_meta *meta,
 int ks_td_writer_block(struct ks_td_writer *writer, u32 cpu, u32 seq, const void *stored,
 		       u32 stored_len, u32 len, struct ks_diag *diag);
 
+/* Names of tasks as saved_cmdlines has them, for whoever reads a journal. A finished file has those of its meta. */
+int ks_td_writer_names(struct ks_td_writer *writer, const char *text, size_t len,
+		       struct ks_diag *diag);
+
 /* Bytes in the file so far. */
 u64 ks_td_writer_size(const struct ks_td_writer *writer);
 
