@@ -13,7 +13,8 @@ struct ks_cmdlines {
 	struct ks_map64 pids;
 	struct ks_intern comms;
 	KS_VEC(u32) comm_of; /* by number of the pid */
-	KS_VEC(u32) fresh;   /* numbers of those that are new, or have another name, since they were taken */
+	KS_VEC(u32)
+	fresh; /* numbers of those that are new, or have another name, since they were taken */
 };
 
 int ks_cmdlines_init(struct ks_cmdlines *cmd);

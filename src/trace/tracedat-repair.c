@@ -156,8 +156,9 @@ static int adopt_blocks(struct ks_td_writer *w, const struct ks_td_buffer *buffe
 		for (j = 0; j < buffer->cpus.items[i].blocks.len; j++) {
 			const struct ks_td_block *block = &buffer->cpus.items[i].blocks.items[j];
 
-			if (ks_td_writer_adopt_block(w, buffer->cpus.items[i].cpu | frees, block->seq,
-						     block->offset, block->stored, block->size))
+			if (ks_td_writer_adopt_block(w, buffer->cpus.items[i].cpu | frees,
+						     block->seq, block->offset, block->stored,
+						     block->size))
 				return -ENOMEM;
 		}
 	return 0;

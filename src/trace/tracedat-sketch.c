@@ -66,8 +66,7 @@ static size_t buffer_end(const struct ks_td_ranges *ranges, size_t first)
 	const struct ks_td_range *items = ranges->items.items;
 	size_t end = first;
 
-	while (end < ranges->items.len &&
-	       !((items[end].cpu ^ items[first].cpu) & (u32)KS_TD_FREES))
+	while (end < ranges->items.len && !((items[end].cpu ^ items[first].cpu) & (u32)KS_TD_FREES))
 		end++;
 	return end;
 }

@@ -108,9 +108,9 @@ struct ks_tracedat {
 	u64 journal_start, journal_end; /* whole blocks lie in between */
 	KS_VEC(struct ks_td_buffer) buffers;
 	KS_VEC(struct ks_td_stat) stats;
-	struct ks_numbers self;	 /* threads of the recorder, whose objects are left out */
-	bool some_tasks;	 /* kmemscope recorded one command or process, not all */
-	struct ks_numbers nodes; /* NUMA node by CPU; empty = not known */
+	struct ks_numbers self;	     /* threads of the recorder, whose objects are left out */
+	bool some_tasks;	     /* kmemscope recorded one command or process, not all */
+	struct ks_numbers nodes;     /* NUMA node by CPU; empty = not known */
 	struct ks_strbuf task_names; /* of a journal: as saved_cmdlines has them */
 	struct ks_slab_census *census[KS_CENSUS_WHENS]; /* NULL = there is none */
 };

@@ -28,12 +28,12 @@ compare() {
 		} exit bad }' "$1" "$2" "$3"
 }
 
-live_of() { kmemscope report --by size --csv "$1" | awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i }
+live_of() { kmemscope report --by size --csv "$1" 2>/dev/null | awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i }
 	NR > 1 { print $1, $at["live_objects"], $at["allocs"] }'; }
 
 # recorded OPTION...: of the churn
 recorded() {
-	kmemscope heap --csv >/tmp/before.csv
+	kmemscope heap --csv 2>/dev/null >/tmp/before.csv
 	kmemscope record -v --slab -o /tmp/a.dat "$@" 2>/tmp/record.txt &
 	recorder=$!
 	until grep -q 'recording the whole' /tmp/record.txt; do sleep 0.1; done
@@ -41,7 +41,7 @@ recorded() {
 	sleep 3 # what RCU frees
 	kill -INT $recorder
 	wait $recorder
-	kmemscope heap --csv >/tmp/after.csv
+	kmemscope heap --csv 2>/dev/null >/tmp/after.csv
 	by_size /tmp/before.csv >/tmp/before.txt
 	by_size /tmp/after.csv >/tmp/after.txt
 	live_of /tmp/a.dat >/tmp/live.txt
@@ -55,7 +55,7 @@ if [ "$hooks" = 1 ]; then
 else
 	check "probes on frees are set" grep -qx 'probes: kfree_rcu, kmem_cache_free_bulk' /tmp/record.txt
 fi
-kmemscope info /tmp/a.dat >/tmp/info.txt
+kmemscope info /tmp/a.dat 2>/dev/null >/tmp/info.txt
 sed "s,^,# ," /tmp/info.txt
 check "info names them" grep -q '^hooks .*kfree_rcu, bulk frees' /tmp/info.txt
 check "live objects by size are those of the kernel" compare /tmp/before.txt /tmp/after.txt /tmp/live.txt
