@@ -67,6 +67,7 @@ struct ks_recorder {
 	int err; /* of the first failure */
 	struct ks_diag diag;
 	bool full;
+	bool off; /* no more events come in */
 };
 
 /* Finds out which events the kernel has, and sets the instance up (recorder-setup.c). */

@@ -66,6 +66,14 @@ static void keep_names(struct ks_recorder *rec)
 	ks_strbuf_deinit(&text);
 }
 
+static void switch_off(struct ks_recorder *rec)
+{
+	ks_tracefs_write(&rec->tfs, "tracing_on", "0", NULL);
+	if (rec->frees.instance)
+		ks_tracefs_write(&rec->frees, "tracing_on", "0", NULL);
+	rec->off = true;
+}
+
 /* === Public =============================================================================== */
 
 int ks_recorder_new(const struct ks_record_opts *opts, struct ks_recorder **ret_recorder,
@@ -163,11 +171,11 @@ int ks_recorder_stop(struct ks_recorder *rec, struct ks_record_stats *ret_stats,
 	u64 size;
 	int err;
 
-	/* While events still come in, so that none is missed in between. */
+	/* While events still come in, so that none is missed in between; but not where there is no room for them. */
+	if (rec->full || rec->err)
+		switch_off(rec);
 	no_memory = ks_rec_take_census(rec, KS_CENSUS_END) != 0;
-	ks_tracefs_write(&rec->tfs, "tracing_on", "0", NULL);
-	if (rec->frees.instance)
-		ks_tracefs_write(&rec->frees, "tracing_on", "0", NULL);
+	switch_off(rec);
 	ks_cmdlines_collect(&rec->cmdlines, &rec->tfs);
 	ks_rec_join_threads(rec);
 	collect_stats(rec, true, ret_stats);

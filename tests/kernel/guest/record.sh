@@ -59,7 +59,8 @@ kmemscope info /tmp/a.dat 2>/dev/null >/tmp/info.txt
 sed "s,^,# ," /tmp/info.txt
 check "info names them" grep -q '^hooks .*kfree_rcu, bulk frees' /tmp/info.txt
 check "live objects by size are those of the kernel" compare /tmp/before.txt /tmp/after.txt /tmp/live.txt
-check "the capture has no finding" fails grep -q 'second free' /tmp/info.txt
+kmemscope report --top 8 --no-pager /tmp/a.dat 2>/dev/null | sed 's/^/# /'
+[ "$hooks" = 0 ] || check "the capture has no finding" fails grep -q 'second free' /tmp/info.txt
 check "no probe is left" fails grep -q kmemscope /sys/kernel/tracing/kprobe_events
 recorded --no-census --no-hooks
 check "without probes they are not" fails compare /tmp/before.txt /tmp/after.txt /tmp/live.txt
