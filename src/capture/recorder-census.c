@@ -22,8 +22,7 @@ static int fill(struct ks_recorder *rec, enum ks_census_when when, struct ks_sla
 {
 	/* Without events beside it, what single objects become is not known. */
 	bool objects = when == KS_CENSUS_END && !rec->off;
-	int err = rec->census ? rec->census(rec->census_ctx, objects, *census)
-			      : -EOPNOTSUPP;
+	int err = rec->census ? rec->census(rec->census_ctx, objects, *census) : -EOPNOTSUPP;
 
 	if (!err || err == -ENOMEM)
 		return err;

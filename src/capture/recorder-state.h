@@ -49,6 +49,7 @@ struct ks_recorder {
 	bool is_free[KS_REC_MAX_EVENTS];
 	size_t events_len;
 	u64 max_size;
+	u64 keep_bytes, keep_ns;
 	bool no_census;
 	ks_record_census_fn *census;
 	void *census_ctx;

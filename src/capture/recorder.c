@@ -66,6 +66,43 @@ static void keep_names(struct ks_recorder *rec)
 	ks_strbuf_deinit(&text);
 }
 
+/* Drops what is older or more than what is to be kept. */
+static void trim(struct ks_recorder *rec)
+{
+	bool names_lost = false;
+	struct ks_strbuf text;
+
+	if (!rec->keep_bytes && !rec->keep_ns)
+		return;
+	ks_strbuf_init(&text);
+	pthread_mutex_lock(&rec->write_lock);
+	if (rec->writer && !rec->err)
+		rec->err = ks_td_writer_trim(rec->writer, rec->keep_bytes, rec->keep_ns,
+					     &names_lost, &rec->diag);
+	if (names_lost && !rec->err) {
+		ks_cmdlines_print(&rec->cmdlines, &text);
+		if (text.len && !text.failed)
+			rec->err = ks_td_writer_names(rec->writer, text.s, text.len, &rec->diag);
+	}
+	pthread_mutex_unlock(&rec->write_lock);
+	ks_strbuf_deinit(&text);
+}
+
+/*
+ * What is said of all of the recording is not true of the last of it: neither what there was at the start, nor how many
+ * events were lost in all. Pages tell of losses, too.
+ */
+static void forget_start(struct ks_recorder *rec)
+{
+	size_t i;
+
+	ks_strbuf_deinit(&rec->meta.census[KS_CENSUS_START]);
+	ks_strbuf_init(&rec->meta.census[KS_CENSUS_START]);
+	for (i = 0; i < rec->meta.cpu_stats.len; i++)
+		ks_strbuf_deinit(&rec->meta.cpu_stats.items[i]);
+	rec->meta.cpu_stats.len = 0;
+}
+
 static void switch_off(struct ks_recorder *rec)
 {
 	ks_tracefs_write(&rec->tfs, "tracing_on", "0", NULL);
@@ -92,6 +129,8 @@ int ks_recorder_new(const struct ks_record_opts *opts, struct ks_recorder **ret_
 	ks_td_meta_init(&rec->meta);
 	rec->tfs.dir_fd = rec->tfs.free_fd = rec->frees.dir_fd = rec->frees.free_fd = -1;
 	rec->max_size = opts->max_size;
+	rec->keep_bytes = opts->keep_bytes;
+	rec->keep_ns = opts->keep_ns;
 	rec->no_census = opts->no_census;
 	rec->census = opts->census;
 	rec->census_ctx = opts->census_ctx;
@@ -160,7 +199,32 @@ void ks_recorder_poll(struct ks_recorder *rec, struct ks_record_stats *ret_stats
 {
 	ks_cmdlines_collect(&rec->cmdlines, &rec->tfs);
 	keep_names(rec);
+	trim(rec);
 	collect_stats(rec, false, ret_stats);
+}
+
+int ks_recorder_save(struct ks_recorder *rec, const char *path, struct ks_diag *diag)
+{
+	struct ks_strbuf *census = &rec->meta.census[KS_CENSUS_END], start;
+	struct ks_td_writer *copy;
+	int err = ks_rec_take_census(rec, KS_CENSUS_END);
+
+	if (err)
+		return ks_diag_nomem(diag, "counting the kernel's objects");
+	ks_cmdlines_collect(&rec->cmdlines, &rec->tfs);
+	ks_cmdlines_print(&rec->cmdlines, &rec->meta.cmdlines);
+	/* The last of it has no start; but the recording goes on. */
+	start = rec->meta.census[KS_CENSUS_START];
+	ks_strbuf_init(&rec->meta.census[KS_CENSUS_START]);
+	pthread_mutex_lock(&rec->write_lock);
+	err = ks_td_writer_copy(rec->writer, path, &copy, diag);
+	pthread_mutex_unlock(&rec->write_lock);
+	/* Without the lock, since it may take long. Only this thread drops blocks. */
+	if (!err)
+		err = ks_td_writer_finish(copy, &rec->meta, diag);
+	rec->meta.census[KS_CENSUS_START] = start;
+	rec->meta.cmdlines.len = census->len = 0;
+	return err;
 }
 
 int ks_recorder_stop(struct ks_recorder *rec, struct ks_record_stats *ret_stats,
@@ -182,6 +246,8 @@ int ks_recorder_stop(struct ks_recorder *rec, struct ks_record_stats *ret_stats,
 	ks_cmdlines_print(&rec->cmdlines, &rec->meta.cmdlines);
 	writer = rec->writer;
 	rec->writer = NULL;
+	if (ks_td_writer_trimmed(writer))
+		forget_start(rec);
 	size = ks_td_writer_size(writer);
 	err = rec->err;
 	if (err) { /* what there is can still be finished, if there is room for it */

@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -16,6 +17,7 @@
 #include "cli/commands.h"
 #include "cli/progress.h"
 #include "cli/record-census.h"
+#include "cli/record-trigger.h"
 #include "cli/signals.h"
 
 /* === Data ================================================================================= */
@@ -31,6 +33,7 @@ struct record {
 	struct ks_cli *cli;
 	struct ks_record_opts opts;
 	u64 duration_ns;
+	struct ks_triggers triggers;
 	u32 pid; /* 0 = none */
 	bool quiet;
 	char **command; /* or NULL */
@@ -70,6 +73,11 @@ static int parse_options(struct record *r, int argc, char **argv)
 		  .parse = ks_cli_parse_time, .value = &r->duration_ns, .min = 1 },
 		{ 0, "max-size", "SIZE", "stop when the file reaches this size: 500M, 2G",
 		  .parse = ks_cli_parse_size, .value = &r->opts.max_size },
+		{ 0, "keep", "TIME|SIZE", "keep only the last of it, for ever: 10m, 2G",
+		  .parse = ks_cli_parse_keep, .value = &r->opts },
+		{ 0, "trigger", "WHEN",
+		  "with --keep: save it when slab=SIZE or growth=SIZE is reached",
+		  .parse = ks_cli_parse_trigger, .value = &r->triggers },
 		{ 0, "buffer-size", "KB", "size of the kernel's ring buffer, per CPU (8192)",
 		  .number = &r->opts.buffer_kb, .min = 1 },
 		{ 0, "clock", "NAME", "the kernel's trace clock (local)",
@@ -97,6 +105,11 @@ static int parse_options(struct record *r, int argc, char **argv)
 		r->command = argv + optind;
 	if (r->pid && r->command)
 		return ks_cli_error(r->cli, KS_EXIT_USAGE, "--pid and a command: choose one");
+	if ((r->triggers.slab || r->triggers.growth) && !r->opts.keep_bytes && !r->opts.keep_ns)
+		return ks_cli_error(r->cli, KS_EXIT_USAGE,
+				    "--trigger saves what --keep has kept: give both");
+	if (r->opts.max_size && r->opts.keep_bytes)
+		return ks_cli_error(r->cli, KS_EXIT_USAGE, "--max-size and --keep: choose one");
 	if (all || (!r->opts.slab && !r->opts.pages))
 		r->opts.slab = r->opts.pages = true;
 	r->opts.only_pids = r->pid || r->command;
@@ -197,6 +210,23 @@ static void show(const struct ks_record_stats *stats, u64 events_before, u64 ela
 		(unsigned long long)stats->lost, size);
 }
 
+/* Saves what was kept. An error is told, and the recording goes on. */
+static void save(struct record *r, struct ks_recorder *rec)
+{
+	char *path = ks_trigger_path(r->opts.path);
+	struct ks_diag diag = { 0 };
+	int err = path ? ks_recorder_save(rec, path, &diag) : ks_diag_nomem(&diag, "saving");
+
+	if (err) {
+		ks_cli_fail(r->cli, err, &diag);
+	} else {
+		r->triggers.saved++;
+		if (!r->quiet)
+			fprintf(stderr, "%s: saved, since %s\n", path, r->triggers.why);
+	}
+	free(path);
+}
+
 /* Until something ends the recording. */
 static enum why wait_for_end(struct record *r, struct ks_recorder *rec)
 {
@@ -218,7 +248,9 @@ static enum why wait_for_end(struct record *r, struct ks_recorder *rec)
 		signal = sigtimedwait(&r->signals, NULL, &timeout);
 		if (signal == SIGINT)
 			return WHY_INTERRUPTED;
-		if (signal > 0 && signal != SIGCHLD)
+		if (signal == SIGUSR1)
+			ks_trigger_pull(&r->triggers, "a signal came", ks_cli_now_ns());
+		else if (signal > 0 && signal != SIGCHLD)
 			return WHY_TERMINATED;
 		reap(r, false);
 		if (r->child_ended)
@@ -226,6 +258,8 @@ static enum why wait_for_end(struct record *r, struct ks_recorder *rec)
 		if (signal == SIGCHLD)
 			continue;
 		ks_recorder_poll(rec, &stats);
+		if (ks_trigger_look(&r->triggers, ks_cli_now_ns()))
+			save(r, rec);
 		if (stats.failed)
 			return WHY_ERROR;
 		if (stats.full)
@@ -365,7 +399,10 @@ int ks_cmd_record(int argc, char **argv)
 
 	if (code >= 0)
 		return code;
-	ks_cli_block_signals((const int[]){ SIGCHLD, 0 }, &r.signals);
+	ks_cli_block_signals(r.opts.keep_bytes || r.opts.keep_ns
+				     ? (const int[]){ SIGCHLD, SIGUSR1, 0 }
+				     : (const int[]){ SIGCHLD, 0 },
+			     &r.signals);
 	if (r.pid && kill((pid_t)r.pid, 0) && errno == ESRCH)
 		return ks_cli_error(&cli, KS_EXIT_FAILED, "there is no process %u", r.pid);
 	if (r.command) {

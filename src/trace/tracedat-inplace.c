@@ -124,7 +124,7 @@ int ks_td_finish_in_place(struct ks_td_writer *w, const struct ks_td_meta *meta,
 	size_t i;
 	int err;
 
-	if (!w->reserve_len)
+	if (!w->reserve_len || w->trimmed)
 		return -ENOSPC;
 	for (i = 0; i < ranges->items.len; i++)
 		if (!can_link(w, &ranges->items.items[i]))

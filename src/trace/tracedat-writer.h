@@ -61,8 +61,25 @@ int ks_td_writer_block(struct ks_td_writer *writer, u32 cpu, u32 seq, const void
 int ks_td_writer_names(struct ks_td_writer *writer, const char *text, size_t len,
 		       struct ks_diag *diag);
 
-/* Bytes in the file so far. */
+/* Bytes in the file so far, without holes. */
 u64 ks_td_writer_size(const struct ks_td_writer *writer);
+
+/*
+ * Drops the oldest blocks, so that those that stay are at most about @max_bytes and at most @max_age ns old; 0 = any. Their
+ * space goes back to the file system. *ret_names_lost: names of tasks went with them; write them all again.
+ */
+int ks_td_writer_trim(struct ks_td_writer *writer, u64 max_bytes, u64 max_age, bool *ret_names_lost,
+		      struct ks_diag *diag);
+
+/* Whether anything was dropped. */
+bool ks_td_writer_trimmed(const struct ks_td_writer *writer);
+
+/*
+ * Another writer, of what there is now: to finish as a file of its own while the journal goes on. Until that is done, blocks
+ * may be appended to the journal, but not dropped.
+ */
+int ks_td_writer_copy(const struct ks_td_writer *writer, const char *path,
+		      struct ks_td_writer **ret_copy, struct ks_diag *diag);
 
 /*
  * Turns the journal into a finished file: written beside it, then renamed over it; where that
