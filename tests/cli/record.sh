@@ -237,6 +237,74 @@ limited() {
 	[ $status = 0 ] && grep -q 'stopped at --max-size' max.txt
 }
 check "--max-size" limited
+
+# === The last of it ============================================================================
+
+# Records until more than 8 MB have come in, of which 1 MB is kept, and saves.
+keeps() { # FILE SIGNAL
+	local pid worker
+
+	rm -f "$1" "$1.1"
+	while :; do work; done &
+	worker=$!
+	"$KMEMSCOPE" record -q --keep 1M -o "$1" &
+	pid=$!
+	until [ "$(stat -c %s "$1" 2>/dev/null || echo 0)" -gt 8000000 ]; do
+		kill -0 $pid || break
+		sleep 0.1
+	done
+	apparent=$(stat -c %s "$1")
+	stored=$(($(stat -c %b "$1") * 512))
+	kill -USR1 $pid
+	until [ -e "$1.1" ]; do
+		kill -0 $pid || break
+		sleep 0.1
+	done
+	kill "-$2" $pid
+	wait $pid 2>/dev/null
+	kill $worker
+	wait $worker 2>/dev/null
+	true
+}
+# Its first event is later than the time when recording began, by the census at the start of a recording of all.
+is_the_last() { # FILE
+	must "$KMEMSCOPE" info --json "$1" >last.json || return 1
+	[ "$(value kmem_cache_alloc last.json)" -gt 1000 ] && [ "$(value lost_events last.json)" = 0 ]
+}
+if command -v fallocate >/dev/null && fallocate -l 64k hole && fallocate -p -o 4096 -l 8192 hole 2>/dev/null; then
+	keeps keep.dat INT
+	check "--keep gives back the space of what is older" test $((stored * 2)) -lt "$apparent"
+	check "what is left is a capture" is_the_last keep.dat
+	check "so is what a signal saved" is_the_last keep.dat.1
+	check "both are whole" says 'trace.dat, ok$' "$KMEMSCOPE" check keep.dat keep.dat.1
+	check "the end is less than all" test "$(stat -c %s keep.dat)" -lt "$apparent"
+	keeps killed.dat KILL
+	check "a recorder that keeps the last of it is killed: it can be read" is_the_last killed.dat
+	check "with names of tasks" says '^(find|ls),' "$KMEMSCOPE" report --by comm --csv killed.dat
+	check "and repaired" says 'finished' "$KMEMSCOPE" check --repair killed.dat
+	check "with the same events" is_the_last killed.dat
+	head -c 100 /dev/zero >keep.dat.2
+	check "a file that is there is not replaced" equal "$(stat -c %s keep.dat.2)" 100
+else
+	skip "--keep" "the file system makes no holes"
+fi
+grown() {
+	rm -f grow.dat grow.dat.1
+	"$KMEMSCOPE" record -q --keep 1m --trigger "slab=1M,growth=1G" -o grow.dat &
+	local pid=$!
+	until [ -e grow.dat.1 ]; do
+		kill -0 $pid || break
+		sleep 0.1
+	done
+	kill -INT $pid
+	wait $pid
+	"$KMEMSCOPE" info grow.dat.1 >/dev/null
+}
+check "--trigger slab=1M saves once" grown
+check "and not again" test ! -e grow.dat.2
+check "--trigger alone" exits_with 2 "$KMEMSCOPE" record --trigger slab=1M -o none.dat
+check "--trigger of nothing" fails_saying 2 'give slab=SIZE' "$KMEMSCOPE" record --keep 1m --trigger slob=1M -o none.dat
+check "--keep without a unit" fails_saying 2 'a time with its unit' "$KMEMSCOPE" record --keep 10 -o none.dat
 # If both are pending, signal 1 is delivered before 2: a hangup that counts would make the status 143.
 ends_after() { # STATUS SIGNALS COMMAND...
 	local want=$1 signals=$2 pid signal got=0
