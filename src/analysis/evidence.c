@@ -75,5 +75,5 @@ bool ks_fate_is_unknown(const struct ks_fate *site, u64 live, const struct ks_fa
 
 bool ks_fate_is_ending(const struct ks_fate *site, u64 live, const struct ks_fate *cache)
 {
-	return ks_fate_is_unseen(site, cache) && live < site->allocs / 10;
+	return ks_fate_is_unseen(site, cache) && live < site->allocs / 2;
 }

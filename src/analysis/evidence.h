@@ -36,8 +36,8 @@ bool ks_fate_is_unseen(const struct ks_fate *site, const struct ks_fate *cache);
 bool ks_fate_is_unknown(const struct ks_fate *site, u64 live, const struct ks_fate *cache);
 
 /*
- * The same where the kernel itself says which objects live. What RCU is about to free still does, so that a few of
- * many mean nothing.
+ * The same where the kernel itself says which objects live. What RCU is about to free still does, so that the smaller
+ * part means nothing.
  */
 bool ks_fate_is_ending(const struct ks_fate *site, u64 live, const struct ks_fate *cache);
 

@@ -119,6 +119,13 @@ bool ks_quality_is_loss(enum ks_quality q)
 	return q < KS_QUALITIES && qualities[q].is_loss;
 }
 
+const char *ks_leak_verdict(const struct ks_leak *leak)
+{
+	if (leak->evidence >= KS_EVIDENCE_FULL / 2)
+		return "likely";
+	return leak->evidence >= KS_EVIDENCE_FULL / 5 ? "possible" : "unlikely";
+}
+
 void ks_model_free(struct ks_model *model)
 {
 	size_t i;

@@ -245,6 +245,9 @@ struct ks_leak {
 	size_t frames_len;   /* 0: by site alone */
 };
 
+/* "likely", "possible" or "unlikely": what the evidence amounts to. */
+const char *ks_leak_verdict(const struct ks_leak *leak);
+
 struct ks_leaks {
 	struct ks_arena arena;
 	u64 min_age;

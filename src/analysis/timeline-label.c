@@ -61,10 +61,15 @@ static int label_stack(struct ks_tl_gather *g, struct ks_places *frames, u64 key
 	return 0;
 }
 
+static u64 link_key(u32 site, enum ks_tl_dim dim, u32 group)
+{
+	return ((u64)site * (KS_TL_PID + 1) + (u32)dim) << 32 | group;
+}
+
 static int add_link(struct ks_tl_gather *g, struct ks_map64 *known, u32 site, enum ks_tl_dim dim,
 		    u32 group, const struct ks_tl_count *count)
 {
-	u32 number = ks_map64_add(known, ((u64)site * (KS_TL_PID + 1) + (u32)dim) << 32 | group);
+	u32 number = ks_map64_add(known, link_key(site, dim, group));
 	struct ks_tl_link *link;
 
 	if (number == KS_NONE)
@@ -78,6 +83,43 @@ static int add_link(struct ks_tl_gather *g, struct ks_map64 *known, u32 site, en
 	g->tl->links.items[number].allocs += count->objects;
 	g->tl->links.items[number].bytes += count->bytes;
 	return 0;
+}
+
+static void hold(struct ks_tl_gather *g, const struct ks_map64 *known, u32 site, enum ks_tl_dim dim,
+		 u32 group, u64 bytes)
+{
+	u32 number = ks_map64_find(known, link_key(site, dim, group));
+
+	if (number == KS_NONE)
+		return;
+	g->tl->links.items[number].live++;
+	g->tl->links.items[number].live_bytes += bytes;
+}
+
+/* Who holds what lives at the end. */
+static void link_living(struct ks_tl_gather *g, const struct ks_map64 *known)
+{
+	size_t i;
+
+	for (i = 0; i < g->in_slot.len + g->left.len; i++) {
+		const struct ks_tl_birth *birth = i < g->in_slot.len
+							  ? &g->in_slot.items[i]
+							  : &g->left.items[i - g->in_slot.len];
+		const struct kind *kind;
+		const struct owner *owner;
+		u64 bytes;
+
+		if (birth->kind == KS_NONE)
+			continue;
+		kind = &g->kinds.items[birth->kind];
+		owner = &g->owners.items[birth->owner];
+		bytes = birth->bytes_alloc;
+		hold(g, known, kind->track[0], KS_TL_CACHE, kind->track[1], bytes);
+		hold(g, known, kind->track[0], KS_TL_SIZE, kind->track[2], bytes);
+		hold(g, known, kind->track[0], KS_TL_COMM, owner->track[0], bytes);
+		hold(g, known, kind->track[0], KS_TL_CPU, owner->track[1], bytes);
+		hold(g, known, kind->track[0], KS_TL_PID, owner->pid, bytes);
+	}
 }
 
 /* === Public =============================================================================== */
@@ -143,6 +185,8 @@ int ks_tl_link_groups(struct ks_tl_gather *g)
 		if (!err)
 			err = add_link(g, &known, site, KS_TL_PID, owner->pid, &g->pairs.items[i]);
 	}
+	if (!err)
+		link_living(g, &known);
 	ks_map64_deinit(&known);
 	return err;
 }

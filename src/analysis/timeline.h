@@ -95,6 +95,7 @@ struct ks_tl_link {
 	u32 site, group; /* numbers of tracks, or in pids */
 	enum ks_tl_dim dim;
 	u64 allocs, bytes;
+	u64 live, live_bytes; /* at the end */
 };
 
 struct ks_tl_count {

@@ -51,6 +51,8 @@ static int read_capture(struct ks_cli *cli, const struct options *opts, struct k
 	if (code)
 		return code;
 	err = ks_analysis_add(run.analysis, ks_timeline_view_new(), &diag);
+	if (!err)
+		err = ks_analysis_add(run.analysis, ks_leaks_view_new(0, false), &diag);
 	if (!err && opts->first)
 		err = ks_cli_html_diff_add(run.analysis, &diag);
 	return ks_cli_analysis_run(&run, err, &diag, ret_model);

@@ -243,12 +243,15 @@ static int compare_links(const void *pa, const void *pb)
 		return a->site < b->site ? -1 : 1;
 	if (a->dim != b->dim)
 		return a->dim < b->dim ? -1 : 1;
+	/* Who holds memory comes before who only passes by. */
+	if (a->live_bytes != b->live_bytes)
+		return a->live_bytes > b->live_bytes ? -1 : 1;
 	if (a->bytes != b->bytes)
 		return a->bytes > b->bytes ? -1 : 1;
 	return a->group < b->group ? -1 : 1;
 }
 
-/* "links": for each other grouping, the groups of the site with most bytes: number, allocs, bytes. */
+/* "links": for each other grouping, the groups of the site with most live bytes: number, allocs, bytes, live ones. */
 static void put_links(struct ks_json *json, const struct ks_tl_link *links, size_t len,
 		      const struct selection *sel)
 {
@@ -271,6 +274,8 @@ static void put_links(struct ks_json *json, const struct ks_tl_link *links, size
 						     : sel[dim].number[links[i].group]);
 			ks_json_u64(json, NULL, links[i].allocs);
 			ks_json_u64(json, NULL, links[i].bytes);
+			ks_json_u64(json, NULL, links[i].live);
+			ks_json_u64(json, NULL, links[i].live_bytes);
 			ks_json_end_array(json);
 		}
 		ks_json_end_array(json);
@@ -414,6 +419,44 @@ static void put_groupings(struct ks_json *json, const struct ks_timeline *tl)
 	free(links);
 }
 
+/* === Internals: leaks ===================================================================== */
+
+/* Rows in the order of the command: site, evidence, comm, pid, cache. */
+static void put_leak_rows(struct ks_json *json, const char *name, const struct ks_leak *rows,
+			  size_t len)
+{
+	size_t i;
+
+	ks_json_break(json);
+	ks_json_array(json, name);
+	for (i = 0; i < len; i++) {
+		ks_json_array(json, NULL);
+		ks_json_string(json, NULL, rows[i].label);
+		ks_json_u64(json, NULL, rows[i].evidence);
+		ks_json_string(json, NULL, rows[i].comm);
+		if (rows[i].pid == KS_PID_UNKNOWN)
+			ks_json_null(json, NULL);
+		else
+			ks_json_u64(json, NULL, rows[i].pid);
+		ks_json_string(json, NULL, rows[i].cache);
+		ks_json_end_array(json);
+	}
+	ks_json_end_array(json);
+}
+
+/* The verdicts of the command on leaks; the page makes none of its own. */
+static void put_leaks(struct ks_json *json, const struct ks_leaks *leaks)
+{
+	if (!leaks)
+		return;
+	ks_json_break(json);
+	ks_json_object(json, "leaks");
+	put_leak_rows(json, "sites", leaks->sites.items, leaks->sites.len);
+	put_leak_rows(json, "kept", leaks->kept.items, leaks->kept.len);
+	put_leak_rows(json, "unseen", leaks->unseen.items, leaks->unseen.len);
+	ks_json_end_object(json);
+}
+
 /* === Internals: ends ====================================================================== */
 
 /* Flat lists of numbers: bucket, size class, lifetime class, objects, bytes. */
@@ -523,6 +566,15 @@ static void put_quality(struct ks_json *json, const struct ks_model *model,
 	ks_json_end_array(json);
 	ks_json_bool(json, "hashed", model->ptrs_hashed);
 	ks_json_bool(json, "some_tasks", model->some_tasks);
+	ks_json_bool(json, "pages_unplaced", model->pages_unplaced);
+	if (model->kernel_slabs.counted[1])
+		ks_json_u64(json, "kernel_slab_bytes", model->kernel_slabs.bytes[1]);
+	if (model->bounds.open) {
+		ks_json_u64(json, "live_least", model->bounds.live_bytes);
+		ks_json_u64(json, "peak_least", model->bounds.peak_bytes);
+		ks_json_bool(json, "live_above", model->bounds.above);
+	}
+	ks_json_bool(json, "filtered", model->filtered);
 	put_findings(json, model, tl);
 	ks_json_array(json, "unparsed");
 	for (i = 0; i < model->unparsed.len; i++)
@@ -577,6 +629,7 @@ void ks_html_capture(const void *part, struct ks_json *json)
 	put_track(json, "total", &tl->total);
 	ks_json_end_object(json);
 	put_groupings(json, tl);
+	put_leaks(json, capture->model->leaks);
 	put_pids(json, tl);
 	put_lives(json, tl);
 	put_cpus(json, tl);

@@ -13,6 +13,7 @@ enum {
 	SITE,
 	STACK,
 	EVIDENCE,
+	VERDICT,
 	CACHE,
 	PROCESS,
 	PID,
@@ -38,6 +39,7 @@ static const struct ks_column columns[COLUMNS] = {
 	[SITE] = { "site", "site", KS_CELL_TEXT },
 	[STACK] = { "stack", "stack", KS_CELL_TEXTS, .width = 28 },
 	[EVIDENCE] = { "evidence", "leak?", KS_CELL_SHARE, KS_UNIT_RATIO, .width = 5 },
+	[VERDICT] = { "verdict", "verdict", KS_CELL_TEXT, .width = 8, .gap = 1 },
 	[CACHE] = { "cache", NULL, KS_CELL_TEXT },
 	[PROCESS] = { "comm", "process", KS_CELL_TEXT, .width = 22, .gap = 2,
 		      .show = show_process },
@@ -61,7 +63,7 @@ static const struct ks_column columns[COLUMNS] = {
 };
 
 static const unsigned int in_text[] = {
-	EVIDENCE, BYTES, OBJECTS, OLDEST, YOUNGEST, ALLOCS, FREES, PROCESS, SITE, STACK,
+	EVIDENCE, VERDICT, BYTES, OBJECTS, OLDEST, YOUNGEST, ALLOCS, FREES, PROCESS, SITE, STACK,
 };
 
 /* === Internals ============================================================================ */
@@ -126,6 +128,7 @@ static struct ks_table *add_rows(struct ks_doc *doc, const struct ks_model *mode
 		ks_row_text(row, SITE, leak->label);
 		ks_row_texts(row, STACK, leak->frames, leak->frames_len);
 		ks_row_share(row, EVIDENCE, leak->evidence, KS_EVIDENCE_FULL);
+		ks_row_text(row, VERDICT, ks_leak_verdict(leak));
 		ks_row_text(row, CACHE, leak->cache);
 		ks_row_text(row, PROCESS, leak->comm);
 		if (leak->pid != KS_PID_UNKNOWN)
@@ -157,7 +160,7 @@ static void say_sum(struct ks_doc *doc, const struct ks_leak *rows, size_t len, 
 		objects += rows[i].objects;
 		bytes += rows[i].bytes;
 	}
-	ks_doc_say(doc, "%5s ", "");
+	ks_doc_say(doc, "%14s ", "");
 	ks_doc_say_bytes(doc, 12, bytes, "");
 	ks_doc_say(doc, " %10" PRIu64 " %s\n", objects, text);
 }
@@ -194,7 +197,7 @@ struct ks_doc *ks_doc_of_leaks(const struct ks_model *model, const struct ks_lea
 		     KS_IN_BOTH);
 	say_sum(doc, leaks->sites.items, leaks->sites.len, "live at the end of the capture");
 	if (leaks->young_objects) {
-		ks_doc_say(doc, "%5s ", "");
+		ks_doc_say(doc, "%14s ", "");
 		ks_doc_say_bytes(doc, 12, leaks->young_bytes, "");
 		ks_doc_say(doc, " %10" PRIu64 " left out: younger than --min-age\n",
 			   leaks->young_objects);

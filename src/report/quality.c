@@ -172,7 +172,9 @@ static void say_finding(struct ks_doc *doc, const struct ks_model *model,
 	}
 	ks_strbuf_init(&first);
 	ks_render_time(model, finding->first_ts, &first);
-	ks_doc_say(doc, "; first at %s, address 0x%" PRIx64 "\n", ks_strbuf_str(&first),
+	/* Slab events have sites, page events have none and a frame number in the place of an address. */
+	ks_doc_say(doc, "; first at %s, %s 0x%" PRIx64 "\n", ks_strbuf_str(&first),
+		   *finding->alloc_site || *finding->free_site ? "address" : "page frame",
 		   finding->ptr);
 	doc->failed |= first.failed;
 	ks_strbuf_deinit(&first);

@@ -85,10 +85,14 @@ class ViewTests(PageTests):
         leaks = self.json("leaks", capture)
         columns = {"keptBytes": "bytes", "kept": "objects", "oldest": "oldest", "frees": "frees"}
         self.open(page, "#leaks")
-        # The page sets sites apart by their own ends, and the command by those of their cache, too.
-        rows = self.rows("main > .card:nth-of-type(1)") + self.rows("main > .card:nth-of-type(2)")
-        problems = self.compare_rows(rows, leaks["sites"] + leaks["kept"] + leaks["unseen"], "site", columns)
-        self.check(f"{capture.name}: leaks are those of leaks --json", problems)
+        for card, table in enumerate(("sites", "kept", "unseen"), 1):
+            rows = self.rows(f"main > .card:nth-of-type({card})")
+            problems = self.compare_rows(rows, leaks[table], "site", columns) if leaks[table] else []
+            names = [row["label"] for row in rows]
+            wanted = [row["site"] for row in leaks[table]][:len(names)]
+            if names != wanted:
+                problems.append(f"in another order: {names[:5]}, not {wanted[:5]}")
+            self.check(f"{capture.name}: {table} of leaks are those of leaks --json, in this order", problems)
 
     def test_frag(self, capture, page):
         frag = self.json("report", "--frag", capture)
@@ -300,14 +304,43 @@ class ViewTests(PageTests):
         problems = []
         for by, title in (("comm", "process"), ("pid", "pid"), ("cpu", "CPU"), ("size", "size")):
             rows = self.json("report", "--by", by, "--site", site, capture)["rows"]
-            want = {str(row[by]): (row["allocs"], row["total_bytes"]) for row in rows if row["allocs"]}
-            got = {cells[0].split(" ")[0] if by == "pid" else cells[0]: (int(cells[1]), int(cells[2]))
+            want = {str(row[by]): (row["live_bytes"], row["live_objects"], row["allocs"], row["total_bytes"])
+                    for row in rows if row["allocs"]}
+            got = {cells[0].split(" ")[0] if by == "pid" else cells[0]: tuple(int(cells[i]) for i in (1, 3, 4, 5))
                    for cells in shown.get("By " + title, [])}
+            held = [numbers[0] for numbers in got.values()]
+            if held != sorted(held, reverse=True):
+                problems.append(f"by {title}, those who hold most are not first: {held}")
             problems += [f"{title} {name}: {numbers}, not {want.get(name)}" for name, numbers in got.items()
                          if numbers != want.get(name)]
             if len(got) != min(8, len(want)):
                 problems.append(f"{len(got)} rows by {title}, of {len(want)}")
         self.check(f"{capture.name}: the detail of a site has the numbers of report --json", problems + self.trouble())
+
+    def test_processes(self):
+        """From a process to its sites, by a click and by the search."""
+        lines = []
+        for i in range(300):
+            common = "bytes_req=64 bytes_alloc=64 gfp_flags=GFP_KERNEL"
+            lines.append(f" leakyd-7 [000] ..... 1.{i:03}001: kmalloc: call_site=leaky+0x1/0x2 ptr=ffff8881{i:08x} {common}")
+            lines.append(f" find-8 [000] ..... 1.{i:03}002: kmalloc: call_site=busy+0x1/0x2 ptr=ffff888000001000 {common}")
+            lines.append(f" find-8 [000] ..... 1.{i:03}003: kfree: call_site=busy+0x2/0x2 ptr=ffff888000001000")
+            lines.append(f" find-8 [000] ..... 1.{i:03}004: kmalloc: call_site=both+0x1/0x2 ptr=ffff888000002000 {common}")
+            lines.append(f" find-8 [000] ..... 1.{i:03}005: kfree: call_site=both+0x2/0x2 ptr=ffff888000002000")
+        lines.append(f" leakyd-7 [000] ..... 1.900001: kmalloc: call_site=both+0x1/0x2 ptr=ffff888000003000 {common}")
+        page = self.report(self.write("processes.log", "\n".join(lines) + "\n"))
+        self.open(page, "#sites?by=comm")
+        self.browser.run("[...document.querySelectorAll('tbody tr')].find(tr => tr.textContent.includes('leakyd')).click()")
+        clicked = sorted(row["label"] for row in self.rows())
+        self.open(page, "#leaks?q=leakyd")
+        leaks = [row["label"] for row in self.rows()]
+        self.open(page, "#sites?q=both")
+        self.browser.run("document.querySelector('tbody tr').click()")
+        holders = self.browser.run("""[...[...document.querySelectorAll("#panel h3")].find(h3 => h3.textContent === "By process")
+            .nextElementSibling.querySelectorAll("tbody tr")].map(tr => tr.cells[0].textContent)""")
+        self.check("a process leads to its sites, and a site to those who hold its memory",
+                   [f"{got}, not {want}" for got, want in ((clicked, ["both+0x1", "leaky+0x1"]), (leaks, ["leaky+0x1", "both+0x1"]),
+                                                           (holders, ["leakyd", "find"])) if got != want])
 
     def test_narrow(self, page):
         """In small windows too, nothing is cut off, and the selected tab is visible."""
@@ -447,6 +480,7 @@ class ViewTests(PageTests):
         self.test_state(sample)
         self.test_flame(sample)
         self.test_leak_is_found()
+        self.test_processes()
         self.test_stacks()
         self.test_hostile()
         self.test_small()

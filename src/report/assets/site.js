@@ -15,14 +15,16 @@ const pidLabel = number => {
 const linkLabel = (by, number) => by === "pid" ? pidLabel(number) : data.by[by][number].label;
 
 function linkTable(track, by) {
-	const links = (track.links?.[by] || []).map(([number, allocs, size]) => ({ label: linkLabel(by, number), allocs, bytes: size }));
-	const top = links.reduce((most, link) => Math.max(most, link.bytes), 1);
+	const links = (track.links?.[by] || []).map(([number, allocs, size, objects, live]) => ({ label: linkLabel(by, number), allocs, bytes: size, objects, live }));
+	const top = links.reduce((most, link) => Math.max(most, link.live), 1);
 	return [h("h3", {}, "By " + GROUPING_NAMES[by]), makeTable({
 		columns: [
 			{ key: "label", label: GROUPING_NAMES[by], kind: "text", value: link => link.label },
+			{ key: "live", label: "holds", title: "Bytes that are live at the end of the capture", value: link => link.live, show: link => bytes(link.live), exact: "bytes" },
+			{ key: "bar", label: "", kind: "bar", part: link => link.live / top },
+			{ key: "objects", label: "live objects", value: link => link.objects },
 			{ key: "allocs", label: "allocations", value: link => link.allocs },
-			{ key: "bytes", label: "bytes", value: link => link.bytes, show: link => bytes(link.bytes), exact: "bytes" },
-			{ key: "bar", label: "", kind: "bar", part: link => link.bytes / top },
+			{ key: "bytes", label: "allocated", value: link => link.bytes, show: link => bytes(link.bytes), exact: "bytes" },
 		],
 		rows: links,
 	})];
@@ -78,7 +80,7 @@ function buildSite(panel, track) {
 		h("p", { class: "soft" }, where || "source file not known: give a kernel tree with -k"),
 		panel.numbers, sitePlots(track), panel.callers, objectSection(track),
 		track.links ? ["size", "cache", "comm", "pid", "cpu"].map(by => linkTable(track, by)) : null,
-		h("p", { class: "note" }, "Sizes, caches, processes, pids and CPUs cover the whole capture, the largest eight of each. Everything else covers the range."));
+		h("p", { class: "note" }, "Sizes, caches, processes, pids and CPUs cover the whole capture: the eight of each that hold most. Everything else covers the range."));
 }
 
 function showSite(panel, sums) {

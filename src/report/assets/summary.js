@@ -31,6 +31,13 @@ function qualityFindings() {
 		list.push(["?", ["The kernel hashed the addresses: a few objects may be confused with others."]]);
 	if (data.some_tasks)
 		list.push(["?", ["Only some processes were recorded: frees by interrupts and kernel threads on their behalf are not seen, so live bytes are an upper limit."]]);
+	if (data.pages_unplaced)
+		list.push(["?", ["Page events name no call site, and these have no stack traces: GFP flags stand for sites. record --stack gives sites."]]);
+	if (data.kernel_slab_bytes && !data.filtered && data.level === "slab")
+		list.push(["·", [`${bytes(Math.min(liveSeries(data.total).at(-1), data.kernel_slab_bytes))} of the ${bytes(data.kernel_slab_bytes)} that the kernel had in slabs at the end were allocated during the capture; the others are from before.`]]);
+	if (data.live_least !== undefined)
+		list.push(["·", [data.live_above ? `Events were lost, so live bytes may be more or less than shown, and the peak is at least ${bytes(data.peak_least)}.`
+			: `Some objects ended unseen: live bytes are at least ${bytes(data.live_least)}, and the peak is at least ${bytes(data.peak_least)}.`]]);
 	if (quality("frees_before"))
 		list.push(["·", [many(quality("frees_before"), "free") + (quality("frees_before") === 1 ? " was of an object" : " were of objects") + " allocated before the capture. This changes no number here."]]);
 	return list;
@@ -38,19 +45,20 @@ function qualityFindings() {
 
 // --- What stands out -------------------------------------------------------------------------
 
-// Sites that allocate objects throughout the range and free less than half of them.
+const STRONG = 0.2; // evidence that is worth a word
+
+// The sites that the analysis has most evidence of a leak for; what the kernel keeps because it may is never among them.
 function growingSites(sums) {
-	return sums.site.filter(row => !row.unseen && !row.track.folded && row.kept >= 8 && row.kept > row.allocs / 2)
-		.map(row => ({ row, tenths: tenthsKept(row.track, sums.from, sums.to) }))
-		.filter(({ row, tenths }) => tenths >= 6 && share(row.keptBytes, sums.total.keptBytes) >= 0.02)
-		.sort((a, b) => b.row.keptBytes - a.row.keptBytes).slice(0, 4);
+	return sums.site.filter(row => !row.track.folded && row.kept >= 8 && verdictOf(row).table === "sites" && verdictOf(row).evidence >= STRONG)
+		.sort((a, b) => verdictOf(a).place - verdictOf(b).place).slice(0, 4)
+		.map(row => ({ row, tenths: tenthsKept(row.track, sums.from, sums.to) }));
 }
 
 function leakFindings(growing, sums) {
 	const total = sums.total.keptBytes;
 	return growing.map(({ row, tenths }) => ["!", [siteLink(row.track),
 			` keeps growing: ${bytes(row.keptBytes)} in ${many(row.kept, "object")} that it allocated are still live, ` +
-			`${percent(share(row.keptBytes, total))} of all bytes that stay live. ` +
+			`${percent(share(row.keptBytes, total))} of all bytes that stay live; most evidence is for ${holderName(verdictOf(row))}. ` +
 			(row.frees ? `Of ${count(row.allocs)} allocations, ${count(row.frees)} ${row.frees === 1 ? "was" : "were"} freed` : "None was freed") +
 			` in ${duration(rangeTime(sums))}, and it grew in ${tenths} of 10 tenths of that time.`]]);
 }
@@ -61,7 +69,7 @@ function holderFinding(sums, growing) {
 		return [];
 	return [["·", [siteLink(row.track), ` holds ${percent(share(row.live, sums.total.live))} of the live bytes, ${bytes(row.live)} in ${many(row.objects, "object")}` +
 		(row.unseen ? ". Most of its frees raise no event, so this is an upper limit." :
-			row.frees ? `; ${count(row.frees)} of ${count(row.allocs)} ${row.frees === 1 ? "was" : "were"} freed.` : `, none freed in ${duration(rangeTime(sums))}.`)]]];
+			`. In ${duration(rangeTime(sums))} it allocated ${count(row.allocs)} objects, and ${row.frees ? count(row.frees) : "none"} ${row.frees > 1 ? "were" : "was"} freed.`)]]];
 }
 
 function peakFinding(sums) {

@@ -3,7 +3,14 @@
 
 const openSite = row => go({ site: row.track.number, object: null, code: null });
 const isChosen = row => row.track.number === state.site && row.track.by === "site";
-const found = rows => state.q ? rows.filter(row => row.track.text.includes(state.q.toLowerCase())) : rows;
+// A process leads to the sites that it uses.
+const openGroup = { site: openSite, comm: row => go({ by: "site", q: row.track.label }) };
+// A site is also found by the processes that use it.
+const isUsedBy = (track, text) => (track.links?.comm || []).some(([number]) => data.by.comm[number]?.label.toLowerCase().includes(text));
+function found(rows) {
+	const text = state.q.toLowerCase();
+	return text ? rows.filter(row => row.track.text.includes(text) || isUsedBy(row.track, text)) : rows;
+}
 
 // --- Columns ---------------------------------------------------------------------------------
 
@@ -57,11 +64,11 @@ function sitesView(view) {
 	return [sums => {
 		const by = groupingOf(), rows = found(sums[by]);
 		setText(said, (state.q ? `${count(rows.length)} of ${count(sums[by].length)}` : many(rows.length, "row")) +
-			(by === "site" && rows.length ? ". Click a row to see its details." : "."));
+			(rows.length && by === "site" ? ". Click a row to see its details." : rows.length && by === "comm" ? ". Click a process to see the sites that it uses." : "."));
 		if (pace === "now")
 			replace(tools, groupChoice(by), said);
 		table.show(sorted("sites", "live", { columns: [labelColumn(GROUPING_NAMES[by]), sparkColumn, ...GROUP_COLUMNS], rows,
-			onrow: by === "site" ? openSite : null, chosen: isChosen }));
+			onrow: openGroup[by], chosen: isChosen }));
 	}];
 }
 
@@ -118,7 +125,7 @@ function timelineView(view) {
 		}
 		setText(title, rangeText());
 		table.show(sorted("range", "bytes", { columns: [labelColumn(GROUPING_NAMES[by]), ...GROUP_COLUMNS], rows: found(sums[by]), limit: 15,
-			onrow: by === "site" ? openSite : null, chosen: isChosen }));
+			onrow: openGroup[by], chosen: isChosen }));
 	}];
 }
 
@@ -131,11 +138,27 @@ const bornColumn = { key: "born", label: "allocated when", kind: "text", title: 
 	return bornSparks.get(row.track).cloneNode(true);
 } };
 
+// What the analysis said of each site: in which table it is, at which place, with how much evidence, and who it was.
+const verdicts = new Map();
+for (const table of ["sites", "kept", "unseen"])
+	(data.leaks?.[table] || []).forEach(([label, evidence, comm, pid, cache], place) =>
+		verdicts.set(label, { table, place, evidence: evidence / 1000, comm, pid, cache }));
+const verdictOf = row => verdicts.get(row.track.label) || { table: row.unseen ? "unseen" : "sites", place: 1e6, evidence: 0, comm: "", pid: null, cache: "" };
+
+const verdictWord = evidence => evidence >= 0.5 ? "likely" : evidence >= 0.2 ? "possible" : "unlikely";
+
+const holderName = verdict => (verdict.comm || "unknown") + (verdict.pid === null ? "" : " " + verdict.pid);
+
+// Sorted by the place that the command gives the site, so that both have one order.
+const evidenceColumn = { key: "evidence", label: "leak?", title: "How much speaks for a leak: the share of objects that stay, and how steadily they were allocated", fixed: true,
+	value: row => -verdictOf(row).place, show: row => `${percent(verdictOf(row).evidence)} ${verdictWord(verdictOf(row).evidence)}` };
+const holderColumn = { key: "process", label: "process", kind: "text", title: "The process that speaks most for a leak", fixed: true, value: row => holderName(verdictOf(row)) };
+
 function leakColumns(sums) {
 	const ages = [
 		{ key: "oldest", label: "oldest", value: row => row.track.oldest, show: row => duration(row.track.oldest ?? null) },
 		{ key: "mean", label: "mean age", value: row => row.track.age_sum / row.kept, show: row => duration(row.track.age_sum / row.kept) }];
-	return [labelColumn("call site"), bornColumn,
+	return [labelColumn("call site"), evidenceColumn, bornColumn, holderColumn,
 		byteColumn("keptBytes", "bytes", "Bytes that were allocated in the range and are live at the end of the capture"),
 		countColumn("kept", "objects", "Objects that were allocated in the range and are live at the end of the capture"),
 		...(sums.whole ? ages : []), // known only for the whole capture
@@ -144,23 +167,23 @@ function leakColumns(sums) {
 		countColumn("allocs", "allocs", "Allocations"), countColumn("frees", "frees", "Frees that have an event"), seenColumn];
 }
 
+const LEAK_TABLES = [
+	["sites", "Allocated in the range, still live at the end of the capture", "A live object is not proof of a leak: whatever is in use is live too. A leak is allocated throughout the capture, and hardly ever freed. " +
+		"Most evidence of a leak comes first. To leave out young objects, select a range that leaves out the end."],
+	["kept", "Kept by the kernel", "Page cache, inodes, directory entries and other memory that the kernel keeps because it may, and gives back when memory is short."],
+	["unseen", "Not judged", "Most objects of these sites end without an event, so it is not known which of them are live, or RCU is about to free them."],
+];
+
 function leaksView(view) {
-	const judged = new Table(), unseen = new Table();
-	const second = card(h("h2", {}, "Not judged"),
-		h("p", { class: "note" }, "Most objects of these sites end without an event, so it is not known which of them are live."), unseen.element);
-	view.append(card(h("h2", {}, "Allocated in the range, still live at the end of the capture"),
-		h("p", { class: "note" }, "A live object is not proof of a leak: caches are live too. A leak is allocated throughout the capture, and hardly ever freed. " +
-			"To leave out young objects, select a range that leaves out the end."), judged.element), second);
-	const kept = sums => found(sums.site.filter(row => row.kept));
-	const show = (table, id, rows, sums) => table.show(sorted(id, "keptBytes", { columns: leakColumns(sums), rows, onrow: openSite, chosen: isChosen }));
-	return [
-		sums => show(judged, "leaks", kept(sums).filter(row => !row.unseen), sums),
-		sums => {
-			const rows = kept(sums).filter(row => row.unseen);
-			second.hidden = !rows.length;
-			show(unseen, "unseen", rows, sums);
-		},
-	];
+	return LEAK_TABLES.map(([name, title, text]) => {
+		const table = new Table(), box = card(h("h2", {}, title), h("p", { class: "note" }, text), table.element);
+		view.append(box);
+		return sums => {
+			const rows = found(sums.site.filter(row => row.kept && verdictOf(row).table === name));
+			box.hidden = !rows.length && name !== "sites";
+			table.show(sorted(name === "sites" ? "leaks" : name, "evidence", { columns: leakColumns(sums), rows, onrow: openSite, chosen: isChosen }));
+		};
+	});
 }
 
 // --- Fragmentation ---------------------------------------------------------------------------
