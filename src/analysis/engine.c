@@ -116,15 +116,35 @@ static int show_match(struct ks_audience *to, const struct ks_event *ev, struct 
 	return err;
 }
 
+/* What a free says of the cache of its object, as long as allocations do not name theirs. */
+static int learn_cache(struct ks_matcher *m, const struct ks_event *ev, struct ks_match match)
+{
+	const struct ks_obj *obj = &m->live[match.level].objs.items[match.slot];
+
+	if (ev->kind != KS_CACHE_FREE || ev->cache == KS_NONE || obj->kind != KS_CACHE_ALLOC ||
+	    obj->site == KS_NONE)
+		return 0;
+	return ks_matcher_learn_cache(m, obj, ev->cache);
+}
+
 /* The match stays in registers: nobody gets its address. */
 ks_inline int step(struct ks_matcher *m, struct ks_audience *to, const struct ks_event *ev,
 		   u64 hash, bool plain, struct ks_diag *diag)
 {
+	struct ks_event named;
 	struct ks_match match;
 	bool counted = false;
 	int err = 0;
 
+	if (!plain && unlikely(ev->kind == KS_CACHE_ALLOC && ev->cache == KS_NONE)) {
+		named = *ev;
+		named.cache = ks_matcher_cache(m, ev);
+		ev = &named;
+	}
 	if (unlikely(ks_matcher_step(m, ev, hash, &match)))
+		return ks_diag_nomem(diag, "matching events");
+	if (!plain && unlikely(m->cache_names.wanted) && match.op == KS_OP_FREE &&
+	    learn_cache(m, ev, match))
 		return ks_diag_nomem(diag, "matching events");
 	if (!plain)
 		to->run.last_ts = m->last_ts;

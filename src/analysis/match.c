@@ -42,10 +42,35 @@ void ks_matcher_deinit(struct ks_matcher *m)
 		m->recent[i] = NULL;
 	}
 	ks_slab_pages_deinit(&m->pages);
+	ks_map64_deinit(&m->cache_names.keys);
+	ks_vec_free(&m->cache_names.caches);
 	for (i = 0; i < KS_QUALITIES; i++) {
 		ks_map64_deinit(&m->misuses[i].pairs);
 		ks_vec_free(&m->misuses[i].items);
 	}
+}
+
+int ks_matcher_learn_cache(struct ks_matcher *m, const struct ks_obj *obj, u32 cache)
+{
+	struct ks_cache_names *names = &m->cache_names;
+	u64 key = (u64)obj->site << 32 | obj->bytes_alloc;
+	u32 number, *slot;
+
+	if (!names->keys.index && ks_map64_init(&names->keys))
+		return -ENOMEM;
+	number = ks_map64_add(&names->keys, key);
+	if (number == KS_NONE)
+		return -ENOMEM;
+	if (number < names->caches.len) {
+		if (names->caches.items[number] != cache)
+			names->caches.items[number] = KS_NONE;
+		return 0;
+	}
+	slot = ks_vec_push(&names->caches);
+	if (!slot)
+		return -ENOMEM;
+	*slot = cache;
+	return 0;
 }
 
 void ks_matcher_start_pages(struct ks_matcher *m, u32 page_shift)

@@ -42,6 +42,16 @@ struct ks_misuses {
 	u64 dropped; /* pairs beyond the number that is kept */
 };
 
+/*
+ * Kernels before 6.18 name the cache of a free, and not that of an allocation. What was freed says what its site
+ * allocates from.
+ */
+struct ks_cache_names {
+	bool wanted;	      /* an allocation had no name */
+	struct ks_map64 keys; /* site << 32 | bytes allocated */
+	KS_VEC(u32) caches;   /* by key; KS_NONE: there are several */
+};
+
 struct ks_matcher {
 	struct ks_live live[KS_LEVELS];
 	struct ks_recent_free *recent[KS_LEVELS]; /* by hash of the address, the last one freed */
@@ -54,6 +64,7 @@ struct ks_matcher {
 	u32 bucket;	  /* of the object that the last step looked for */
 	u32 lost_windows; /* so far: what was freed before the last one proves nothing */
 	struct ks_misuses misuses[KS_QUALITIES];
+	struct ks_cache_names cache_names;
 };
 
 int ks_matcher_init(struct ks_matcher *m);
@@ -83,6 +94,21 @@ static inline void ks_matcher_forget(struct ks_matcher *m, enum ks_level level, 
 
 	if (recent->ptr == ptr)
 		recent->lost_windows = 0;
+}
+
+/* What the free of an object says of the cache that its site allocates from. 0 or -ENOMEM. */
+int ks_matcher_learn_cache(struct ks_matcher *m, const struct ks_obj *obj, u32 cache);
+
+/* The cache of an allocation whose event does not name it; KS_NONE where nothing of its site was freed yet. */
+static inline u32 ks_matcher_cache(struct ks_matcher *m, const struct ks_event *ev)
+{
+	u32 number;
+
+	m->cache_names.wanted = true;
+	if (!m->cache_names.keys.index || ev->site == KS_NONE)
+		return KS_NONE;
+	number = ks_map64_find(&m->cache_names.keys, (u64)ev->site << 32 | (u32)ev->bytes_alloc);
+	return number == KS_NONE ? KS_NONE : m->cache_names.caches.items[number];
 }
 
 /* There are page events from now on, of pages of this size. */

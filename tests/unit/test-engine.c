@@ -253,6 +253,39 @@ static void test_levels(void **state)
 	ks_model_free(model);
 }
 
+/* Kernels before 6.18: only frees name their cache. */
+static void test_cache_of_frees(void **state)
+{
+	struct ks_event ev[] = {
+		event(KS_CACHE_ALLOC, A, 0, 192, 192, 1),
+		event(KS_CACHE_FREE, A, 3, 0, 0, 2), /* names it */
+		event(KS_CACHE_ALLOC, B, 0, 192, 192, 3),
+		event(KS_CACHE_ALLOC, C, 1, 192, 192, 4), /* of a site of which nothing was freed */
+		event(KS_CACHE_ALLOC, A, 0, 64, 64, 5),	  /* and of another size */
+	};
+	struct ks_analysis_opts opts = { 0 };
+	struct ks_model *model;
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < ARRAY_SIZE(ev); i++)
+		ev[i].cache = ev[i].kind == KS_CACHE_FREE ? 0 : KS_NONE;
+	model = run_by(ev, ARRAY_SIZE(ev), KS_BY_CACHE, &opts);
+	assert_int_equal(row(model, "dentry")->allocs, 1);
+	assert_int_equal(row(model, "unnamed cache of 192 bytes")->allocs, 2);
+	assert_int_equal(row(model, "unnamed cache of 64 bytes")->allocs, 1);
+	ks_model_free(model);
+	/* A site of two caches of one size is of neither. */
+	ev[3] = event(KS_CACHE_FREE, B, 3, 0, 0, 4);
+	ev[3].cache = 1;
+	ev[4] = event(KS_CACHE_ALLOC, C, 0, 192, 192, 5);
+	ev[4].cache = KS_NONE;
+	model = run_by(ev, ARRAY_SIZE(ev), KS_BY_CACHE, &opts);
+	assert_int_equal(row(model, "dentry")->allocs, 1);
+	assert_int_equal(row(model, "unnamed cache of 192 bytes")->allocs, 2);
+	ks_model_free(model);
+}
+
 /* === Pages that take their objects along ================================================== */
 
 enum { SLABS = 12, PER_SLAB = 2 };
@@ -743,6 +776,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(test_page_ends),
 	cmocka_unit_test(test_reused_unseen),
 	cmocka_unit_test(test_page_ends_unknown),
+	cmocka_unit_test(test_cache_of_frees),
 	cmocka_unit_test(test_not_errors),
 	cmocka_unit_test(test_misuse),
 	cmocka_unit_test(test_second_free_across_loss),
