@@ -12,6 +12,11 @@
 #include "table/render.h"
 #include "tui/terminal.h"
 
+/* === Data ================================================================================= */
+
+/* Between the frames of a stack. */
+static const char arrow[] = " <- ";
+
 /* === Internals: pages ===================================================================== */
 
 static void page_deinit(struct ks_top_page *page)
@@ -161,14 +166,15 @@ static void push_rows(struct ks_top *top, enum ks_live_by by, char *const *names
 static void push_stack(struct ks_top *top, char *const *names)
 {
 	struct ks_top_page *page = push(top);
-	const char *part = names[KS_LIVE_BY_STACK];
+	const char *part, *end;
 
 	if (!page)
 		return;
 	page->kind = KS_TOP_TEXT;
 	page->title = strdup("stack, the allocation first");
-	for (; *part; part += strcspn(part, ";"), part += strspn(part, ";")) {
-		ks_strbuf_add(&page->text, part, strcspn(part, ";"));
+	for (part = names[KS_LIVE_BY_STACK]; part; part = end ? end + strlen(arrow) : NULL) {
+		end = strstr(part, arrow);
+		ks_strbuf_add(&page->text, part, end ? (size_t)(end - part) : strlen(part));
 		ks_strbuf_puts(&page->text, "\n");
 	}
 	ks_strbuf_puts(&page->text, "\nEnter lists the objects.\n");

@@ -289,6 +289,26 @@ static void test_sites(void **state)
 	assert_string_equal(top.wanted, "kmalloc-64");
 }
 
+/* A stack has a page of its own, a frame a line, and its objects are behind that. */
+static void test_stack(void **state)
+{
+	struct ks_live_snapshot *s = look(1, false, false);
+
+	put_cell(s, KS_LIVE_TRACED, KS_LIVE_BY_STACK, "kmalloc-64", "seq_open+0x1a <- do_open+0x2",
+		 7, 448, 0);
+	ks_top_feed(&top, s);
+	press('4');
+	press(KS_KEY_ENTER);
+	draw(24, 80);
+	check_row(6, "stacks > stack, the allocation first");
+	check_row(7, "seq_open+0x1a");
+	check_row(8, "do_open+0x2");
+	check_row(10, "Enter lists the objects.");
+	press(KS_KEY_ENTER);
+	draw(24, 80);
+	check_row(23, "which objects these are is not known: no type and no cache");
+}
+
 static void test_by(void **state)
 {
 	ks_top_feed(&top, look(1, true, false));
@@ -376,9 +396,9 @@ static void test_long_history(void **state)
 #define test(f) cmocka_unit_test_setup_teardown(f, begin, end)
 
 static const struct CMUnitTest tests[] = {
-	test(test_screen), test(test_sizes),   test(test_missed),	test(test_search),
-	test(test_pause),  test(test_asks),    test(test_types),	test(test_sites),
-	test(test_by),	   test(test_objects), test(test_long_history),
+	test(test_screen), test(test_sizes), test(test_missed),	 test(test_search),
+	test(test_pause),  test(test_asks),  test(test_types),	 test(test_sites),
+	test(test_by),	   test(test_stack), test(test_objects), test(test_long_history),
 };
 
 KS_RUN(tests)
