@@ -4,6 +4,7 @@
 
 #include "base/num.h"
 #include "cli/cli.h"
+#include "live/snapshot.h"
 
 /* === Internals ============================================================================ */
 
@@ -113,18 +114,6 @@ int ks_cli_parse_cache(struct ks_cli *cli, const struct ks_option *option, const
 	return -1;
 }
 
-int ks_cli_parse_order(struct ks_cli *cli, const struct ks_option *option, const char *arg)
-{
-	int order = ks_order_from_name(arg);
-
-	if (order < 0)
-		return ks_cli_error(cli, KS_EXIT_USAGE,
-				    "--%s '%s': choose live, total, allocs, frees, waste or peak",
-				    option->name, arg);
-	*(enum ks_order *)option->value = (enum ks_order)order;
-	return -1;
-}
-
 int ks_cli_parse_pid(struct ks_cli *cli, const struct ks_option *option, const char *arg)
 {
 	u64 pid;
@@ -157,4 +146,21 @@ int ks_cli_input(struct ks_cli *cli, int argc, char **argv)
 	if (cli->output.json && cli->output.csv)
 		return ks_cli_error(cli, KS_EXIT_USAGE, "--json and --csv: choose one");
 	return -1;
+}
+
+int ks_cli_parse_level(struct ks_cli *cli, const struct ks_option *option, const char *arg)
+{
+	enum ks_live_level *level = option->value;
+	unsigned int i;
+
+	for (i = 0; i < KS_LIVE_LEVELS; i++) {
+		if (strcmp(arg, ks_live_level_name(i)) != 0 &&
+		    !(arg[0] == (char)('0' + i) && !arg[1]))
+			continue;
+		*level = i;
+		return -1;
+	}
+	return ks_cli_error(cli, KS_EXIT_USAGE,
+			    "--level: '%s' is none of census, growth, sampled, exact or 0 to 3",
+			    arg);
 }

@@ -26,33 +26,6 @@ static const char epilogue[] = "\n"
 
 /* === Internals ============================================================================ */
 
-static const char *level_name(unsigned int level)
-{
-	return ks_live_level_name(level);
-}
-
-static const char *by_name(unsigned int by)
-{
-	return ks_live_by_name(by);
-}
-
-/* --level takes a name or a number. */
-static int parse_level(struct ks_cli *cli, const struct ks_option *option, const char *arg)
-{
-	enum ks_live_level *level = option->value;
-	unsigned int i;
-
-	for (i = 0; i < KS_LIVE_LEVELS; i++) {
-		if (strcmp(arg, level_name(i)) != 0 && !(arg[0] == (char)('0' + i) && !arg[1]))
-			continue;
-		*level = i;
-		return -1;
-	}
-	return ks_cli_error(cli, KS_EXIT_USAGE,
-			    "--level: '%s' is none of census, growth, sampled, exact or 0 to 3",
-			    arg);
-}
-
 /* Waits until the next look is due. False: a signal came that ends the program. */
 static bool wait_for(int signals, u64 ns)
 {
@@ -128,10 +101,10 @@ int ks_cmd_top(int argc, char **argv)
 	};
 	const struct ks_option own[] = {
 		{ 0, "by", "WHAT", "rows by cache, type, site, stack, process or cgroup",
-		  .choice = &args.by, .choices = KS_LIVE_BYS, .name_of = by_name },
+		  .choice = &args.by, .choices = KS_LIVE_BYS, .name_of = ks_live_by_name },
 		{ 0, "level", "LEVEL",
 		  "how closely to look: census (default), growth, sampled,\nexact, or 0 to 3",
-		  .parse = parse_level, .value = &args.opts.level },
+		  .parse = ks_cli_parse_level, .value = &args.opts.level },
 		{ 0, "cache", "NAME", "levels above 1: only allocations from this cache",
 		  .string = &args.cache },
 		{ 'p', "pid", "PID", "levels above 1: only allocations by this process",

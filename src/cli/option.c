@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/nearest.h"
 #include "base/num.h"
 #include "cli/cli.h"
 
@@ -91,8 +90,11 @@ static void make_table(struct ks_cli *cli, const struct ks_option *own, struct t
 		  .flag = &capture->skip_helpers, .set = KS_WITH_FILTER },
 		{ 0, "helpers", "FILE", "names of more helper functions, one per line",
 		  .string = &capture->helpers, .set = KS_WITH_FILTER },
-		{ 'o', "order-by", "KEY", "live (default), total, allocs, frees, waste, peak",
-		  .parse = ks_cli_parse_order, .value = &rows->order, .set = KS_WITH_ORDER },
+		{ 'o', "order-by", "KEY",
+		  "current_dynamic (default), total_dynamic, alloc_count,\n"
+		  "free_count, waste, peak",
+		  .choice = &rows->order, .choices = KS_ORDERS, .name_of = ks_order_name,
+		  .set = KS_WITH_ORDER },
 		{ 0, "top", "N", "only the first N rows", .number = &rows->top,
 		  .set = KS_WITH_TOP },
 		{ 0, "json", NULL, "all numbers, for programs", .flag = &cli->output.json,
@@ -256,25 +258,6 @@ static const struct ks_option *row_of(const struct table *table, int opt)
 	return NULL;
 }
 
-/* Behind what getopt says of an option that there is not. */
-static void suggest(const struct ks_cli *cli, const struct table *table, const char *arg)
-{
-	struct ks_nearest nearest;
-	char word[64];
-	int i;
-
-	if (!strncmp(arg, "--", 2)) {
-		snprintf(word, sizeof(word), "%.*s", (int)strcspn(arg + 2, "="), arg + 2);
-		nearest = ks_nearest_to(word);
-		for (i = 0; i < table->len; i++)
-			ks_nearest_offer(&nearest, table->rows[i].name);
-		/* An option that there is lacks its argument: getopt has said so. */
-		if (nearest.best && strcmp(nearest.best, word))
-			fprintf(stderr, "Did you mean --%s? ", nearest.best);
-	}
-	fprintf(stderr, "Try '%s --help'.\n", cli->command);
-}
-
 /* === Public =============================================================================== */
 
 int ks_cli_parse(struct ks_cli *cli, const struct ks_option *own, int argc, char **argv)
@@ -291,7 +274,7 @@ int ks_cli_parse(struct ks_cli *cli, const struct ks_option *own, int argc, char
 		const struct ks_option *option = row_of(&table, opt);
 
 		if (!option) {
-			suggest(cli, &table, argv[optind - 1]);
+			fprintf(stderr, "Try '%s --help'.\n", cli->command);
 			return KS_EXIT_USAGE;
 		}
 		if (option == &table.rows[table.len - 1]) {
@@ -308,6 +291,21 @@ int ks_cli_parse_capture(struct ks_cli *cli, const struct ks_option *own, int ar
 	int code = ks_cli_parse(cli, own, argc, argv);
 
 	return code < 0 ? ks_cli_input(cli, argc, argv) : code;
+}
+
+int ks_cli_set(struct ks_cli *cli, const struct ks_option *own, const char *name, const char *value)
+{
+	for (; own->name; own++) {
+		if (strcmp(own->name, name) != 0)
+			continue;
+		if (!own->flag)
+			return take(cli, own, value);
+		if (strcmp(value, "yes") != 0 && strcmp(value, "no") != 0)
+			return ks_cli_error(cli, KS_EXIT_USAGE, "%s: choose yes or no", name);
+		*own->flag = !strcmp(value, "yes");
+		return -1;
+	}
+	return ks_cli_error(cli, KS_EXIT_USAGE, "there is no setting '%s'", name);
 }
 
 void ks_cli_help(struct ks_cli *cli, const struct ks_option *own)

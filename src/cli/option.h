@@ -64,6 +64,10 @@ int ks_cli_parse(struct ks_cli *cli, const struct ks_option *own, int argc, char
 /* Takes the options and one capture, which an option or the only operand names. */
 int ks_cli_parse_capture(struct ks_cli *cli, const struct ks_option *own, int argc, char **argv);
 
+/* Sets an option of @own by its long name, as a line of a file says it; a flag takes yes or no. -1 or an exit code. */
+int ks_cli_set(struct ks_cli *cli, const struct ks_option *own, const char *name,
+	       const char *value);
+
 /* Prints the text of --help. */
 void ks_cli_help(struct ks_cli *cli, const struct ks_option *own);
 
@@ -82,8 +86,8 @@ ks_option_fn ks_cli_parse_cpu, ks_cli_parse_task, ks_cli_parse_bytes;
 /* For parse: --cache, alone or with the name of a cache. */
 ks_option_fn ks_cli_parse_cache;
 
-/* An enum ks_order: "live", or as trace_analyze says "current_dynamic", ... */
-ks_option_fn ks_cli_parse_order;
+/* An enum ks_live_level, by its name or its number. */
+ks_option_fn ks_cli_parse_level;
 
 /* A u32: the number of a process, at least min. */
 ks_option_fn ks_cli_parse_pid;

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only
 /*
- * pprof's profile.proto, written field by field: a protocol buffer is no more than tagged varints
- * and strings. A sample is a call site, with the stack that led to it and
- * the cache of its objects; a location is one of its frames.
+ * pprof's profile.proto. A sample is a call site, with the stack that led to it and the cache of its objects; a
+ * location is one of its frames.
  */
 #include "report/export.h"
 
@@ -12,7 +11,7 @@
 #include "base/escape.h"
 #include "base/intern.h"
 #include "base/map64.h"
-#include "base/pack.h"
+#include "base/protobuf.h"
 #include "report/frames.h"
 
 /* === Data ================================================================================= */
@@ -49,29 +48,6 @@ struct pprof {
 	struct ks_map64 places;	  /* locations: function, and number of the site */
 	bool failed;
 };
-
-/* === Internals: the wire ================================================================== */
-
-static void put_number(struct ks_strbuf *sb, u32 field, u64 value)
-{
-	if (!value) /* what is not there is 0 */
-		return;
-	ks_pack_varint(sb, field << 3);
-	ks_pack_varint(sb, value);
-}
-
-static void put_bytes(struct ks_strbuf *sb, u32 field, const void *data, size_t len)
-{
-	ks_pack_varint(sb, field << 3 | 2);
-	ks_pack_string(sb, data, len);
-}
-
-static void put_message(struct ks_strbuf *sb, u32 field, struct ks_strbuf *message)
-{
-	put_bytes(sb, field, ks_strbuf_str(message), message->len);
-	sb->failed |= message->failed;
-	ks_strbuf_deinit(message);
-}
 
 /* === Internals: tables ==================================================================== */
 
@@ -115,11 +91,11 @@ static u64 function_id(struct pprof *p, const struct ks_frame *frame, const char
 	if (!is_new)
 		return id;
 	ks_strbuf_init(&message);
-	put_number(&message, FUNCTION_ID, id);
-	put_number(&message, FUNCTION_NAME, name);
-	put_number(&message, FUNCTION_SYSTEM_NAME, name);
-	put_number(&message, FUNCTION_FILE, file);
-	put_message(&p->functions, PROFILE_FUNCTION, &message);
+	ks_protobuf_number(&message, FUNCTION_ID, id);
+	ks_protobuf_number(&message, FUNCTION_NAME, name);
+	ks_protobuf_number(&message, FUNCTION_SYSTEM_NAME, name);
+	ks_protobuf_number(&message, FUNCTION_FILE, file);
+	ks_protobuf_message(&p->functions, PROFILE_FUNCTION, &message);
 	return id;
 }
 
@@ -139,14 +115,14 @@ static u64 location_id(struct pprof *p, const struct ks_group *group, const stru
 	p->failed |= mapping == KS_NONE;
 	ks_strbuf_init(&message);
 	ks_strbuf_init(&line);
-	put_number(&message, LOCATION_ID, id);
+	ks_protobuf_number(&message, LOCATION_ID, id);
 	if (site) {
-		put_number(&message, LOCATION_MAPPING, mapping + 1);
-		put_number(&message, LOCATION_ADDRESS, group->addr);
+		ks_protobuf_number(&message, LOCATION_MAPPING, mapping + 1);
+		ks_protobuf_number(&message, LOCATION_ADDRESS, group->addr);
 	}
-	put_number(&line, LINE_FUNCTION, function);
-	put_message(&message, LOCATION_LINE, &line);
-	put_message(&p->locations, PROFILE_LOCATION, &message);
+	ks_protobuf_number(&line, LINE_FUNCTION, function);
+	ks_protobuf_message(&message, LOCATION_LINE, &line);
+	ks_protobuf_message(&p->locations, PROFILE_LOCATION, &message);
 	return id;
 }
 
@@ -166,16 +142,16 @@ static void add_sample(struct pprof *p, const struct ks_group *group)
 	for (i = leaf + 1; i-- > 0;) /* leaf first */
 		ks_pack_varint(&packed, location_id(p, group, &frames.items[i], i == leaf,
 						    i == leaf ? site : 0));
-	put_message(&message, SAMPLE_LOCATIONS, &packed);
+	ks_protobuf_message(&message, SAMPLE_LOCATIONS, &packed);
 	ks_strbuf_init(&packed);
 	for (i = 0; i < ARRAY_SIZE(types); i++)
 		ks_pack_varint(&packed, ks_measure_of(&group->stat, types[i].measure));
-	put_message(&message, SAMPLE_VALUES, &packed);
+	ks_protobuf_message(&message, SAMPLE_VALUES, &packed);
 	ks_strbuf_init(&packed);
-	put_number(&packed, LABEL_KEY, text_id(p, "cache"));
-	put_number(&packed, LABEL_TEXT, text_id(p, group->cache));
-	put_message(&message, SAMPLE_LABEL, &packed);
-	put_message(&p->samples, PROFILE_SAMPLE, &message);
+	ks_protobuf_number(&packed, LABEL_KEY, text_id(p, "cache"));
+	ks_protobuf_number(&packed, LABEL_TEXT, text_id(p, group->cache));
+	ks_protobuf_message(&message, SAMPLE_LABEL, &packed);
+	ks_protobuf_message(&p->samples, PROFILE_SAMPLE, &message);
 }
 
 static void put_types(struct pprof *p, struct ks_strbuf *out)
@@ -186,9 +162,9 @@ static void put_types(struct pprof *p, struct ks_strbuf *out)
 		struct ks_strbuf message;
 
 		ks_strbuf_init(&message);
-		put_number(&message, VALUE_TYPE, text_id(p, types[i].type));
-		put_number(&message, VALUE_UNIT, text_id(p, types[i].unit));
-		put_message(out, PROFILE_SAMPLE_TYPE, &message);
+		ks_protobuf_number(&message, VALUE_TYPE, text_id(p, types[i].type));
+		ks_protobuf_number(&message, VALUE_UNIT, text_id(p, types[i].unit));
+		ks_protobuf_message(out, PROFILE_SAMPLE_TYPE, &message);
 	}
 }
 
@@ -201,10 +177,10 @@ static void put_mappings(struct pprof *p, struct ks_strbuf *out)
 		struct ks_strbuf message;
 
 		ks_strbuf_init(&message);
-		put_number(&message, MAPPING_ID, i + 1);
-		put_number(&message, MAPPING_FILE, string_id(p, name.s, name.len));
-		put_number(&message, MAPPING_HAS_FUNCTIONS, 1);
-		put_message(out, PROFILE_MAPPING, &message);
+		ks_protobuf_number(&message, MAPPING_ID, i + 1);
+		ks_protobuf_number(&message, MAPPING_FILE, string_id(p, name.s, name.len));
+		ks_protobuf_number(&message, MAPPING_HAS_FUNCTIONS, 1);
+		ks_protobuf_message(out, PROFILE_MAPPING, &message);
 	}
 }
 
@@ -218,7 +194,7 @@ static void put_comment(struct pprof *p, const struct ks_model *model, struct ks
 	ks_render_quality(model, true, &text);
 	for (line = ks_strbuf_str(&text); *line; line = end + 1) {
 		end = strchr(line, '\n');
-		put_number(out, PROFILE_COMMENT, string_id(p, line, (size_t)(end - line)));
+		ks_protobuf_number(out, PROFILE_COMMENT, string_id(p, line, (size_t)(end - line)));
 	}
 	ks_strbuf_deinit(&text);
 }
@@ -237,16 +213,18 @@ static void put_profile(struct pprof *p, const struct ks_model *model, const str
 	ks_strbuf_add(out, ks_strbuf_str(&p->locations), p->locations.len);
 	ks_strbuf_add(out, ks_strbuf_str(&p->functions), p->functions.len);
 	put_comment(p, model, out);
-	put_number(out, PROFILE_DEFAULT_TYPE, text_id(p, "inuse_space"));
+	ks_protobuf_number(out, PROFILE_DEFAULT_TYPE, text_id(p, "inuse_space"));
 	if (model->clock == KS_CLOCK_SECONDS)
-		put_number(out, PROFILE_DURATION, model->last_ts - model->first_ts);
+		ks_protobuf_number(out, PROFILE_DURATION, model->last_ts - model->first_ts);
 	for (i = 0; i < p->strings.strs.len; i++)
-		put_bytes(out, PROFILE_STRING, p->strings.strs.items[i].s,
-			  p->strings.strs.items[i].len);
+		ks_protobuf_bytes(out, PROFILE_STRING, p->strings.strs.items[i].s,
+				  p->strings.strs.items[i].len);
 	out->failed |= p->failed | p->samples.failed | p->locations.failed | p->functions.failed;
 }
 
-static void compress_to(struct ks_strbuf *out, const struct ks_strbuf *plain)
+/* === Public =============================================================================== */
+
+void ks_export_gzip(struct ks_strbuf *out, const struct ks_strbuf *plain)
 {
 	enum { GZIP_WINDOW = 15 + 16 };
 	z_stream z = { .next_in = (void *)plain->s, .avail_in = (uInt)plain->len };
@@ -269,8 +247,6 @@ static void compress_to(struct ks_strbuf *out, const struct ks_strbuf *plain)
 	deflateEnd(&z);
 }
 
-/* === Public =============================================================================== */
-
 void ks_export_pprof(const struct ks_model *model, const struct ks_rows *rows,
 		     struct ks_strbuf *out)
 {
@@ -284,7 +260,7 @@ void ks_export_pprof(const struct ks_model *model, const struct ks_rows *rows,
 	else
 		put_profile(&p, model, rows, &plain);
 	if (!out->failed)
-		compress_to(out, &plain);
+		ks_export_gzip(out, &plain);
 	ks_strbuf_deinit(&plain);
 	ks_strbuf_deinit(&p.samples);
 	ks_strbuf_deinit(&p.locations);

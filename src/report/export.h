@@ -14,6 +14,9 @@
 void ks_export_pprof(const struct ks_model *model, const struct ks_rows *rows,
 		     struct ks_strbuf *out);
 
+/* The bytes as gzip writes them. */
+void ks_export_gzip(struct ks_strbuf *out, const struct ks_strbuf *plain);
+
 /* speedscope's JSON: a profile for each measure. */
 void ks_export_speedscope(const struct ks_model *model, const struct ks_rows *rows,
 			  struct ks_strbuf *out);

@@ -41,4 +41,5 @@ known_options() {
 }
 check "the service runs what is there" test -x "root$(sed -n 's/^ExecStart=\([^ ]*\).*/\1/p' $service)"
 check "with options that are known" known_options
+check "the server's unit and its settings" test -f root/lib/systemd/system/kmemscope-serve.service -a -f root/etc/kmemscope/serve.conf
 done_testing

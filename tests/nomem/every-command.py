@@ -79,7 +79,6 @@ COMMANDS = {
     "info, heap": ["info", "SNAP"],
     "heap from a file": ["heap", "--from", "SNAP", "--by", "cgroup"],
     "heap types from a file": ["heap", "types", "--from", "SNAP"],
-    "heap unreachable, sites": ["heap", "unreachable", "--from", "SNAP", "--each", "--capture", "LOG"],
     "heap diff": ["heap", "diff", "SNAP", "SNAP"],
     "html, heap": ["html", "--heap", "SNAP", "--heap", "SNAP", "-o", "OUT"],
     "kmap report": ["kmap", "report", MAP],
@@ -107,6 +106,7 @@ WHOLE = {"report, perf.data with nodes"}
 LIVE = {
     "doctor": ["doctor"],
     "heap": ["heap", "--top", "3"],
+    "serve": ["serve", "--config", "/dev/null", "--listen", "127.0.0.1:0", "--duration", "100ms"],
     "top": ["top", "--once", "--by", "type"],
     "heap save": ["heap", "save", "--no-graph", "-o", "OUT"],
     "record": ["record", "-o", "OUT", "--", "true"],

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: LGPL-2.1-only */
+/* What is in use by stack, as profiles of other tools: pprof, and OpenTelemetry's. */
+#ifndef KS_SERVE_PROFILE_H
+#define KS_SERVE_PROFILE_H
+
+#include "base/strbuf.h"
+#include "live/snapshot.h"
+
+enum ks_profile_kind {
+	KS_PROFILE_HEAP,   /* all that is in use, by type and cache */
+	KS_PROFILE_ALLOCS, /* what was allocated since the level was taken and is in use, by stack */
+};
+
+/* Profiles have at most so many stacks; the rest is one of them, called "other". */
+enum { KS_PROFILE_STACKS_MAX = 5000 };
+
+/* pprof's profile.proto, compressed. */
+void ks_profile_pprof(const struct ks_live_snapshot *snapshot, enum ks_profile_kind kind,
+		      struct ks_strbuf *out);
+
+/* OpenTelemetry's ExportProfilesServiceRequest of package v1development, as of version 1.11 of the protocol. */
+void ks_profile_otlp(const struct ks_live_snapshot *snapshot, enum ks_profile_kind kind,
+		     struct ks_strbuf *out);
+
+#endif
