@@ -40,18 +40,19 @@ struct edges {
 static struct edges edges_of(const struct tree *t, u32 node)
 {
 	const struct ks_snapshot *s = t->snapshot;
-	u32 i;
+	const struct ks_heap_ref *refs = s->refs.items;
+	const u32 *first = s->ref_first;
+	u32 i = node - t->first_object, count;
 
 	if (!node)
 		return (struct edges){ NULL, t->first_object - 1 };
 	if (node < t->first_object) {
 		i = node - 1;
-		return (struct edges){ s->root_refs.items + s->root_first[i],
-				       s->root_first[i + 1] - s->root_first[i] };
+		refs = s->root_refs.items;
+		first = s->root_first;
 	}
-	i = node - t->first_object;
-	return (struct edges){ s->refs.items + s->ref_first[i],
-			       s->ref_first[i + 1] - s->ref_first[i] };
+	count = first[i + 1] - first[i];
+	return (struct edges){ count ? refs + first[i] : NULL, count };
 }
 
 static u32 edge(const struct tree *t, const struct edges *edges, u32 i)

@@ -36,7 +36,8 @@ bool ks_vmcoreinfo_get(const char *text, const char *kind, const char *name, u64
 		if (!strncmp(text, key, len))
 			return parse(text + len, strcmp(kind, "SYMBOL") ? 0 : 16, ret_value);
 		text = strchr(text, '\n');
-		text += text ? 1 : 0;
+		if (text)
+			text++;
 	}
 	return false;
 }
