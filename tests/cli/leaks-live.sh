@@ -84,5 +84,18 @@ for leak in do_eventfd:leak-eventfd do_epoll_create:leak-epoll newque:leak-msgq;
 done
 check "what was closed is not listed" equal "$(rank sites sk_prot_alloc shut-socket)" 0
 check "the page cache is listed apart" equal "$(rank sites ext4_alloc_inode find)" 0
+check "what speaks most for a leak is called one" says '"verdict": "(likely|possible)"' head -40 leaks.json
+must "$KMEMSCOPE" import -o leaks.db leaks.dat >/dev/null
+must "$KMEMSCOPE" leaks --json leaks.db >db.json
+check "a DB has the same verdicts" cmp leaks.json db.json
+must "$KMEMSCOPE" report --by cache --json leaks.dat >caches.json
+check "no cache has more live objects than the kernel, but for those of the last moment" python3 - caches.json <<'END'
+import json, sys
+doc = json.load(open(sys.argv[1]))
+counted = [row for row in doc["rows"] if "kernel_objects" in row and row["live_objects"]]
+bad = [row["cache"] for row in counted if row["live_objects"] > row["kernel_objects"] + 20 + row["allocs"] / 20]
+print(len(counted), bad)
+sys.exit(0 if counted and not bad else 1)
+END
 check "text names the process" says 'leak-msgq [0-9]+ +newque' cat leaks.txt
 done_testing
