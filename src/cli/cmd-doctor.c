@@ -15,6 +15,7 @@
 #include "capture/tracefs.h"
 #include "cli/commands.h"
 #include "cli/heap-source.h"
+#include "live/live.h"
 #include "cli/output.h"
 
 /* === Data ================================================================================= */
@@ -255,6 +256,41 @@ static void check_heap(struct doctor *d)
 		    "built without libkdumpfile: kmemscope heap --vmcore can't read dumps");
 }
 
+/* A level of top and watch, tried for one look; what it can't see here is part of the answer. */
+static void check_level(struct doctor *d, enum ks_live_level level, const char *what)
+{
+	const struct ks_live_opts opts = { .level = level };
+	struct ks_live_snapshot *s;
+	struct ks_live *live;
+	struct ks_diag diag;
+	int err = ks_live_open(&opts, &live, &diag);
+
+	if (!err) {
+		err = ks_live_poll(live, &s, &diag);
+		if (!err) {
+			size_t last = s->unseen.len;
+
+			add(d, last ? NOTE : FINE, what, NULL, "level %s works%s%s",
+			    ks_live_level_name(level), last ? "; not seen here: " : "",
+			    last ? s->unseen.items[last - 1] : "");
+			ks_live_snapshot_put(s);
+		}
+		ks_live_close(live);
+	}
+	d->nomem |= err == -ENOMEM;
+	if (err)
+		add(d, NOTE, what, NULL, "level %s does not work: %s", ks_live_level_name(level),
+		    diag.text);
+}
+
+static void check_levels(struct doctor *d)
+{
+	check_level(d, KS_LIVE_CENSUS, "live 0");
+	check_level(d, KS_LIVE_GROWTH, "live 1");
+	check_level(d, KS_LIVE_SAMPLED, "live 2");
+	check_level(d, KS_LIVE_EXACT, "live 3");
+}
+
 /* A finding for people: its state, what it is of and, below, what helps. */
 static void say_finding(const struct ks_table *table, size_t row, struct ks_strbuf *out)
 {
@@ -335,6 +371,7 @@ int ks_cmd_doctor(int argc, char **argv)
 	check_memory(&d);
 	check_others(&d);
 	check_heap(&d);
+	check_levels(&d);
 	for (i = 0; i < d.findings.len; i++)
 		ready &= d.findings.items[i].state != MISSING;
 	code = ks_cli_print_doc(&cli, d.nomem ? NULL : doc_of(&d, ready));

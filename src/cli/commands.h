@@ -34,6 +34,7 @@ int ks_cmd_fleet(int argc, char **argv);
 int ks_cmd_flame(int argc, char **argv);
 int ks_cmd_top(int argc, char **argv);
 int ks_cmd_serve(int argc, char **argv);
+int ks_cmd_watch(int argc, char **argv);
 int ks_cmd_timeline(int argc, char **argv);
 
 /* The ancestors' commands under their own names. */

@@ -27,6 +27,7 @@ const struct ks_command ks_commands[] = {
 	{ "top", ks_cmd_top, "the same on a screen that refreshes: what grows, and how fast",
 	  NULL },
 	{ "serve", ks_cmd_serve, "the same over HTTP: metrics, profiles and a page", NULL },
+	{ "watch", ks_cmd_watch, "says what grows without end, and who makes it grow", NULL },
 	{ "leaks", NULL, "what is still allocated at the end of a capture, with ages",
 	  &ks_report_leaks },
 	{ "html", ks_cmd_html, "the report in one file, to open in a browser", NULL },

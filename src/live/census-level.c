@@ -172,6 +172,36 @@ static int learn(struct counting *c)
 	return 0;
 }
 
+/* Of objects that others ask for, one by one. */
+static int type_wanted(struct counting *c, const struct ks_typing *typing, struct ks_diag *diag)
+{
+	const struct ks_slab *slabs = c->census->pages->slabs.items;
+	size_t i;
+
+	for (i = 0; c->use.index && i < c->level->wanted.len; i++) {
+		u64 addr = c->level->wanted.items[i];
+		u32 slab = 0, slot = ks_slot_at(c->use.index, addr, &slab), type = 0;
+		struct ks_live_typed *typed = ks_vec_push(&c->s->typed);
+		const char *name = "";
+
+		if (slot < c->use.slots->count && ks_slot_used(c->use.slots, slot)) {
+			type = typing->cache_type[slabs[slab].cache];
+			if (!type)
+				type = typing->of[slot];
+		}
+		if (type)
+			name = ks_type_text(typing->types, type);
+		if (typed)
+			*typed = (struct ks_live_typed){
+				addr, ks_arena_strndup(&c->s->names[0].arena, name, strlen(name))
+			};
+		if (!typed || !typed->type)
+			return ks_diag_nomem(diag, "counting types");
+	}
+	c->level->wanted.len = 0;
+	return 0;
+}
+
 static int add_types(struct counting *c, struct ks_diag *diag)
 {
 	struct ks_kernel *k = c->level->kernel;
@@ -196,6 +226,8 @@ static int add_types(struct counting *c, struct ks_diag *diag)
 		cell->bytes += row->bytes;
 		cell->reclaimable = ks_cache_reclaimable(&k->layout, cache);
 	}
+	if (!err)
+		err = type_wanted(c, typing, diag);
 	ks_typing_free(typing);
 	return err;
 }
@@ -240,14 +272,15 @@ static int read_slots(struct counting *c, struct ks_diag *diag)
 	struct ks_kernel *k = c->level->kernel;
 	int err = ks_slots_read(k, c->census, &c->use.slots, diag);
 
-	if (err || !c->level->counted)
+	if (err || (!c->level->counted && !c->level->wanted.len))
 		return err;
 	err = ks_slot_index_new(k, c->census, c->use.slots, &c->use.index);
 	if (!err)
 		err = ks_slot_index_add_large(c->use.index, k, c->census, c->use.slots);
 	if (err)
 		return ks_diag_nomem(diag, "counting objects");
-	c->level->counted(c->level->counted_arg, &c->use);
+	if (c->level->counted)
+		c->level->counted(c->level->counted_arg, &c->use);
 	return 0;
 }
 
@@ -318,6 +351,7 @@ void ks_census_level_deinit(struct ks_census_level *level)
 	ks_kernel_free(level->kernel);
 	ks_intern_deinit(&level->names);
 	ks_vec_free(&level->caches);
+	ks_vec_free(&level->wanted);
 	ks_map64_deinit(&level->addrs);
 	ks_vec_free(&level->numbers);
 }

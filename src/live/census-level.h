@@ -42,6 +42,7 @@ struct ks_census_level {
 	caches;			/* by number of the name, as of the last exact count */
 	struct ks_map64 addrs;	/* of caches: their numbers */
 	KS_VEC(u32) numbers;	/* of their names; KS_NONE = it is none */
+	KS_VEC(u64) wanted;	/* addresses whose type is asked for */
 	ks_counted_fn *counted; /* of a level that wants to know; may be NULL */
 	void *counted_arg;
 	bool no_counters; /* there is no slabinfo: each look is an exact count */

@@ -202,6 +202,7 @@ static int add_cell(struct exact *e, struct ks_live_snapshot *s, u32 number)
 	if (!cell)
 		return -ENOMEM;
 	cell->objects += (u64)objects;
+	cell->example = from.example;
 	cell->bytes += (u64)objects * from.size;
 	if (!e->hz)
 		return 0;
@@ -312,8 +313,8 @@ int ks_exact_open(const struct ks_live_opts *opts, struct ks_census_level *censu
 	e->fewer_ticks = calloc(KS_LIVE_CELLS, sizeof(*e->fewer_ticks));
 	/* A stack costs ten times as much as all the rest: only who asks for it pays. */
 	e->by_process = !opts->by || opts->by >> KS_LIVE_BY_PROCESS & 1;
-	e->by_cgroup = opts->by >> KS_LIVE_BY_CGROUP & 1;
-	e->by_stack = opts->by >> KS_LIVE_BY_STACK & 1;
+	e->by_cgroup = opts->filter.stacks || opts->by >> KS_LIVE_BY_CGROUP & 1;
+	e->by_stack = opts->filter.stacks || opts->by >> KS_LIVE_BY_STACK & 1;
 	e->buckets = buckets_for(opts->max_objects);
 	err = e->fewer_objects && e->fewer_ticks ? ks_census_level_open(census, diag)
 						 : ks_diag_nomem(diag, "starting probes");

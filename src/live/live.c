@@ -228,6 +228,16 @@ void ks_live_census_now(struct ks_live *live, bool types)
 	live->types.now = types;
 }
 
+int ks_live_want_type(struct ks_live *live, u64 addr)
+{
+	u64 *slot = ks_vec_push(&live->census.wanted);
+
+	if (!slot)
+		return -ENOMEM;
+	*slot = addr;
+	return 0;
+}
+
 int ks_live_set_level(struct ks_live *live, enum ks_live_level level,
 		      const struct ks_live_filter *filter, struct ks_diag *diag)
 {

@@ -28,8 +28,9 @@
 struct ks_live_filter {
 	const char *const *caches; /* their names */
 	size_t nr_caches;
-	u32 pid;    /* a process and its threads: what it allocates */
-	u64 cgroup; /* the number of a cgroup: what is allocated in it */
+	u32 pid;     /* a process and its threads: what it allocates */
+	u64 cgroup;  /* the number of a cgroup: what is allocated in it */
+	bool stacks; /* exact: by stack and cgroup, too, which costs ten times as much */
 };
 
 struct ks_live_opts {
@@ -61,6 +62,9 @@ void ks_live_rebase(struct ks_live *live);
 
 /* Exact counts come with the next snapshot, whatever the budget says. */
 void ks_live_census_now(struct ks_live *live, bool types);
+
+/* The next count of types says in snapshot->typed what the object at this address is. 0 or -ENOMEM. */
+int ks_live_want_type(struct ks_live *live, u64 addr);
 
 /*
  * Changes level and filter; where that fails, the old ones stay. What only a level above the census saw is forgotten,

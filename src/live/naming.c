@@ -60,10 +60,6 @@ static const char *const allocators[] = {
 	"get_page_from_freelist",
 	"post_alloc_hook",
 	"prep_new_page",
-	"alloc_slab_obj_exts",
-	"memcg_alloc_abort",
-	"__memcg_slab_post_alloc",
-	"obj_cgroup",
 	"tracepoint_",
 };
 

@@ -34,6 +34,7 @@ static void snapshot_free(struct ks_live_snapshot *s)
 		ks_intern_deinit(&s->names[by]);
 	ks_map64_deinit(&s->index);
 	ks_vec_free(&s->cells);
+	ks_vec_free(&s->typed);
 	ks_vec_free(&s->unseen);
 	ks_vec_free(&s->frames);
 	ks_vec_free(&s->stacks);

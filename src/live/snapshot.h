@@ -59,6 +59,7 @@ struct ks_live_cell {
 	double weight;	 /* of samples: objects that they stand for, while they are added up */
 	double variance; /* of the bytes; 0 = they are exact */
 	u64 births_ms;	 /* the times at which its objects were made, added up; 0 = not known */
+	u64 example;	 /* exact: the address of one of its objects; 0 = not known */
 	u64 base_objects, base_bytes; /* at the baseline */
 	u64 marks[2];		      /* bytes at the marks that rates are from */
 };
@@ -92,6 +93,12 @@ struct ks_live_stack {
 	u32 first, len; /* in frames; the allocator's own functions are left out */
 };
 
+/* What is at an address that somebody asked for. */
+struct ks_live_typed {
+	u64 addr;
+	const char *type; /* "" = not known */
+};
+
 struct ks_live_snapshot {
 	enum ks_live_level level;
 	u64 at_ns;   /* CLOCK_BOOTTIME */
@@ -101,7 +108,8 @@ struct ks_live_snapshot {
 	struct ks_live_quality quality;
 	struct ks_live_part_info parts[KS_LIVE_PARTS];
 	KS_VEC(struct ks_live_cell) cells;
-	KS_VEC(const char *) unseen; /* what this level can't see here, in words */
+	KS_VEC(struct ks_live_typed) typed; /* see ks_live_want_type() */
+	KS_VEC(const char *) unseen;	    /* what this level can't see here, in words */
 
 	struct ks_intern names[KS_LIVE_BYS]; /* not escaped */
 	KS_VEC(u64) frames;		     /* addresses */

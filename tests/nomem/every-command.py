@@ -108,6 +108,7 @@ LIVE = {
     "heap": ["heap", "--top", "3"],
     "serve": ["serve", "--config", "/dev/null", "--listen", "127.0.0.1:0", "--duration", "100ms"],
     "top": ["top", "--once", "--by", "type"],
+    "watch": ["watch", "--for", "3s"],
     "heap save": ["heap", "save", "--no-graph", "-o", "OUT"],
     "record": ["record", "-o", "OUT", "--", "true"],
     "agent": ["agent", "--once", "--to", "SERVER", "--spool", "OUT.spool"],

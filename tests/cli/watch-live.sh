@@ -1,0 +1,78 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-only
+# Leaks that are planted into the running kernel, ten objects a second amid what a compiler and walks over files do:
+# watch must name each, with its process, and nothing else of the noise. Needs root and BPF.
+. "$(dirname "$0")/lib.sh"
+
+"$KMEMSCOPE" watch --for 1s >try.txt 2>&1
+case $? in
+0 | 5) ;;
+*)
+	skip "planted leaks" "$(head -1 try.txt)"
+	done_testing
+	;;
+esac
+
+for name in leak-epoll leak-socket leak-timerfd churn; do
+	cp "$PLANT" "$name" || bail "$PLANT was not built"
+done
+
+fails() {
+	! "$@"
+}
+
+pids=
+cleanup() {
+	[ -z "$pids" ] || kill $pids 2>/dev/null
+}
+
+# Timers that are closed again at once end by kfree_rcu(), which raises no event.
+noise() {
+	while :; do
+		find /usr/share -name '*x*'
+		cc -O1 -S -o /dev/null "$tests/lib/plant.c" -D_GNU_SOURCE
+		./churn -timerfd 500 1 </dev/null
+	done >/dev/null 2>&1
+}
+
+mkfifo hold
+exec 9<>hold
+noise &
+pids="$pids $!"
+for kind in epoll socket timerfd; do
+	./leak-$kind $kind 10 300 <hold >/dev/null &
+	pids="$pids $!"
+done
+
+# Prints process, site, type and objects a second of each suspect.
+suspects() {
+	python3 - "$1" <<-'EOF'
+		import json, sys
+		for s in json.load(open(sys.argv[1]))["suspects"]:
+		    rate = round(s["bytes_per_second"] / s["size"], 1)
+		    print(s.get("process", "-"), s["site"], s.get("type", "-"), rate, sep="\t")
+	EOF
+}
+
+# found KIND SITE: the process, where it allocates, and its ten objects a second.
+found() {
+	awk -F'\t' -v p="leak-$1[" -v s="$2" 'index($1, p) == 1 && index($2, s) && $4 > 8 && $4 < 12 { n++ }
+		END { exit !n }' found.txt || { cat found.txt; return 1; }
+}
+
+# On a loaded machine a round may miss one of them; then the next does not.
+for _ in 1 2 3; do
+	"$KMEMSCOPE" watch --for 60s --json --exec 'cat >>said.txt; echo "$KMEMSCOPE_PROCESS" >>hooks.txt' >watch.json
+	code=$?
+	suspects watch.json >>found.txt
+	found epoll do_epoll_create && found socket sk_prot_alloc && found timerfd timerfd_create && break
+done >/dev/null
+check "it ends with 5" test "$code" = 5
+check "epolls" found epoll do_epoll_create
+check "sockets" found socket sk_prot_alloc
+check "timers" found timerfd timerfd_create
+check "sockets are of their type" grep -q 'leak-socket.*unix_sock' found.txt
+check "nothing of the noise" fails grep -E '^(cc|cc1|find|as|churn|sh|bash)\[' found.txt
+check "the hook was run" grep -q leak- hooks.txt
+check "and got the text" grep -q 'bytes a second' said.txt
+done_testing
