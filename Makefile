@@ -25,10 +25,10 @@ check: setup
 	@for arch in $(ARCHES); do tools/cross.sh $$arch build-$$arch -Dwerror=$(WERROR) -Doptimization=1 || exit 1; done
 	@python3 tests/run.py "$(BUILD)" "$(BUILD_SAN)" "$(BUILD_TSAN)" $(ARCHES:%=build-%)
 
-# The long ones, too: counts of accesses in a preemptible kernel, which must be built first, fuzzing by libFuzzer,
+# The long ones, too: counts of accesses in a preemptible kernel, which must be built first, the heap of Linux 5.10, fuzzing by libFuzzer,
 # and mutants. All of them run, whatever fails.
 check-all:
-	@tests/all.py "$(MAKE) check" "python3 tests/run.py --emulate-all $(ARCHES:%=build-%)" "tests/kernel/test-access.sh 6.12 x86_64 preempt" tests/fuzz/run.sh tests/mutate/mutate.py
+	@tests/all.py "$(MAKE) check" "python3 tests/run.py --emulate-all $(ARCHES:%=build-%)" "tests/kernel/test-access.sh 6.12 x86_64 preempt" "tests/kernel/test-heap.sh 5.10" tests/fuzz/run.sh tests/mutate/mutate.py
 
 mutate: setup
 	@tests/mutate/mutate.py

@@ -319,14 +319,17 @@ static bool enumerator(const struct types *types, const char *of, const char *na
 	return false;
 }
 
-/* Before 6.10 these are macros, the same in all releases. */
-static void type_bits_of_old(struct ks_layout *l)
+/* Before 6.10 these are macros. Up to 5.10, where a page names its cgroup, one more bit is between them. */
+static void type_bits_of_old(const struct types *types, struct ks_layout *l)
 {
+	struct found found;
+	bool charged = find_field(types, "page", "mem_cgroup", &found);
+
 	l->typing = KS_TYPING_BITS;
 	l->type_buddy = 0x80;
 	l->type_offline = 0x100;
-	l->type_table = 0x200;
-	l->type_guard = 0x400;
+	l->type_table = charged ? 0x400 : 0x200;
+	l->type_guard = charged ? 0x800 : 0x400;
 	l->type_hugetlb = l->type_slab = l->type_zsmalloc = l->type_unaccepted =
 		l->type_large_kmalloc = KS_NONE;
 }
@@ -352,7 +355,7 @@ static int load_page_types(const struct types *types, struct ks_layout *l, struc
 		return 0;
 	}
 	if (l->flag_slab != KS_NONE) {
-		type_bits_of_old(l);
+		type_bits_of_old(types, l);
 		return 0;
 	}
 	return need(diag, "PGTY_slab in enum pagetype and no PG_slab in enum pageflags (Linux "

@@ -56,7 +56,8 @@ static int explain(int err, struct ks_diag *diag)
 				   "the kernel does not let BPF read its memory: this needs root "
 				   "(CAP_BPF and CAP_PERFMON), and lockdown=confidentiality "
 				   "forbids it");
-	if (err == -ENOSYS || err == -EINVAL || err == -EOPNOTSUPP)
+	/* Old kernels call options of later ones too many. */
+	if (err == -ENOSYS || err == -EINVAL || err == -EOPNOTSUPP || err == -E2BIG)
 		return ks_diag_set(diag, err,
 				   "this kernel lacks BPF programs of type syscall with bpf_loop() "
 				   "and bpf_map_lookup_percpu_elem(), which Linux 5.18 has: %s",

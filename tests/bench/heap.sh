@@ -32,6 +32,8 @@ for i in $(seq "$runs"); do
 	cpu "$kmemscope" heap types >>"$work/types-cpu"
 	wall "$kmemscope" heap save -o "$work/snapshot" >>"$work/save-wall"
 	cpu "$kmemscope" heap save -o "$work/snapshot" >>"$work/save-cpu"
+	wall "$kmemscope" heap unreachable --wait 0s >>"$work/unreachable-wall"
+	cpu "$kmemscope" heap unreachable --wait 0s >>"$work/unreachable-cpu"
 	[ -z "$drgn" ] || wall $drgn -q -k -s "$debug" "$work/count.py" >>"$work/drgn"
 done
 echo "$objects objects, $(div "$bytes" 1048576 %.0f) MB, $caches caches; medians of $runs"
@@ -49,6 +51,10 @@ row "types, s" "$(median <"$work/types-wall")"
 row "types, s of CPU" "$(median <"$work/types-cpu")"
 row "snapshot with all references, s" "$(median <"$work/save-wall")" "4 for 4 million objects"
 row "snapshot with all references, s of CPU" "$(median <"$work/save-cpu")"
+row "unreachable, two looks without the wait, s" "$(median <"$work/unreachable-wall")" "6 for 4 million objects"
+row "unreachable, s of CPU" "$(median <"$work/unreachable-cpu")"
+row "memory for unreachable, bytes an object" "$(div "$(rss "$kmemscope" heap unreachable --wait 0s)" "$objects" %.4f |
+	awk '{ printf "%.0f", $1 * 1024 }')" "under 100"
 row "memory for types, bytes an object" "$(div "$(rss "$kmemscope" heap types)" "$objects" %.4f | awk '{ printf "%.0f", $1 * 1024 }')" "under 100"
 row "memory for a snapshot, bytes an object" "$(div "$(rss "$kmemscope" heap save -o "$work/snapshot")" "$objects" %.4f |
 	awk '{ printf "%.0f", $1 * 1024 }')" "under 100"

@@ -111,18 +111,9 @@ static int array_of(struct builder *b, int type, u32 count)
 	return id;
 }
 
-static void add_pages(struct builder *b, enum model_kind kind)
+/* As the kernel has them, in a nameless part. Gives its type. */
+static int slab_part(struct builder *b, enum model_kind kind)
 {
-	begin(b, "page", PAGE_STRUCT);
-	add(b, "flags", b->word, P_FLAGS);
-	add(b, kind == MODEL_7_2 ? "compound_info" : "compound_head", b->word, P_HEAD);
-	add(b, "mapping", b->pointer, P_MAPPING);
-	add(b, "private", b->word, P_PRIVATE);
-	add(b, "page_type", b->half, P_TYPE);
-	add(b, "_refcount", b->half, P_REFCOUNT);
-	add(b, "memcg_data", b->word, P_MEMCG);
-
-	/* As the kernel has it, in nameless parts. */
 	begin(b, "", 32);
 	add(b, "next", b->pointer, S_NEXT - 16);
 	add(b, "freelist", b->pointer, S_FREELIST - 16);
@@ -131,16 +122,39 @@ static void add_pages(struct builder *b, enum model_kind kind)
 	bits(b, "frozen", (S_COUNTERS - 16) * 8 + 31, 1);
 	if (kind == MODEL_7_2)
 		add(b, "stride", b->half, S_COUNTERS - 16 + 4);
-	begin(b, "slab", PAGE_STRUCT);
-	add(b, "slab_cache", b->pointer, S_CACHE);
-	add(b, "", (int)btf__type_cnt(b->btf) - 2, 16);
-	add(b, kind == MODEL_6_1 ? "memcg_data" : "obj_exts", b->word, S_EXTS);
+	return (int)btf__type_cnt(b->btf) - 1;
+}
+
+static void add_pages(struct builder *b, enum model_kind kind)
+{
+	int part = slab_part(b, kind);
+
+	begin(b, "page", PAGE_STRUCT);
+	add(b, "flags", b->word, P_FLAGS);
+	add(b, kind == MODEL_7_2 ? "compound_info" : "compound_head", b->word, P_HEAD);
+	add(b, "mapping", b->pointer, P_MAPPING);
+	add(b, "private", b->word, P_PRIVATE);
+	add(b, "page_type", b->half, P_TYPE);
+	add(b, "_refcount", b->half, P_REFCOUNT);
+	if (kind == MODEL_5_10) {
+		/* There is no struct slab. */
+		add(b, "mem_cgroup", b->pointer, P_MEMCG);
+		add(b, "slab_cache", b->pointer, S_CACHE);
+		add(b, "", part, 16);
+		add(b, "obj_cgroups", b->pointer, S_EXTS);
+	} else {
+		add(b, "memcg_data", b->word, P_MEMCG);
+		begin(b, "slab", PAGE_STRUCT);
+		add(b, "slab_cache", b->pointer, S_CACHE);
+		add(b, "", part, 16);
+		add(b, kind <= MODEL_6_1 ? "memcg_data" : "obj_exts", b->word, S_EXTS);
+	}
 
 	btf__add_enum(b->btf, "pageflags", 4);
 	btf__add_enum_value(b->btf, "PG_head", FLAG_HEAD);
 	btf__add_enum_value(b->btf, "PG_reserved", FLAG_RESERVED);
 	btf__add_enum_value(b->btf, "PG_swapbacked", FLAG_SWAPBACKED);
-	if (kind == MODEL_6_1) {
+	if (kind <= MODEL_6_1) {
 		btf__add_enum_value(b->btf, "PG_slab", FLAG_SLAB);
 		return;
 	}
@@ -168,7 +182,7 @@ static void add_caches(struct builder *b, enum model_kind kind)
 	begin(b, "kmem_cache", C_BYTES);
 	if (kind != MODEL_7_2)
 		add(b, "cpu_slab", b->pointer, C_CPU_SLAB);
-	if (kind != MODEL_6_1)
+	if (kind > MODEL_6_1)
 		add(b, "cpu_sheaves", b->pointer, C_SHEAVES);
 	add(b, "flags", b->half, C_FLAGS);
 	add(b, "size", b->half, C_SIZE);
@@ -191,10 +205,10 @@ static void add_waiting(struct builder *b, enum model_kind kind)
 	if (kind != MODEL_7_2) {
 		begin(b, "kmem_cache_cpu", U_BYTES);
 		add(b, "freelist", b->pointer, U_FREELIST);
-		add(b, "slab", b->pointer, U_SLAB);
+		add(b, kind == MODEL_5_10 ? "page" : "slab", b->pointer, U_SLAB);
 		add(b, "partial", b->pointer, U_PARTIAL);
 	}
-	if (kind == MODEL_6_1)
+	if (kind <= MODEL_6_1)
 		return;
 	objects = array_of(b, b->pointer, 0);
 	begin(b, "slub_percpu_sheaves", H_BYTES);
@@ -209,7 +223,7 @@ static void add_waiting(struct builder *b, enum model_kind kind)
 	begin(b, "node_barn", 64);
 	add(b, "sheaves_full", b->word, B_FULL);
 	begin(b, "kmem_cache_node", N_BYTES);
-	if (kind == MODEL_6_18)
+	if (kind <= MODEL_6_18)
 		add(b, "barn", b->pointer, N_BARN);
 }
 
@@ -252,7 +266,7 @@ static void add_objects(struct builder *b)
 
 static void add_charges(struct builder *b, enum model_kind kind)
 {
-	if (kind != MODEL_6_1) {
+	if (kind > MODEL_6_1) {
 		begin(b, "slabobj_ext", 8);
 		add(b, "objcg", b->pointer, 0);
 	}
@@ -265,7 +279,7 @@ static void add_charges(struct builder *b, enum model_kind kind)
 	begin(b, "cgroup", 64);
 	add(b, "kn", b->pointer, G_KN);
 	begin(b, "kernfs_node", 64);
-	add(b, kind == MODEL_6_1 ? "parent" : "__parent", b->pointer, K_PARENT);
+	add(b, kind <= MODEL_6_1 ? "parent" : "__parent", b->pointer, K_PARENT);
 	add(b, "name", b->pointer, K_NAME);
 }
 
@@ -301,7 +315,7 @@ static u64 addr_of(u64 pfn)
 
 static void set_type(const struct model *m, u64 pfn, u32 number)
 {
-	if (m->kind != MODEL_6_1)
+	if (m->kind > MODEL_6_1)
 		set32(m, struct_of(pfn) + P_TYPE, number << 24);
 	else if (number == PGTY_BUDDY)
 		set32(m, struct_of(pfn) + P_TYPE, ~0x80u);
@@ -465,7 +479,7 @@ u64 model_slab(struct model *m, u64 cache, u32 size, u32 inuse)
 	u64 pfn = take_page(m), slab = struct_of(pfn);
 	u32 objects = 4096 / size;
 
-	if (m->kind == MODEL_6_1)
+	if (m->kind <= MODEL_6_1)
 		set64(m, slab + P_FLAGS, 1 << FLAG_SLAB);
 	else
 		set_type(m, pfn, PGTY_SLAB);
@@ -497,7 +511,7 @@ void model_set_aside(struct model *m, u64 cache, u64 slab, u32 cpu)
 
 	set64(m, slab + S_NEXT, get64(m, at + U_PARTIAL));
 	set64(m, at + U_PARTIAL, slab);
-	if (m->kind == MODEL_6_1)
+	if (m->kind <= MODEL_6_1)
 		set64(m, slab + S_COUNTERS, get64(m, slab + S_COUNTERS) | 1ull << 31);
 }
 

@@ -12,6 +12,7 @@ struct btf;
 
 /* The kernels whose structures it can have. */
 enum model_kind {
+	MODEL_5_10, /* as the next, and slabs are struct pages */
 	MODEL_6_1,  /* PG_slab in the flags, per-CPU slabs, an array of obj_cgroups */
 	MODEL_6_18, /* numbered page types, per-CPU slabs and sheaves, a barn in each node */
 	MODEL_7_2,  /* no per-CPU slabs, barns in the cache */

@@ -503,6 +503,26 @@ static void test_kcore(void **state)
 	assert_int_equal(ks_memory_open_kcore(path, &memory, &diag), -ENOENT);
 }
 
+/* The bits of page_type, as include/linux/page-flags.h of the two releases has them. */
+static void test_type_bits(void **state)
+{
+	static const struct {
+		int kind;
+		u32 table, guard;
+	} releases[] = { { MODEL_5_10, 0x400, 0x800 }, { MODEL_6_1, 0x200, 0x400 } };
+
+	for (size_t i = 0; i < ARRAY_SIZE(releases); i++) {
+		struct taken t = { 0 };
+
+		model_init(&t.model, releases[i].kind);
+		model_cache(&t.model, "alpha", SIZE, 0);
+		assert_int_equal(take(&t), 0);
+		assert_int_equal(t.kernel->layout.type_table, releases[i].table);
+		assert_int_equal(t.kernel->layout.type_guard, releases[i].guard);
+		drop(&t);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -512,7 +532,7 @@ int main(void)
 		cmocka_unit_test(test_torn_sheaves),   cmocka_unit_test(test_torn_slabs),
 		cmocka_unit_test(test_unknown_layout), cmocka_unit_test(test_bad_image),
 		cmocka_unit_test(test_kcore),	       cmocka_unit_test(test_cache_names),
-		cmocka_unit_test(test_types),
+		cmocka_unit_test(test_types),	       cmocka_unit_test(test_type_bits),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -61,7 +61,7 @@ static void build(struct taken *t, int kind)
 	k32 = model_cache(&t->model, "kmalloc-32", 32, 0);
 	t->alphas = model_slab(&t->model, t->alpha, SIZE, 3);
 	model_charge(&t->model, t->alphas, model_cgroup(&t->model, "shop"), 2);
-	if (kind != MODEL_6_1)
+	if (kind > MODEL_6_1)
 		t->large = MODEL_PAGE_OFFSET + (model_page(&t->model, 0xf8, 0, 0) << 12);
 	t->betas = model_slab(&t->model, k64, 64, 10);
 	t->smalls = model_slab(&t->model, k32, 32, 3);

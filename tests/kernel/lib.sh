@@ -155,6 +155,33 @@ fetch_newer() { # DIR VERSION
 	rm -r "$apt" "$1"/usr/share/doc
 }
 
+# A kernel of an earlier release of Debian: only the kernel itself, no modules can be built for it.
+fetch_older() { # DIR VERSION
+	local apt=$1/apt uri package deb
+	uri=$(apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' 'Origin: Debian' 'Component: main' |
+		grep -v security | head -n 1)
+	[ -n "$uri" ] || return
+	mkdir -p "$apt/lists/partial" "$apt/cache/archives/partial"
+	: >"$apt/status"
+	printf '%s\n' 'Types: deb' "URIs: $uri" 'Suites: bullseye' 'Components: main' \
+		'Signed-By: /usr/share/keyrings/debian-archive-keyring.gpg' >"$apt/debian.sources"
+	newer_apt "$apt" apt-get update || return
+	package=$(newer_apt "$apt" apt-cache search --names-only "^linux-image-$2[.0-9-]*-cloud-amd64\$" |
+		sed 's/ .*//' | sort -V | tail -n 1)
+	[ -n "$package" ] || return
+	(cd "$apt/cache/archives" && newer_apt "$apt" apt-get download "$package") || return
+	for deb in "$apt"/cache/archives/*.deb; do dpkg-deb -x "$deb" "$1" || return; done
+	rm -r "$apt"
+}
+
+need_older_kernel() { # VERSION; sets $image
+	[ "$(dpkg --print-architecture 2>/dev/null)" = amd64 ] || skip_all "not Debian on amd64"
+	local key
+	key=$(key_of <<<"$(declare -f fetch_older)")
+	cached "debian-$1" "$key" fetch_older "$1"
+	image=$(ls "$cache/debian-$1-$key"/boot/vmlinuz-*)
+}
+
 need_newer_kernel() { # VERSION
 	local dir
 	[ "$(id -u)" = 0 ] || skip_all "changing the root for the compiler of kernel $1 needs root"
