@@ -33,6 +33,7 @@ struct {
 unsigned long long probe_map;
 unsigned long long probe_at[KS_COPY_CPUS];
 unsigned long long current_task;
+unsigned long long requests_at; /* where the kernel has all this */
 unsigned int cpu_count;
 
 /* === Internals ============================================================================ */
@@ -84,6 +85,7 @@ int locate(void *context)
 		count = KS_COPY_CPUS;
 	probe_map = (unsigned long long)&probe;
 	current_task = bpf_get_current_task();
+	requests_at = (unsigned long long)&requests;
 	bpf_loop(count, find_cpu, &count, 0);
 	return 0;
 }

@@ -8,7 +8,7 @@ _kmemscope_help() {
 
 # The commands of "kmemscope --help", the subcommands of "kmemscope kmap --help".
 _kmemscope_commands() {
-	_kmemscope_help "$1" | sed -n 's/^  \([a-z]\{1,\}\)  .*/\1/p'
+	_kmemscope_help "$1" | sed -n 's/^  \([a-z]\{1,\}\)  *[^ ].*/\1/p'
 }
 
 _kmemscope_subcommands() {
@@ -16,7 +16,8 @@ _kmemscope_subcommands() {
 }
 
 _kmemscope_options() {
-	_kmemscope_help "$@" | sed -n '/^ \{2,6\}-/p' | grep -oE -e '(^|[ ,])--?[a-z][a-z-]*' | tr -d ' ,' | sort -u
+	# What stands behind two blanks is what the option means.
+	_kmemscope_help "$@" | sed -n 's/^ \{2,6\}\(-.*\)/\1/p' | sed 's/  .*//' | grep -oE -e '(^|[ ,])--?[a-z][a-z-]*' | tr -d ' ,' | sort -u
 }
 
 _kmemscope() {
@@ -31,7 +32,7 @@ _kmemscope() {
 		words=$(_kmemscope_options "${ask[@]}")
 	elif [ "$name" = kmemscope ] && [ "$COMP_CWORD" = 1 ]; then
 		words=$(_kmemscope_commands "$program")
-	elif [ "$COMP_CWORD" = 2 ] && [[ $before == @(kmap|lab|fleet) ]]; then
+	elif [ "$COMP_CWORD" = 2 ] && [[ $before == @(kmap|lab|heap|fleet) ]]; then
 		words=$(_kmemscope_subcommands "$program" "$before")
 	else
 		COMPREPLY=() # a file: the shell's own completion

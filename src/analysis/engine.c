@@ -368,6 +368,7 @@ int ks_engine_feed(struct ks_matcher *m, struct ks_audience *to, const struct ks
 {
 	int err = to->started ? 0 : start(to, events, count, diag);
 
+	m->some_allocs = to->run.info->some_allocs;
 	if (err)
 		return err;
 	return is_plain(to) ? feed(m, to, events, count, true, diag)

@@ -25,7 +25,7 @@ static size_t counters_of(struct ks_facts *facts, u64 *ret[], size_t cap)
 enum { COUNTERS = 8 };
 
 /* Bits of a DB. */
-enum { PTRS_HASHED = 1 << 0, SOME_TASKS = 1 << 1 };
+enum { PTRS_HASHED = 1 << 0, SOME_TASKS = 1 << 1, HOOKS_SHIFT = 2 }; /* hooks: 4 bits */
 
 /* Of the quality counters, those that every DB has. */
 enum { QUALITIES_LEAST = KS_Q_SELF + 1 };
@@ -203,6 +203,7 @@ int ks_facts_init(struct ks_facts *facts, const struct ks_matcher *m,
 	facts->lines_stack = info->text.stack_lines;
 	facts->ptrs_hashed = info->ptrs_hashed;
 	facts->some_tasks = info->some_tasks;
+	facts->hooks = info->hooks & 15;
 	facts->host = info->host;
 	for (what = 0; m && what < KS_QUALITIES; what++) {
 		const struct ks_misuses *misuses = &m->misuses[what];
@@ -248,7 +249,8 @@ void ks_facts_pack(const struct ks_facts *facts, struct ks_strbuf *sb)
 	ks_pack_string(sb, facts->format, strlen(facts->format));
 	ks_pack_string(sb, ks_clock_name(facts->clock), strlen(ks_clock_name(facts->clock)));
 	ks_pack_varint(sb, (facts->ptrs_hashed ? PTRS_HASHED : 0) |
-				   (facts->some_tasks ? SOME_TASKS : 0));
+				   (facts->some_tasks ? SOME_TASKS : 0) |
+				   (u64)facts->hooks << HOOKS_SHIFT);
 	for (i = 0; i < n; i++)
 		ks_pack_varint(sb, *counters[i]);
 	ks_pack_varint(sb, KS_KINDS);
@@ -290,6 +292,7 @@ int ks_facts_unpack(struct ks_facts *facts, struct ks_bytes *b)
 	flags = ks_bytes_varint(b);
 	facts->ptrs_hashed = flags & PTRS_HASHED;
 	facts->some_tasks = flags & SOME_TASKS;
+	facts->hooks = flags >> HOOKS_SHIFT & 15;
 	for (i = 0; i < n; i++)
 		*counters[i] = ks_bytes_varint(b);
 	unpack_counts(b, facts->events, KS_KINDS, KS_KINDS);
@@ -327,6 +330,7 @@ int ks_facts_fill(const struct ks_facts *facts, const struct ks_names *names,
 	model->lines_stack = facts->lines_stack;
 	model->ptrs_hashed = facts->ptrs_hashed;
 	model->some_tasks = facts->some_tasks;
+	model->hooks = facts->hooks;
 	model->findings_dropped = facts->misuses_dropped;
 	model->sites = names->sites.sites.len;
 	model->caches = names->caches.strs.len;

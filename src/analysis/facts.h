@@ -25,6 +25,7 @@ struct ks_facts {
 	u64 lines, lines_comment, lines_other_event, lines_stack;
 	struct ks_host host; /* a DB keeps it in a section of its own */
 	bool ptrs_hashed, some_tasks;
+	u32 hooks;
 	u64 quality[KS_QUALITIES];
 	u64 misuses_dropped;
 	KS_VEC(struct ks_facts_misuse) misuses;

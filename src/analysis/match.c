@@ -116,13 +116,23 @@ int ks_matcher_stray_free(struct ks_matcher *m, const struct ks_event *ev, enum 
 {
 	struct ks_recent_free *recent = ks_matcher_recent(m, level, ev->ptr);
 
-	if (recent->ptr == ev->ptr && recent->lost_windows == m->lost_windows + 1)
+	if (m->some_allocs)
+		return KS_OP_NOTHING;
+	/* What kfree_rcu() promised: the object has ended before. */
+	if (recent->ptr == ev->ptr && recent->rcu && !(ev->flags & KS_EV_RCU)) {
+		recent->lost_windows = recent->rcu = 0;
+		return KS_OP_NOTHING;
+	}
+	/* Who frees in bulk may free what a hook did not see being allocated. */
+	if (recent->ptr == ev->ptr && recent->lost_windows == m->lost_windows + 1 &&
+	    !(ev->flags & (KS_EV_RCU | KS_EV_BULK)))
 		return ks_matcher_misuse(m, KS_Q_SECOND_FREES, recent->alloc_site, ev->site, ev)
 			       ? -ENOMEM
 			       : KS_OP_FREE_AGAIN;
 	m->quality[KS_Q_FREES_BEFORE]++;
 	if (level == KS_SLAB && m->pages.on)
 		ks_slab_pages_add_slowly(&m->pages, ev->ptr, NULL);
-	*recent = (struct ks_recent_free){ ev->ptr, KS_NONE, m->lost_windows + 1 };
+	*recent = (struct ks_recent_free){ ev->ptr, KS_NONE, (m->lost_windows + 1) & INT32_MAX,
+					   !!(ev->flags & KS_EV_RCU) };
 	return KS_OP_FREE_BEFORE;
 }

@@ -19,7 +19,8 @@
 struct ks_recent_free {
 	u64 ptr;
 	u32 alloc_site;
-	u32 lost_windows; /* at the time of the free, plus one; 0 = empty */
+	u32 lost_windows : 31; /* at the time of the free, plus one; 0 = empty */
+	u32 rcu : 1; /* by kfree_rcu(): its memory is freed later, which may be seen, too */
 };
 
 enum {
@@ -59,6 +60,7 @@ struct ks_matcher {
 	u64 events[KS_KINDS];
 	u64 first_ts, last_ts;
 	bool any_ts;
+	bool some_allocs; /* frees of what is not known mean nothing: info.some_allocs of the source */
 	u32 bucket;	  /* of the object that the last step looked for */
 	u32 lost_windows; /* so far: what was freed before the last one proves nothing */
 	struct ks_misuses misuses[KS_QUALITIES];
@@ -169,7 +171,8 @@ ks_inline int ks_match_free(struct ks_matcher *m, const struct ks_event *ev, u64
 	}
 	match->op = KS_OP_FREE;
 	obj = &m->live[match->level].objs.items[match->slot];
-	if (likely(obj->kind + 1 == ev->kind)) /* the two of a family are neighbours */
+	/* The two of a family are neighbours. Hooks do not know the family. */
+	if (likely(obj->kind + 1 == ev->kind) || ev->flags & (KS_EV_RCU | KS_EV_BULK))
 		return 0;
 	return ks_matcher_misuse(
 		m, ev->kind == KS_KFREE ? KS_Q_KFREE_OF_CACHE : KS_Q_CACHE_FREE_OF_KMALLOC,
@@ -246,7 +249,8 @@ ks_inline void ks_matcher_end(struct ks_matcher *m, const struct ks_event *ev, u
 
 	*ks_matcher_recent(m, level, ev->ptr) =
 		(struct ks_recent_free){ ev->ptr, live->objs.items[slot].site,
-					 m->lost_windows + 1 };
+					 (m->lost_windows + 1) & INT32_MAX,
+					 !!(ev->flags & KS_EV_RCU) };
 	ks_live_remove(live, slot, bucket);
 }
 

@@ -201,6 +201,7 @@ struct ks_model {
 	bool window_ends; /* before the capture does: what the kernel had at its end says nothing */
 	bool some_tasks;  /* frees that others do for these are not in it */
 	bool pages_unplaced; /* pages without a stack trace: GFP flags stand for sites */
+	u32 hooks; /* recorded though they raise no event: 2 kfree_rcu, 4 bulk frees, 8 bulk allocations */
 	u64 lines, lines_comment, lines_other_event, lines_stack;
 	u64 quality[KS_QUALITIES];
 	u64 findings_dropped;		     /* kinds of misuse beyond the number that is kept */

@@ -101,7 +101,7 @@ static int add_nodes(struct ks_td_meta *meta)
 static int parse_cmdline(struct ks_cmdlines *cmd, const char *line, size_t len)
 {
 	const char *space = memchr(line, ' ', len);
-	u32 at, comm;
+	u32 at, comm, *fresh;
 
 	if (!space || space == line || (size_t)(space - line) > 10)
 		return 0;
@@ -112,9 +112,22 @@ static int parse_cmdline(struct ks_cmdlines *cmd, const char *line, size_t len)
 	if (at == KS_NONE)
 		return -ENOMEM;
 	if (at == cmd->comm_of.len)
-		cmd->comm_of.len++;
+		cmd->comm_of.items[cmd->comm_of.len++] = KS_NONE;
+	if (cmd->comm_of.items[at] == comm)
+		return 0;
+	fresh = ks_vec_push(&cmd->fresh);
+	if (!fresh)
+		return -ENOMEM;
+	*fresh = at;
 	cmd->comm_of.items[at] = comm;
 	return 0;
+}
+
+static void print_one(const struct ks_cmdlines *cmd, u32 at, struct ks_strbuf *sb)
+{
+	if (cmd->comm_of.items[at] != KS_NONE)
+		ks_strbuf_printf(sb, "%llu %s\n", (unsigned long long)cmd->pids.keys.items[at],
+				 ks_intern_get(&cmd->comms, cmd->comm_of.items[at]).s);
 }
 
 /* === Public =============================================================================== */
@@ -135,6 +148,7 @@ void ks_cmdlines_deinit(struct ks_cmdlines *cmd)
 	ks_map64_deinit(&cmd->pids);
 	ks_intern_deinit(&cmd->comms);
 	ks_vec_free(&cmd->comm_of);
+	ks_vec_free(&cmd->fresh);
 }
 
 int ks_cmdlines_collect(struct ks_cmdlines *cmd, const struct ks_tracefs *tfs)
@@ -160,8 +174,16 @@ void ks_cmdlines_print(const struct ks_cmdlines *cmd, struct ks_strbuf *sb)
 	size_t i;
 
 	for (i = 0; i < cmd->comm_of.len; i++)
-		ks_strbuf_printf(sb, "%llu %s\n", (unsigned long long)cmd->pids.keys.items[i],
-				 ks_intern_get(&cmd->comms, cmd->comm_of.items[i]).s);
+		print_one(cmd, (u32)i, sb);
+}
+
+void ks_cmdlines_take_fresh(struct ks_cmdlines *cmd, struct ks_strbuf *sb)
+{
+	size_t i;
+
+	for (i = 0; i < cmd->fresh.len; i++)
+		print_one(cmd, cmd->fresh.items[i], sb);
+	cmd->fresh.len = 0;
 }
 
 int ks_machine_describe(const struct ks_tracefs *tfs, const char *const *events, size_t events_len,

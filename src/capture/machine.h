@@ -13,6 +13,8 @@ struct ks_cmdlines {
 	struct ks_map64 pids;
 	struct ks_intern comms;
 	KS_VEC(u32) comm_of; /* by number of the pid */
+	KS_VEC(u32)
+	fresh; /* numbers of those that are new, or have another name, since they were taken */
 };
 
 int ks_cmdlines_init(struct ks_cmdlines *cmd);
@@ -21,6 +23,9 @@ void ks_cmdlines_deinit(struct ks_cmdlines *cmd);
 /* Adds what the kernel remembers now; later names replace earlier ones. */
 int ks_cmdlines_collect(struct ks_cmdlines *cmd, const struct ks_tracefs *tfs);
 void ks_cmdlines_print(const struct ks_cmdlines *cmd, struct ks_strbuf *sb);
+
+/* Only what is fresh, which it then is no more. */
+void ks_cmdlines_take_fresh(struct ks_cmdlines *cmd, struct ks_strbuf *sb);
 
 /* Everything but task names and statistics. @events is the list that was enabled. */
 int ks_machine_describe(const struct ks_tracefs *tfs, const char *const *events, size_t events_len,

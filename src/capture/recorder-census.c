@@ -20,8 +20,9 @@ static u64 wall_clock(void)
 /* By the caller's means, which see single objects; else as the kernel adds them up. */
 static int fill(struct ks_recorder *rec, enum ks_census_when when, struct ks_slab_census **census)
 {
-	int err = rec->census ? rec->census(rec->census_ctx, when == KS_CENSUS_END, *census)
-			      : -EOPNOTSUPP;
+	/* Without events beside it, what single objects become is not known. */
+	bool objects = when == KS_CENSUS_END && !rec->off;
+	int err = rec->census ? rec->census(rec->census_ctx, objects, *census) : -EOPNOTSUPP;
 
 	if (!err || err == -ENOMEM)
 		return err;

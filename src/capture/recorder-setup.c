@@ -14,18 +14,18 @@
 
 static const struct {
 	const char *name;
-	bool page;
+	bool page, is_free;
 } known_events[] = {
-	{ "kmalloc", false },
-	{ "kmalloc_node", false },
-	{ "kmem_cache_alloc", false },
-	{ "kmem_cache_alloc_node", false },
-	{ "kfree", false },
-	{ "kmem_cache_free", false },
-	{ "mm_page_alloc", true },
-	{ "mm_page_free", true },
-	{ "mm_page_free_direct", true },
-	{ "mm_pagevec_free", true },
+	{ "kmalloc", false, false },
+	{ "kmalloc_node", false, false },
+	{ "kmem_cache_alloc", false, false },
+	{ "kmem_cache_alloc_node", false, false },
+	{ "kfree", false, true },
+	{ "kmem_cache_free", false, true },
+	{ "mm_page_alloc", true, false },
+	{ "mm_page_free", true, true },
+	{ "mm_page_free_direct", true, true },
+	{ "mm_pagevec_free", true, true },
 };
 _Static_assert(ARRAY_SIZE(known_events) == KS_REC_MAX_EVENTS, "room for every event");
 
@@ -44,6 +44,31 @@ static u32 ring_page_size(const struct ks_tracefs *tfs)
 	return kb ? (u32)kb * 1024 : (u32)sysconf(_SC_PAGESIZE);
 }
 
+static int configure(const struct ks_tracefs *tfs, const struct ks_record_opts *opts,
+		     struct ks_diag *diag)
+{
+	char kb[32];
+	int err;
+
+	err = ks_tracefs_write(tfs, "trace_clock", opts->clock, diag);
+	if (err)
+		return err;
+	snprintf(kb, sizeof(kb), "%llu",
+		 (unsigned long long)(opts->buffer_kb ? opts->buffer_kb : KS_RECORD_BUFFER_KB));
+	err = ks_tracefs_write(tfs, "buffer_size_kb", kb, diag);
+	if (err == -ENOMEM)
+		return ks_diag_set(diag, err,
+				   "no memory for ring buffers of %s kB a CPU; choose less with "
+				   "--buffer-size",
+				   kb);
+	/* Readers are woken when a quarter is full: that leaves time, and few wake-ups. */
+	if (!err && ks_tracefs_has(tfs, "@buffer_percent"))
+		err = ks_tracefs_write(tfs, "buffer_percent", "25", diag);
+	if (!err && opts->stack)
+		err = ks_tracefs_write(tfs, "options/stacktrace", "1", diag);
+	return err;
+}
+
 /* === Public =============================================================================== */
 
 int ks_rec_choose_events(struct ks_recorder *rec, const struct ks_record_opts *opts,
@@ -56,8 +81,10 @@ int ks_rec_choose_events(struct ks_recorder *rec, const struct ks_record_opts *o
 		if (!(known_events[i].page ? opts->pages : opts->slab))
 			continue;
 		snprintf(path, sizeof(path), "events/kmem/%s/enable", known_events[i].name);
-		if (ks_tracefs_has(&rec->tfs, path))
-			rec->events[rec->events_len++] = known_events[i].name;
+		if (!ks_tracefs_has(&rec->tfs, path))
+			continue;
+		rec->is_free[rec->events_len] = known_events[i].is_free;
+		rec->events[rec->events_len++] = known_events[i].name;
 	}
 	if (rec->events_len)
 		return 0;
@@ -73,30 +100,35 @@ int ks_rec_choose_events(struct ks_recorder *rec, const struct ks_record_opts *o
 int ks_rec_configure(struct ks_recorder *rec, const struct ks_record_opts *opts,
 		     struct ks_diag *diag)
 {
-	char kb[32];
-	int err;
+	int err = configure(&rec->tfs, opts, diag);
 
-	err = ks_tracefs_write(&rec->tfs, "trace_clock", opts->clock, diag);
-	if (err)
-		return err;
-	snprintf(kb, sizeof(kb), "%llu",
-		 (unsigned long long)(opts->buffer_kb ? opts->buffer_kb : KS_RECORD_BUFFER_KB));
-	err = ks_tracefs_write(&rec->tfs, "buffer_size_kb", kb, diag);
-	if (err == -ENOMEM)
-		return ks_diag_set(diag, err,
-				   "no memory for ring buffers of %s kB a CPU; choose less with "
-				   "--buffer-size",
-				   kb);
-	/* Readers are woken when a quarter is full: that leaves time, and few wake-ups. */
-	if (!err && ks_tracefs_has(&rec->tfs, "@buffer_percent"))
-		err = ks_tracefs_write(&rec->tfs, "buffer_percent", "25", diag);
-	if (!err && opts->stack)
-		err = ks_tracefs_write(&rec->tfs, "options/stacktrace", "1", diag);
+	if (!err && rec->frees.instance)
+		err = configure(&rec->frees, opts, diag);
 	if (!err && opts->only_pids)
 		err = ks_tracefs_write(&rec->tfs, "options/event-fork", "1", diag);
 	snprintf(rec->meta.clock, sizeof(rec->meta.clock), "%s", opts->clock);
 	rec->meta.ring_page_size = ring_page_size(&rec->tfs);
 	return err;
+}
+
+int ks_rec_enable(struct ks_recorder *rec, struct ks_diag *diag)
+{
+	bool two = rec->frees.instance;
+	char path[96];
+	int err = 0;
+	size_t i;
+
+	for (i = 0; i < rec->events_len && !err; i++) {
+		snprintf(path, sizeof(path), "events/kmem/%s/enable", rec->events[i]);
+		err = ks_tracefs_write(two && rec->is_free[i] ? &rec->frees : &rec->tfs, path, "1",
+				       diag);
+	}
+	if (!err)
+		err = ks_hooks_enable(&rec->hooks, &rec->tfs, two ? &rec->frees : &rec->tfs, diag);
+	/* Frees first: of what is allocated from now on, none is missed. */
+	if (!err && two)
+		err = ks_tracefs_write(&rec->frees, "tracing_on", "1", diag);
+	return err ? err : ks_tracefs_write(&rec->tfs, "tracing_on", "1", diag);
 }
 
 int ks_recorder_follow(struct ks_recorder *rec, u32 pid, struct ks_diag *diag)

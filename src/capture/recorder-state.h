@@ -7,6 +7,7 @@
 #include <sys/types.h>
 
 #include "capture/chunks.h"
+#include "capture/hooks.h"
 #include "capture/machine.h"
 #include "capture/recorder.h"
 
@@ -16,7 +17,9 @@ struct ks_rec_reader {
 	struct ks_recorder *rec;
 	pthread_t thread;
 	bool running;
+	const struct ks_tracefs *tfs; /* its instance */
 	u32 cpu;
+	u32 id; /* of the ring in the file: the CPU, with KS_TD_FREES where it is of the second instance */
 	_Atomic pid_t tid;
 	int fd, pipe[2];
 	bool offline; /* the CPU has no ring */
@@ -34,11 +37,19 @@ struct ks_rec_worker {
 
 struct ks_recorder {
 	struct ks_tracefs tfs;
+	/*
+	 * Where only some processes are followed, a second instance has the frees of all: much of what a process
+	 * allocates is freed by others, by interrupts above all.
+	 */
+	struct ks_tracefs frees;
+	struct ks_hooks hooks;
 	struct ks_td_meta meta;
 	struct ks_cmdlines cmdlines;
 	const char *events[KS_REC_MAX_EVENTS];
+	bool is_free[KS_REC_MAX_EVENTS];
 	size_t events_len;
 	u64 max_size;
+	u64 keep_bytes, keep_ns;
 	bool no_census;
 	ks_record_census_fn *census;
 	void *census_ctx;
@@ -57,6 +68,7 @@ struct ks_recorder {
 	int err; /* of the first failure */
 	struct ks_diag diag;
 	bool full;
+	bool off; /* no more events come in */
 };
 
 /* Finds out which events the kernel has, and sets the instance up (recorder-setup.c). */
@@ -70,6 +82,9 @@ int ks_rec_configure(struct ks_recorder *rec, const struct ks_record_opts *opts,
  * (recorder-census.c).
  */
 int ks_rec_take_census(struct ks_recorder *rec, enum ks_census_when when);
+
+/* Switches the events on, each in its instance. */
+int ks_rec_enable(struct ks_recorder *rec, struct ks_diag *diag);
 
 /* The threads, from opening the rings to the last page of them (recorder-threads.c). */
 int ks_rec_open_readers(struct ks_recorder *rec, struct ks_diag *diag);

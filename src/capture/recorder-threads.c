@@ -49,7 +49,7 @@ static void send_chunk(struct ks_rec_reader *r)
 
 	if (!chunk || !chunk->len)
 		return;
-	chunk->cpu = r->cpu;
+	chunk->cpu = r->id;
 	chunk->seq = r->seq++;
 	r->chunk = NULL;
 	ks_chunks_queue(&r->rec->chunks, chunk);
@@ -204,7 +204,7 @@ static void write_chunk(struct ks_recorder *rec, ZSTD_CCtx *zstd, struct ks_chun
 	size_t len = zstd && buf ? ZSTD_compress2(zstd, buf, cap, chunk->data, chunk->len) : 0;
 	struct ks_rec_reader *r = rec->readers;
 
-	while (r->cpu != chunk->cpu)
+	while (r->id != chunk->cpu)
 		r++;
 	pthread_mutex_lock(&rec->write_lock);
 	wait_for_turn(rec, r, chunk);
@@ -253,13 +253,15 @@ static void *worker_main(void *arg)
 
 /* === Internals: opening the rings ========================================================= */
 
-static int open_reader(struct ks_recorder *rec, u32 cpu, struct ks_diag *diag)
+static int open_reader(struct ks_recorder *rec, const struct ks_tracefs *tfs, u32 cpu,
+		       struct ks_diag *diag)
 {
 	struct ks_rec_reader *r = &rec->readers[rec->readers_len];
 	char *path;
 
-	*r = (struct ks_rec_reader){ .rec = rec, .cpu = cpu, .pipe = { -1, -1 } };
-	if (asprintf(&path, "%s/per_cpu/cpu%u/trace_pipe_raw", rec->tfs.instance, cpu) < 0)
+	*r = (struct ks_rec_reader){ .rec = rec, .tfs = tfs, .cpu = cpu, .pipe = { -1, -1 } };
+	r->id = tfs == &rec->frees ? cpu | KS_TD_FREES : cpu;
+	if (asprintf(&path, "%s/per_cpu/cpu%u/trace_pipe_raw", tfs->instance, cpu) < 0)
 		return ks_diag_nomem(diag, "recording");
 	r->fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 	if (r->fd < 0) {
@@ -317,12 +319,14 @@ int ks_rec_open_readers(struct ks_recorder *rec, struct ks_diag *diag)
 	free(path);
 	if (cpus.len)
 		qsort(cpus.items, cpus.len, sizeof(u32), compare_u32);
-	rec->readers = calloc(cpus.len + 1, sizeof(*rec->readers));
+	rec->readers = calloc(2 * cpus.len + 1, sizeof(*rec->readers));
 	if (!rec->readers)
 		err = ks_diag_nomem(diag, "recording");
 	for (i = 0; i < cpus.len && !err; i++)
-		err = open_reader(rec, cpus.items[i], diag);
+		err = open_reader(rec, &rec->tfs, cpus.items[i], diag);
 	rec->meta.cpus = rec->readers_len;
+	for (i = 0; rec->frees.instance && i < cpus.len && !err; i++)
+		err = open_reader(rec, &rec->frees, cpus.items[i], diag);
 	ks_vec_free(&cpus);
 	return err;
 }

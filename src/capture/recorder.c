@@ -2,7 +2,6 @@
 /* The recorder, as its caller sees it: from a new one to the finished file. */
 #include "capture/recorder-state.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 
 /* === Internals ============================================================================ */
@@ -12,6 +11,10 @@ static void free_recorder(struct ks_recorder *rec)
 	ks_rec_close_readers(rec);
 	if (rec->chunks_ready)
 		ks_chunks_deinit(&rec->chunks);
+	if (rec->frees.root)
+		ks_tracefs_close(&rec->frees);
+	if (rec->tfs.root)
+		ks_hooks_remove(&rec->hooks, &rec->tfs);
 	ks_tracefs_close(&rec->tfs);
 	ks_cmdlines_deinit(&rec->cmdlines);
 	ks_td_meta_deinit(&rec->meta);
@@ -26,10 +29,16 @@ static void collect_stats(struct ks_recorder *rec, bool keep_text, struct ks_rec
 
 	*ret = (struct ks_record_stats){ 0 };
 	for (i = 0; i < rec->readers_len; i++) {
-		struct ks_strbuf *text = keep_text ? ks_vec_push(&rec->meta.cpu_stats) : NULL;
+		struct ks_strbuf *text;
 		struct ks_cpu_stats stats;
 
-		if (ks_machine_cpu_stats(&rec->tfs, rec->readers[i].cpu, &stats, text))
+		if (keep_text && rec->readers[i].id == KS_TD_FREES) {
+			text = ks_vec_push(&rec->meta.cpu_stats);
+			if (text)
+				ks_strbuf_puts(text, "Buffer: " KS_TD_FREES_NAME "\n\n");
+		}
+		text = keep_text ? ks_vec_push(&rec->meta.cpu_stats) : NULL;
+		if (ks_machine_cpu_stats(rec->readers[i].tfs, rec->readers[i].cpu, &stats, text))
 			continue;
 		ret->events += stats.entries + stats.read;
 		ret->lost += stats.overrun + stats.commit_overrun + stats.dropped;
@@ -41,6 +50,65 @@ static void collect_stats(struct ks_recorder *rec, bool keep_text, struct ks_rec
 	ret->full = rec->full;
 	ret->failed = rec->err;
 	pthread_mutex_unlock(&rec->write_lock);
+}
+
+/* New names of tasks go into the journal, so that a recorder that is killed leaves them behind. */
+static void keep_names(struct ks_recorder *rec)
+{
+	struct ks_strbuf text;
+
+	ks_strbuf_init(&text);
+	ks_cmdlines_take_fresh(&rec->cmdlines, &text);
+	pthread_mutex_lock(&rec->write_lock);
+	if (text.len && !text.failed && rec->writer && !rec->err)
+		rec->err = ks_td_writer_names(rec->writer, text.s, text.len, &rec->diag);
+	pthread_mutex_unlock(&rec->write_lock);
+	ks_strbuf_deinit(&text);
+}
+
+/* Drops what is older or more than what is to be kept. */
+static void trim(struct ks_recorder *rec)
+{
+	bool names_lost = false;
+	struct ks_strbuf text;
+
+	if (!rec->keep_bytes && !rec->keep_ns)
+		return;
+	ks_strbuf_init(&text);
+	pthread_mutex_lock(&rec->write_lock);
+	if (rec->writer && !rec->err)
+		rec->err = ks_td_writer_trim(rec->writer, rec->keep_bytes, rec->keep_ns,
+					     &names_lost, &rec->diag);
+	if (names_lost && !rec->err) {
+		ks_cmdlines_print(&rec->cmdlines, &text);
+		if (text.len && !text.failed)
+			rec->err = ks_td_writer_names(rec->writer, text.s, text.len, &rec->diag);
+	}
+	pthread_mutex_unlock(&rec->write_lock);
+	ks_strbuf_deinit(&text);
+}
+
+/*
+ * What is said of all of the recording is not true of the last of it: neither what there was at the start, nor how many
+ * events were lost in all. Pages tell of losses, too.
+ */
+static void forget_start(struct ks_recorder *rec)
+{
+	size_t i;
+
+	ks_strbuf_deinit(&rec->meta.census[KS_CENSUS_START]);
+	ks_strbuf_init(&rec->meta.census[KS_CENSUS_START]);
+	for (i = 0; i < rec->meta.cpu_stats.len; i++)
+		ks_strbuf_deinit(&rec->meta.cpu_stats.items[i]);
+	rec->meta.cpu_stats.len = 0;
+}
+
+static void switch_off(struct ks_recorder *rec)
+{
+	ks_tracefs_write(&rec->tfs, "tracing_on", "0", NULL);
+	if (rec->frees.instance)
+		ks_tracefs_write(&rec->frees, "tracing_on", "0", NULL);
+	rec->off = true;
 }
 
 /* === Public =============================================================================== */
@@ -59,7 +127,10 @@ int ks_recorder_new(const struct ks_record_opts *opts, struct ks_recorder **ret_
 	pthread_mutex_init(&rec->write_lock, NULL);
 	pthread_cond_init(&rec->wrote, NULL);
 	ks_td_meta_init(&rec->meta);
+	rec->tfs.dir_fd = rec->tfs.free_fd = rec->frees.dir_fd = rec->frees.free_fd = -1;
 	rec->max_size = opts->max_size;
+	rec->keep_bytes = opts->keep_bytes;
+	rec->keep_ns = opts->keep_ns;
 	rec->no_census = opts->no_census;
 	rec->census = opts->census;
 	rec->census_ctx = opts->census_ctx;
@@ -68,13 +139,23 @@ int ks_recorder_new(const struct ks_record_opts *opts, struct ks_recorder **ret_
 		err = ks_rec_choose_events(rec, opts, diag);
 	if (!err) {
 		ks_tracefs_remove_stale(rec->tfs.root, &stale);
-		err = ks_tracefs_make_instance(&rec->tfs, diag);
+		ks_hooks_remove_stale(rec->tfs.root);
+		err = ks_tracefs_make_instance(&rec->tfs, "", diag);
 	}
+	if (!err && opts->only_pids) {
+		err = ks_tracefs_open(&rec->frees, diag);
+		if (!err)
+			err = ks_tracefs_make_instance(&rec->frees, "-frees", diag);
+	}
+	if (!err && opts->slab && !opts->no_hooks)
+		ks_hooks_define(&rec->hooks, &rec->tfs);
 	if (!err)
 		err = ks_rec_configure(rec, opts, diag);
 	if (!err)
 		err = ks_machine_describe(&rec->tfs, rec->events, rec->events_len, &rec->meta,
 					  diag);
+	if (!err && ks_hooks_describe(&rec->hooks, &rec->tfs, &rec->meta))
+		err = ks_diag_nomem(diag, "recording");
 	if (!err)
 		err = ks_rec_open_readers(rec, diag);
 	if (!err)
@@ -98,21 +179,52 @@ int ks_recorder_new(const struct ks_record_opts *opts, struct ks_recorder **ret_
 
 int ks_recorder_start(struct ks_recorder *rec, struct ks_diag *diag)
 {
-	char path[96];
-	size_t i;
-	int err = 0;
+	return ks_rec_enable(rec, diag);
+}
 
-	for (i = 0; i < rec->events_len && !err; i++) {
-		snprintf(path, sizeof(path), "events/kmem/%s/enable", rec->events[i]);
-		err = ks_tracefs_write(&rec->tfs, path, "1", diag);
-	}
-	return err ? err : ks_tracefs_write(&rec->tfs, "tracing_on", "1", diag);
+void ks_recorder_say_hooks(const struct ks_recorder *rec, struct ks_strbuf *sb)
+{
+	unsigned int hook, shown = 0;
+
+	for (hook = KS_HOOK_NONE + 1; hook < KS_HOOKS; hook++)
+		if (rec->hooks.defined >> hook & 1)
+			ks_strbuf_printf(sb, "%s%s", shown++ ? ", " : "",
+					 ks_hook_name((enum ks_raw_hook)hook));
+	if (!shown)
+		ks_strbuf_printf(sb, "none: %s",
+				 *rec->hooks.why ? rec->hooks.why : "they are switched off");
 }
 
 void ks_recorder_poll(struct ks_recorder *rec, struct ks_record_stats *ret_stats)
 {
 	ks_cmdlines_collect(&rec->cmdlines, &rec->tfs);
+	keep_names(rec);
+	trim(rec);
 	collect_stats(rec, false, ret_stats);
+}
+
+int ks_recorder_save(struct ks_recorder *rec, const char *path, struct ks_diag *diag)
+{
+	struct ks_strbuf *census = &rec->meta.census[KS_CENSUS_END], start;
+	struct ks_td_writer *copy;
+	int err = ks_rec_take_census(rec, KS_CENSUS_END);
+
+	if (err)
+		return ks_diag_nomem(diag, "counting the kernel's objects");
+	ks_cmdlines_collect(&rec->cmdlines, &rec->tfs);
+	ks_cmdlines_print(&rec->cmdlines, &rec->meta.cmdlines);
+	/* The last of it has no start; but the recording goes on. */
+	start = rec->meta.census[KS_CENSUS_START];
+	ks_strbuf_init(&rec->meta.census[KS_CENSUS_START]);
+	pthread_mutex_lock(&rec->write_lock);
+	err = ks_td_writer_copy(rec->writer, path, &copy, diag);
+	pthread_mutex_unlock(&rec->write_lock);
+	/* Without the lock, since it may take long. Only this thread drops blocks. */
+	if (!err)
+		err = ks_td_writer_finish(copy, &rec->meta, diag);
+	rec->meta.census[KS_CENSUS_START] = start;
+	rec->meta.cmdlines.len = census->len = 0;
+	return err;
 }
 
 int ks_recorder_stop(struct ks_recorder *rec, struct ks_record_stats *ret_stats,
@@ -123,15 +235,19 @@ int ks_recorder_stop(struct ks_recorder *rec, struct ks_record_stats *ret_stats,
 	u64 size;
 	int err;
 
-	/* While events still come in, so that none is missed in between. */
+	/* While events still come in, so that none is missed in between; but not where there is no room for them. */
+	if (rec->full || rec->err)
+		switch_off(rec);
 	no_memory = ks_rec_take_census(rec, KS_CENSUS_END) != 0;
-	ks_tracefs_write(&rec->tfs, "tracing_on", "0", NULL);
+	switch_off(rec);
 	ks_cmdlines_collect(&rec->cmdlines, &rec->tfs);
 	ks_rec_join_threads(rec);
 	collect_stats(rec, true, ret_stats);
 	ks_cmdlines_print(&rec->cmdlines, &rec->meta.cmdlines);
 	writer = rec->writer;
 	rec->writer = NULL;
+	if (ks_td_writer_trimmed(writer))
+		forget_start(rec);
 	size = ks_td_writer_size(writer);
 	err = rec->err;
 	if (err) { /* what there is can still be finished, if there is room for it */

@@ -21,8 +21,10 @@ struct ks_record_opts {
 	bool stack;	/* a stack trace with each event */
 	bool only_pids; /* nothing until ks_recorder_follow() names a process */
 	const char *clock;
-	u64 buffer_kb; /* of the kernel's ring, per CPU; 0 = the default */
-	u64 max_size;  /* bytes of the file; 0 = no limit */
+	u64 buffer_kb;		 /* of the kernel's ring, per CPU; 0 = the default */
+	u64 max_size;		 /* bytes of the file; 0 = no limit */
+	u64 keep_bytes, keep_ns; /* only the last of it stays in the file; 0 = all */
+	bool no_hooks;		 /* on what frees and allocates without an event */
 	bool no_census;
 	ks_record_census_fn *census; /* NULL: there is only /proc/slabinfo */
 	void *census_ctx;
@@ -47,10 +49,18 @@ int ks_recorder_new(const struct ks_record_opts *opts, struct ks_recorder **ret_
 /* Follows a process with all its threads and, from then on, their children. */
 int ks_recorder_follow(struct ks_recorder *rec, u32 pid, struct ks_diag *diag);
 
+/* What is seen of frees and allocations that raise no event, or why nothing is: words for people. */
+void ks_recorder_say_hooks(const struct ks_recorder *rec, struct ks_strbuf *sb);
+
 int ks_recorder_start(struct ks_recorder *rec, struct ks_diag *diag);
 
 /* The state of the recording. To be called about twice a second: it also collects task names. */
 void ks_recorder_poll(struct ks_recorder *rec, struct ks_record_stats *ret_stats);
+
+/*
+ * Writes what the file has now to another one, finished, and goes on. What happened in the last second may be missing.
+ */
+int ks_recorder_save(struct ks_recorder *rec, const char *path, struct ks_diag *diag);
 
 /*
  * Stops, drains the rings, finishes the file and removes the instance. On error a file that is

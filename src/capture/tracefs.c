@@ -168,13 +168,13 @@ void ks_tracefs_close(struct ks_tracefs *tfs)
 	*tfs = (struct ks_tracefs){ .dir_fd = -1, .free_fd = -1 };
 }
 
-int ks_tracefs_make_instance(struct ks_tracefs *tfs, struct ks_diag *diag)
+int ks_tracefs_make_instance(struct ks_tracefs *tfs, const char *suffix, struct ks_diag *diag)
 {
 	char *path, *free_buffer;
 	u32 pid = (u32)getpid();
 
-	if (asprintf(&path, "%s/instances/" PREFIX "%u-%llu", tfs->root, pid,
-		     (unsigned long long)ks_process_start(pid)) < 0)
+	if (asprintf(&path, "%s/instances/" PREFIX "%u-%llu%s", tfs->root, pid,
+		     (unsigned long long)ks_process_start(pid), suffix) < 0)
 		return ks_diag_nomem(diag, "making an instance");
 	if (mkdir(path, 0700)) {
 		int err = explain(-errno, path, "make it", diag);

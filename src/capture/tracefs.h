@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only */
 /*
  * A private tracefs instance: made, used and removed by one recorder. Nothing outside of it is ever
- * written, and no knob of the function tracer is touched.
+ * written but the list of probes (capture/hooks.h), and no knob of the function tracer is touched.
  */
 #ifndef KS_CAPTURE_TRACEFS_H
 #define KS_CAPTURE_TRACEFS_H
@@ -21,8 +21,8 @@ int ks_tracefs_open(struct ks_tracefs *tfs, struct ks_diag *diag);
 /* Removes the instance if there is one. */
 void ks_tracefs_close(struct ks_tracefs *tfs);
 
-/* Makes the instance, with tracing off. */
-int ks_tracefs_make_instance(struct ks_tracefs *tfs, struct ks_diag *diag);
+/* Makes the instance, with tracing off. @suffix is the end of its name, for one that has more than one. */
+int ks_tracefs_make_instance(struct ks_tracefs *tfs, const char *suffix, struct ks_diag *diag);
 
 /* Instances that killed recorders left behind: removes them and tells how many. */
 int ks_tracefs_remove_stale(const char *root, u32 *ret_removed);

@@ -114,6 +114,18 @@ int ks_cli_parse_cache(struct ks_cli *cli, const struct ks_option *option, const
 	return -1;
 }
 
+int ks_cli_parse_order(struct ks_cli *cli, const struct ks_option *option, const char *arg)
+{
+	int order = ks_order_from_name(arg);
+
+	if (order < 0)
+		return ks_cli_error(cli, KS_EXIT_USAGE,
+				    "--%s '%s': choose live, total, allocs, frees, waste or peak",
+				    option->name, arg);
+	*(enum ks_order *)option->value = (enum ks_order)order;
+	return -1;
+}
+
 int ks_cli_parse_pid(struct ks_cli *cli, const struct ks_option *option, const char *arg)
 {
 	u64 pid;

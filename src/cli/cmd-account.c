@@ -12,6 +12,10 @@ static const char usage[] =
 	"capture quality. FILE is a capture of any kind: a text log, trace.dat, perf.data, a\n"
 	"kmemtrace directory, compressed or not, or a DB file. - is standard input.\n";
 
+static const char examples[] = "examples:\n"
+			       "  kmemscope account --top 10 trace.dat\n"
+			       "  kmemscope account -k ~/linux -b fs/ext4 trace.dat\n";
+
 int ks_cmd_account(int argc, char **argv)
 {
 	struct ks_capture_opts capture = { 0 };
@@ -19,6 +23,7 @@ int ks_cmd_account(int argc, char **argv)
 	struct ks_cli cli = {
 		.command = argv[0],
 		.usage = usage,
+		.epilogue = examples,
 		.shared = KS_WITH_CAPTURE | KS_WITH_ORDER | KS_WITH_TOP | KS_WITH_JSON |
 			  KS_WITH_CSV,
 		.capture = &capture,

@@ -20,6 +20,10 @@ static const char usage[] =
 	"gaps and losses, records that cannot be true. A directory is a kmemtrace capture.\n"
 	"Exits with 0 on success, and with 3 when a capture is damaged.\n";
 
+static const char examples[] = "examples:\n"
+			       "  kmemscope check trace.dat\n"
+			       "  kmemscope check --repair killed.dat\n";
+
 /* === Internals ============================================================================ */
 
 struct checking {
@@ -87,6 +91,7 @@ int ks_cmd_check(int argc, char **argv)
 	struct ks_cli cli = {
 		.command = argv[0],
 		.usage = usage,
+		.epilogue = examples,
 		.shared = KS_WITH_JSON | KS_WITH_COMMON,
 	};
 	struct checking all = { .cli = &cli };

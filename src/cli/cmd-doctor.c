@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "base/escape.h"
-#include "capture/tracefs.h"
+#include "capture/hooks.h"
 #include "cli/commands.h"
 #include "cli/heap-source.h"
 #include "live/live.h"
@@ -26,6 +26,9 @@ static const char usage[] =
 	"Shows what can be captured on this machine, what is missing, and the command that\n"
 	"fixes it. Removes tracing instances that killed recorders left behind. Exits with 0\n"
 	"if 'kmemscope record' will work, and with 1 if not.\n";
+
+static const char examples[] = "examples:\n"
+			       "  kmemscope doctor\n";
 
 enum state { FINE, NOTE, MISSING };
 
@@ -131,6 +134,26 @@ static void check_tracefs(struct doctor *d)
 	if (!ks_tracefs_remove_stale(d->tfs.root, &stale) && stale)
 		add(d, NOTE, "instances", NULL, "removed %u left behind by killed recorders",
 		    stale);
+	ks_hooks_remove_stale(d->tfs.root);
+}
+
+/* Defined and removed again; none is switched on. */
+static void check_hooks(struct doctor *d)
+{
+	struct ks_hooks hooks;
+	unsigned int count;
+
+	if (!d->has_tracefs)
+		return;
+	ks_hooks_define(&hooks, &d->tfs);
+	count = (unsigned int)__builtin_popcount(hooks.defined);
+	if (!count)
+		add(d, NOTE, "probes", NULL, "kfree_rcu and bulk frees are not seen: %s",
+		    hooks.why);
+	else
+		add(d, FINE, "probes", NULL, "%u of %u, on kfree_rcu and the bulk functions", count,
+		    KS_HOOKS - 1);
+	ks_hooks_remove(&hooks, &d->tfs);
 }
 
 static void check_events(struct doctor *d)
@@ -345,6 +368,7 @@ int ks_cmd_doctor(int argc, char **argv)
 	struct ks_cli cli = {
 		.command = argv[0],
 		.usage = usage,
+		.epilogue = examples,
 		.shared = KS_WITH_JSON | KS_WITH_COMMON,
 	};
 	const struct ks_option own[] = {
@@ -366,6 +390,7 @@ int ks_cmd_doctor(int argc, char **argv)
 	check_user(&d);
 	check_tracefs(&d);
 	check_events(&d);
+	check_hooks(&d);
 	check_lockdown(&d);
 	check_symbols(&d);
 	check_memory(&d);

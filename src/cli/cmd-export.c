@@ -18,6 +18,11 @@ static const char usage[] = "usage: kmemscope export --format FORMAT [OPTION...]
 			    "\n"
 			    "Writes a capture in the format of another tool.\n";
 
+static const char examples[] =
+	"examples:\n"
+	"  kmemscope export --format pprof -o trace.pb.gz trace.dat\n"
+	"  kmemscope export --format csv --table objects --comm sshd trace.dat\n";
+
 enum table { SITES, OBJECTS, TABLES };
 
 struct options {
@@ -210,6 +215,7 @@ int ks_cmd_export(int argc, char **argv)
 	struct ks_cli cli = {
 		.command = argv[0],
 		.usage = usage,
+		.epilogue = examples,
 		.shared = KS_WITH_CAPTURE | KS_WITH_JSON,
 		.capture = &opts.capture,
 	};

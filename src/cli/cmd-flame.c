@@ -18,6 +18,11 @@ static const char usage[] =
 	"by directory, file, function and call site if a kernel tree is given, or by module,\n"
 	"function and call site.\n";
 
+static const char examples[] =
+	"examples:\n"
+	"  kmemscope flame -o flame.svg trace.dat\n"
+	"  kmemscope flame --measure total --comm sshd -o sshd.svg trace.dat\n";
+
 /* === Internals ============================================================================ */
 
 static void draw(const struct ks_model *model, enum ks_measure measure, struct ks_strbuf *out)
@@ -51,6 +56,7 @@ int ks_cmd_flame(int argc, char **argv)
 	struct ks_cli cli = {
 		.command = argv[0],
 		.usage = usage,
+		.epilogue = examples,
 		.shared = KS_WITH_CAPTURE | KS_WITH_JSON,
 		.capture = &capture,
 	};

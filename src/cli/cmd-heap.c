@@ -25,6 +25,12 @@ static const char usage[] =
 	"  heap save -o FILE    a snapshot as a file, which all of them read with --from\n"
 	"  heap diff A B        what changed between two such files\n";
 
+static const char examples[] =
+	"examples:\n"
+	"  kmemscope heap\n"
+	"  kmemscope heap types --top 20\n"
+	"  kmemscope heap save -o before.heap   # later: heap save -o after.heap; heap diff before.heap after.heap\n";
+
 enum { ONE_OR_NONE = -1 }; /* a number of operands that is none */
 
 /* The subcommands, as bits: for the options that they have. */
@@ -94,6 +100,7 @@ int ks_cmd_heap(int argc, char **argv)
 {
 	struct ks_heap_args args = {
 		.cli = { .usage = usage,
+			 .epilogue = examples,
 			 .shared = KS_WITH_TOP | KS_WITH_JSON | KS_WITH_CSV | KS_WITH_COMMON |
 				   KS_WITH_BYTES,
 			 .rows = &args.rows },
@@ -120,6 +127,11 @@ int ks_cmd_heap(int argc, char **argv)
 		  .string = &args.source.btf, .parts = OF_A_KERNEL },
 		{ 0, "wait", "TIME", "unreachable: look again after 30s (default), 5m, ...",
 		  .parse = ks_cli_parse_time, .value = &args.wait_ns, .parts = UNREACHABLE },
+		{ 0, "capture", "FILE",
+		  "unreachable: who allocated them, by a capture that goes on to now",
+		  .string = &args.sites, .parts = UNREACHABLE },
+		{ 0, "each", NULL, "unreachable: a row for each object, not for groups of them",
+		  .flag = &args.each, .parts = UNREACHABLE },
 		{ 0, "contents", NULL,
 		  "show: values too, which may be secrets: keys, names, data of users",
 		  .flag = &args.contents, .parts = SHOW },

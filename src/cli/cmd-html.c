@@ -23,6 +23,10 @@ static const char usage[] =
 	"flame graph, rings, timeline, leaks, fragmentation, lifetimes and CPUs; drag a\n"
 	"range of time, and all views show that range. Of a heap: types, and what changed.\n";
 
+static const char examples[] = "examples:\n"
+			       "  kmemscope html trace.dat -o report.html\n"
+			       "  kmemscope html --diff old.dat new.dat -o report.html\n";
+
 /* What the options ask for. */
 struct options {
 	struct ks_capture_opts capture;
@@ -138,6 +142,7 @@ int ks_cmd_html(int argc, char **argv)
 	struct ks_cli cli = {
 		.command = argv[0],
 		.usage = usage,
+		.epilogue = examples,
 		.shared = KS_WITH_CAPTURE | KS_WITH_JSON,
 		.capture = &opts.capture,
 	};

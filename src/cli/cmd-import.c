@@ -12,12 +12,16 @@ static const char usage[] =
 	"Reads a capture once and saves all of it in a DB file, which every command reads\n"
 	"instead of the capture: at once without a filter, and fast with one.\n";
 
+static const char examples[] = "examples:\n"
+			       "  kmemscope import -o trace.ksdb trace.dat\n";
+
 int ks_cmd_import(int argc, char **argv)
 {
 	struct ks_capture_opts capture = { 0 };
 	struct ks_cli cli = {
 		.command = argv[0],
 		.usage = usage,
+		.epilogue = examples,
 		.shared = KS_WITH_FILE | KS_WITH_JSON | KS_WITH_COMMON,
 		.capture = &capture,
 	};

@@ -46,6 +46,8 @@ const struct ks_report ks_report_info = {
 		 "Shows what is in a capture: format, time span, events by kind, totals, capture\n"
 		 "quality, misuse of the allocator, and the first lines that were not understood.\n"
 		 "Of a snapshot of a heap: the kernel, the time, and how much there is.\n",
+	.examples = "examples:\n"
+		    "  kmemscope info trace.dat\n",
 	.shared = KS_WITH_INPUT | KS_WITH_JSON | KS_WITH_COMMON,
 	.other = print_snapshot,
 	.ask = ask,

@@ -25,6 +25,11 @@ static const char usage[] =
 	"  kmap stream --to WHERE [FILE]   sends a live map to a file or a listener\n"
 	"  kmap listen -o DIR           receives live maps\n";
 
+static const char examples[] = "examples:\n"
+			       "  kmemscope kmap record -o ls.kmap -- ls -l /\n"
+			       "  kmemscope kmap report -k vmlinux --by file ls.kmap\n"
+			       "  kmemscope kmap accesses alloc_inode ls.kmap\n";
+
 /* Numbers of operands that are none. */
 enum { ONE_OR_NONE = -1, A_COMMAND = -2 };
 
@@ -145,6 +150,7 @@ int ks_cmd_kmap(int argc, char **argv)
 {
 	struct ks_kmap_args args = {
 		.cli = { .usage = usage,
+			 .epilogue = examples,
 			 .shared = KS_WITH_COMMON,
 			 .capture = &args.capture,
 			 .rows = &args.rows },

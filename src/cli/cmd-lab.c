@@ -25,6 +25,10 @@ static const char usage[] =
 	"  lab run COMMAND      boot the kernel, run COMMAND in it, write the map\n"
 	"  lab shell            run a shell in the kernel\n";
 
+static const char examples[] = "examples:\n"
+			       "  kmemscope lab build\n"
+			       "  kmemscope lab run --access -o ls.kmap -- ls -l /\n";
+
 /* === Internals: options =================================================================== */
 
 static const char *arch_name(unsigned int arch)
@@ -175,7 +179,10 @@ int ks_cmd_lab(int argc, char **argv)
 		{ "shell", ks_lab_shell },
 	};
 	struct ks_lab_args args = {
-		.cli = { .usage = usage, .shared = KS_WITH_COMMON, .runs_command = true },
+		.cli = { .usage = usage,
+			 .epilogue = examples,
+			 .shared = KS_WITH_COMMON,
+			 .runs_command = true },
 		.version = "6.12",
 		.processors = 1,
 		.parameters = "",

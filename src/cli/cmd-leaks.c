@@ -50,6 +50,9 @@ const struct ks_report ks_report_leaks = {
 		"Lists what was allocated during the capture and is still live at its end, by call\n"
 		"site, with ages and processes, most evidence of a leak first. Page cache and inodes\n"
 		"are listed separately, and so are sites whose frees raise no event.\n",
+	.examples = "examples:\n"
+		    "  kmemscope leaks trace.dat\n"
+		    "  kmemscope leaks --comm sshd --min-age 30 trace.dat\n",
 	.shared = KS_WITH_CAPTURE | KS_WITH_TOP | KS_WITH_JSON | KS_WITH_CSV | KS_WITH_BYTES,
 	.opts_size = sizeof(struct leaks_opts),
 	.options = set_options,

@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -16,6 +17,7 @@
 #include "cli/commands.h"
 #include "cli/progress.h"
 #include "cli/record-census.h"
+#include "cli/record-trigger.h"
 #include "cli/signals.h"
 
 /* === Data ================================================================================= */
@@ -31,6 +33,7 @@ struct record {
 	struct ks_cli *cli;
 	struct ks_record_opts opts;
 	u64 duration_ns;
+	struct ks_triggers triggers;
 	u32 pid; /* 0 = none */
 	bool quiet;
 	char **command; /* or NULL */
@@ -70,15 +73,24 @@ static int parse_options(struct record *r, int argc, char **argv)
 		  .parse = ks_cli_parse_time, .value = &r->duration_ns, .min = 1 },
 		{ 0, "max-size", "SIZE", "stop when the file reaches this size: 500M, 2G",
 		  .parse = ks_cli_parse_size, .value = &r->opts.max_size },
+		{ 0, "keep", "TIME|SIZE", "keep only the last of it, for ever: 10m, 2G",
+		  .parse = ks_cli_parse_keep, .value = &r->opts },
+		{ 0, "trigger", "WHEN",
+		  "with --keep: save it when slab=SIZE or growth=SIZE is reached",
+		  .parse = ks_cli_parse_trigger, .value = &r->triggers },
 		{ 0, "buffer-size", "KB", "size of the kernel's ring buffer, per CPU (8192)",
 		  .number = &r->opts.buffer_kb, .min = 1 },
 		{ 0, "clock", "NAME", "the kernel's trace clock (local)",
 		  .string = &r->opts.clock },
+		{ 0, "no-hooks", NULL, "no probes on kfree_rcu and the bulk functions",
+		  .flag = &r->opts.no_hooks },
 		{ 0, "no-census", NULL,
 		  "do not count the kernel's objects at the start and the end",
 		  .flag = &r->opts.no_census },
 		{ 'q', "quiet", NULL, "print nothing unless something is wrong",
 		  .flag = &r->quiet },
+		{ 'v', "verbose", NULL, "say what is seen of frees that raise no event",
+		  .flag = &r->cli->output.verbose },
 		{ 0, "json", NULL, "accepted, but has no effect here",
 		  .flag = &r->cli->output.json },
 		{ 0, "strict", NULL, "exit with 4 when events were lost",
@@ -93,6 +105,11 @@ static int parse_options(struct record *r, int argc, char **argv)
 		r->command = argv + optind;
 	if (r->pid && r->command)
 		return ks_cli_error(r->cli, KS_EXIT_USAGE, "--pid and a command: choose one");
+	if ((r->triggers.slab || r->triggers.growth) && !r->opts.keep_bytes && !r->opts.keep_ns)
+		return ks_cli_error(r->cli, KS_EXIT_USAGE,
+				    "--trigger saves what --keep has kept: give both");
+	if (r->opts.max_size && r->opts.keep_bytes)
+		return ks_cli_error(r->cli, KS_EXIT_USAGE, "--max-size and --keep: choose one");
 	if (all || (!r->opts.slab && !r->opts.pages))
 		r->opts.slab = r->opts.pages = true;
 	r->opts.only_pids = r->pid || r->command;
@@ -193,6 +210,23 @@ static void show(const struct ks_record_stats *stats, u64 events_before, u64 ela
 		(unsigned long long)stats->lost, size);
 }
 
+/* Saves what was kept. An error is told, and the recording goes on. */
+static void save(struct record *r, struct ks_recorder *rec)
+{
+	char *path = ks_trigger_path(r->opts.path);
+	struct ks_diag diag = { 0 };
+	int err = path ? ks_recorder_save(rec, path, &diag) : ks_diag_nomem(&diag, "saving");
+
+	if (err) {
+		ks_cli_fail(r->cli, err, &diag);
+	} else {
+		r->triggers.saved++;
+		if (!r->quiet)
+			fprintf(stderr, "%s: saved, since %s\n", path, r->triggers.why);
+	}
+	free(path);
+}
+
 /* Until something ends the recording. */
 static enum why wait_for_end(struct record *r, struct ks_recorder *rec)
 {
@@ -214,7 +248,9 @@ static enum why wait_for_end(struct record *r, struct ks_recorder *rec)
 		signal = sigtimedwait(&r->signals, NULL, &timeout);
 		if (signal == SIGINT)
 			return WHY_INTERRUPTED;
-		if (signal > 0 && signal != SIGCHLD)
+		if (signal == SIGUSR1)
+			ks_trigger_pull(&r->triggers, "a signal came", ks_cli_now_ns());
+		else if (signal > 0 && signal != SIGCHLD)
 			return WHY_TERMINATED;
 		reap(r, false);
 		if (r->child_ended)
@@ -222,6 +258,8 @@ static enum why wait_for_end(struct record *r, struct ks_recorder *rec)
 		if (signal == SIGCHLD)
 			continue;
 		ks_recorder_poll(rec, &stats);
+		if (ks_trigger_look(&r->triggers, ks_cli_now_ns()))
+			save(r, rec);
 		if (stats.failed)
 			return WHY_ERROR;
 		if (stats.full)
@@ -268,6 +306,24 @@ static int exit_code(const struct record *r, const struct ks_record_stats *stats
 	return r->cli->output.strict && stats->lost ? KS_EXIT_LOST : KS_EXIT_OK;
 }
 
+/* How objects are seen to end that raise no event. */
+static void say_means(const struct record *r, const struct ks_recorder *rec)
+{
+	const struct ks_record_census *census = r->opts.census_ctx;
+	struct ks_strbuf sb;
+
+	ks_strbuf_init(&sb);
+	ks_recorder_say_hooks(rec, &sb);
+	fprintf(stderr, "probes: %s\n", ks_strbuf_str(&sb));
+	ks_strbuf_deinit(&sb);
+	if (r->opts.no_census)
+		fputs("census: none\n", stderr);
+	else if (census->refused)
+		fprintf(stderr, "census: by /proc/slabinfo: %s\n", census->why.text);
+	else
+		fputs("census: of all objects, at the start and at the end\n", stderr);
+}
+
 static int record(struct record *r, struct ks_recorder *rec)
 {
 	struct ks_record_stats stats;
@@ -275,6 +331,8 @@ static int record(struct record *r, struct ks_recorder *rec)
 	enum why why;
 	int err;
 
+	if (r->cli->output.verbose)
+		say_means(r, rec);
 	if (r->child > 0) {
 		int exec_err = release_child(r);
 
@@ -319,7 +377,11 @@ int ks_cmd_record(int argc, char **argv)
 	struct ks_cli cli = {
 		.command = argv[0],
 		.usage = usage,
-		.epilogue = "Exits with the status of COMMAND, or with 130 after Ctrl-C.\n",
+		.epilogue = "Exits with the status of COMMAND, or with 130 after Ctrl-C.\n"
+			    "\n"
+			    "examples:\n"
+			    "  kmemscope record -o trace.dat --duration 60\n"
+			    "  kmemscope record --stack -- make -j4\n",
 		.shared = KS_WITH_COMMON,
 		.runs_command = true,
 	};
@@ -337,7 +399,10 @@ int ks_cmd_record(int argc, char **argv)
 
 	if (code >= 0)
 		return code;
-	ks_cli_block_signals((const int[]){ SIGCHLD, 0 }, &r.signals);
+	ks_cli_block_signals(r.opts.keep_bytes || r.opts.keep_ns
+				     ? (const int[]){ SIGCHLD, SIGUSR1, 0 }
+				     : (const int[]){ SIGCHLD, 0 },
+			     &r.signals);
 	if (r.pid && kill((pid_t)r.pid, 0) && errno == ESRCH)
 		return ks_cli_error(&cli, KS_EXIT_FAILED, "there is no process %u", r.pid);
 	if (r.command) {

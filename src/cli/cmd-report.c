@@ -97,6 +97,10 @@ const struct ks_report ks_report_report = {
 		"\n"
 		"Adds up a capture by KEY and prints live bytes, waste, live objects, peak, total\n"
 		"bytes, allocations and frees, and the share of frees that were seen as events.\n",
+	.examples = "examples:\n"
+		    "  kmemscope report --by cache trace.dat\n"
+		    "  kmemscope report --by comm --site sk_prot_alloc trace.dat\n"
+		    "  kmemscope report --order-by waste --top 10 trace.dat\n",
 	.shared = KS_WITH_CAPTURE | KS_WITH_ORDER | KS_WITH_TOP | KS_WITH_JSON | KS_WITH_CSV |
 		  KS_WITH_BYTES,
 	.opts_size = sizeof(struct report_opts),

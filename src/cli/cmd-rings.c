@@ -14,12 +14,17 @@ static const char usage[] =
 	"shows the static footprint; with a capture, the memory that is live at its end. With\n"
 	"a capture and no tree, the rings are functions.\n";
 
+static const char examples[] = "examples:\n"
+			       "  kmemscope rings trace.dat -o rings.png\n"
+			       "  kmemscope rings -k ~/linux --attr static -o kernel.svg\n";
+
 int ks_cmd_rings(int argc, char **argv)
 {
 	struct ks_capture_opts capture = { 0 };
 	struct ks_cli cli = {
 		.command = argv[0],
 		.usage = usage,
+		.epilogue = examples,
 		.shared = KS_WITH_CAPTURE | KS_WITH_JSON,
 		.capture = &capture,
 	};

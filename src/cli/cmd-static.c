@@ -16,6 +16,10 @@ static const char usage[] =
 	"Measures what a built kernel occupies before it allocates anything: each linked\n"
 	"object, by section. TREE is a build directory (in-tree or O=) or a vmlinux.\n";
 
+static const char examples[] = "examples:\n"
+			       "  kmemscope static -k ~/linux --by dir\n"
+			       "  kmemscope static -k vmlinux --by symbol --top 20\n";
+
 struct static_args {
 	enum ks_static_by by;
 	u64 depth;
@@ -60,6 +64,7 @@ int ks_cmd_static(int argc, char **argv)
 	struct ks_cli cli = {
 		.command = argv[0],
 		.usage = usage,
+		.epilogue = examples,
 		.shared = KS_WITH_TOP | KS_WITH_JSON | KS_WITH_CSV | KS_WITH_COMMON,
 		.capture = &capture,
 		.rows = &rows,

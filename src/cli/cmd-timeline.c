@@ -15,6 +15,10 @@ static const char usage[] =
 	"Prints live bytes, peaks, rates, allocations and frees over time; or draws live bytes\n"
 	"as a chart, with the groups that had the highest peaks.\n";
 
+static const char examples[] = "examples:\n"
+			       "  kmemscope timeline trace.dat\n"
+			       "  kmemscope timeline --by cache -o timeline.png trace.dat\n";
+
 struct options {
 	struct ks_capture_opts capture;
 	struct ks_rows_opts rows;
@@ -73,6 +77,7 @@ int ks_cmd_timeline(int argc, char **argv)
 	struct ks_cli cli = {
 		.command = argv[0],
 		.usage = usage,
+		.epilogue = examples,
 		.shared = KS_WITH_CAPTURE | KS_WITH_JSON | KS_WITH_CSV,
 		.capture = &opts.capture,
 		.rows = &opts.rows,

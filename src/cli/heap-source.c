@@ -101,7 +101,7 @@ int ks_heap_source_both(const struct ks_heap_source *source, bool graph,
 			struct ks_snapshot **ret_snapshot, struct ks_kernel **ret_kernel,
 			struct ks_diag *diag)
 {
-	struct ks_snapshot_options options = { .graph = graph };
+	struct ks_snapshot_options options = { .graph = graph, .brief = source->brief };
 	struct ks_kernel *kernel;
 	int err;
 

@@ -14,6 +14,7 @@ struct ks_heap_source {
 	const char *vmcore;  /* a dump; NULL = the kernel that runs here */
 	const char *btf;     /* a file with the kernel's types; NULL = its own */
 	unsigned int memory; /* enum ks_heap_memory */
+	bool brief;	     /* a snapshot that is taken now has few types */
 };
 
 /* "auto", "bpf", ... */

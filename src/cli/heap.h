@@ -13,6 +13,8 @@ struct ks_heap_args {
 	struct ks_heap_source source;
 	unsigned int by;    /* enum ks_heap_by */
 	u64 wait_ns;	    /* unreachable: between two snapshots */
+	const char *sites;  /* unreachable: a capture that says who allocated them */
+	bool each;	    /* unreachable: a row for each object */
 	bool contents;	    /* show: the bytes, too */
 	const char *output; /* save: the file */
 	bool no_graph;	    /* save: no references */

@@ -4,7 +4,9 @@
 #include <getopt.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "base/nearest.h"
 #include "cli/commands.h"
 #include "cli/report.h"
 
@@ -45,6 +47,20 @@ const struct ks_command ks_commands[] = {
 	{ 0 },
 };
 
+/* How --help lists them: by what one wants to do. */
+static const struct {
+	const char *title, *commands;
+} groups[] = {
+	{ "Look at the kernel as it is now", "heap top doctor" },
+	{ "Record what it allocates", "record check import" },
+	{ "Read a capture", "leaks report account info timeline" },
+	{ "Pages and pictures", "html flame rings" },
+	{ "Compare, and test automatically", "diff gate" },
+	{ "A built kernel", "static" },
+	{ "Who reads and writes which objects", "kmap lab" },
+	{ "Other tools, other machines", "export fleet" },
+};
+
 /* Names that older systems gave these programs; links to this one. */
 static const struct ks_command ancestors[] = {
 	{ "trace_analyze", ks_trace_analyze, NULL, NULL },
@@ -56,42 +72,115 @@ static const struct ks_command ancestors[] = {
 
 /* === Internals ============================================================================ */
 
-static void print_help(FILE *to)
+/* Whether the list, which has blanks between names, has this one. */
+static bool has_word(const char *list, const char *name)
+{
+	size_t len = strlen(name);
+	const char *at;
+
+	for (at = strstr(list, name); at; at = strstr(at + 1, name))
+		if ((at == list || at[-1] == ' ') && (!at[len] || at[len] == ' '))
+			return true;
+	return false;
+}
+
+static const struct ks_command *find_command(const char *name, size_t len)
 {
 	const struct ks_command *command;
+
+	for (command = ks_commands; command->name; command++)
+		if (strlen(command->name) == len && !strncmp(command->name, name, len))
+			return command;
+	return NULL;
+}
+
+static void print_command(FILE *to, const struct ks_command *command)
+{
+	fprintf(to, "  %-10s %s\n", command->name, command->summary);
+}
+
+static void print_groups(FILE *to)
+{
+	const struct ks_command *command;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(groups); i++) {
+		const char *at = groups[i].commands;
+
+		fprintf(to, "%s:\n", groups[i].title);
+		for (; *at; at += strcspn(at, " "), at += strspn(at, " ")) {
+			command = find_command(at, strcspn(at, " "));
+			if (command)
+				print_command(to, command);
+		}
+		fputs("\n", to);
+	}
+	/* What has no place above is not lost. */
+	for (command = ks_commands; command->name; command++) {
+		for (i = 0; i < ARRAY_SIZE(groups); i++)
+			if (has_word(groups[i].commands, command->name))
+				break;
+		if (i == ARRAY_SIZE(groups))
+			print_command(to, command);
+	}
+}
+
+static void print_help(FILE *to)
+{
 
 	fputs("usage: kmemscope COMMAND [OPTION...] [FILE]\n"
 	      "\n"
 	      "Shows what the Linux kernel does with its memory.\n"
-	      "\n"
-	      "commands:\n",
+	      "\n",
 	      to);
-	for (command = ks_commands; command->name; command++)
-		fprintf(to, "  %-10s %s\n", command->name, command->summary);
-	fputs("\n"
-	      "  -h, --help   print this help\n"
+	print_groups(to);
+	fputs("  -h, --help   print this help\n"
 	      "  --version    print the version of kmemscope\n"
 	      "\n"
-	      "'kmemscope COMMAND --help' lists the options of a command, as does its manual page,\n"
-	      "kmemscope-COMMAND(1).\n",
+	      "'kmemscope help COMMAND' lists the options of a command, with examples; its manual page is\n"
+	      "kmemscope-COMMAND(1). A first look, as root:\n"
+	      "\n"
+	      "    kmemscope heap                                what is in the slab now\n"
+	      "    kmemscope record --duration 60                  what is allocated in a minute\n"
+	      "    kmemscope leaks trace.dat                       what of that stays\n",
 	      to);
 }
 
 static int run_command(int argc, char **argv)
 {
-	const struct ks_command *command;
+	const struct ks_command *command = find_command(argv[0], strlen(argv[0]));
+	struct ks_nearest nearest = ks_nearest_to(argv[0]);
+	static char help[] = "--help";
 	char name[64];
 
-	for (command = ks_commands; command->name; command++) {
-		if (strcmp(argv[0], command->name))
-			continue;
+	if (command) {
 		snprintf(name, sizeof(name), "kmemscope %s", command->name);
 		argv[0] = name; /* what getopt puts in front of its messages */
+		if (argc == 2 && !strcmp(argv[1], "help") && access(argv[1], F_OK))
+			argv[1] = help;
 		return command->report ? ks_cli_run_report(command->report, argc, argv)
 				       : command->run(argc, argv);
 	}
-	fprintf(stderr, "kmemscope: unknown command '%s'; see 'kmemscope --help'\n", argv[0]);
+	for (command = ks_commands; command->name; command++)
+		ks_nearest_offer(&nearest, command->name);
+	fprintf(stderr, "kmemscope: unknown command '%s'; ", argv[0]);
+	if (nearest.best)
+		fprintf(stderr, "did you mean '%s'? ", nearest.best);
+	fputs("See 'kmemscope --help'\n", stderr);
 	return KS_EXIT_USAGE;
+}
+
+/* "kmemscope help leaks" is "kmemscope leaks --help". */
+static int run_help(int argc, char **argv)
+{
+	static char help[] = "--help";
+	char *swapped[] = { argv[0], help, NULL };
+
+	if (!argc) {
+		print_help(stdout);
+		return KS_EXIT_OK;
+	}
+	return run_command(2, swapped);
 }
 
 static int run(int argc, char **argv)
@@ -108,10 +197,8 @@ static int run(int argc, char **argv)
 		print_help(stderr);
 		return KS_EXIT_USAGE;
 	}
-	if (!strcmp(argv[1], "-h") || !strcmp(argv[1], "--help") || !strcmp(argv[1], "help")) {
-		print_help(stdout);
-		return KS_EXIT_OK;
-	}
+	if (!strcmp(argv[1], "-h") || !strcmp(argv[1], "--help") || !strcmp(argv[1], "help"))
+		return run_help(argc - 2, argv + 2);
 	if (!strcmp(argv[1], "--version")) {
 		puts("kmemscope " KS_VERSION);
 		return KS_EXIT_OK;

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/nearest.h"
 #include "base/num.h"
 #include "cli/cli.h"
 
@@ -90,11 +91,8 @@ static void make_table(struct ks_cli *cli, const struct ks_option *own, struct t
 		  .flag = &capture->skip_helpers, .set = KS_WITH_FILTER },
 		{ 0, "helpers", "FILE", "names of more helper functions, one per line",
 		  .string = &capture->helpers, .set = KS_WITH_FILTER },
-		{ 'o', "order-by", "KEY",
-		  "current_dynamic (default), total_dynamic, alloc_count,\n"
-		  "free_count, waste, peak",
-		  .choice = &rows->order, .choices = KS_ORDERS, .name_of = ks_order_name,
-		  .set = KS_WITH_ORDER },
+		{ 'o', "order-by", "KEY", "live (default), total, allocs, frees, waste, peak",
+		  .parse = ks_cli_parse_order, .value = &rows->order, .set = KS_WITH_ORDER },
 		{ 0, "top", "N", "only the first N rows", .number = &rows->top,
 		  .set = KS_WITH_TOP },
 		{ 0, "json", NULL, "all numbers, for programs", .flag = &cli->output.json,
@@ -258,6 +256,25 @@ static const struct ks_option *row_of(const struct table *table, int opt)
 	return NULL;
 }
 
+/* Behind what getopt says of an option that there is not. */
+static void suggest(const struct ks_cli *cli, const struct table *table, const char *arg)
+{
+	struct ks_nearest nearest;
+	char word[64];
+	int i;
+
+	if (!strncmp(arg, "--", 2)) {
+		snprintf(word, sizeof(word), "%.*s", (int)strcspn(arg + 2, "="), arg + 2);
+		nearest = ks_nearest_to(word);
+		for (i = 0; i < table->len; i++)
+			ks_nearest_offer(&nearest, table->rows[i].name);
+		/* An option that there is lacks its argument: getopt has said so. */
+		if (nearest.best && strcmp(nearest.best, word))
+			fprintf(stderr, "Did you mean --%s? ", nearest.best);
+	}
+	fprintf(stderr, "Try '%s --help'.\n", cli->command);
+}
+
 /* === Public =============================================================================== */
 
 int ks_cli_parse(struct ks_cli *cli, const struct ks_option *own, int argc, char **argv)
@@ -274,7 +291,7 @@ int ks_cli_parse(struct ks_cli *cli, const struct ks_option *own, int argc, char
 		const struct ks_option *option = row_of(&table, opt);
 
 		if (!option) {
-			fprintf(stderr, "Try '%s --help'.\n", cli->command);
+			suggest(cli, &table, argv[optind - 1]);
 			return KS_EXIT_USAGE;
 		}
 		if (option == &table.rows[table.len - 1]) {

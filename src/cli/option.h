@@ -86,6 +86,9 @@ ks_option_fn ks_cli_parse_cpu, ks_cli_parse_task, ks_cli_parse_bytes;
 /* For parse: --cache, alone or with the name of a cache. */
 ks_option_fn ks_cli_parse_cache;
 
+/* An enum ks_order: "live", or as trace_analyze says "current_dynamic", ... */
+ks_option_fn ks_cli_parse_order;
+
 /* An enum ks_live_level, by its name or its number. */
 ks_option_fn ks_cli_parse_level;
 

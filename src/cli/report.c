@@ -57,6 +57,7 @@ int ks_cli_run_report(const struct ks_report *report, int argc, char **argv)
 	struct ks_cli cli = {
 		.command = argv[0],
 		.usage = report->usage,
+		.epilogue = report->examples,
 		.shared = report->shared,
 		.capture = &capture,
 		.rows = &rows,

@@ -11,8 +11,9 @@
 #include "cli/cli.h"
 
 struct ks_report {
-	const char *usage;   /* above the options in --help */
-	unsigned int shared; /* KS_WITH_*: the shared options that it has */
+	const char *usage;    /* above the options in --help */
+	const char *examples; /* below them */
+	unsigned int shared;  /* KS_WITH_*: the shared options that it has */
 
 	/*
 	 * Its own options: a struct of this size, zeroed, and the rows that say which option goes to

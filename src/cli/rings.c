@@ -30,6 +30,8 @@ static const struct {
 	{ "waste", KS_RING_WASTE, "wasted by live allocations" },
 	{ "current_dynamic", KS_RING_CURRENT_DYNAMIC, "live allocations" },
 	{ "total_dynamic", KS_RING_TOTAL_DYNAMIC, "all allocations" },
+	{ "live", KS_RING_CURRENT_DYNAMIC, "live allocations" },
+	{ "total", KS_RING_TOTAL_DYNAMIC, "all allocations" },
 	{ "total_dyamic", KS_RING_TOTAL_DYNAMIC, "all allocations" }, /* as its README has it */
 };
 

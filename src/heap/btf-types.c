@@ -295,11 +295,19 @@ bool ks_type_begins_with(const struct ks_types *types, u32 type, u32 other)
 	return false;
 }
 
-u32 ks_types_member(const struct ks_types *types, u32 type, const char *name)
+u32 ks_types_member(const struct ks_types *types, u32 type, const char *path)
 {
-	u32 id = types->items.items[type].btf, offset, member;
+	u32 id = types->items.items[type].btf, offset = 0;
+	char name[64];
+	size_t len;
 
-	return id && find_member(types->btf, id, name, 0, 0, &offset, &member) ? offset : KS_NONE;
+	for (; id && *path; path += len + (path[len] == '.')) {
+		len = strcspn(path, ".");
+		snprintf(name, sizeof(name), "%.*s", (int)len, path);
+		if (!find_member(types->btf, id, name, offset, 0, &offset, &id))
+			return KS_NONE;
+	}
+	return id ? offset : KS_NONE;
 }
 
 u32 ks_types_name(struct ks_types *types, const char *name, size_t len)

@@ -60,8 +60,8 @@ u32 ks_types_struct(struct ks_types *types, const char *name, size_t len);
 /* Whether a struct is the other, or has it as its first member. */
 bool ks_type_begins_with(const struct ks_types *types, u32 type, u32 other);
 
-/* Where a member of a struct is, also of a nameless struct in it; KS_NONE = it has none of that name. */
-u32 ks_types_member(const struct ks_types *types, u32 type, const char *name);
+/* Where a member of a struct is, also of a nameless struct in it: "thread.sp". KS_NONE = it has none of that name. */
+u32 ks_types_member(const struct ks_types *types, u32 type, const char *path);
 
 /* What is at a place in a struct. */
 enum ks_path { KS_PATH_NONE, KS_PATH_POINTER, KS_PATH_OTHER };

@@ -83,7 +83,10 @@ int ks_kernel_open(struct ks_memory *memory, const char *btf_path, struct ks_ker
 		ks_memory_free(memory);
 		return err;
 	}
-	return ks_kernel_open_btf(memory, btf, memory->ops->live, ret_kernel, diag);
+	err = ks_kernel_open_btf(memory, btf, memory->ops->live, ret_kernel, diag);
+	if (!err)
+		(*ret_kernel)->foreign_types = btf_path;
+	return err;
 }
 
 int ks_kernel_lanes(struct ks_kernel *k, unsigned int count, struct ks_diag *diag)

@@ -18,7 +18,10 @@ struct ks_kernel {
 	u64 slab_caches;			 /* head of the list of caches; 0 = not known */
 	u64 page_table;				 /* top level; 0 = not known */
 	struct ks_memory *lanes[KS_WORKERS_MAX]; /* a handle for each thread; the first is memory */
-	bool live; /* the kernel that runs here: /proc and /sys are its own */
+	bool live;	    /* the kernel that runs here: /proc and /sys are its own */
+	bool foreign_types; /* they are from a file that somebody gave */
+	bool modules_added; /* btf has the types of modules, too */
+	u64 odd_modules;    /* whose types make no sense */
 };
 
 /*

@@ -49,6 +49,8 @@ static const struct want wants[] = {
 	WANT(cache_list, "kmem_cache", "list", true),
 	WANT(cache_random, "kmem_cache", "random", false),
 	WANT(cache_sheaf_capacity, "kmem_cache", "sheaf_capacity", false),
+	WANT(cache_inuse, "kmem_cache", "inuse", false),
+	WANT(track_addr, "track", "addr", false),
 	WANT(cache_nodes, "kmem_cache", "per_node|node", true),
 
 	WANT(cpu_freelist, "kmem_cache_cpu", "freelist", false),
@@ -98,6 +100,7 @@ static const char *const names[] = {
 	"pageflags",
 	"pagetype",
 	"_slab_flag_bits",
+	"track",
 };
 
 struct types {
@@ -433,6 +436,7 @@ static int load_cache(const struct types *types, struct ks_layout *l, struct ks_
 	l->slab_reclaimable = cache_flag(types, "_SLAB_RECLAIM_ACCOUNT", 0x20000);
 	l->slab_by_rcu = cache_flag(types, "_SLAB_TYPESAFE_BY_RCU", 0x80000);
 	l->slab_dma = cache_flag(types, "_SLAB_CACHE_DMA", 0x4000);
+	l->slab_store_user = cache_flag(types, "_SLAB_STORE_USER", 0x10000);
 	l->slab_account = cache_flag(types, "_SLAB_ACCOUNT", 0x4000000);
 	return load_nodes(types, l, diag);
 }

@@ -40,9 +40,11 @@ struct ks_layout {
 	u32 cache_size; /* of the struct, without the nodes at its end */
 	u32 cache_cpu_slab, cache_cpu_sheaves, cache_flags, cache_object_size, cache_stride,
 		cache_offset, cache_refcount, cache_ctor, cache_red_left_pad, cache_name,
-		cache_list, cache_id, cache_random, cache_sheaf_capacity;
+		cache_list, cache_id, cache_random, cache_sheaf_capacity, cache_inuse;
 	u32 cache_nodes, nodes, node_stride, node_pointer, barn_pointer;
-	u64 slab_reclaimable, slab_by_rcu, slab_dma, slab_account; /* flags of a cache */
+	/* flags of a cache */
+	u64 slab_reclaimable, slab_by_rcu, slab_dma, slab_account, slab_store_user;
+	u32 track_addr; /* of what is noted of an allocation */
 
 	/* where free objects wait that their slab counts as used */
 	u32 cpu_size, cpu_freelist, cpu_slab, cpu_partial;

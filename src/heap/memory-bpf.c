@@ -198,6 +198,22 @@ static const struct ks_memory_ops bpf_ops = {
 	.free = bpf_free,
 };
 
+/* The kernel's side of the program's variables. The copies in them look like pointers to objects. */
+static int find_copies(struct bpf_memory *m, struct ks_diag *diag)
+{
+	const struct heap_read_bpf__bss *bss = m->program->bss;
+	int err;
+
+	m->program->bss->cpu_count = 0;
+	err = run(m->program->progs.locate, diag);
+	if (err)
+		return err;
+	m->memory.facts.copies =
+		bss->requests_at - (u64)((const u8 *)bss->requests - (const u8 *)bss);
+	m->memory.facts.copies_end = m->memory.facts.copies + sizeof(*bss);
+	return 0;
+}
+
 static int bpf_new(struct bpf_memory **ret_memory, struct ks_diag *diag)
 {
 	struct bpf_memory *m = calloc(1, sizeof(*m));
@@ -212,6 +228,11 @@ static int bpf_new(struct bpf_memory **ret_memory, struct ks_diag *diag)
 		free(m);
 		return explain(err, diag);
 	}
+	err = find_copies(m, diag);
+	if (err) {
+		bpf_free(&m->memory);
+		return err;
+	}
 	*ret_memory = m;
 	return 0;
 }
@@ -219,14 +240,19 @@ static int bpf_new(struct bpf_memory **ret_memory, struct ks_diag *diag)
 static int bpf_dup(struct ks_memory *memory, struct ks_memory **ret_memory, struct ks_diag *diag)
 {
 	struct bpf_memory *m;
+	u64 copies, end;
 	int err = bpf_new(&m, diag);
 
 	if (err)
 		return err;
+	copies = m->memory.facts.copies;
+	end = m->memory.facts.copies_end;
 	if (ks_memory_copy_facts(&memory->facts, &m->memory.facts)) {
 		ks_memory_free(&m->memory);
 		return ks_diag_nomem(diag, "opening kernel memory");
 	}
+	m->memory.facts.copies = copies;
+	m->memory.facts.copies_end = end;
 	*ret_memory = &m->memory;
 	return 0;
 }

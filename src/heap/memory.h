@@ -32,9 +32,10 @@ struct ks_memory_facts {
 	KS_VEC(struct ks_ram) ram;
 	KS_VEC(u64) percpu; /* what to add to a per-CPU pointer, by CPU */
 	u64 page_offset, vmemmap;
-	u64 slab_caches; /* the head of the list of caches */
-	u64 page_table;	 /* the top level, as a virtual address */
-	u64 task;	 /* any task that has a user's address space */
+	u64 slab_caches;	/* the head of the list of caches */
+	u64 page_table;		/* the top level, as a virtual address */
+	u64 task;		/* any task that has a user's address space */
+	u64 copies, copies_end; /* where the kernel has what this handle copied last: no root */
 	char symbols
 		[32]; /* a file with the kernel's symbols, as /proc/kallsyms has them; "" = none */
 };

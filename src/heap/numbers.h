@@ -20,12 +20,21 @@ int ks_numbers_new(const struct ks_kernel *kernel, const struct ks_census *censu
 		   const struct ks_slots *slots, struct ks_numbers **ret_numbers);
 void ks_numbers_free(struct ks_numbers *numbers);
 
+/* Bits that are set. Inline: where the machine's own instruction may not be used, the compiler calls a function. */
+static inline u32 ks_count_bits(u64 word)
+{
+	word -= word >> 1 & 0x5555555555555555ull;
+	word = (word & 0x3333333333333333ull) + (word >> 2 & 0x3333333333333333ull);
+	word = (word + (word >> 4)) & 0x0f0f0f0f0f0f0f0full;
+	return (u32)(word * 0x0101010101010101ull >> 56);
+}
+
 /* The number of the object in a slot that is used. */
 static inline u32 ks_number_of_slot(const struct ks_numbers *n, u32 slab, u32 slot)
 {
 	u64 before = n->slots->used[slot / 64] & ((1ull << slot % 64) - 1);
 
-	return n->base[slab] + n->rank[slot / 64] + (u32)__builtin_popcountll(before);
+	return n->base[slab] + n->rank[slot / 64] + ks_count_bits(before);
 }
 
 /* The object that @addr lies in, and how far; KS_NONE where none is. */

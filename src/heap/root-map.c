@@ -2,6 +2,10 @@
 /*
  * Variables have names where the kernel shows symbols of data. Areas of vmalloc are objects of the heap themselves,
  * and say which function made them. Stacks are those of all tasks.
+ *
+ * Of a stack only what is in use counts. Below the pointer of a task that sleeps is what its earlier calls have left
+ * there; the stacks of interrupts are as good as always unused; and the kernel keeps stacks of tasks that have ended
+ * for the next ones. Old values in these would hold what nobody holds.
  */
 #include "heap/root-map.h"
 
@@ -45,6 +49,10 @@ static int add_symbol(struct ks_root_map *map, char *line)
 		map->percpu_start = addr;
 	if (!strcmp(name, "__per_cpu_end"))
 		map->percpu_end = addr;
+	if (!strcmp(name, "pcpu_first_chunk"))
+		map->first_chunk = addr;
+	if (!strcmp(name, "pcpu_base_addr"))
+		map->base_addr = addr;
 	snprintf(text, sizeof(text), *module ? "%s [%s]" : "%s", name, module);
 	symbol = ks_vec_push(&map->symbols);
 	if (!symbol)
@@ -89,20 +97,20 @@ static const struct ks_root_symbol *symbol_at(const struct ks_root_map *map, u64
 
 /* === Internals: areas ===================================================================== */
 
-static void add_area(struct finding *f, u64 start, u64 end, enum ks_root_kind kind,
-		     const char *name)
+static void add_area(struct finding *f, const struct ks_root_area *area)
 {
-	struct ks_root_area *area = start < end ? ks_vec_push(&f->map->areas) : NULL;
+	struct ks_root_area *to;
 
-	if (start >= end)
+	if (area->start >= area->end)
 		return;
-	if (!area) {
+	to = ks_vec_push(&f->map->areas);
+	if (!to) {
 		f->failed = true;
 		return;
 	}
-	*area = (struct ks_root_area){ start, end, kind,
-				       ks_arena_strndup(&f->map->arena, name, strlen(name)) };
-	if (!area->name)
+	*to = *area;
+	to->name = ks_arena_strndup(&f->map->arena, area->name, strlen(area->name));
+	if (!to->name)
 		f->failed = true;
 }
 
@@ -110,25 +118,30 @@ static void add_area(struct finding *f, u64 start, u64 end, enum ks_root_kind ki
 static void see_area(void *arg, u32 object, const u8 *const *fields)
 {
 	struct finding *f = arg;
-	u64 start = ks_u64_at(fields[0], 0), end = ks_u64_at(fields[1], 0);
-	u64 vm = ks_u64_at(fields[2], 0), caller = 0, next;
+	struct ks_root_area area = {
+		.start = ks_u64_at(fields[0], 0),
+		.end = ks_u64_at(fields[1], 0),
+		.kind = KS_ROOT_VMALLOC,
+	};
+	u64 vm = ks_u64_at(fields[2], 0), next;
 	const struct ks_root_symbol *symbol = NULL;
-	enum ks_root_kind kind = KS_ROOT_VMALLOC;
 	u32 inside;
 
 	/* Free areas, which span all that is not used, have another number in this place. */
 	if (ks_number_at(f->taking->numbers, vm, &inside) == KS_NONE || inside)
 		return;
 	if (f->vm_caller != KS_NONE)
-		ks_memory_word(f->taking->kernel->memory, vm + f->vm_caller, &caller);
-	if (caller >= IMAGE)
-		symbol = symbol_at(f->map, caller, &next);
-	/* Stacks of interrupts have old values, as those of tasks do. */
-	if (symbol && strstr(symbol->name, "irqstack"))
-		kind = KS_ROOT_STACK;
-	else if (symbol && !strncmp(symbol->name, "pcpu_", 5))
-		kind = KS_ROOT_PERCPU;
-	add_area(f, start, end, kind, symbol ? symbol->name : "");
+		ks_memory_word(f->taking->kernel->memory, vm + f->vm_caller, &area.caller);
+	if (area.caller >= IMAGE)
+		symbol = symbol_at(f->map, area.caller, &next);
+	area.name = symbol ? symbol->name : "";
+	if (strstr(area.name, "irqstack") || strstr(area.name, "irq_stack")) {
+		area.kind = KS_ROOT_STACK;
+		area.from = area.end;
+	} else if (!strncmp(area.name, "pcpu_", 5)) {
+		area.kind = KS_ROOT_PERCPU;
+	}
+	add_area(f, &area);
 }
 
 static int by_start(const void *a, const void *b)
@@ -160,19 +173,47 @@ static void see_stack(void *arg, u32 object, const u8 *const *fields)
 	struct finding *f = arg;
 	const char *name = ks_snapshot_label(f->taking->snapshot, object);
 	struct ks_root_area *area = area_at(f->map, ks_u64_at(fields[0], 0));
+	u64 pointer = ks_u64_at(fields[1], 0);
 
 	if (!area)
 		return;
+	area->task = true;
 	area->kind = KS_ROOT_STACK;
+	/* Of a task that runs, the pointer is in a register, and this one is old. */
+	if (!ks_u32_at(fields[2], 0) && pointer > area->start && pointer < area->end)
+		area->from = pointer;
 	area->name = ks_arena_strndup(&f->map->arena, name, strlen(name));
 	if (!area->name)
 		f->failed = true;
 }
 
+/* Areas that were made as the stacks of tasks were, and are of no task. */
+static int see_unused_stacks(struct ks_root_map *map)
+{
+	struct ks_map64 callers;
+	size_t i;
+	int err = ks_map64_init(&callers);
+
+	for (i = 0; !err && i < map->areas.len; i++)
+		if (map->areas.items[i].task && map->areas.items[i].caller &&
+		    ks_map64_add(&callers, map->areas.items[i].caller) == KS_NONE)
+			err = -ENOMEM;
+	for (i = 0; !err && i < map->areas.len; i++) {
+		struct ks_root_area *area = &map->areas.items[i];
+
+		if (area->task || ks_map64_find(&callers, area->caller) == KS_NONE)
+			continue;
+		area->kind = KS_ROOT_STACK;
+		area->from = area->end;
+	}
+	ks_map64_deinit(&callers);
+	return err;
+}
+
 static int find_areas(struct ks_root_map *map, struct ks_taking *t, struct ks_diag *diag)
 {
 	const struct ks_wanted area[] = { { "va_start", 8 }, { "va_end", 8 }, { "vm", 8 } };
-	const struct ks_wanted stack[] = { { "stack", 8 } };
+	const struct ks_wanted stack[] = { { "stack", 8 }, { "thread.sp", 8 }, { "on_cpu", 4 } };
 	struct finding f = { .map = map, .taking = t };
 	u32 vm = ks_types_struct(t->typing->types, "vm_struct", 9);
 	int err;
@@ -182,7 +223,9 @@ static int find_areas(struct ks_root_map *map, struct ks_taking *t, struct ks_di
 	if (!err && map->areas.len)
 		qsort(map->areas.items, map->areas.len, sizeof(*map->areas.items), by_start);
 	if (!err)
-		err = ks_take_read_fields(t, "task_struct", stack, 1, see_stack, &f, diag);
+		err = ks_take_read_fields(t, "task_struct", stack, 3, see_stack, &f, diag);
+	if (!err)
+		err = see_unused_stacks(map);
 	return err ? err : f.failed ? -ENOMEM : 0;
 }
 
@@ -210,6 +253,27 @@ static void guess_percpu(struct ks_root_map *map, const struct ks_caches *caches
 	map->percpu_end = highest;
 }
 
+/* Behind the variables is room for those of modules, and for what is allocated: all of it is the first chunk. */
+static void widen_percpu(struct ks_root_map *map)
+{
+	const struct ks_kernel *k = map->kernel;
+	u64 chunk, base, start;
+	u32 at, pages_at, pages;
+
+	if (!map->percpu_end || !map->first_chunk || !map->base_addr ||
+	    !ks_btf_member(k->btf, "pcpu_chunk", "base_addr", &at) ||
+	    !ks_btf_member(k->btf, "pcpu_chunk", "nr_pages", &pages_at) ||
+	    ks_memory_word(k->memory, map->first_chunk, &chunk) ||
+	    ks_memory_word(k->memory, map->base_addr, &base) ||
+	    ks_memory_word(k->memory, chunk + at, &start) ||
+	    ks_memory_get(k->memory, chunk + pages_at, &pages, sizeof(pages)))
+		return;
+	if (start < base || start - base >= 64 << 20 || pages >= 1 << 14)
+		return;
+	map->percpu_named = map->percpu_start + (start - base);
+	map->percpu_end = ks_max(map->percpu_end, map->percpu_named + pages * 4096ull);
+}
+
 static bool find_percpu(const struct ks_root_map *map, u64 addr, struct ks_heap_root *root,
 			u64 *ret_end)
 {
@@ -223,7 +287,8 @@ static bool find_percpu(const struct ks_root_map *map, u64 addr, struct ks_heap_
 		if (pointer - map->percpu_start >= map->percpu_end - map->percpu_start)
 			continue;
 		symbol = symbol_at(map, pointer, &next);
-		if (!symbol || symbol->addr < map->percpu_start)
+		if (!symbol || symbol->addr < map->percpu_start ||
+		    (map->percpu_named && pointer >= map->percpu_named))
 			symbol = NULL;
 		*root = (struct ks_heap_root){
 			.kind = KS_ROOT_PERCPU,
@@ -268,6 +333,7 @@ int ks_root_map_new(struct ks_taking *t, const char *kallsyms, struct ks_root_ma
 		return err;
 	}
 	guess_percpu(map, t->census->caches);
+	widen_percpu(map);
 	*ret_map = map;
 	return 0;
 }
@@ -282,8 +348,8 @@ void ks_root_map_free(struct ks_root_map *map)
 	free(map);
 }
 
-void ks_root_map_find(const struct ks_root_map *map, u64 addr, struct ks_heap_root *ret_root,
-		      u64 *ret_end)
+u64 ks_root_map_find(const struct ks_root_map *map, u64 addr, struct ks_heap_root *ret_root,
+		     u64 *ret_end)
 {
 	u64 page = addr & ~4095ull, direct = map->kernel->page_offset, next;
 	const struct ks_root_area *area = area_at(map, addr);
@@ -293,19 +359,20 @@ void ks_root_map_find(const struct ks_root_map *map, u64 addr, struct ks_heap_ro
 	if (area && !(addr >= IMAGE && is_variable(map, addr))) {
 		*ret_root = (struct ks_heap_root){ area->kind, area->name, area->start };
 		*ret_end = area->end;
-		return;
+		return area->from;
 	}
 	*ret_end = page + 4096;
 	if (find_percpu(map, addr, ret_root, ret_end))
-		return;
+		return 0;
 	*ret_root = (struct ks_heap_root){ KS_ROOT_PAGES, "", page };
 	if (addr - direct < ks_kernel_end(map->kernel) << 12)
-		return;
+		return 0;
 	ret_root->kind = addr >= IMAGE ? KS_ROOT_DATA : KS_ROOT_VMALLOC;
 	if (addr < IMAGE || !is_variable(map, addr))
-		return;
+		return 0;
 	symbol = symbol_at(map, addr, &next);
 	ret_root->name = symbol->name;
 	ret_root->addr = symbol->addr;
 	*ret_end = next;
+	return 0;
 }

@@ -141,6 +141,18 @@ static void add_late(struct search *s)
 			add_page(s, s->late.items[i].addr, s->late.items[i].pfn);
 }
 
+/* What reads memory has the kernel keep what it read last, pointers to any object among it. */
+static bool is_copy(const struct search *s, u64 addr)
+{
+	const struct ks_kernel *k = s->taking->kernel;
+	unsigned int i;
+
+	for (i = 0; i < KS_WORKERS_MAX && k->lanes[i]; i++)
+		if (addr >= k->lanes[i]->facts.copies && addr < k->lanes[i]->facts.copies_end)
+			return true;
+	return false;
+}
+
 static void add_mapping(void *arg, const struct ks_mapping *mapping)
 {
 	struct search *s = arg;
@@ -152,7 +164,8 @@ static void add_mapping(void *arg, const struct ks_mapping *mapping)
 		if (!mapping->executable &&
 		    may_be_freed(s, mapping->addr + i * 4096, mapping->pfn + i))
 			add_later(s, mapping->addr + i * 4096, mapping->pfn + i);
-		else if (mapping->structs || mapping->executable)
+		else if (mapping->structs || mapping->executable ||
+			 is_copy(s, mapping->addr + i * 4096))
 			see(s, mapping->pfn + i);
 		else
 			add_page(s, mapping->addr + i * 4096, mapping->pfn + i);
@@ -314,7 +327,12 @@ static int gather(struct search *s, struct hits *all)
 {
 	size_t i, k;
 
-	for (i = 0; i < KS_WORKERS_MAX; i++) {
+	/* Those of the first thread stay where they are. */
+	*all = s->hits[0];
+	s->hits[0] = (struct hits){ 0 };
+	for (i = 1; i < KS_WORKERS_MAX; i++) {
+		if (!s->hits[i].items.len)
+			continue;
 		if (ks_vec_reserve(&all->items, all->items.len + s->hits[i].items.len))
 			return -ENOMEM;
 		for (k = 0; k < s->hits[i].items.len; k++)
@@ -355,7 +373,8 @@ static int make_roots(struct search *s, const struct ks_root_map *map, const str
 	u32 *last = calloc(snapshot->count + 1ul, sizeof(*last)); /* the root that had it last */
 	struct ks_heap_root root = { 0 };
 	size_t i, cap = 0;
-	u64 end = 0;
+	u64 end = 0, from = 0;
+	bool added = false;
 	u32 to;
 	int err = last ? 0 : -ENOMEM;
 
@@ -363,9 +382,14 @@ static int make_roots(struct search *s, const struct ks_root_map *map, const str
 		const struct hit *hit = &all->items.items[i];
 
 		if (!i || hit->addr >= end) {
-			ks_root_map_find(map, hit->addr, &root, &end);
-			err = add_root(snapshot, &root, &cap);
+			from = ks_root_map_find(map, hit->addr, &root, &end);
+			added = false;
 		}
+		if (hit->addr < from)
+			continue;
+		if (!added)
+			err = add_root(snapshot, &root, &cap);
+		added = true;
 		if (err || last[hit->to] == snapshot->roots.len)
 			continue;
 		last[hit->to] = (u32)snapshot->roots.len;
@@ -413,6 +437,9 @@ int ks_take_roots(struct ks_taking *t, const char *kallsyms, struct ks_diag *dia
 		s->held = calloc(t->snapshot->count / 64 + 1ul, sizeof(*s->held));
 		err = s->seen && s->held ? ks_root_map_new(t, kallsyms, &map, diag) : -ENOMEM;
 	}
+	/* Before the walk, which has to know of all of them. */
+	if (!err)
+		err = ks_kernel_lanes(t->kernel, ks_parallel_workers(KS_WORKERS_MAX), diag);
 	if (!err)
 		err = ks_vmap_walk(t->kernel, add_mapping, s, diag);
 	if (!err) {

@@ -30,6 +30,8 @@ static const struct {
 	[KS_HEAP_TORN_FREE_LISTS] = { "torn_free_lists",
 				      "slabs had a free list that could not be followed: all "
 				      "their objects count as used" },
+	[KS_HEAP_ODD_MODULES] = { "odd_modules",
+				  "modules have types that make no sense: they were left out" },
 };
 
 /* === Internals ============================================================================ */

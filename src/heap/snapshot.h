@@ -88,6 +88,7 @@ enum ks_heap_quality {
 	KS_HEAP_UNREADABLE_CHARGES,
 	KS_HEAP_UNREADABLE_PAGES,
 	KS_HEAP_TORN_FREE_LISTS,
+	KS_HEAP_ODD_MODULES,
 	KS_HEAP_QUALITIES,
 };
 
@@ -134,6 +135,7 @@ struct ks_snapshot {
 
 struct ks_snapshot_options {
 	bool graph;	      /* references too */
+	bool brief;	      /* types only as far as roots need them, and no names of fields */
 	const char *kallsyms; /* names of functions and variables; NULL = none */
 };
 

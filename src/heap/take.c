@@ -132,6 +132,11 @@ static int add_objects(struct ks_taking *t, struct ks_diag *diag)
 	for (i = 0; !err && i < pages->large.len; i++)
 		add_large(t, i);
 	free(charged);
+	/* The snapshot has it now, and references need the memory. */
+	free(t->typing->of);
+	free(t->typing->known_by);
+	t->typing->of = NULL;
+	t->typing->known_by = NULL;
 	return err;
 }
 
@@ -191,8 +196,8 @@ static int read_all(struct ks_taking *t, const struct ks_snapshot_options *optio
 	if (!err)
 		err = ks_slots_read(t->kernel, t->census, &t->slots, diag);
 	if (!err)
-		err = ks_typing_make(t->kernel, t->census, t->slots, options->kallsyms, &t->typing,
-				     diag);
+		err = ks_typing_make(t->kernel, t->census, t->slots,
+				     options->brief ? NULL : options->kallsyms, &t->typing, diag);
 	return err;
 }
 
@@ -211,7 +216,7 @@ static int make(struct ks_taking *t, const struct ks_snapshot_options *options,
 		err = ks_take_contents(t, options->graph, diag);
 	if (!err)
 		err = ks_take_labels(t, diag);
-	if (!err && options->graph)
+	if (!err && options->graph && !options->brief)
 		err = ks_take_fields(t);
 	if (!err && options->graph)
 		err = ks_take_roots(t, options->kallsyms, diag);
@@ -236,6 +241,7 @@ int ks_snapshot_take(struct ks_kernel *k, const struct ks_snapshot_options *opti
 	if (!err) {
 		t.snapshot->no_functions = t.typing->no_functions;
 		t.snapshot->quality[KS_HEAP_TORN_FREE_LISTS] = t.slots->torn;
+		t.snapshot->quality[KS_HEAP_ODD_MODULES] = k->odd_modules;
 		err = make(&t, options, diag);
 	}
 	t.snapshot->duration_ns = now_ns(CLOCK_MONOTONIC) - start;

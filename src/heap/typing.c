@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "heap/btf-modules.h"
 #include "heap/likeness.h"
 #include "heap/contents.h"
 #include "heap/shape.h"
@@ -410,8 +411,10 @@ static int prepare(struct round *r, struct ks_slot_index **ret_index)
 {
 	size_t caches = r->census->caches->items.len, slabs = r->census->pages->slabs.len;
 	struct ks_typing *t = r->typing;
-	int err = ks_types_new(r->kernel->btf, &t->types);
+	int err = ks_kernel_add_modules(r->kernel, NULL);
 
+	if (!err)
+		err = ks_types_new(r->kernel->btf, &t->types);
 	if (!err)
 		err = ks_aliases_read(r->kernel, r->census->caches, &t->aliases);
 	if (!err)

@@ -12,7 +12,7 @@
 
 /* === Data ================================================================================= */
 
-enum { TYPE, CACHE, SIZE, BYTES, OBJECTS, POINTS, KNOWN_BY, CGROUP, EXAMPLE, COLUMNS };
+enum { TYPE, CACHE, SIZE, BYTES, OBJECTS, POINTS, KNOWN_BY, CGROUP, EXAMPLE, SITE, COLUMNS };
 
 static const struct ks_column columns[COLUMNS] = {
 	[TYPE] = { "type", "type", KS_CELL_TEXT },
@@ -24,9 +24,13 @@ static const struct ks_column columns[COLUMNS] = {
 	[KNOWN_BY] = { "known_by", NULL, KS_CELL_TEXT },
 	[CGROUP] = { "cgroup", NULL, KS_CELL_TEXT },
 	[EXAMPLE] = { "example", "example", KS_CELL_HEX, KS_UNIT_ADDRESS },
+	[SITE] = { "site", "allocated by", KS_CELL_TEXT },
 };
 
 static const unsigned int in_text[] = { BYTES, OBJECTS, SIZE, EXAMPLE, CACHE, TYPE, POINTS };
+static const unsigned int with_sites[] = {
+	BYTES, OBJECTS, SIZE, EXAMPLE, CACHE, TYPE, SITE, POINTS
+};
 
 enum { TARGETS_MAX = 4, TEXT_LEN = 400 };
 
@@ -38,15 +42,19 @@ static const char caution[] =
 	"of a device; or it is free, and waits for a grace period of RCU to become so.\n";
 
 struct group {
-	u32 type, cache, shape; /* shape: a number for what they point to */
+	u32 type, cache;
+	u32 points, site; /* texts */
 	u32 known_by, example;
 	u64 objects, bytes;
 };
 
 struct groups {
 	KS_VEC(struct group) items;
-	struct ks_map64 keys;
-	struct ks_intern shapes;
+	struct ks_map64 keys;	/* cache, type and origin */
+	struct ks_map64 origin; /* what they point to and who allocated them, as a number */
+	struct ks_intern texts;
+	const struct ks_heap_sites *sites;
+	bool each;
 };
 
 /* === Internals ============================================================================ */
@@ -75,24 +83,32 @@ static void describe(const struct ks_snapshot *s, u32 object, char *text, size_t
 
 static int add(struct groups *groups, const struct ks_snapshot *s, u32 object)
 {
+	const char *site = groups->sites ? ks_heap_site(groups->sites, s->addr[object]) : "";
+	struct ks_map64 *keys = &groups->keys;
+	u32 points, by, origin, number;
 	char text[TEXT_LEN];
 	struct group *group;
-	u32 shape, number;
 
 	describe(s, object, text, sizeof(text));
-	shape = ks_intern_add(&groups->shapes, text, strlen(text));
-	if (shape == KS_NONE)
+	points = ks_intern_add(&groups->texts, text, strlen(text));
+	by = ks_intern_add(&groups->texts, site, strlen(site));
+	if (points == KS_NONE || by == KS_NONE)
 		return -ENOMEM;
-	number = ks_map64_add(&groups->keys, (u64)s->cache[object] << 48 |
-						     (u64)(s->type[object] & 0xffffff) << 24 |
-						     (shape & 0xffffff));
+	origin = ks_map64_add(&groups->origin, (u64)points << 32 | by);
+	if (origin == KS_NONE)
+		return -ENOMEM;
+	number = ks_map64_add(keys, groups->each ? object
+						 : (u64)s->cache[object] << 48 |
+							   (u64)(s->type[object] & 0xffffff) << 24 |
+							   (origin & 0xffffff));
 	if (number == KS_NONE || (number == groups->items.len && !ks_vec_push(&groups->items)))
 		return -ENOMEM;
 	group = &groups->items.items[number];
 	if (!group->objects)
 		*group = (struct group){ .type = s->type[object],
 					 .cache = s->cache[object],
-					 .shape = shape,
+					 .points = points,
+					 .site = by,
 					 .known_by = s->known_by[object],
 					 .example = object };
 	group->objects++;
@@ -120,10 +136,11 @@ static void add_row(struct ks_table *table, const struct ks_snapshot *s,
 	ks_row_u64(row, SIZE, s->caches.items[group->cache].size);
 	ks_row_u64(row, BYTES, group->bytes);
 	ks_row_u64(row, OBJECTS, group->objects);
-	ks_row_text(row, POINTS, ks_intern_get(&groups->shapes, group->shape).s);
+	ks_row_text(row, POINTS, ks_intern_get(&groups->texts, group->points).s);
 	ks_row_text(row, KNOWN_BY, ks_known_by_name(group->known_by));
 	ks_row_text(row, CGROUP, cgroup < s->cgroups.len ? s->cgroups.items[cgroup] : "");
 	ks_row_u64(row, EXAMPLE, s->addr[group->example]);
+	ks_row_text(row, SITE, ks_intern_get(&groups->texts, group->site).s);
 }
 
 static void add_rows(struct ks_doc *doc, const struct ks_snapshot *s, const struct groups *groups,
@@ -136,9 +153,12 @@ static void add_rows(struct ks_doc *doc, const struct ks_snapshot *s, const stru
 
 	if (!table)
 		return;
-	ks_table_select(table, KS_FORM_TEXT, in_text, ARRAY_SIZE(in_text));
+	if (groups->sites)
+		ks_table_select(table, KS_FORM_TEXT, with_sites, ARRAY_SIZE(with_sites));
+	else
+		ks_table_select(table, KS_FORM_TEXT, in_text, ARRAY_SIZE(in_text));
 	table->text_rows = (size_t)top;
-	table->more = "more groups";
+	table->more = groups->each ? "more objects" : "more groups";
 	for (i = 0; i < groups->items.len; i++) {
 		add_row(table, s, groups, &groups->items.items[i]);
 		bytes += groups->items.items[i].bytes;
@@ -164,26 +184,31 @@ static void add_rows(struct ks_doc *doc, const struct ks_snapshot *s, const stru
 /* === Public =============================================================================== */
 
 struct ks_doc *ks_doc_of_unreachable(const struct ks_snapshot *s,
-				     const struct ks_candidates_list *list, u64 top)
+				     const struct ks_candidates_list *list,
+				     const struct ks_unreachable_show *show)
 {
 	struct ks_doc *doc = ks_doc_new("kmemscope-heap-unreachable-1");
-	struct groups groups = { 0 };
+	struct groups groups = { .sites = show->sites, .each = show->each };
 	size_t i;
-	int err = ks_intern_init(&groups.shapes);
+	int err = ks_intern_init(&groups.texts);
 
 	if (!err)
 		err = ks_map64_init(&groups.keys);
+	if (!err)
+		err = ks_map64_init(&groups.origin);
 	for (i = 0; !err && i < list->items.len; i++)
 		err = add(&groups, s, list->items.items[i].object);
 	if (!err && doc) {
-		if (groups.items.len)
+		/* Candidates come by address already. */
+		if (groups.items.len && !show->each)
 			qsort(groups.items.items, groups.items.len, sizeof(*groups.items.items),
 			      by_bytes);
-		add_rows(doc, s, &groups, list, top);
+		add_rows(doc, s, &groups, list, show->top);
 	}
 	ks_vec_free(&groups.items);
-	ks_intern_deinit(&groups.shapes);
+	ks_intern_deinit(&groups.texts);
 	ks_map64_deinit(&groups.keys);
+	ks_map64_deinit(&groups.origin);
 	if (err) {
 		ks_doc_free(doc);
 		doc = NULL;

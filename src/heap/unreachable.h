@@ -6,6 +6,7 @@
 #ifndef KS_HEAP_UNREACHABLE_H
 #define KS_HEAP_UNREACHABLE_H
 
+#include "heap/sites.h"
 #include "heap/snapshot.h"
 #include "table/doc.h"
 
@@ -31,8 +32,18 @@ void ks_unreachable_confirm(struct ks_candidates_list *list,
 
 void ks_candidates_deinit(struct ks_candidates_list *list);
 
-/* A row for each group: type, size and what they point to. @snapshot: the one of the list. NULL: no memory. */
+struct ks_unreachable_show {
+	const struct ks_heap_sites *sites; /* NULL = nothing says which code allocated them */
+	bool each;			   /* a row for each object, by address, not for groups */
+	u64 top;
+};
+
+/*
+ * A row for each group: type, size, what they point to, and who allocated them. @snapshot: the one of the list.
+ * NULL: no memory.
+ */
 struct ks_doc *ks_doc_of_unreachable(const struct ks_snapshot *snapshot,
-				     const struct ks_candidates_list *list, u64 top);
+				     const struct ks_candidates_list *list,
+				     const struct ks_unreachable_show *show);
 
 #endif

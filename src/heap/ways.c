@@ -98,6 +98,26 @@ static void run_from_tasks(struct search *s)
 	}
 }
 
+/*
+ * Only lists lead to a task's timers, but each of them points to the task's signals. So what nothing has led to is the
+ * task's that it names itself.
+ */
+static void add_owned(struct search *s, const bool *owners)
+{
+	const struct ks_snapshot *n = s->snapshot;
+	u32 object, ref, to;
+
+	for (object = 0; object < n->count; object++) {
+		for (ref = n->ref_first[object];
+		     s->from[object] == KS_NONE && ref < n->ref_first[object + 1]; ref++) {
+			to = n->refs.items[ref].to;
+			if (owners[n->type[to]] && s->from[to] != KS_NONE &&
+			    followed(s, object, n->refs.items[ref].at))
+				visit(s, object, s->from[to]);
+		}
+	}
+}
+
 static u8 *find_kinds(const struct ks_snapshot *s)
 {
 	u8 *kinds = calloc(s->fields.len + 1, 1);
@@ -189,17 +209,27 @@ const struct ks_heap_ref *ks_ways_ref(const struct ks_snapshot *s, u32 from, u32
 
 int ks_ways_from_tasks(const struct ks_snapshot *snapshot, u32 **ret_task, struct ks_diag *diag)
 {
+	bool *owners = calloc(snapshot->types.len + 1, sizeof(*owners));
 	struct search s;
 	u32 i;
-	int err = start(&s, snapshot, diag);
+	int err = owners ? start(&s, snapshot, diag) : ks_diag_nomem(diag, "following references");
 
-	if (err)
+	if (err) {
+		free(owners);
 		return err;
+	}
+	for (i = 0; i < snapshot->types.len; i++)
+		owners[i] = !strcmp(snapshot->types.items[i].name, "task_struct");
 	for (i = 0; i < snapshot->count; i++)
-		if (!strcmp(snapshot->types.items[snapshot->type[i]].name, "task_struct"))
+		if (owners[snapshot->type[i]])
 			visit(&s, i, i);
 	s.follow = KIND_POINTER;
 	run_from_tasks(&s);
+	for (i = 0; i < snapshot->types.len; i++)
+		owners[i] |= !strcmp(snapshot->types.items[i].name, "signal_struct");
+	add_owned(&s, owners);
+	run_from_tasks(&s);
+	free(owners);
 	stop(&s);
 	*ret_task = s.from;
 	return 0;

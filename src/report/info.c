@@ -1,14 +1,29 @@
 // SPDX-License-Identifier: LGPL-2.1-only
 /* "kmemscope info": what is in a capture. */
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "report/report.h"
 
 /* === Internals: for programs ============================================================== */
 
+/* "kfree_rcu, bulk frees": what the recorder's own probes saw. */
+static void put_hooks(const struct ks_model *model, char *buf, size_t cap)
+{
+	static const char *const words[] = { "kfree_rcu", "bulk frees", "bulk allocations" };
+	size_t i, len = 0;
+
+	buf[0] = '\0';
+	for (i = 0; i < ARRAY_SIZE(words); i++)
+		if (model->hooks >> (i + 1) & 1)
+			len += (size_t)snprintf(buf + len, cap - len, "%s%s", len ? ", " : "",
+						words[i]);
+}
+
 static void add_facts(struct ks_doc *doc, const struct ks_model *model)
 {
+	char hooks[96];
 	int i;
 
 	ks_doc_text(doc, "format", model->format);
@@ -19,6 +34,8 @@ static void add_facts(struct ks_doc *doc, const struct ks_model *model)
 	if (model->cpus)
 		ks_doc_u64(doc, "cpus", model->cpus);
 	ks_doc_text(doc, "clock", ks_clock_name(model->clock));
+	put_hooks(model, hooks, sizeof(hooks));
+	ks_doc_text(doc, "hooks", hooks);
 	ks_doc_u64(doc, "events_total", model->events_total);
 	ks_doc_open(doc, "events");
 	for (i = 0; i < KS_LOST; i++)
@@ -119,11 +136,16 @@ static void say_level(struct ks_doc *doc, const struct ks_model *model, enum ks_
 
 static void say_facts(struct ks_doc *doc, const struct ks_model *model)
 {
+	char hooks[96];
 	int i;
 
 	ks_doc_say(doc, "%-10s %s\n", "format", model->format);
 	say_machine(doc, model);
 	say_span(doc, model);
+	put_hooks(model, hooks, sizeof(hooks));
+	if (*hooks)
+		ks_doc_say(doc, "%-10s %s, which raise no event, are seen by probes\n", "hooks",
+			   hooks);
 	if (model->lines)
 		ks_doc_say(doc,
 			   "%-10s %" PRIu64 ": %" PRIu64 " comments, %" PRIu64

@@ -18,6 +18,13 @@ static const char *const order_names[] = {
 };
 _Static_assert(ARRAY_SIZE(order_names) == KS_ORDERS, "a name for every order");
 
+/* As the columns are called. */
+static const char *const plain_names[] = {
+	[KS_ORDER_CURRENT] = "live", [KS_ORDER_TOTAL] = "total", [KS_ORDER_ALLOCS] = "allocs",
+	[KS_ORDER_FREES] = "frees",  [KS_ORDER_WASTE] = "waste", [KS_ORDER_PEAK] = "peak",
+};
+_Static_assert(ARRAY_SIZE(plain_names) == KS_ORDERS, "a name for every order");
+
 /* === Internals ============================================================================ */
 
 static u64 value_of(const struct ks_stat *stat, enum ks_order order)
@@ -86,6 +93,16 @@ static int compare(const void *pa, const void *pb, void *arg)
 const char *ks_order_name(enum ks_order order)
 {
 	return order < KS_ORDERS ? order_names[order] : "?";
+}
+
+int ks_order_from_name(const char *name)
+{
+	int order;
+
+	for (order = 0; order < KS_ORDERS; order++)
+		if (!strcmp(name, order_names[order]) || !strcmp(name, plain_names[order]))
+			return order;
+	return -1;
 }
 
 int ks_rows_init(struct ks_rows *rows, const struct ks_model *model, enum ks_order order, u64 top)

@@ -46,6 +46,14 @@ enum ks_event_flags {
 	/* The same: the census at the end of the recording does not have the object any more. */
 	KS_EV_CENSUS_GONE = 1 << 2,
 	KS_EV_GONE = KS_EV_PAGE_GONE | KS_EV_CENSUS_GONE,
+	/*
+	 * A hook saw it, since the kernel has no event for it: kfree_rcu() was called, and nobody may use the object
+	 * again. A later free of the address, by an event or in bulk, is the same one. Whose memory it is, that of
+	 * kmalloc() or of a cache, is not known.
+	 */
+	KS_EV_RCU = 1 << 3,
+	/* A hook saw it: one of several objects that were allocated or freed in one call. */
+	KS_EV_BULK = 1 << 4,
 };
 
 /*

@@ -183,6 +183,7 @@ static int on_sample(struct perf_trace *pt, const u8 *rec, size_t size)
 	case KS_RAW_EVENT:
 		break;
 	case KS_RAW_OTHER:
+	case KS_RAW_HOOK: /* perf has no such probes of its own */
 		pt->base.info.binary.other_events++;
 		return 0;
 	case KS_RAW_STACK:

@@ -215,6 +215,17 @@ static int set_clock(struct ks_td_reader *tt, struct ks_diag *diag)
 	return 0;
 }
 
+/* Whether it has a buffer with the frees of all processes. */
+static bool has_frees(const struct ks_tracedat *td)
+{
+	size_t i;
+
+	for (i = 0; i < td->buffers.len; i++)
+		if (!strcmp(td->buffers.items[i].name, KS_TD_FREES_NAME))
+			return true;
+	return false;
+}
+
 /* Its times are those of the ring, as the events' are. */
 static void take_census(struct ks_td_reader *tt)
 {
@@ -253,7 +264,7 @@ static int add_streams(struct ks_td_reader *tt, struct ks_diag *diag)
 	for (i = 0; i < tt->td.buffers.len; i++)
 		total += tt->td.buffers.items[i].cpus.len;
 	tt->streams = calloc(total ? total : 1, sizeof(*tt->streams));
-	tt->batch = malloc((KS_TD_BATCH + 2) * sizeof(*tt->batch));
+	tt->batch = malloc((KS_TD_BATCH + 2 + KS_HOOK_OBJECTS) * sizeof(*tt->batch));
 	if (!tt->streams || !tt->batch || ks_merge_init(&tt->merge, total))
 		return ks_diag_nomem(diag, "reading a trace.dat");
 	for (i = 0; i < tt->td.buffers.len; i++) {
@@ -332,6 +343,9 @@ static int open_cut(struct ks_input *input, const struct ks_source_opts *opts, u
 	tt->base.info.some_tasks = tt->td.some_tasks;
 	err = set_clock(tt, diag);
 	take_census(tt);
+	tt->base.info.hooks = tt->dec.hooks;
+	tt->base.info.some_allocs = tt->td.some_tasks && has_frees(&tt->td);
+	tt->base.info.some_tasks &= !tt->base.info.some_allocs;
 	if (!err && !ks_rawdec_has_events(&tt->dec))
 		err = ks_diag_set(diag, KS_EBADINPUT, "%s: describes no kmem event at all",
 				  ks_input_name(input));
@@ -378,6 +392,7 @@ void ks_td_pair(struct ks_td_reader *tt, const struct ks_td_stream *stream, enum
 				ks_stack_pairing_give(tt->pairing, &tt->base, owner, stack) != 0;
 		break;
 	case KS_RAW_OTHER:
+	case KS_RAW_HOOK:
 	case KS_RAW_BAD:
 		ks_stack_pairing_pass(tt->pairing, key);
 		break;

@@ -137,7 +137,7 @@ ks_inline enum ks_raw_class ks_rawdec_decode_as(struct ks_rawdec *dec, const u8 
 		return KS_RAW_OTHER;
 	l = &dec->layouts[id];
 	if (unlikely(l->kind == KS_KINDS))
-		return l->stack ? KS_RAW_STACK : KS_RAW_OTHER;
+		return l->stack ? KS_RAW_STACK : l->hook ? KS_RAW_HOOK : KS_RAW_OTHER;
 	if (unlikely(len < l->min_size))
 		return KS_RAW_BAD;
 	ev->kind = l->kind;

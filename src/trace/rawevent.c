@@ -71,6 +71,53 @@ static void fill_stack_layout(struct ks_rawlayout *l, const struct ks_evformat *
 	l->stack_offset = caller && caller->offset < UINT16_MAX ? (u16)caller->offset : 0;
 }
 
+/* The names of the recorder's probes (capture/hooks.c). */
+static enum ks_raw_hook hook_of(const char *name)
+{
+	static const char *const names[KS_HOOKS] = {
+		[KS_HOOK_RCU] = KS_HOOK_RCU_NAME,
+		[KS_HOOK_BULK_FREE] = KS_HOOK_BULK_FREE_NAME,
+		[KS_HOOK_BULK_ALLOC] = KS_HOOK_BULK_ALLOC_NAME,
+	};
+	unsigned int i;
+
+	for (i = KS_HOOK_NONE + 1; i < KS_HOOKS; i++)
+		if (!strcmp(names[i], name))
+			return (enum ks_raw_hook)i;
+	return KS_HOOK_NONE;
+}
+
+static void fill_hook_layout(struct ks_rawdec *dec, struct ks_rawlayout *l,
+			     const struct ks_evformat *fmt, enum ks_raw_hook hook)
+{
+	const struct ks_field *list = ks_evformat_field(fmt, "ptr");
+	const struct ks_field *name = ks_evformat_field(fmt, "name");
+	u16 *min = &l->min_size;
+
+	l->pid = field_of(fmt, "common_pid", min);
+	l->site = field_of(fmt, "call_site", min);
+	if (!l->site.size)
+		l->site = field_of(fmt, "__probe_ret_ip", min);
+	l->head = field_of(fmt, "head", min);
+	l->ptr = field_of(fmt, "arg", min);
+	l->count = field_of(fmt, "count", min);
+	l->req = field_of(fmt, "bytes_req", min);
+	l->alloc = field_of(fmt, "bytes_alloc", min);
+	if (name && name->data_loc)
+		l->name = field_of(fmt, "name", min);
+	if (list && list->offset + list->size <= UINT16_MAX) {
+		l->list_offset = (u16)list->offset;
+		l->list_len = (u16)ks_min(list->size / 8, (u32)KS_HOOK_OBJECTS);
+		*min = (u16)ks_max((u32)*min, list->offset + l->list_len * 8u);
+	}
+	if (hook == KS_HOOK_RCU ? l->head.size && l->ptr.size
+				: l->count.size && l->list_len &&
+					  (hook == KS_HOOK_BULK_FREE || l->alloc.size)) {
+		l->hook = (u8)hook;
+		dec->hooks |= 1u << hook;
+	}
+}
+
 static struct ks_rawlayout *layout_of(struct ks_rawdec *dec, u32 id)
 {
 	struct ks_rawlayout *grown;
@@ -194,6 +241,7 @@ int ks_rawdec_add_format(struct ks_rawdec *dec, const char *text, size_t len)
 {
 	struct ks_evformat *fmt = malloc(sizeof(*fmt)), **slot;
 	struct ks_rawlayout *layout;
+	enum ks_raw_hook hook;
 	u8 kind = KS_KINDS;
 	bool stack;
 	size_t i;
@@ -210,7 +258,8 @@ int ks_rawdec_add_format(struct ks_rawdec *dec, const char *text, size_t len)
 		if (!strcmp(ks_event_names[i].name, fmt->name))
 			kind = ks_event_names[i].kind;
 	stack = !strcmp(fmt->name, "kernel_stack");
-	if ((kind == KS_KINDS && !stack) || dec->formats.len >= MAX_FORMATS) {
+	hook = hook_of(fmt->name);
+	if ((kind == KS_KINDS && !stack && !hook) || dec->formats.len >= MAX_FORMATS) {
 		ks_evformat_deinit(fmt);
 		free(fmt);
 		return 0;
@@ -229,6 +278,8 @@ int ks_rawdec_add_format(struct ks_rawdec *dec, const char *text, size_t len)
 	*layout = (struct ks_rawlayout){ .kind = kind, .stack = stack, .format = fmt };
 	if (stack)
 		fill_stack_layout(layout, fmt);
+	else if (hook)
+		fill_hook_layout(dec, layout, fmt, hook);
 	else
 		fill_layout(layout, fmt);
 	if (layout->site.size)
@@ -395,6 +446,79 @@ u32 ks_rawdec_stack(struct ks_rawdec *dec, const u8 *data, size_t len)
 				   (size_t)ks_min(ks_raw_get(data, l->frames, dec->big_endian),
 						  (u64)((len - at) / dec->word_size)),
 				   dec->word_size);
+}
+
+/*
+ * kvfree_call_rcu(head, ptr); up to Linux 6.3 the second argument was how far into the object its head is. Without a
+ * head it was the object even then.
+ */
+static u64 rcu_object(u64 head, u64 arg)
+{
+	enum { OFFSETS = 4096 };
+
+	return head && arg < OFFSETS ? head - arg : arg;
+}
+
+/* The name of the cache of a bulk allocation. False: it lies outside of the record. */
+static bool hook_cache(struct ks_rawdec *dec, const struct ks_rawlayout *l, const u8 *data,
+		       size_t len, struct ks_site_memo *memo, u32 *ret_cache)
+{
+	u32 loc;
+
+	*ret_cache = KS_NONE;
+	if (!l->name.size)
+		return true;
+	loc = (u32)ks_raw_get(data, l->name, dec->big_endian);
+	if ((loc & 0xffff) + (loc >> 16) > len)
+		return false;
+	*ret_cache =
+		ks_rawdec_find_cache(dec, memo, (const char *)data + (loc & 0xffff), loc >> 16);
+	return true;
+}
+
+u32 ks_rawdec_hook(struct ks_rawdec *dec, const u8 *data, size_t len, struct ks_event *ret_events,
+		   u64 *ret_missed)
+{
+	const struct ks_rawlayout *l = &dec->layouts[(u32)ks_load(data, 2, dec->swap)];
+	bool alloc = l->hook == KS_HOOK_BULK_ALLOC;
+	struct ks_event ev = ks_event_blank(alloc ? KS_CACHE_ALLOC : KS_KFREE, 0, 0);
+	struct ks_site_memo *memo;
+	u32 count = 1, i;
+	u64 all;
+
+	*ret_missed = 0;
+	if (len < l->min_size)
+		return KS_NONE;
+	memo = ks_rawdec_find_site(dec,
+				   l->site.size ? ks_raw_get(data, l->site, dec->big_endian) : 0);
+	if (!hook_cache(dec, l, data, len, memo, &ev.cache))
+		return KS_NONE;
+	ev.site = memo->site;
+	ev.flags = l->hook == KS_HOOK_RCU ? KS_EV_RCU : KS_EV_BULK;
+	if (l->pid.size)
+		ev.pid = (u32)ks_raw_get(data, l->pid, dec->big_endian);
+	ev.comm = ks_rawdec_find_comm(dec, ev.pid);
+	if (alloc) {
+		ev.bytes_alloc = ks_raw_get(data, l->alloc, dec->big_endian);
+		ev.bytes_req = l->req.size ? ks_raw_get(data, l->req, dec->big_endian)
+					   : ev.bytes_alloc;
+	}
+	if (l->hook == KS_HOOK_RCU) {
+		ev.ptr = rcu_object(ks_raw_get(data, l->head, dec->big_endian),
+				    ks_raw_get(data, l->ptr, dec->big_endian));
+		ret_events[0] = ev;
+		return count;
+	}
+	all = ks_raw_get(data, l->count, dec->big_endian);
+	if (all >> 31) /* a negative number, or none that can be */
+		return KS_NONE;
+	count = (u32)ks_min(all, (u64)l->list_len);
+	*ret_missed = all - count;
+	for (i = 0; i < count; i++) {
+		ev.ptr = ks_load(data + l->list_offset + i * 8u, 8, dec->swap);
+		ret_events[i] = ev;
+	}
+	return count;
 }
 
 bool ks_rawdec_has_events(const struct ks_rawdec *dec)

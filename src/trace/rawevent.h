@@ -25,9 +25,26 @@ struct ks_raw_field {
 	u8 shift;   /* bits of the eight bytes that are not of the field */
 };
 
-/* How the records of one event id look, where it is a kmem event or a stack. */
+/* What the recorder's own probes see, where the kernel has no event. */
+enum ks_raw_hook {
+	KS_HOOK_NONE,
+	KS_HOOK_RCU,	   /* kfree_rcu() */
+	KS_HOOK_BULK_FREE, /* many objects in one call */
+	KS_HOOK_BULK_ALLOC,
+	KS_HOOKS,
+};
+
+/* The names of these probes. */
+#define KS_HOOK_RCU_NAME	"kfree_rcu"
+#define KS_HOOK_BULK_FREE_NAME	"kmem_cache_free_bulk"
+#define KS_HOOK_BULK_ALLOC_NAME "kmem_cache_alloc_bulk"
+
+enum { KS_HOOK_OBJECTS = 64 }; /* in one record, at most */
+
+/* How the records of one event id look, where it is a kmem event, a hook or a stack. */
 struct ks_rawlayout {
 	u8 kind;      /* KS_KINDS = not a kmem event */
+	u8 hook;      /* enum ks_raw_hook */
 	bool stack;   /* a kernel_stack record */
 	bool single;  /* a page event without an order */
 	bool by_page; /* a page event of an old kernel: the address of struct page is its identity */
@@ -37,12 +54,17 @@ struct ks_rawlayout {
 	u16 stack_offset;
 	struct ks_raw_field pid, site, ptr, name, req, alloc, gfp, node, order;
 	struct ks_evformat *format; /* for the names of the gfp flags */
+
+	/* Of a hook. */
+	struct ks_raw_field head, count;
+	u16 list_offset, list_len; /* of addresses */
 };
 
 enum ks_raw_class {
 	KS_RAW_EVENT,
 	KS_RAW_OTHER, /* not a kmem event */
 	KS_RAW_STACK,
+	KS_RAW_HOOK, /* none, one or many events: ks_rawdec_hook() */
 	KS_RAW_BAD,
 };
 
@@ -64,6 +86,7 @@ struct ks_rawdec {
 	u8 page_shift;
 	u8 word_size;		      /* of the traced kernel */
 	bool nomem;		      /* a table could not grow */
+	u32 hooks;		      /* a bit for each ks_raw_hook that the capture describes */
 	struct ks_rawlayout *layouts; /* [event id] */
 	u32 layouts_len;
 	struct ks_ksyms ksyms;
@@ -119,6 +142,13 @@ u32 ks_rawdec_add_stack(struct ks_rawdec *dec, const u8 *addresses, size_t count
 
 /* True when at least one kmem event is described. */
 bool ks_rawdec_has_events(const struct ks_rawdec *dec);
+
+/*
+ * The events of a record of class KS_RAW_HOOK, at most KS_HOOK_OBJECTS; all but ts and cpu. *ret_missed: objects that
+ * the record had no room for. KS_NONE: it is damaged.
+ */
+u32 ks_rawdec_hook(struct ks_rawdec *dec, const u8 *data, size_t len, struct ks_event *ret_events,
+		   u64 *ret_missed);
 
 /* In ret_event: all but ts and cpu, which are the caller's. */
 enum ks_raw_class ks_rawdec_decode(struct ks_rawdec *dec, const u8 *data, size_t len,

@@ -70,6 +70,7 @@ struct ks_binary_info {
 	u64 stacks;	  /* kernel_stack records */
 	u64 self_events;  /* of the recorder's own objects, left out */
 	u64 bad_records;  /* records and pages that cannot be right */
+	u64 bulk_missed; /* objects of calls that freed or allocated more than a hook's record has room for */
 	KS_VEC(struct ks_cpu_info) cpus;
 };
 
@@ -91,8 +92,11 @@ struct ks_source_info {
 	u32 page_shift; /* the size of a page, as a power of two */
 	struct ks_host host;
 	KS_VEC(u16) cpu_nodes; /* NUMA node by CPU, where the source says; else empty */
-	bool unfinished;  /* the recorder was killed: the file ends with the last whole block */
-	bool some_tasks;  /* only what some processes did was recorded */
+	bool unfinished; /* the recorder was killed: the file ends with the last whole block */
+	bool some_tasks; /* only what some processes did was recorded */
+	/* Allocations of some processes, but frees of all: those of objects that are not known mean nothing. */
+	bool some_allocs;
+	u32 hooks; /* a bit for each ks_raw_hook (trace/rawevent.h): what was recorded that raises no event */
 	bool ptrs_hashed; /* addresses are the kernel's hashes: they pair, but may collide */
 	u64 overwritten;  /* events that the kernel's ring overwrote before the log begins */
 	u64 stacks_alone; /* stacks without their event, where opts ask for stacks */

@@ -84,6 +84,35 @@ static inline enum ks_raw_class take(struct ks_td_reader *tt, struct ks_td_strea
 }
 
 /*
+ * The events of a hook's record, from @ev on; how many there are. *ret_class is KS_RAW_OTHER where there is none. There is
+ * room for KS_HOOK_OBJECTS more than a batch has.
+ */
+static u32 take_hook(struct ks_td_reader *tt, struct ks_td_stream *stream, struct ks_event *ev,
+		     enum ks_raw_class *ret_class)
+{
+	struct ks_ring *ring = &stream->ring;
+	u64 missed;
+	u32 count = ks_rawdec_hook(&tt->dec, ring->data, ring->len, ev, &missed), kept = 0, i;
+
+	*ret_class = KS_RAW_OTHER;
+	if (count == KS_NONE) {
+		*ret_class = KS_RAW_BAD;
+		stream->info.bad++;
+		return 0;
+	}
+	tt->base.info.binary.bulk_missed += missed;
+	for (i = 0; i < count; i++) {
+		ev[kept] = ev[i];
+		ev[kept].ts = ring->ts;
+		if (ks_td_event(tt, stream, ring->data[2], &ev[kept]) == KS_RAW_EVENT)
+			kept++;
+	}
+	if (kept)
+		*ret_class = KS_RAW_EVENT;
+	return kept;
+}
+
+/*
  * What nearly all captures are: of this machine's byte order, without stacks that are wanted, and with
  * times that stay as they are. Then the ring and the counters can stay in registers.
  */
@@ -170,6 +199,7 @@ int ks_td_drain(struct ks_td_reader *tt, struct ks_td_stream *top, const u64 *ot
 		struct ks_event *ev = &tt->batch[*count];
 		bool lost = ring->lost_here, page_end;
 		enum ks_raw_class class = KS_RAW_EVENT;
+		u32 taken = 1, i;
 
 		if (simple && likely(!lost)) {
 			*count += drain_page(tt, top, limit, ev, KS_TD_BATCH - *count, &page_end);
@@ -189,10 +219,13 @@ int ks_td_drain(struct ks_td_reader *tt, struct ks_td_stream *top, const u64 *ot
 			ks_td_lost(top, ks_td_time(tt, ring->ts), ring->lost, ev);
 		} else {
 			class = take(tt, top, ev);
+			if (unlikely(class == KS_RAW_HOOK))
+				taken = take_hook(tt, top, ev, &class);
 		}
-		*count += class == KS_RAW_EVENT;
+		*count += class == KS_RAW_EVENT ? taken : 0;
 		if (unlikely(tt->pairing))
-			ks_td_pair(tt, top, class, ev, ring->data, ring->len);
+			for (i = 0; i < ks_max(taken, 1u); i++)
+				ks_td_pair(tt, top, class, ev + i, ring->data, ring->len);
 		if (unlikely(lost))
 			continue;
 		if (unlikely(!ks_ring_next(ring))) {

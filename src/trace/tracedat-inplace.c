@@ -79,7 +79,7 @@ static int write_tail_with(struct ks_td_writer *w, const struct ks_td_meta *meta
 		ks_td_sketch_census(&sk, meta, KS_CENSUS_END);
 	ks_td_sketch_machine(&sk, meta);
 	ks_td_sketch_end_pages(&sk, meta, ranges,
-			       w->size - ks_td_sketch_pages_at(&sk, meta, ranges->items.len));
+			       w->size - ks_td_sketch_pages_at(&sk, meta, ranges));
 	if (sk.failed)
 		err = -ENOMEM;
 	else if (sk.text.len > w->reserve_len)
@@ -124,7 +124,7 @@ int ks_td_finish_in_place(struct ks_td_writer *w, const struct ks_td_meta *meta,
 	size_t i;
 	int err;
 
-	if (!w->reserve_len)
+	if (!w->reserve_len || w->trimmed)
 		return -ENOSPC;
 	for (i = 0; i < ranges->items.len; i++)
 		if (!can_link(w, &ranges->items.items[i]))

@@ -17,13 +17,15 @@
 #include "trace/tracedat.h"
 
 enum {
-	KS_TD_COUNT_AT = -12, /* of the number of chunks, from the data of a block */
-	KS_TD_SIZES_AT = -8,  /* of its sizes */
+	KS_TD_COUNT_AT = -12,	 /* of the number of chunks, from the data of a block */
+	KS_TD_SIZES_AT = -8,	 /* of its sizes */
+	KS_TD_BLOCK_HEADER = 32, /* bytes in front of a block's data */
 };
 
 struct ks_td_place {
 	u64 offset; /* of a block's data in the journal */
 	u32 cpu, seq, stored, len;
+	u64 when; /* it was written: CLOCK_MONOTONIC, in ns */
 };
 
 struct ks_td_writer {
@@ -32,6 +34,12 @@ struct ks_td_writer {
 	int fd;
 	u64 size; /* of what was written in whole */
 	KS_VEC(struct ks_td_place) blocks;
+
+	/* Of a journal that keeps only the last of it. */
+	u64 journal_at; /* where the options have the place of the first block */
+	u64 first_at;	/* that place */
+	u64 names_at;	/* of the oldest names of tasks that are needed; 0 = there are none */
+	bool trimmed;	/* blocks are gone, so it can't be finished in place */
 
 	/* To finish it in place. A journal that was adopted has none of these. */
 	struct ks_strbuf sections; /* the options that say where the metadata is */

@@ -29,6 +29,6 @@ void ks_td_read_section(struct ks_tracedat *td, u32 id, u64 offset, struct ks_ra
 			struct ks_cursor *cur);
 
 /* Collects the whole blocks of an unfinished file; the first piece that is none ends it. */
-void ks_td_scan_journal(struct ks_tracedat *td, struct ks_cursor *cur);
+void ks_td_scan_journal(struct ks_tracedat *td, struct ks_cursor *cur, struct ks_rawdec *dec);
 
 #endif

@@ -53,11 +53,14 @@ static int take_text(struct ks_cursor *cur, unsigned int size_bytes, struct ks_s
 	return cur->err;
 }
 
-static int take_formats(struct ks_cursor *cur, u64 count, struct ks_td_meta *meta, bool kmem)
+static int take_formats(struct ks_cursor *cur, u64 count, struct ks_td_meta *meta, u32 section,
+			const char *system)
 {
 	while (count-- && !cur->err) {
-		struct ks_strbuf *slot = kmem ? ks_vec_push(&meta->kmem_formats)
-					      : ks_vec_push(&meta->ftrace_formats);
+		struct ks_strbuf *slot =
+			section == KS_TD_SEC_FTRACE	 ? ks_vec_push(&meta->ftrace_formats)
+			: !strcmp(system, KS_META_HOOKS) ? ks_vec_push(&meta->hook_formats)
+							 : ks_vec_push(&meta->kmem_formats);
 
 		if (!slot)
 			return -ENOMEM;
@@ -72,6 +75,7 @@ static int read_meta_section(const struct ks_tracedat *td, u32 id, u64 offset,
 	struct ks_strbuf content;
 	struct ks_cursor cur;
 	char word[16];
+	u64 systems;
 	int err;
 
 	ks_strbuf_init(&content);
@@ -88,12 +92,13 @@ static int read_meta_section(const struct ks_tracedat *td, u32 id, u64 offset,
 		take_text(&cur, 8, &meta->header_event);
 		break;
 	case KS_TD_SEC_FTRACE:
-		take_formats(&cur, ks_cursor_uint(&cur, 4), meta, false);
+		take_formats(&cur, ks_cursor_uint(&cur, 4), meta, id, "");
 		break;
 	case KS_TD_SEC_EVENTS:
-		ks_cursor_skip(&cur, 4);
-		ks_cursor_string(&cur, word, sizeof(word));
-		take_formats(&cur, ks_cursor_uint(&cur, 4), meta, true);
+		for (systems = ks_cursor_uint(&cur, 4); systems && !cur.err; systems--) {
+			ks_cursor_string(&cur, word, sizeof(word));
+			take_formats(&cur, ks_cursor_uint(&cur, 4), meta, id, word);
+		}
 		break;
 	case KS_TD_SEC_KALLSYMS:
 		take_text(&cur, 4, &meta->kallsyms);
@@ -143,7 +148,7 @@ static int read_meta(const struct ks_tracedat *td, struct ks_td_meta *meta, stru
 	return err ? err : cur.err;
 }
 
-static int adopt_blocks(struct ks_td_writer *w, const struct ks_td_buffer *buffer)
+static int adopt_blocks(struct ks_td_writer *w, const struct ks_td_buffer *buffer, u32 frees)
 {
 	size_t i, j;
 
@@ -151,8 +156,9 @@ static int adopt_blocks(struct ks_td_writer *w, const struct ks_td_buffer *buffe
 		for (j = 0; j < buffer->cpus.items[i].blocks.len; j++) {
 			const struct ks_td_block *block = &buffer->cpus.items[i].blocks.items[j];
 
-			if (ks_td_writer_adopt_block(w, buffer->cpus.items[i].cpu, block->seq,
-						     block->offset, block->stored, block->size))
+			if (ks_td_writer_adopt_block(w, buffer->cpus.items[i].cpu | frees,
+						     block->seq, block->offset, block->stored,
+						     block->size))
 				return -ENOMEM;
 		}
 	return 0;
@@ -171,9 +177,10 @@ static void keep_census(const struct ks_tracedat *td, struct ks_td_meta *meta)
 /* Takes over the descriptor. */
 static int finish_journal(struct ks_tracedat *td, const char *path, int fd, struct ks_diag *diag)
 {
-	const struct ks_td_buffer *buffer = &td->buffers.items[td->buffers.len - 1];
+	const struct ks_td_buffer *buffer = &td->buffers.items[0];
 	struct ks_td_writer *w;
 	struct ks_td_meta meta;
+	size_t i;
 	int err = ks_td_writer_adopt(path, fd, &w, diag);
 
 	if (err)
@@ -185,12 +192,14 @@ static int finish_journal(struct ks_tracedat *td, const char *path, int fd, stru
 	meta.cpus = td->cpu_count;
 	/* The writer owns them now. */
 	keep_census(td, &meta);
+	ks_strbuf_add(&meta.cmdlines, td->task_names.s, td->task_names.len);
 	meta.self = td->self;
 	meta.nodes = td->nodes;
 	td->self = td->nodes = (struct ks_numbers){ 0 };
 	err = read_meta(td, &meta, diag);
-	if (!err && adopt_blocks(w, buffer))
-		err = ks_diag_nomem(diag, "repairing a capture");
+	for (i = 0; i < td->buffers.len && !err; i++)
+		if (adopt_blocks(w, &buffer[i], buffer[i].name[0] ? KS_TD_FREES : 0))
+			err = ks_diag_nomem(diag, "repairing a capture");
 	if (err)
 		ks_td_writer_leave(w);
 	else

@@ -60,10 +60,55 @@ static void add_section(struct ks_td_sketch *sk, u32 id, const struct ks_strbuf 
 	put_section(sk, id, content);
 }
 
-/* Bytes of the option of the pages. */
-static size_t pages_option_len(const struct ks_td_meta *meta, size_t cpus)
+/* The ranges of one buffer are [*first, end); returns the end. */
+static size_t buffer_end(const struct ks_td_ranges *ranges, size_t first)
 {
-	return 8 + sizeof("") + strlen(meta->clock) + 1 + 4 + 4 + cpus * 20;
+	const struct ks_td_range *items = ranges->items.items;
+	size_t end = first;
+
+	while (end < ranges->items.len && !((items[end].cpu ^ items[first].cpu) & (u32)KS_TD_FREES))
+		end++;
+	return end;
+}
+
+/* The option of one buffer. All of them lie in one section of pages. */
+static void put_buffer(struct ks_td_sketch *sk, const struct ks_td_meta *meta, u64 section,
+		       const struct ks_td_ranges *ranges, size_t first, size_t end)
+{
+	bool frees = first < end && ranges->items.items[first].cpu & KS_TD_FREES;
+	struct ks_strbuf sb;
+
+	ks_strbuf_init(&sb);
+	ks_td_put(&sb, section, 8);
+	/* The top buffer has no name: some readers look at no other. */
+	ks_td_put_string(&sb, frees ? KS_TD_FREES_NAME : "");
+	ks_td_put_string(&sb, meta->clock);
+	ks_td_put(&sb, meta->ring_page_size, 4);
+	ks_td_put(&sb, end - first, 4);
+	for (; first < end; first++) {
+		const struct ks_td_range *range = &ranges->items.items[first];
+
+		ks_td_put(&sb, range->cpu & ~(u32)KS_TD_FREES, 4);
+		ks_td_put(&sb, range->offset, 8);
+		ks_td_put(&sb, range->size, 8);
+	}
+	ks_td_put_option(&sk->options, KS_TD_OPT_BUFFER, sb.s, sb.len);
+	sk->failed |= sb.failed;
+	ks_strbuf_deinit(&sb);
+}
+
+/* The options of all buffers; there is a top one even where it has no pages. */
+static void put_buffers(struct ks_td_sketch *sk, const struct ks_td_meta *meta, u64 section,
+			const struct ks_td_ranges *ranges)
+{
+	size_t at = 0, end;
+
+	if (!ranges->items.len || ranges->items.items[0].cpu & KS_TD_FREES)
+		put_buffer(sk, meta, section, ranges, 0, 0);
+	for (; at < ranges->items.len; at = end) {
+		end = buffer_end(ranges, at);
+		put_buffer(sk, meta, section, ranges, at, end);
+	}
 }
 
 /* === Public =============================================================================== */
@@ -135,11 +180,17 @@ void ks_td_sketch_metadata(struct ks_td_sketch *sk, const struct ks_td_meta *met
 	add_section(sk, KS_TD_SEC_FTRACE, &sb);
 
 	sb.len = 0;
-	ks_td_put(&sb, 1, 4);
+	ks_td_put(&sb, meta->hook_formats.len ? 2 : 1, 4);
 	ks_td_put_string(&sb, "kmem");
 	ks_td_put(&sb, meta->kmem_formats.len, 4);
 	for (i = 0; i < meta->kmem_formats.len; i++)
 		put_text(&sb, &meta->kmem_formats.items[i], 8);
+	if (meta->hook_formats.len) {
+		ks_td_put_string(&sb, KS_META_HOOKS);
+		ks_td_put(&sb, meta->hook_formats.len, 4);
+	}
+	for (i = 0; i < meta->hook_formats.len; i++)
+		put_text(&sb, &meta->hook_formats.items[i], 8);
 	add_section(sk, KS_TD_SEC_EVENTS, &sb);
 
 	sb.len = 0;
@@ -209,37 +260,24 @@ void ks_td_sketch_end(struct ks_td_sketch *sk)
 	sk->failed |= sk->text.failed || sk->options.failed;
 }
 
-u64 ks_td_sketch_pages_at(const struct ks_td_sketch *sk, const struct ks_td_meta *meta, size_t cpus)
+u64 ks_td_sketch_pages_at(struct ks_td_sketch *sk, const struct ks_td_meta *meta,
+			  const struct ks_td_ranges *ranges)
 {
-	size_t end = 6 + 8; /* the option that ends them */
+	size_t end = 6 + 8, before = sk->options.len, len; /* end: the option that ends them */
 
-	return sk->base + sk->text.len + KS_TD_SECTION_HEADER + sk->options.len + 6 +
-	       pages_option_len(meta, cpus) + end + KS_TD_SECTION_HEADER;
+	/* Their length does not depend on the places that they tell. */
+	put_buffers(sk, meta, 0, ranges);
+	len = sk->options.len;
+	sk->options.len = before;
+	return sk->base + sk->text.len + KS_TD_SECTION_HEADER + len + end + KS_TD_SECTION_HEADER;
 }
 
 void ks_td_sketch_end_pages(struct ks_td_sketch *sk, const struct ks_td_meta *meta,
 			    const struct ks_td_ranges *ranges, u64 size)
 {
-	u64 section = ks_td_sketch_pages_at(sk, meta, ranges->items.len) - KS_TD_SECTION_HEADER;
-	struct ks_strbuf sb;
-	size_t i;
+	u64 section = ks_td_sketch_pages_at(sk, meta, ranges) - KS_TD_SECTION_HEADER;
 
-	ks_strbuf_init(&sb);
-	ks_td_put(&sb, section, 8);
-	ks_td_put_string(&sb, ""); /* the top buffer: some readers look at no other */
-	ks_td_put_string(&sb, meta->clock);
-	ks_td_put(&sb, meta->ring_page_size, 4);
-	ks_td_put(&sb, ranges->items.len, 4);
-	for (i = 0; i < ranges->items.len; i++) {
-		const struct ks_td_range *range = &ranges->items.items[i];
-
-		ks_td_put(&sb, range->cpu, 4);
-		ks_td_put(&sb, range->offset, 8);
-		ks_td_put(&sb, range->size, 8);
-	}
-	ks_td_put_option(&sk->options, KS_TD_OPT_BUFFER, sb.s, sb.len);
-	sk->failed |= sb.failed;
-	ks_strbuf_deinit(&sb);
+	put_buffers(sk, meta, section, ranges);
 	ks_td_sketch_end(sk);
 	ks_td_put_section_header(&sk->text, KS_TD_OPT_BUFFER, KS_TD_FL_COMPRESSED, 0, size);
 	sk->failed |= sk->text.failed;

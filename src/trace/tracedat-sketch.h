@@ -58,8 +58,8 @@ void ks_td_sketch_machine(struct ks_td_sketch *sk, const struct ks_td_meta *meta
 void ks_td_sketch_end(struct ks_td_sketch *sk);
 
 /* Where the content of the section of pages will begin if only the options of the pages follow. */
-u64 ks_td_sketch_pages_at(const struct ks_td_sketch *sk, const struct ks_td_meta *meta,
-			  size_t cpus);
+u64 ks_td_sketch_pages_at(struct ks_td_sketch *sk, const struct ks_td_meta *meta,
+			  const struct ks_td_ranges *ranges);
 
 /* The option of the pages, the end of the options, and the header of the section, of @size bytes. */
 void ks_td_sketch_end_pages(struct ks_td_sketch *sk, const struct ks_td_meta *meta,

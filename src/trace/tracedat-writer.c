@@ -8,7 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
+#include <zstd.h>
 
 #include "base/io.h"
 #include "base/outfile.h"
@@ -44,7 +46,9 @@ static void sketch_journal(struct ks_td_sketch *sk, const struct ks_td_meta *met
 	w->reserve_at = sk->text.len + KS_TD_SECTION_HEADER + sk->options.len + 6 + option + 6 + 8;
 	w->reserve_len = RESERVE + RESERVE_CPU * (size_t)meta->cpus;
 	ks_strbuf_init(&sb);
-	ks_td_put(&sb, w->reserve_at + w->reserve_len, 8);
+	w->first_at = w->reserve_at + w->reserve_len;
+	w->journal_at = sk->text.len + KS_TD_SECTION_HEADER + sk->options.len + 6;
+	ks_td_put(&sb, w->first_at, 8);
 	ks_td_put(&sb, meta->ring_page_size, 4);
 	ks_td_put_string(&sb, meta->clock);
 	ks_td_put_string(&sb, "");
@@ -111,6 +115,14 @@ static void free_writer(struct ks_td_writer *w)
 	free(w->tmp_path);
 	free(w->path);
 	free(w);
+}
+
+static u64 monotonic(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (u64)now.tv_sec * 1000000000ull + (u64)now.tv_nsec;
 }
 
 /* === Internals: finishing ================================================================= */
@@ -206,7 +218,7 @@ static u64 sketch_final(struct ks_td_sketch *sk, const struct ks_td_meta *meta,
 	ks_td_sketch_census(sk, meta, KS_CENSUS_END);
 	ks_td_sketch_machine(sk, meta);
 	/* The section of pages comes last, right behind the options. */
-	at = start = ks_td_sketch_pages_at(sk, meta, ranges->items.len);
+	at = start = ks_td_sketch_pages_at(sk, meta, ranges);
 	for (i = 0; i < ranges->items.len; i++) {
 		ranges->items.items[i].offset = at;
 		at += ranges->items.items[i].size;
@@ -265,10 +277,13 @@ void ks_td_meta_deinit(struct ks_td_meta *meta)
 		ks_strbuf_deinit(&meta->ftrace_formats.items[i]);
 	for (i = 0; i < meta->kmem_formats.len; i++)
 		ks_strbuf_deinit(&meta->kmem_formats.items[i]);
+	for (i = 0; i < meta->hook_formats.len; i++)
+		ks_strbuf_deinit(&meta->hook_formats.items[i]);
 	for (i = 0; i < meta->cpu_stats.len; i++)
 		ks_strbuf_deinit(&meta->cpu_stats.items[i]);
 	ks_vec_free(&meta->ftrace_formats);
 	ks_vec_free(&meta->kmem_formats);
+	ks_vec_free(&meta->hook_formats);
 	ks_vec_free(&meta->cpu_stats);
 	ks_vec_free(&meta->self.items);
 	ks_vec_free(&meta->nodes.items);
@@ -335,7 +350,7 @@ int ks_td_writer_block(struct ks_td_writer *w, u32 cpu, u32 seq, const void *sto
 	if (!block)
 		return ks_diag_nomem(diag, "writing a capture");
 	ks_strbuf_init(&header);
-	if (w->blocks.len > 1)
+	if (w->size > w->reserve_at + w->reserve_len)
 		ks_strbuf_add(&header, (u8[KS_TD_LINK]){ 0 }, KS_TD_LINK); /* of the one before */
 	ks_td_put_section_header(&header, KS_TD_SEC_BLOCK, KS_TD_FL_COMPRESSED | KS_TD_FL_LINKED,
 				 cpu, 16 + (u64)stored_len + KS_TD_LINK);
@@ -356,14 +371,112 @@ int ks_td_writer_block(struct ks_td_writer *w, u32 cpu, u32 seq, const void *sto
 			return err; /* the reader ignores an incomplete block at the end */
 		return err;
 	}
-	*block = (struct ks_td_place){ data, cpu, seq, stored_len, len };
+	*block = (struct ks_td_place){ data, cpu, seq, stored_len, len, monotonic() };
 	w->size = data + stored_len;
 	return 0;
 }
 
+int ks_td_writer_names(struct ks_td_writer *w, const char *text, size_t len, struct ks_diag *diag)
+{
+	size_t bound = ZSTD_compressBound(len);
+	void *packed = malloc(bound);
+	size_t stored = packed ? ZSTD_compress(packed, bound, text, len, 1) : 0;
+	int err;
+
+	if (!packed || ZSTD_isError(stored)) {
+		free(packed);
+		return ks_diag_nomem(diag, "writing a capture");
+	}
+	err = ks_td_writer_block(w, KS_TD_BLOCK_NAMES, 0, packed, (u32)stored, (u32)len, diag);
+	if (!err) { /* it is no part of the pages */
+		w->blocks.len--;
+		if (!w->names_at)
+			w->names_at = w->size - stored;
+	}
+	free(packed);
+	return err;
+}
+
 u64 ks_td_writer_size(const struct ks_td_writer *w)
 {
-	return w->size;
+	return w->size - (w->trimmed ? w->first_at - w->reserve_at - w->reserve_len : 0);
+}
+
+bool ks_td_writer_trimmed(const struct ks_td_writer *w)
+{
+	return w->trimmed;
+}
+
+int ks_td_writer_trim(struct ks_td_writer *w, u64 max_bytes, u64 max_age, bool *ret_names_lost,
+		      struct ks_diag *diag)
+{
+	u64 oldest = max_age ? monotonic() : 0, from = w->first_at, to;
+	struct ks_strbuf place;
+	size_t n = 0;
+	int err;
+
+	*ret_names_lost = false;
+	oldest -= ks_min(oldest, max_age);
+	/* The last block always stays. */
+	while (n + 1 < w->blocks.len &&
+	       ((max_bytes && w->size - w->blocks.items[n].offset > max_bytes) ||
+		w->blocks.items[n].when < oldest))
+		n++;
+	if (!n)
+		return 0;
+	to = w->blocks.items[n].offset - KS_TD_BLOCK_HEADER;
+	ks_strbuf_init(&place);
+	ks_td_put(&place, to, 8);
+	/* First the place, then the hole: the journal is whole at any time. */
+	err = place.failed ? ks_diag_nomem(diag, "writing a capture")
+			   : ks_td_write_at(w, w->journal_at, place.s, 8, diag);
+	ks_strbuf_deinit(&place);
+	if (!err && fallocate(w->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)from,
+			      (off_t)(to - from)))
+		err = ks_diag_set(
+			diag, -errno,
+			"%s: its file system does not give space back, as --keep needs: %s",
+			w->path, strerror(errno));
+	if (err)
+		return err;
+	memmove(w->blocks.items, w->blocks.items + n,
+		(w->blocks.len - n) * sizeof(*w->blocks.items));
+	w->blocks.len -= n;
+	w->first_at = to;
+	w->trimmed = true;
+	if (w->names_at && w->names_at < to) {
+		*ret_names_lost = true;
+		w->names_at = 0;
+	}
+	return 0;
+}
+
+int ks_td_writer_copy(const struct ks_td_writer *w, const char *path,
+		      struct ks_td_writer **ret_copy, struct ks_diag *diag)
+{
+	struct ks_td_writer *copy = calloc(1, sizeof(*copy));
+	int err;
+
+	if (!copy)
+		return ks_diag_nomem(diag, "saving a capture");
+	copy->path = strdup(path);
+	copy->fd = dup(w->fd);
+	if (copy->fd < 0)
+		err = ks_diag_set(diag, -errno, "%s: cannot save: %s", path, strerror(errno));
+	else if (!copy->path || ks_vec_reserve(&copy->blocks, w->blocks.len))
+		err = ks_diag_nomem(diag, "saving a capture");
+	else
+		err = 0;
+	if (err) {
+		free_writer(copy);
+		return err;
+	}
+	if (w->blocks.len)
+		memcpy(copy->blocks.items, w->blocks.items,
+		       w->blocks.len * sizeof(*w->blocks.items));
+	copy->blocks.len = w->blocks.len;
+	*ret_copy = copy;
+	return 0;
 }
 
 int ks_td_writer_finish(struct ks_td_writer *w, const struct ks_td_meta *meta, struct ks_diag *diag)
@@ -419,6 +532,6 @@ int ks_td_writer_adopt_block(struct ks_td_writer *w, u32 cpu, u32 seq, u64 offse
 
 	if (!block)
 		return -ENOMEM;
-	*block = (struct ks_td_place){ offset, cpu, seq, stored_len, len };
+	*block = (struct ks_td_place){ offset, cpu, seq, stored_len, len, 0 };
 	return 0;
 }

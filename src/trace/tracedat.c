@@ -145,7 +145,7 @@ int ks_tracedat_open(struct ks_tracedat *td, const char *name, int fd, u64 size,
 	else
 		ks_td_read_v6(td, &cur, dec);
 	if (!cur.err && td->journal)
-		ks_td_scan_journal(td, &cur);
+		ks_td_scan_journal(td, &cur, dec);
 	err = cur.err ? cur.err : check_buffers(td, &cur.diag);
 	if (!err)
 		err = list_all_lossy_cpus(td, &cur);
@@ -173,6 +173,7 @@ void ks_tracedat_deinit(struct ks_tracedat *td)
 	ks_vec_free(&td->stats);
 	ks_vec_free(&td->self.items);
 	ks_vec_free(&td->nodes.items);
+	ks_strbuf_deinit(&td->task_names);
 	for (i = 0; i < KS_CENSUS_WHENS; i++)
 		ks_slab_census_free(td->census[i]);
 }

@@ -44,6 +44,9 @@ enum {
 		2, /* of a journal's block: it has room for what makes it part of a list */
 };
 
+/* Of a journal's block: no CPU, but names of tasks. */
+#define KS_TD_BLOCK_NAMES 0xffff0001u
+
 enum { KS_TD_LINK = 16 }; /* bytes of room behind such a block; see tracedat-inplace.h */
 
 /* In the text of KS_TD_OPT_VERSION: the recorder's own threads, with commas in between. */
@@ -105,9 +108,10 @@ struct ks_tracedat {
 	u64 journal_start, journal_end; /* whole blocks lie in between */
 	KS_VEC(struct ks_td_buffer) buffers;
 	KS_VEC(struct ks_td_stat) stats;
-	struct ks_numbers self;	 /* threads of the recorder, whose objects are left out */
-	bool some_tasks;	 /* kmemscope recorded one command or process, not all */
-	struct ks_numbers nodes; /* NUMA node by CPU; empty = not known */
+	struct ks_numbers self;	     /* threads of the recorder, whose objects are left out */
+	bool some_tasks;	     /* kmemscope recorded one command or process, not all */
+	struct ks_numbers nodes;     /* NUMA node by CPU; empty = not known */
+	struct ks_strbuf task_names; /* of a journal: as saved_cmdlines has them */
 	struct ks_slab_census *census[KS_CENSUS_WHENS]; /* NULL = there is none */
 };
 

@@ -112,7 +112,7 @@ void ks_meta_events(struct ks_cursor *cur, struct ks_rawdec *dec)
 
 		if (!ks_cursor_string(cur, name, sizeof(name)))
 			return;
-		ours = !strcmp(name, "kmem");
+		ours = !strcmp(name, "kmem") || !strcmp(name, KS_META_HOOKS);
 		count = ks_cursor_uint(cur, 4);
 		if (count > MAX_EVENTS)
 			ks_cursor_fail(cur, "a number of events");

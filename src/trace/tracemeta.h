@@ -19,6 +19,9 @@ void ks_meta_printk(struct ks_cursor *cur);
 void ks_meta_cmdlines(struct ks_cursor *cur, struct ks_rawdec *dec);
 
 /* The magic number, version, byte order, word size and page size at the beginning. */
+/* The system of the recorder's own probes, beside "kmem". */
+#define KS_META_HOOKS "kmemscope"
+
 struct ks_meta_start {
 	char version[8];
 	bool big_endian;

@@ -100,7 +100,7 @@ check "order waste" order_is waste '$2'
 must "$KMEMSCOPE" account log >one
 must "$KMEMSCOPE" account log -o current_dynamic >two
 check "current_dynamic is the default" same one two
-check "an unknown order is refused, with the choices" fails_saying 2 'choose current_dynamic, .* or peak' "$KMEMSCOPE" account log -o __doc__
+check "an unknown order is refused, with the choices" fails_saying 2 'choose live, .* or peak' "$KMEMSCOPE" account log -o __doc__
 check "--top" [ "$(must "$KMEMSCOPE" account log --top 3 | sed -n '/^-----/,/^$/p' | grep -c +0x)" = 3 ]
 
 # --malloc and --cache against awk over the same file: bytes allocated and counts by kind.

@@ -14,7 +14,7 @@ offers() { # EXPECTED WORD...: the last word is the one being typed
 }
 
 check "a command" offers account "$KMEMSCOPE" acc
-check "several" offers 'info import' "$KMEMSCOPE" i
+check "several" offers 'import info' "$KMEMSCOPE" i
 check "none" offers '' "$KMEMSCOPE" x
 check "an option of a command" offers --min-age "$KMEMSCOPE" leaks --min
 check "two on one line of the help" offers '--since' "$KMEMSCOPE" account --sin
@@ -37,4 +37,35 @@ all_commands() {
 	[ $n -ge 18 ] || { echo "$n commands"; return 1; }
 }
 check "all commands" all_commands
+
+# zsh and fish: the functions that make the words, and in fish the whole.
+share=$tests/../packaging/completion
+if command -v zsh >/dev/null; then
+	zsh_words() { # FUNCTION COMMAND...: the functions of the file, without its last line, which completes
+		zsh -fc 'eval "$(sed "\$d" "$1")"; shift; "$@"' - "$share/_kmemscope" "$@" | cut -d: -f1 | paste -sd' '
+	}
+	check "zsh parses it" zsh -n "$share/_kmemscope"
+	check "zsh: commands" [ "$(zsh_words _kmemscope_commands "$KMEMSCOPE")" = "$(_kmemscope_commands "$KMEMSCOPE" | paste -sd' ')" ]
+	check "zsh: subcommands" [ "$(zsh_words _kmemscope_subcommands "$KMEMSCOPE" kmap)" = "$(_kmemscope_subcommands "$KMEMSCOPE" kmap | paste -sd' ')" ]
+	check "zsh: options" [ "$(zsh_words _kmemscope_options "$KMEMSCOPE" leaks | tr ' ' '\n' | sort | paste -sd' ')" = "$(_kmemscope_options "$KMEMSCOPE" leaks | grep -e -- | paste -sd' ')" ]
+	check "zsh: what they mean" says '^--min-age:' zsh -fc 'eval "$(sed "\$d" "$1")"; _kmemscope_options "$2" leaks' - "$share/_kmemscope" "$KMEMSCOPE"
+else
+	skip "zsh" "it is not installed"
+fi
+if command -v fish >/dev/null; then
+	mkdir home bin && ln -s "$KMEMSCOPE" bin/kmemscope
+	fish_offers() { # EXPECTED LINE
+		local got
+		got=$(HOME=$PWD/home PATH=$PWD/bin:$PATH fish --no-config -c 'source $argv[1]; complete -C $argv[2]' "$share/kmemscope.fish" "$2" | cut -f1 | paste -sd' ')
+		[ "$got" = "$1" ] || { echo "offers '$got', not '$1'"; return 1; }
+	}
+	check "fish: a command" fish_offers 'account' 'kmemscope acc'
+	check "fish: an option" fish_offers '--min-age' 'kmemscope leaks --min'
+	check "fish: a subcommand" fish_offers 'record report' 'kmemscope kmap re'
+	check "fish: a colour" fish_offers 'always auto' 'kmemscope account --color a'
+	touch trace.dat
+	check "fish: a file" fish_offers 'trace.dat' 'kmemscope leaks trace.d'
+else
+	skip "fish" "it is not installed"
+fi
 done_testing

@@ -76,7 +76,7 @@ wide_help() {
 	done
 }
 check "no line of any --help is too wide" test -z "$(wide_help)"
-check "--help: a continued text is indented" says '^ {27}free_count, waste, peak$' "$KMEMSCOPE" account --help
+check "--help: a continued text is indented" says '^ {20,}cpu, node, gfp: of the allocation$' "$KMEMSCOPE" diff --help
 check "--help: an optional argument" says '^ {6}--cache\[=NAME\]  ' "$KMEMSCOPE" report --help
 check "--help: a command's own option replaces a shared option" test "$(must "$KMEMSCOPE" report --help | grep -c -e --cache)" = 1
 check "--help" says '^usage: kmemscope account' "$KMEMSCOPE" account --help
@@ -103,4 +103,28 @@ check "and the first few are shown" says 'usb 1-1: new high-speed' "$KMEMSCOPE" 
 head -c 700000 /dev/zero | tr '\0' x >long-line
 cat clean.log long-line clean.log >long.log
 check "an endless line costs one line" says '1 lines not understood' "$KMEMSCOPE" info long.log
+
+# Misspelt words, and ways to ask for help.
+check "did you mean a command" fails_saying 2 "unknown command 'leak'; did you mean 'leaks'" "$KMEMSCOPE" leak f
+check "letters swapped" fails_saying 2 "did you mean 'report'" "$KMEMSCOPE" reprot f
+check "nothing is near" fails_saying 2 "unknown command 'frobnicate'; See" "$KMEMSCOPE" frobnicate
+check "did you mean an option" fails_saying 2 'Did you mean --min-age' "$KMEMSCOPE" leaks --min-aeg 3 f
+check "help COMMAND" says '^usage: kmemscope leaks' "$KMEMSCOPE" help leaks
+check "COMMAND help" says '^usage: kmemscope leaks' "$KMEMSCOPE" leaks help
+cp "$data/sample.log" help
+check "unless there is such a file" says 'capture quality' "$KMEMSCOPE" leaks help
+rm help
+check "commands are in groups" says '^Read a capture:' "$KMEMSCOPE" --help
+examples() { # all commands but those for which this machine decides
+	local command
+	for command in $("$KMEMSCOPE" --help | sed -n 's/^  \([a-z]\{1,\}\)  *[^ ].*/\1/p'); do
+		"$KMEMSCOPE" "$command" --help | grep -qE '^(example: |  )kmemscope ' || { echo "$command --help has no example"; return 1; }
+	done
+}
+check "all have examples" examples
+for order in live:current_dynamic total:total_dynamic allocs:alloc_count frees:free_count; do
+	must "$KMEMSCOPE" report --csv -o "${order%:*}" "$data/sample.log" >new
+	must "$KMEMSCOPE" report --csv -o "${order#*:}" "$data/sample.log" >old
+	check "--order-by ${order%:*} is ${order#*:}" same old new
+done
 done_testing

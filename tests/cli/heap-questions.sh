@@ -33,6 +33,20 @@ check "what nobody holds" is unreachable -- \
 check "twice the same file: seen twice" is unreachable shop.snap -- 'd["seen_twice"] and d["unreachable_objects"] == 1'
 sed 's/^kernel .*/kernel 6.18.0 x86_64 box 33333333-4444/' "$(dirname "$0")/../heap/shop.txt" | must "$MKSNAP" other.snap
 check "two boots have nothing in common" fails_saying 3 'two boots' heap unreachable other.snap
+check "each object, not groups" is unreachable --each -- \
+	'[(r["example"], r["objects"], r["site"]) for r in d["unreachable"]] == [("0xffff8880000020c0", 1, "")]'
+# What a capture says of addresses: one that was freed and allocated again, one that is freed, one that is held.
+cat >sites.log <<'EOF'
+# tracer: nop
+            bash-17      [000] .....     1.000001: kmalloc: call_site=first+0x10/0x40 ptr=ffff8880000020c0 bytes_req=64 bytes_alloc=64 gfp_flags=GFP_KERNEL node=-1 accounted=false
+            bash-17      [000] .....     1.000002: kfree: call_site=undo+0x10/0x40 ptr=ffff8880000020c0
+            bash-17      [000] .....     1.000003: kmalloc: call_site=leaky+0x20/0x40 ptr=ffff8880000020c0 bytes_req=64 bytes_alloc=64 gfp_flags=GFP_KERNEL node=-1 accounted=false
+            bash-17      [000] .....     1.000004: kmalloc: call_site=other+0x30/0x40 ptr=ffff888000002000 bytes_req=64 bytes_alloc=64 gfp_flags=GFP_KERNEL node=-1 accounted=false
+EOF
+check "who allocated it, by a capture" is unreachable --capture sites.log -- \
+	'[r["site"] for r in d["unreachable"]] == ["leaky+0x20"]'
+check "and in text" says 'allocated by' heap unreachable --capture sites.log
+check "a capture that is none" fails_saying 3 'shop.snap' heap unreachable --capture shop.snap
 check "nobody leads to it" says 'No root leads to it' heap holders 0xffff8880000020c0
 check "types, with how they are known" is types -- \
 	'sorted((r["type"], r["cache"], r["objects"], r["bytes"], r["known_by"]) for r in d["types"]) == [

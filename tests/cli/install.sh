@@ -15,6 +15,8 @@ check "of formats" [ "$(find "$dest$prefix" -path '*man5*' -name 'kmemscope-ksdb
 # In the place where the shell looks for it.
 completes() { bash -c 'cd "$1/share/bash-completion/completions" && . ./"$2" && complete -p "$2"' - "$dest$prefix" "$1"; }
 check "completion" completes kmemscope
+check "for zsh" test -e "$dest$prefix/share/zsh/site-functions/_kmemscope"
+check "for fish" test -e "$dest$prefix/share/fish/vendor_completions.d/kmemscope.fish"
 check "of an ancestor" completes trace_analyze.py
 check "nothing else is in bin" [ -z "$(cd "$dest$prefix/bin" && ls | grep -v -x -e kmemscope -e trace_analyze -e trace_analyze.py -e kmemtraced -e kmemtrace_check -e kmemtrace-report)" ]
 lab="$dest$prefix/share/kmemscope/lab"

@@ -89,7 +89,8 @@ static void take(struct ks_kernel *kernel)
 	if (ks_snapshot_take(kernel, &options, &snapshot, &diag))
 		return;
 	if (!ks_unreachable_find(snapshot, &list, &diag)) {
-		ks_doc_free(ks_doc_of_unreachable(snapshot, &list, 3));
+		ks_doc_free(ks_doc_of_unreachable(snapshot, &list,
+						  &(struct ks_unreachable_show){ .top = 3 }));
 		ks_candidates_deinit(&list);
 	}
 	ks_doc_free(ks_doc_of_types(snapshot, 3));

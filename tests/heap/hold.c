@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * hold COUNT: has the kernel make COUNT objects of each kind, and keeps them until its standard input ends. When those of
- * a kind are there, it prints a line "KIND NUMBER PID"; fewer than asked for where a limit is in the way.
+ * hold COUNT: has the kernel make COUNT objects of each kind, and keeps them until its standard input ends. It prints
+ * lines "KIND NUMBER PID", of which a kind may have several, and one "all 0 0" at the end; fewer than asked for where a
+ * limit is in the way.
  */
 #include <fcntl.h>
 #include <mqueue.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,17 +18,19 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { QUEUES = 50 }; /* the kernel's own limit is 256 for all users together */
+enum { FEW_QUEUES = 50 }; /* the kernel's own limit is 256 for all users together, but for root */
 
 /* As far as it goes. */
 static void raise_limit(int what, rlim_t to)
 {
 	struct rlimit limit;
 
-	if (getrlimit(what, &limit))
+	if (getrlimit(what, &limit) || limit.rlim_cur >= to)
 		return;
-	if (limit.rlim_cur < to)
-		limit.rlim_cur = limit.rlim_max < to ? limit.rlim_max : to;
+	/* Root alone may go beyond the upper limit. */
+	if (limit.rlim_max < to && !setrlimit(what, &(struct rlimit){ to, to }))
+		return;
+	limit.rlim_cur = limit.rlim_max < to ? limit.rlim_max : to;
 	setrlimit(what, &limit);
 }
 
@@ -89,9 +93,16 @@ static int make_queues(int count)
 {
 	struct mq_attr attr = { .mq_maxmsg = 1, .mq_msgsize = 8 };
 	char name[64];
-	int i;
+	int i, limit;
 
-	for (i = 0; i < count && i < QUEUES; i++) {
+	/* A namespace of its own has a limit of its own. */
+	limit = unshare(CLONE_NEWIPC) ? -1 : open("/proc/sys/fs/mqueue/queues_max", O_WRONLY);
+	if ((limit < 0 || write(limit, "100000\n", 7) != 7) && count > FEW_QUEUES)
+		count = FEW_QUEUES;
+	/* The bytes of all queues of a user are limited, too: a user for each process. */
+	if (setuid((uid_t)(1000000 + getpid())) && count > FEW_QUEUES)
+		count = FEW_QUEUES;
+	for (i = 0; i < count; i++) {
 		snprintf(name, sizeof(name), "/kmemscope-%d-%d", (int)getpid(), i);
 		if (mq_open(name, O_RDWR | O_CREAT | O_EXCL, 0600, &attr) < 0)
 			break;
@@ -100,40 +111,53 @@ static int make_queues(int count)
 	return i;
 }
 
-/* A process for each kind, as the number of open files of one is limited. */
-static pid_t start(const char *kind, int (*make)(int count), int count)
+/* Objects of a kind, by processes that make so many of them at most: a table of more files may be no object. */
+struct kind {
+	const char *name;
+	int (*make)(int count);
+	int most;
+};
+
+static const struct kind kinds[] = {
+	{ "files", make_files, 2000 },	   { "pipes", make_pipes, 1000 },
+	{ "sockets", make_sockets, 2000 }, { "epolls", make_epolls, 2000 },
+	{ "timers", make_timers, 10000 },  { "queues", make_queues, 2000 },
+};
+
+static pid_t start(const struct kind *kind, int count, int ready)
 {
 	pid_t pid = fork();
 	char byte;
 
 	if (pid)
 		return pid;
-	printf("%s %d %d\n", kind, make(count), (int)getpid());
+	printf("%s %d %d\n", kind->name, kind->make(count), (int)getpid());
 	fflush(stdout);
-	_exit(read(0, &byte, 1) < 0);
+	_exit(write(ready, "", 1) != 1 || read(0, &byte, 1) < 0);
 }
 
 int main(int argc, char **argv)
 {
-	int count = argc > 1 ? atoi(argv[1]) : 1000;
-	const struct {
-		const char *kind;
-		int (*make)(int count);
-		int count;
-	} kinds[] = {
-		{ "files", make_files, count },	    { "pipes", make_pipes, count / 2 },
-		{ "pipes", make_pipes, count / 2 }, { "sockets", make_sockets, count },
-		{ "epolls", make_epolls, count },   { "timers", make_timers, count },
-		{ "queues", make_queues, QUEUES },
-	};
+	int count = argc > 1 ? atoi(argv[1]) : 1000, left, ready[2], started = 0;
 	size_t i;
+	char byte;
 
 	raise_limit(RLIMIT_NOFILE, (rlim_t)count + 1000);
 	raise_limit(RLIMIT_SIGPENDING, (rlim_t)count + 1000);
 	raise_limit(RLIMIT_MSGQUEUE, RLIM_INFINITY);
-	for (i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
-		if (start(kinds[i].kind, kinds[i].make, kinds[i].count) < 0)
+	if (pipe(ready))
+		return 1;
+	for (i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+		for (left = count; left > 0; left -= kinds[i].most, started++)
+			if (start(&kinds[i], left < kinds[i].most ? left : kinds[i].most,
+				  ready[1]) < 0)
+				return 1;
+	}
+	while (started--)
+		if (read(ready[0], &byte, 1) != 1)
 			return 1;
+	printf("all 0 0\n");
+	fflush(stdout);
 	while (wait(NULL) > 0)
 		;
 	return 0;

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "heap/dominators.h"
+#include "heap/made.h"
 #include "heap/unreachable.h"
 #include "heap/ways.h"
 
@@ -362,12 +363,63 @@ static void test_confirm(void **state)
 	ks_snapshot_free(second);
 }
 
+/* A task's timers are on a list of its signals, which is not followed; each timer names these signals. */
+static void test_tasks(void **state)
+{
+	static const char text[] = "cache task_struct 4096 3900\n"
+				   "cache signals 1024 1000\n"
+				   "cache timers 256 256\n"
+				   "type task_struct 3900\n"
+				   "field task_struct 512 signal\n"
+				   "type signal_struct 1000\n"
+				   "field signal_struct 64 posix_timers.first\n"
+				   "type k_itimer 256\n"
+				   "field k_itimer 8 list.next\n"
+				   "field k_itimer 64 it_signal\n"
+				   "field k_itimer 72 name\n"
+				   "object 0x1000 task_struct task_struct cache\n"
+				   "object 0x2000 task_struct task_struct cache\n"
+				   "object 0x3000 signals signal_struct cache\n"
+				   "object 0x4000 signals signal_struct cache\n"
+				   "object 0x5000 timers k_itimer cache\n"
+				   "object 0x5100 timers k_itimer cache\n"
+				   "object 0x5200 timers k_itimer cache\n"
+				   "object 0x5300 timers k_itimer cache\n"
+				   "object 0x5400 timers ? unknown\n"
+				   "ref 0x1000 512 0x3000\n"
+				   "ref 0x2000 512 0x4000\n"
+				   "ref 0x5000 8 0x5100\n"
+				   "ref 0x5000 64 0x3000\n"
+				   "ref 0x5100 8 0x5200\n"
+				   "ref 0x5100 64 0x3000\n"
+				   "ref 0x5200 64 0x4000\n"
+				   "ref 0x5200 72 0x5400\n"
+				   "ref 0x5300 8 0x5000\n";
+	struct ks_snapshot *s;
+	u32 *task;
+	size_t line;
+
+	s = made_snapshot(text, &line);
+	assert_non_null(s);
+	assert_int_equal(ks_ways_from_tasks(s, &task, NULL), 0);
+	assert_int_equal(task[2], 0);
+	assert_int_equal(task[3], 1);
+	assert_int_equal(task[4], 0);
+	assert_int_equal(task[5], 0);
+	assert_int_equal(task[6], 1);
+	assert_int_equal(task[7], KS_NONE); /* it names nobody */
+	assert_int_equal(task[8], 1);	    /* what such a timer holds */
+	free(task);
+	ks_snapshot_free(s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_by_hand), cmocka_unit_test(test_worth_of_roots),
 		cmocka_unit_test(test_random),	cmocka_unit_test(test_long_list),
 		cmocka_unit_test(test_confirm), cmocka_unit_test(test_doubtful),
+		cmocka_unit_test(test_tasks),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -278,7 +278,7 @@ make_initramfs() { # sets $initramfs
 	for applet in $(/bin/busybox --list); do
 		[ "$applet" = busybox ] || ln -sf busybox "$root/bin/$applet"
 	done
-	for program in mzcheck mzcount; do
+	for program in churn mzcheck mzcount; do
 		gcc -static -O2 -Wall -Wextra -Werror -Wno-unused-parameter \
 			-o "$root/bin/$program" "$here/guest/$program.c" ||
 			bail "$program does not compile"

@@ -33,10 +33,18 @@ build_test_modules "$headers" ONLY=mzheap
 add_user_side
 # With this device, and the module for it, the kernel tells QEMU where its note for dumps is. Else it is searched.
 qemu_options="-m 512"
+add_module() { # PATH: of Debian's modules, compressed or not
+	if [ -e "$modules/kernel/$1" ]; then
+		cp "$modules/kernel/$1" "$work/modules"
+	else
+		xz -dc "$modules/kernel/$1.xz" >"$work/modules/${1##*/}"
+	fi
+}
 if [ "$1" != 6.1 ]; then
 	qemu_options="$qemu_options -device vmcoreinfo"
-	xz -dc "$modules/kernel/drivers/firmware/qemu_fw_cfg.ko.xz" >"$work/modules/qemu_fw_cfg.ko"
+	add_module drivers/firmware/qemu_fw_cfg.ko
 fi
+add_module fs/overlayfs/overlay.ko
 make_initramfs <<'TEST'
 . /lib.sh
 [ ! -e /qemu_fw_cfg.ko ] || insmod /qemu_fw_cfg.ko
@@ -56,22 +64,20 @@ make_dumps() {
 	monitor "dump-guest-memory -z $work/zlib"
 	monitor cont
 }
-boot_qemu_to_dump make_dumps "$image"
+# Of one cache, which mzheap.ko alone uses, the kernel notes who allocated its objects.
+boot_qemu_to_dump make_dumps "$image" slub_debug=U,kmalloc-rcl-1k
 report_guest
 
 # The files that the guest has sent.
 check "the guest has sent its own answers" grep -q '^== complete' "$work/data"
 awk -v dir="$work" '/^== / { file = dir "/guest-" $2; next } { print >file }' "$work/data"
 
+truth=$work/guest-truth kmemscope=$KMEMSCOPE
+is() { equal "$@"; }
+. "$here/guest/heap-graph.sh"
+
 # rows FILE: those of the module's objects.
 rows() { grep -E '(^|,)(mzheap_node|resource|kmalloc-rcl-[0-9k]*)(,|$)' "$1" | sort; }
-
-# to_file FILE COMMAND...
-to_file() {
-	local file=$1
-	shift
-	"$@" >"$file"
-}
 
 for form in elf zlib; do
 	check "$form: a census of the dump" to_file "$work/$form.csv" "$KMEMSCOPE" heap --vmcore "$work/$form" --csv
@@ -79,6 +85,10 @@ for form in elf zlib; do
 	# Columns behind these are slabinfo's.
 	check "$form: the module's objects are those that the guest itself has found" \
 		equal "$(rows "$work/$form.csv" | cut -d, -f1-4)" "$(rows "$work/guest-kcore-during.csv" | cut -d, -f1-4)"
+	check "$form: a snapshot of it" exits_with 0 "$KMEMSCOPE" heap save --vmcore "$work/$form" -o "$work/$form.snap"
+	same_holders "$form" "$work/$form.snap"
+	module_types "$form" "$work/$form.snap"
+	same_leaks "$form" "$work/$form.snap"
 	check "$form: of the same types" equal "$(rows "$work/$form-types.csv")" "$(rows "$work/guest-kcore-types.csv")"
 done
 check "both forms of the dump give the same answers" same "$work/elf.csv" "$work/zlib.csv"
@@ -86,6 +96,10 @@ check "and the same types" same "$work/elf-types.csv" "$work/zlib-types.csv"
 total=$(must "$KMEMSCOPE" heap --vmcore "$work/elf" --json | sed -n 's/^ *"total": \([0-9]*\),*$/\1/p')
 check "all uses of memory add up to MemTotal" \
 	equal "$((total / 1024)) kB" "$(sed -n 's/^MemTotal: *//p' "$work/guest-meminfo")"
+check "what is unreachable, with who allocated it" \
+	to_file "$work/sites" "$KMEMSCOPE" heap unreachable --vmcore "$work/elf" --each --csv
+check "slub_debug=U says it of one cache" equal "$(grep -c ',kmalloc-rcl-1k,.*,new_object+0x' "$work/sites")" 1
+check "and of no other" equal "$(grep -c 'new_object' "$work/sites")" 1
 # Its timers are known by the module's own function.
 check "functions of modules are known" grep -q '^never() at +[0-9]*,kmalloc-rcl-512,8192,16,.*contents,' \
 	"$work/elf-types.csv"

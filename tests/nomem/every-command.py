@@ -79,6 +79,7 @@ COMMANDS = {
     "info, heap": ["info", "SNAP"],
     "heap from a file": ["heap", "--from", "SNAP", "--by", "cgroup"],
     "heap types from a file": ["heap", "types", "--from", "SNAP"],
+    "heap unreachable, sites": ["heap", "unreachable", "--from", "SNAP", "--each", "--capture", "LOG"],
     "heap diff": ["heap", "diff", "SNAP", "SNAP"],
     "html, heap": ["html", "--heap", "SNAP", "--heap", "SNAP", "-o", "OUT"],
     "kmap report": ["kmap", "report", MAP],

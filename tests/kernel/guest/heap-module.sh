@@ -2,18 +2,17 @@
 # The census against what mzheap.ko says that it has allocated, by both ways to read memory. Its truth is then in
 # /tmp/truth, in the form that the head of mzheap.c describes, and the objects are still there.
 H=$D/mzheap
-
-# truths COLUMN VALUE...: how many objects have these values in these columns of the truth.
-truths() {
-	awk -v wanted="$*" '
-		BEGIN { n = split(wanted, w) }
-		{ for (i = 1; i < n; i += 2) if ($w[i] != w[i + 1]) next; found++ }
-		END { print found + 0 }' /tmp/truth
-}
+truth=/tmp/truth work=/tmp kmemscope=kmemscope
+. /heap-graph.sh
 
 # objects_of FILE CACHE: of the table of caches as CSV; a cache without slabs has no row.
 objects_of() { cell "$1" "$2" objects | grep . || echo 0; }
 
+check "a module with types loads" insmod /overlay.ko
+mkdir -p /tmp/lower/a /tmp/lower/b /tmp/both
+echo text >/tmp/lower/a/file
+check "and makes objects" mount -t overlay -o lowerdir=/tmp/lower/a:/tmp/lower/b none /tmp/both
+cat /tmp/both/file >/dev/null
 check "mzheap.ko loads" insmod /mzheap.ko
 for how in bpf kcore; do
 	kmemscope heap --memory $how --csv >/tmp/$how-before.csv
@@ -37,4 +36,14 @@ for how in bpf kcore; do
 		is "$(typed /tmp/$how-types.csv resource resource cache)" "$(truths 3 resource)"
 	check "$how: and what a field of theirs points to" \
 		is "$(typed /tmp/$how-types.csv resource kmalloc-rcl-64 field)" "$(truths 6 field)"
+done
+for how in bpf kcore; do
+	for when in first second; do
+		check "$how: a snapshot" exits_with 0 kmemscope heap save --memory $how -o /tmp/$how-$when.snap
+	done
+	# Emulated, each question takes seconds.
+	[ $how = bpf ] || same_holders $how /tmp/$how-second.snap
+	[ $how = kcore ] || module_types $how /tmp/$how-second.snap
+	same_leaks $how /tmp/$how-first.snap /tmp/$how-second.snap
+	rm /tmp/$how-*.snap
 done

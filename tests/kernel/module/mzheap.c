@@ -127,7 +127,8 @@ static bool is_own(enum kind kind)
 	return kind == OWN_NODE || kind == OWN_RESOURCE;
 }
 
-static void *new_object(enum kind kind, bool leaked, const char *way)
+/* Not inlined: who allocated an object is this function, by name. */
+static noinline void *new_object(enum kind kind, bool leaked, const char *way)
 {
 	void *object;
 

@@ -1,0 +1,18 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-only
+# Recording Debian's own kernel, which nothing else keeps busy, under QEMU: test-record.sh 6.1|6.12|7.2. Prints TAP.
+. "$(dirname "$0")/lib.sh"
+
+[ -n "${KMEMSCOPE:-}" ] || skip_all "no kmemscope"
+need_debian_kernel "$1"
+add_user_side
+# Before 6.9 a probe at the end of a function does not know its arguments.
+hooks=1
+[ "$1" != 6.1 ] || hooks=0
+make_initramfs <<TEST
+. /lib.sh
+hooks=$hooks
+. /record.sh
+TEST
+boot_qemu "$image"
+report
