@@ -242,6 +242,7 @@ int ks_recorder_stop(struct ks_recorder *rec, struct ks_record_stats *ret_stats,
 	switch_off(rec);
 	ks_cmdlines_collect(&rec->cmdlines, &rec->tfs);
 	ks_rec_join_threads(rec);
+	trim(rec); /* of what came in during the census */
 	collect_stats(rec, true, ret_stats);
 	ks_cmdlines_print(&rec->cmdlines, &rec->meta.cmdlines);
 	writer = rec->writer;

@@ -19,6 +19,7 @@
 #include "cli/record-census.h"
 #include "cli/record-trigger.h"
 #include "cli/signals.h"
+#include "table/json.h"
 
 /* === Data ================================================================================= */
 
@@ -91,7 +92,7 @@ static int parse_options(struct record *r, int argc, char **argv)
 		  .flag = &r->quiet },
 		{ 'v', "verbose", NULL, "say what is seen of frees that raise no event",
 		  .flag = &r->cli->output.verbose },
-		{ 0, "json", NULL, "accepted, but has no effect here",
+		{ 0, "json", NULL, "print the totals as JSON at the end",
 		  .flag = &r->cli->output.json },
 		{ 0, "strict", NULL, "exit with 4 when events were lost",
 		  .flag = &r->cli->output.strict },
@@ -108,6 +109,10 @@ static int parse_options(struct record *r, int argc, char **argv)
 	if ((r->triggers.slab || r->triggers.growth) && !r->opts.keep_bytes && !r->opts.keep_ns)
 		return ks_cli_error(r->cli, KS_EXIT_USAGE,
 				    "--trigger saves what --keep has kept: give both");
+	if (!strcmp(r->opts.path, "-"))
+		return ks_cli_error(r->cli, KS_EXIT_USAGE,
+				    "a capture is finished in place, so it can't go to standard "
+				    "output: name a file");
 	if (r->opts.max_size && r->opts.keep_bytes)
 		return ks_cli_error(r->cli, KS_EXIT_USAGE, "--max-size and --keep: choose one");
 	if (all || (!r->opts.slab && !r->opts.pages))
@@ -274,15 +279,52 @@ static enum why wait_for_end(struct record *r, struct ks_recorder *rec)
 	}
 }
 
+/* For programs, on standard output. */
+static void tell_json(const struct record *r, const struct ks_record_stats *stats, u64 bytes,
+		      enum why why, int err)
+{
+	static const char *const ends[] = {
+		[WHY_NONE] = "none",
+		[WHY_INTERRUPTED] = "interrupt",
+		[WHY_TERMINATED] = "termination",
+		[WHY_COMMAND] = "command",
+		[WHY_DURATION] = "duration",
+		[WHY_FULL] = "max_size",
+		[WHY_ERROR] = "error",
+	};
+	struct ks_strbuf text;
+	struct ks_json json;
+
+	ks_strbuf_init(&text);
+	ks_json_init(&json, &text, KS_JSON_INDENTED);
+	ks_json_object(&json, NULL);
+	ks_json_string(&json, "schema", "kmemscope-record-1");
+	ks_json_string(&json, "file", r->opts.path);
+	ks_json_u64(&json, "events", stats->events);
+	ks_json_u64(&json, "lost_events", stats->lost);
+	ks_json_u64(&json, "bytes", bytes);
+	ks_json_string(&json, "ended_by", ends[why]);
+	ks_json_bool(&json, "all_written", !err);
+	ks_json_u64(&json, "saved_files", r->triggers.saved);
+	ks_json_end_object(&json);
+	ks_json_finish(&json);
+	fputs(ks_strbuf_str(&text), stdout);
+	ks_strbuf_deinit(&text);
+}
+
 /* After an error the kernel's count is of more than the file holds: say so. */
 static void tell(const struct record *r, const struct ks_record_stats *stats, enum why why, int err)
 {
 	struct stat st;
 	char size[32];
+	u64 bytes;
 
+	bytes = !stat(r->opts.path, &st) ? (u64)st.st_size : stats->file_size;
+	if (r->cli->output.json)
+		tell_json(r, stats, bytes, why, err);
 	if (r->quiet && !err)
 		return;
-	human(!stat(r->opts.path, &st) ? (u64)st.st_size : stats->file_size, size, sizeof(size));
+	human(bytes, size, sizeof(size));
 	fprintf(stderr, "%s%s: %llu events%s%s, %llu lost, %s%s\n",
 		isatty(STDERR_FILENO) ? "\r\033[K" : "", r->opts.path,
 		(unsigned long long)stats->events, r->opts.stack ? " and stack traces" : "",
