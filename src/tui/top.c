@@ -314,15 +314,13 @@ static enum ks_top_ask browse_key(struct ks_top *top, int key)
 	case KS_KEY_RIGHT:
 		return enter(top);
 	case KS_KEY_ESCAPE:
-		if (*page->view.search) {
-			page->view.search[0] = '\0';
-			arrange(top);
-			break;
-		}
-		/* fall through */
 	case KS_KEY_LEFT:
 	case KS_KEY_BACKSPACE:
-		pop(top);
+		/* The search goes first, by the key that ends it. */
+		if (key == KS_KEY_ESCAPE && *page->view.search)
+			page->view.search[0] = '\0';
+		else
+			pop(top);
 		refresh(top);
 		break;
 	case '/':
