@@ -349,6 +349,8 @@ int ks_top_run(struct ks_top_args *args, int signals, const sigset_t *blocked)
 	int err;
 
 	args->opts.types_ns = KS_LIVE_NEVER;
+	args->opts.budget =
+		25; /* a quarter of a percent: all of it together shall stay below one */
 	ks_top_init(&run.top, args->by);
 	ks_screen_init(&run.screen);
 	err = ks_terminal_open(want_color(&args->cli), &run.terminal, &diag);
