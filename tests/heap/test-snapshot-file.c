@@ -370,10 +370,24 @@ static void test_small_file(void **state)
 }
 
 /* Wherever the file ends and whichever byte is wrong: it is refused, and never as something else. */
+/* A frame of zstd can be written in more than one way: what is read of it is the same then, to the last byte. */
+static bool is_the_same(const u8 *whole, size_t len)
+{
+	struct ks_snapshot *s;
+	struct ks_diag diag;
+	u8 again[8192];
+
+	if (ks_snapshot_load(path, &s, &diag))
+		return false;
+	assert_int_equal(ks_snapshot_save(s, path, NULL, NULL, &diag), 0);
+	ks_snapshot_free(s);
+	return read_file(again, sizeof(again)) == len && !memcmp(again, whole, len);
+}
+
 static void test_damage(void **state)
 {
-	u8 bytes[8192];
-	size_t len, i;
+	u8 bytes[8192], whole[8192];
+	size_t len, i, same = 0;
 
 	(void)state;
 	save_small();
@@ -384,14 +398,19 @@ static void test_damage(void **state)
 		write_file(bytes, i);
 		assert_refused(i < 8 ? "is not a snapshot of a heap" : "damaged");
 	}
+	memcpy(whole, bytes, len);
 	for (i = 0; i < len; i++) {
 		bytes[i] ^= 0x11;
 		write_file(bytes, len);
-		assert_refused(i < 8	? "is not a snapshot of a heap"
-			       : i < 16 ? "version"
-					: "damaged");
+		if (i >= 16 && is_the_same(whole, len))
+			same++;
+		else
+			assert_refused(i < 8	? "is not a snapshot of a heap"
+				       : i < 16 ? "version"
+						: "damaged");
 		bytes[i] ^= 0x11;
 	}
+	assert_in_range(same, 0, 4);
 }
 
 static void test_other_files(void **state)
