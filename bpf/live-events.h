@@ -17,9 +17,22 @@ const volatile u32 nr_caches;
 const volatile u64 only_caches[KS_BPF_CACHES]; /* addresses; */
 const volatile u32 only_sizes[KS_BPF_CACHES];  /* of kmalloc's: their objects; 0 = another */
 
+/* Some verifiers (6.12) take a pointer to const void for no argument that may be read: it is then copied. */
+const volatile u32 copy_args;
+
 enum { BULK_MOST = 4096 };
 
 /* === Internals ============================================================================ */
+
+static __always_inline u64 pointer_arg(u64 *ctx)
+{
+	u64 ptr = 0;
+
+	if (!copy_args)
+		return ctx[1];
+	bpf_probe_read_kernel(&ptr, sizeof(ptr), &ctx[1]);
+	return ptr;
+}
 
 static __always_inline int wanted(u64 cache, u32 size)
 {
@@ -51,10 +64,11 @@ static long gone_of_many(u32 i, void *at)
 SEC("tp_btf/kmalloc")
 int on_kmalloc(u64 *ctx)
 {
+	u64 ptr = pointer_arg(ctx);
 	u32 size = (u32)ctx[3];
 
-	if (ctx[1] && wanted(0, size))
-		made(ctx, ctx[0], ctx[1], 0, size);
+	if (ptr && wanted(0, size))
+		made(ctx, ctx[0], ptr, 0, size);
 	return 0;
 }
 
@@ -62,24 +76,27 @@ SEC("tp_btf/kmem_cache_alloc")
 int on_cache_alloc(u64 *ctx)
 {
 	struct kmem_cache *cache = (struct kmem_cache *)ctx[2];
+	u64 ptr = pointer_arg(ctx);
 
-	if (ctx[1] && wanted((u64)cache, 0))
-		made(ctx, ctx[0], ctx[1], (u64)cache, cache->size);
+	if (ptr && wanted((u64)cache, 0))
+		made(ctx, ctx[0], ptr, (u64)cache, cache->size);
 	return 0;
 }
 
 SEC("tp_btf/kfree")
 int on_kfree(u64 *ctx)
 {
-	if (ctx[1])
-		gone(ctx[1]);
+	u64 ptr = pointer_arg(ctx);
+
+	if (ptr)
+		gone(ptr);
 	return 0;
 }
 
 SEC("tp_btf/kmem_cache_free")
 int on_cache_free(u64 *ctx)
 {
-	gone(ctx[1]);
+	gone(pointer_arg(ctx));
 	return 0;
 }
 

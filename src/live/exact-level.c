@@ -71,7 +71,7 @@ static int map_all(struct exact *e)
 	return e->objects && e->cells && e->sums ? 0 : -ENOMEM;
 }
 
-static int load(struct exact *e, const struct ks_live_filter *filter, bool hooks,
+static int load(struct exact *e, const struct ks_live_filter *filter, bool hooks, bool copy,
 		struct ks_diag *diag)
 {
 	struct live_exact_bpf *program = live_exact_bpf__open();
@@ -88,6 +88,7 @@ static int load(struct exact *e, const struct ks_live_filter *filter, bool hooks
 		.caches = (u64 *)program->rodata->only_caches,
 		.sizes = (u32 *)program->rodata->only_sizes,
 	};
+	program->rodata->copy_args = copy;
 	err = ks_tracing_filter(&e->tracing, filter, &place, diag);
 	program->rodata->bucket_mask = e->buckets - 1;
 	program->rodata->by_process = e->by_process;
@@ -127,13 +128,13 @@ static void unload(struct exact *e)
 static int attach(struct exact *e, const struct ks_live_filter *filter, struct ks_diag *diag)
 {
 	void *before = ks_tracing_silence(NULL);
-	int err;
+	int err, i;
 
 	diag->err = 0;
-	err = load(e, filter, true, diag);
-	if (err && !diag->err) {
+	/* With probes on functions where these are allowed; the plain way to read arguments first. */
+	for (i = 0, err = -EINVAL; err && !diag->err && i < 4; i++) {
 		unload(e);
-		err = load(e, filter, false, diag);
+		err = load(e, filter, i < 2, i % 2, diag);
 	}
 	ks_tracing_silence(before);
 	if (err)

@@ -65,7 +65,7 @@ static int start_cpus(struct sample *m)
 	return err;
 }
 
-static int load(struct sample *m, const struct ks_live_filter *filter, bool hooks,
+static int load(struct sample *m, const struct ks_live_filter *filter, bool hooks, bool copy,
 		struct ks_diag *diag)
 {
 	struct live_sample_bpf *program = live_sample_bpf__open();
@@ -82,6 +82,7 @@ static int load(struct sample *m, const struct ks_live_filter *filter, bool hook
 		.caches = (u64 *)program->rodata->only_caches,
 		.sizes = (u32 *)program->rodata->only_sizes,
 	};
+	program->rodata->copy_args = copy;
 	err = ks_tracing_filter(&m->tracing, filter, &place, diag);
 	bpf_map__set_max_entries(program->maps.samples, SAMPLES);
 	bpf_map__set_max_entries(program->maps.stacks, KS_LIVE_STACKS);
@@ -107,12 +108,12 @@ static int load(struct sample *m, const struct ks_live_filter *filter, bool hook
 static int attach(struct sample *m, const struct ks_live_filter *filter, struct ks_diag *diag)
 {
 	void *before = ks_tracing_silence(NULL);
-	int err;
+	int err, i;
 
 	diag->err = 0;
-	err = load(m, filter, true, diag);
-	if (err && !diag->err)
-		err = load(m, filter, false, diag);
+	/* With probes on functions where these are allowed; the plain way to read arguments first. */
+	for (i = 0, err = -EINVAL; err && !diag->err && i < 4; i++)
+		err = load(m, filter, i < 2, i % 2, diag);
 	ks_tracing_silence(before);
 	if (err)
 		return diag->err ? err
