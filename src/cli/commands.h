@@ -22,6 +22,7 @@ int ks_cmd_rings(int argc, char **argv);
 int ks_cmd_agent(int argc, char **argv);
 int ks_cmd_account(int argc, char **argv);
 int ks_cmd_import(int argc, char **argv);
+int ks_cmd_relay(int argc, char **argv);
 int ks_cmd_record(int argc, char **argv);
 int ks_cmd_check(int argc, char **argv);
 int ks_cmd_doctor(int argc, char **argv);

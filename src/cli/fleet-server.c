@@ -53,7 +53,7 @@ int ks_fleet_connect(const struct ks_cli *cli, struct ks_fleet_server *server,
 		return ks_cli_error(cli, KS_EXIT_USAGE,
 				    "'%s' is no name of a database: letters, digits and _",
 				    store->database);
-	if (server->password_file) {
+	if (server->password_file && !server->password) {
 		code = ks_fleet_read_secret(cli, server);
 		if (code)
 			return code;

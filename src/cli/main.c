@@ -39,6 +39,8 @@ const struct ks_command ks_commands[] = {
 	{ "flame", ks_cmd_flame, "a flame graph of a capture, as SVG", NULL },
 	{ "timeline", ks_cmd_timeline, "memory over time: table, SVG, PNG", NULL },
 	{ "agent", ks_cmd_agent, "send what is live in this kernel to a fleet's database", NULL },
+	{ "relay", ks_cmd_relay, "take what agents send, and store it in a fleet's database",
+	  NULL },
 	{ "fleet", ks_cmd_fleet, "many kernels in a ClickHouse server, asked like one", NULL },
 	{ "gate", ks_cmd_gate, "fail when a capture is over its budget", NULL },
 	{ "check", ks_cmd_check, "validate captures; finish a capture whose recorder was killed",

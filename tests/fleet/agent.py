@@ -26,9 +26,10 @@ FAULTS, SEED = int(os.environ.get("FAULTS", "6")), int(os.environ.get("SEED", "1
 class Bench:
     def __init__(self, server, scratch):
         self.server, self.scratch = server, scratch
+        self.database, self.number = None, 0
 
     def command(self, *words):
-        return [str(word) for word in (KMEMSCOPE, "agent", "--to", self.server.url, *words)]
+        return [str(word) for word in (KMEMSCOPE, "agent", "--to", self.server.url, "--database", self.database, *words)]
 
     def agent(self, *words, status=0):
         return tap.run(*self.command(*words), status=status)
@@ -38,12 +39,14 @@ class Bench:
         return {key: int(value) for key, value in (word.split("=") for word in done.stderr.split())}
 
     def sums(self):
-        row = self.server.rows("SELECT count(), sum(live_bytes), sum(allocs) FROM kmemscope.rows FINAL")[0]
+        row = self.server.rows(f"SELECT count(), sum(live_bytes), sum(allocs) FROM {self.database}.rows FINAL")[0]
         return dict(zip(("rows", "bytes", "allocs"), map(int, row)))
 
     def clear(self):
-        for table in ("rows", "reports", "names", "labels"):
-            self.server.query(f"TRUNCATE TABLE kmemscope.{table}")
+        """A new database: what 18.16 truncates may be there again after kill -9."""
+        self.number += 1
+        self.database = f"fleet{self.number}"
+        tap.run(KMEMSCOPE, "fleet", "setup", "--server", self.server.url, "--database", self.database)
 
 
 def test_live(bench):
@@ -54,27 +57,27 @@ def test_live(bench):
     told = json.loads(bench.agent("--once", "--spool", spool, "--host", "it's me", "--label", "role=test", "--json").stdout)
     tap.check("one look is sent", told["spooled"] == 0, told)
     boot = pathlib.Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
-    who = bench.server.rows("SELECT DISTINCT kind, name FROM kmemscope.names FINAL WHERE kind < 3 ORDER BY kind")
+    who = bench.server.rows(f"SELECT DISTINCT kind, name FROM {bench.database}.names FINAL WHERE kind < 3 ORDER BY kind")
     tap.check("host, boot and build are those of this machine", [row[1] for row in who] ==
               ["it\\'s me", boot, f"{os.uname().release} {os.uname().version}"], who)
     caches = {row[0]: int(row[1]) for row in bench.server.rows(
-        "SELECT name, objects FROM (SELECT cache AS id, sum(live_objects) AS objects FROM kmemscope.rows FINAL GROUP BY id) "
-        "ANY INNER JOIN (SELECT id, name FROM kmemscope.names FINAL WHERE kind = 3) USING id")}
+        f"SELECT name, objects FROM (SELECT cache AS id, sum(live_objects) AS objects FROM {bench.database}.rows FINAL GROUP BY id) "
+        f"ANY INNER JOIN (SELECT id, name FROM {bench.database}.names FINAL WHERE kind = 3) USING id")}
     now = {line.split()[0]: int(line.split()[1]) for line in
            pathlib.Path("/proc/slabinfo").read_text(encoding="ascii").splitlines() if not line.startswith(("#", "slabinfo"))}
     big = [name for name, count in now.items() if count > 5000 and name in caches]
     tap.check("large caches are there, with about what slabinfo has", len(caches) > 50 and len(big) > 3 and
               sum(abs(caches[name] - now[name]) < now[name] / 2 for name in big) >= len(big) * 0.8, [(n, caches[n], now[n]) for n in big])
-    tap.check("labels", ["role", "test"] in bench.server.rows("SELECT label, value FROM kmemscope.labels FINAL"))
+    tap.check("labels", ["role", "test"] in bench.server.rows(f"SELECT label, value FROM {bench.database}.labels FINAL"))
     with subprocess.Popen(bench.command("--spool", spool, "--interval", "1s", "--host", "it's me"), stderr=subprocess.PIPE, text=True) as process:
         for _ in range(600):
-            if bench.server.number("SELECT uniqExact(ts) FROM kmemscope.reports") >= 4:
+            if bench.server.number(f"SELECT uniqExact(ts) FROM {bench.database}.reports") >= 4:
                 break
             time.sleep(0.1)
         busy = bench.agent("--drain", "--spool", spool, status=1)
         process.terminate()
         err = process.stderr.read()
-    tap.check("it goes on, and ends with a signal", process.returncode == 0 and bench.server.number("SELECT uniqExact(ts) FROM kmemscope.reports") >= 4, err)
+    tap.check("it goes on, and ends with a signal", process.returncode == 0 and bench.server.number(f"SELECT uniqExact(ts) FROM {bench.database}.reports") >= 4, err)
     tap.check("a spool has one agent", "another process" in busy.stderr, busy.stderr)
 
 
@@ -91,11 +94,11 @@ def test_away(bench):
     (spool / "00000000000000000400.msg").write_bytes(b"KSFB but damaged")
     told = json.loads(bench.agent("--drain", "--spool", spool, "--json").stdout)
     tap.check("what is damaged is set aside and told", told["refused"] == 1 and (spool / "00000000000000000400.refused").exists(), told)
-    bench.server.query("RENAME TABLE kmemscope.rows TO kmemscope.rows2")
+    bench.server.query(f"RENAME TABLE {bench.database}.rows TO {bench.database}.rows2")
     bench.sim("--hosts", 1, "--hours", 1, "--spool", spool)
     lost = bench.agent("--drain", "--spool", spool, status=1)
     tap.check("without tables nothing is refused for good", "Code: 60" in lost.stderr and len(list(spool.glob("*.msg"))) == 60, lost.stderr)
-    bench.server.query("RENAME TABLE kmemscope.rows2 TO kmemscope.rows")
+    bench.server.query(f"RENAME TABLE {bench.database}.rows2 TO {bench.database}.rows")
 
 
 def test_bound(bench):
@@ -111,11 +114,11 @@ def test_bound(bench):
     bench.clear()
     if not os.geteuid():
         bench.agent("--once", "--spool", spool, "--host", "lossy")
-        got = bench.server.number("SELECT max(lost) FROM kmemscope.reports")
+        got = bench.server.number(f"SELECT max(lost) FROM {bench.database}.reports")
         tap.check("the next report says how many", got == dropped, (got, dropped))
     else:
         bench.agent("--drain", "--spool", spool)
-    got = bench.server.number("SELECT count() FROM kmemscope.reports FINAL WHERE lost = 0")
+    got = bench.server.number(f"SELECT count() FROM {bench.database}.reports FINAL WHERE lost = 0")
     tap.check("what was left arrived", got == len(left), (got, len(left)))
 
 
@@ -137,7 +140,7 @@ def test_faults(bench):
             bench.server.start()
     bench.agent("--drain", "--spool", spool)
     tap.check(f"sums are right after {FAULTS} kills", bench.sums() == want, (bench.sums(), want))
-    tap.check("and every interval has its report", bench.server.number("SELECT count() FROM kmemscope.reports FINAL") == FAULTS * 30 * 20)
+    tap.check("and every interval has its report", bench.server.number(f"SELECT count() FROM {bench.database}.reports FINAL") == FAULTS * 30 * 20)
 
 
 def main():
@@ -151,7 +154,7 @@ def main():
         server = clickhouse.Server(root, pathlib.Path(where) / "server")
         try:
             bench = Bench(server, pathlib.Path(scratch))
-            tap.run(KMEMSCOPE, "fleet", "setup", "--server", server.url)
+            bench.clear()
             for test in (test_live, test_away, test_bound, test_faults):
                 test(bench)
         finally:
