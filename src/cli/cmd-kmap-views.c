@@ -133,9 +133,12 @@ static int one_row(struct ks_kmap_args *args, bool is_site)
 	} else {
 		ks_doc_free(doc);
 		code = ks_cli_error(&args->cli, KS_EXIT_FAILED,
-				    is_site ? "the map has no objects of '%s'"
-					    : "the map has no accesses by '%s'",
-				    name);
+				    is_site ? "the map has no objects of '%s'%s"
+					    : "the map has no accesses by '%s'%s",
+				    name,
+				    args->cli.capture->kernel || !map.places->unnamed
+					    ? ""
+					    : "; it has addresses only: name its code with -k");
 	}
 	ks_kmap_map_free(&map);
 	return code;
@@ -167,6 +170,16 @@ static int draw(struct ks_kmap_args *args, const struct ks_kmap_matrix *matrix)
 	return code;
 }
 
+/* Without source files all code is in one place, and a table of places says nothing. */
+static void tell_no_files(const struct ks_kmap_args *args, const struct ks_kmap_map *map,
+			  const char *instead)
+{
+	if (!ks_kmap_knows_files(map->census, map->places))
+		fprintf(stderr,
+			"%s: no source file is known%s: give the kernel tree or its vmlinux with -k\n",
+			args->cli.command, instead);
+}
+
 int ks_kmap_matrix(struct ks_kmap_args *args)
 {
 	enum ks_kmap_unit unit = args->cli.capture->kernel ? KS_KMAP_DIR : KS_KMAP_FUNCTION;
@@ -178,6 +191,11 @@ int ks_kmap_matrix(struct ks_kmap_args *args)
 		code = ks_kmap_map_read(args, args->operands[0], &map);
 	if (code)
 		return code;
+	if (unit >= KS_KMAP_FILE && unit <= KS_KMAP_TOPDIR) {
+		tell_no_files(args, &map, ", so the table is by function");
+		if (!ks_kmap_knows_files(map.census, map.places))
+			unit = KS_KMAP_FUNCTION;
+	}
 	if (ks_kmap_matrix_init(&matrix, map.census, map.places, unit)) {
 		ks_kmap_map_free(&map);
 		return ks_cli_error(&args->cli, KS_EXIT_FAILED, "out of memory");
@@ -199,6 +217,7 @@ int ks_kmap_privilege(struct ks_kmap_args *args)
 
 	if (code)
 		return code;
+	tell_no_files(args, &map, ", so files and directories are all one below");
 	code = answer(args, ks_kmap_view_privilege(map.census, map.places), map.census);
 	ks_kmap_map_free(&map);
 	return code;

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/nearest.h"
 #include "cli/commands.h"
 #include "cli/kmap.h"
 
@@ -218,6 +219,7 @@ int ks_cmd_kmap(int argc, char **argv)
 		  .parse = ks_cli_parse_kernel, .parts = ANY_MAP },
 		{ 0 },
 	};
+	struct ks_nearest nearest;
 	char name[64];
 	size_t i;
 
@@ -232,8 +234,16 @@ int ks_cmd_kmap(int argc, char **argv)
 		argv[1] = name;
 		return run(&args, own, &subcommands[i], argc - 1, argv + 1);
 	}
-	if (argc > 1)
-		fprintf(stderr, "kmemscope kmap: unknown subcommand '%s'\n", argv[1]);
-	fprintf(stderr, "Try 'kmemscope kmap --help'.\n");
+	if (argc < 2) {
+		fprintf(stderr, "%s\nTry 'kmemscope kmap --help' for the options.\n", usage);
+		return KS_EXIT_USAGE;
+	}
+	nearest = ks_nearest_to(argv[1]);
+	for (i = 0; i < ARRAY_SIZE(subcommands); i++)
+		ks_nearest_offer(&nearest, subcommands[i].name);
+	fprintf(stderr, "kmemscope kmap: unknown subcommand '%s'", argv[1]);
+	if (nearest.best)
+		fprintf(stderr, "; did you mean '%s'?", nearest.best);
+	fputs("\nTry 'kmemscope kmap --help'.\n", stderr);
 	return KS_EXIT_USAGE;
 }

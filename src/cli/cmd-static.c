@@ -2,7 +2,9 @@
 /* kmemscope static: the static footprint of a built kernel tree. */
 #include "analysis/static.h"
 
+#include <fcntl.h>
 #include <getopt.h>
+#include <unistd.h>
 
 #include "cli/cli.h"
 #include "cli/commands.h"
@@ -41,6 +43,19 @@ static int print_static(const struct ks_cli *cli, const struct static_args *args
 	return code;
 }
 
+/* Whether it is a file, or a directory that has what every built kernel has. */
+static bool is_built_tree(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	bool built;
+
+	if (fd < 0)
+		return true;
+	built = !faccessat(fd, "vmlinux", F_OK, 0) || !faccessat(fd, ".config", F_OK, 0);
+	close(fd);
+	return built;
+}
+
 int ks_cli_static_model(const struct ks_cli *cli, bool symbols, struct ks_static_model **ret_model)
 {
 	struct ks_static_options options = { .branch = cli->capture->filter.branch,
@@ -49,8 +64,14 @@ int ks_cli_static_model(const struct ks_cli *cli, bool symbols, struct ks_static
 	size_t i;
 	int err = ks_static_measure(cli->capture->kernel, &options, ret_model, &diag);
 
-	if (err)
+	if (err) {
+		if (err == KS_EBADINPUT && !is_built_tree(cli->capture->kernel))
+			ks_cli_error(cli, 0,
+				     "%s does not look like a built kernel: it has neither vmlinux "
+				     "nor .config",
+				     cli->capture->kernel);
 		return ks_cli_fail(cli, err, &diag);
+	}
 	for (i = 0; i < (*ret_model)->bad.len; i++)
 		ks_cli_error(cli, 0, "%s; the other objects are counted",
 			     (*ret_model)->bad.items[i].message);

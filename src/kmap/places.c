@@ -213,3 +213,13 @@ bool ks_kmap_labels_match(const struct ks_kmap_places *places, const u32 *labels
 			return true;
 	return false;
 }
+
+bool ks_kmap_knows_files(const struct ks_kmap_census *census, const struct ks_kmap_places *places)
+{
+	size_t i;
+
+	for (i = 0; i < census->sites.len; i++)
+		if (strcmp(ks_kmap_label(places, places->sites[i][KS_KMAP_FILE]), unknown))
+			return true;
+	return false;
+}

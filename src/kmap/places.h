@@ -37,6 +37,9 @@ static inline const char *ks_kmap_label(const struct ks_kmap_places *places, u32
 	return ks_intern_get(&places->labels, label).s;
 }
 
+/* Whether the source file of any site is known; without, files and directories are all one. */
+bool ks_kmap_knows_files(const struct ks_kmap_census *census, const struct ks_kmap_places *places);
+
 /* Whether @name is one of the labels: "kfree", "kfree+0x1c", "fs/ext4", ... */
 bool ks_kmap_labels_match(const struct ks_kmap_places *places, const u32 *labels, const char *name);
 

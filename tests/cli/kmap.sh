@@ -307,4 +307,18 @@ echo junk >>map
 check "--strict, a bad line" fails_saying 4 'not understood' "$KMEMSCOPE" kmap report --strict map
 printf 'ffffffff81000010,1,0,8,1,2,ffffffff81000020,\033[31mred\n  ffffffff81000020,1,1,1\n' >hostile
 check "escape sequences are made harmless" exits_with 1 bash -c 'must "$0" kmap report hostile | grep -q "$(printf "\033")"' "$KMEMSCOPE"
+
+# Without source files, places are no answer: it says so, and takes functions.
+cat >bare.kmap <<'MAP'
+ffffffff81000100,42,ffff888000001000,64,1,9,ffffffff81000900,ls
+  ffffffff81000200,42,3,5
+MAP
+printf 'ffffffff81000000 T alloc_it\nffffffff81000180 T use_it\nffffffff81000800 T free_it\nffffffff81002000 T end\n' >bare.syms
+check "a matrix without files is by function" says 'no source file is known, so the table is by function' "$KMEMSCOPE" kmap matrix -k bare.syms bare.kmap
+check "and has them" says 'use_it' "$KMEMSCOPE" kmap matrix -k bare.syms bare.kmap
+check "privilege says what it can't tell" says 'no source file is known' "$KMEMSCOPE" kmap privilege -k bare.syms bare.kmap
+check "a name that only symbols would know" fails_saying 1 'it has addresses only: name its code with -k' "$KMEMSCOPE" kmap accesses alloc_it bare.kmap
+check "with them it is found" says 'use_it' "$KMEMSCOPE" kmap accesses -k bare.syms alloc_it bare.kmap
+check "kmap alone lists what it can do" fails_saying 2 'kmap report FILE' "$KMEMSCOPE" kmap
+check "did you mean a subcommand" fails_saying 2 "did you mean 'report'" "$KMEMSCOPE" kmap reprot bare.kmap
 done_testing
