@@ -126,8 +126,7 @@ rmdir "$deepest/d"
 check "without it all is read" exits_with 0 "$KMEMSCOPE" static -k deep
 
 mkdir nowhere
-printf '!<arch>\nbroken' >nowhere/lib.a
-echo text >nowhere/some.o
+printf '!<arch>\nbroken' >nowhere/built-in.a
 check "a directory that is no kernel is called so" fails_saying 3 'nowhere does not look like a built kernel: it has neither vmlinux nor .config' "$KMEMSCOPE" static -k nowhere
 cp -r tiny/out damaged
 head -c 500 tiny/out/fs/inode.o >damaged/fs/inode.o
