@@ -32,7 +32,7 @@ struct ks_doc *ks_doc_of_rings(const struct ks_rings_spec *spec);
  * that is none of the last few, in @recent, so that neighbours differ.
  */
 struct ks_hues {
-	u8 recent[3];
+	u8 recent[8]; /* of 12: a legend rarely has a colour twice */
 };
 
 void ks_hues_init(struct ks_hues *hues);

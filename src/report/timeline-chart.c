@@ -2,6 +2,7 @@
 /* The chart of live bytes over time: a bar a bucket, its groups on top of each other. */
 #include <errno.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/escape.h"
@@ -15,7 +16,7 @@
 static const double left = 76, top = 52, plot_width = 700, plot_height = 300;
 static const double legend_x = 800, legend_row = 18, chart_width = 1080, chart_height = 400;
 
-enum { LABEL_MAX = 38, GRID_LINES = 5, HUES = 12 };
+enum { LABEL_MAX = 38, GRID_LINES = 5 };
 
 static const struct ks_rgb black = { 0x22, 0x22, 0x22 }, line = { 0xe0, 0xe0, 0xe0 };
 
@@ -211,14 +212,23 @@ static void put_title(struct layout *l)
 		l->chart.title = l->chart.texts.items[0].text;
 }
 
-/* Neighbours must differ, which colours by name would not always do. */
+/* By name, as in ring charts and flame graphs, so that a site has its colour in all of them; neighbours differ. */
 static struct ks_rgb *make_colors(const struct ks_moments *m)
 {
 	struct ks_rgb *colors = calloc(m->tracks_len + 1, sizeof(*colors));
+	struct ks_hues hues;
+	char name[128];
 	size_t k;
 
-	for (k = 0; colors && k < m->tracks_len; k++)
-		colors[k] = ks_rings_color((u8)(k % HUES), (unsigned int)(k / HUES), false);
+	ks_hues_init(&hues);
+	for (k = 0; colors && k < m->tracks_len; k++) {
+		const char *label = m->tracks[k]->label, *offset = strstr(label, "+0x");
+
+		/* A call site has the colour of its function. */
+		snprintf(name, sizeof(name), "%.*s",
+			 offset ? (int)ks_min((size_t)(offset - label), sizeof(name)) : 127, label);
+		colors[k] = ks_rings_color(ks_hues_next(&hues, name), 0, false);
+	}
 	if (colors)
 		colors[m->tracks_len] = ks_rings_other_color(0);
 	return colors;

@@ -438,6 +438,18 @@ static void test_colors(void **state)
 		assert_int_not_equal(hue, last);
 		last = hue;
 	}
+	/* Nine in a row differ, as in a legend; the first keeps the colour of its name. */
+	for (i = 0; i < 100; i++) {
+		u8 hue, row[9];
+
+		ks_hues_init(&hues);
+		for (j = 0; j < ARRAY_SIZE(row); j++) {
+			snprintf(name, sizeof(name), "s%zu", i * 9 + j);
+			hue = ks_hues_next(&hues, name);
+			assert_null(memchr(row, hue, j));
+			row[j] = hue;
+		}
+	}
 	assert_int_equal(ks_text_color_on((struct ks_rgb){ 0, 0, 0 }).r, 255);
 	assert_true(ks_text_color_on((struct ks_rgb){ 255, 255, 255 }).r < 64);
 }
