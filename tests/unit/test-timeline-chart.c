@@ -59,6 +59,18 @@ static void make(struct made *m, u64 bucket_ns)
 	assert_int_equal(ks_timeline_layout(&m->moments, &measure, &m->chart), 0);
 }
 
+/* As in ring charts: by name, one after the other, and grey for all others. */
+static void colors_by_name(const struct made *m, struct ks_rgb *colors)
+{
+	struct ks_hues hues;
+	int i;
+
+	ks_hues_init(&hues);
+	for (i = 0; i < TRACKS; i++)
+		colors[i] = ks_rings_color(ks_hues_next(&hues, m->track[i].label), 0, false);
+	colors[TRACKS] = ks_rings_other_color(0);
+}
+
 static bool same(double a, double b)
 {
 	return fabs(a - b) < 1e-6;
@@ -125,12 +137,12 @@ static void test_bars(void **state)
 		{ 2, 2, 52, 112.5 },
 		{ 3, 1, 352 - 3000 * 300.0 / 8192, 3000 * 300.0 / 8192 },
 	};
-	const struct ks_rgb colors[] = { ks_rings_color(0, 0, false), ks_rings_color(1, 0, false),
-					 ks_rings_other_color(0) };
+	struct ks_rgb colors[TRACKS + 1];
 	struct made m;
 	size_t i;
 
 	make(&m, 250000000);
+	colors_by_name(&m, colors);
 	for (i = 0; i < ARRAY_SIZE(bars); i++)
 		assert_int_equal(boxes_at(&m, 76 + 175 * bars[i].bucket, bars[i].y, 175,
 					  bars[i].height, &colors[bars[i].color]),
@@ -200,12 +212,12 @@ static void test_legend(void **state)
 	static const char *const labels[] = { "fs/one.c",
 					      "a_function_whose_name_is_longer_than_t..",
 					      "all others" };
-	const struct ks_rgb colors[] = { ks_rings_color(0, 0, false), ks_rings_color(1, 0, false),
-					 ks_rings_other_color(0) };
+	struct ks_rgb colors[TRACKS + 1];
 	struct made m;
 	size_t i;
 
 	make(&m, 250000000);
+	colors_by_name(&m, colors);
 	for (i = 0; i < ARRAY_SIZE(labels); i++) {
 		double y = 52 + 18 * (double)i;
 

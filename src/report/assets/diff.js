@@ -20,10 +20,11 @@ function scaler(normal) {
 	return value => before === after ? value : Number((BigInt(value) * after + before / 2n) / before);
 }
 
+// As change_of() of analysis/diff.c has it: 0 grows to anything, so what had nothing is new.
 function changeOf(row) {
-	if (!row.inBefore)
+	if (!row.inBefore || (!row.before && row.after))
 		return "new";
-	if (!row.inAfter)
+	if (!row.inAfter || (row.before && !row.after))
 		return "gone";
 	return row.before === row.after ? "same" : row.before < row.after ? "grown" : "shrunk";
 }
