@@ -155,7 +155,7 @@ static struct ks_table *new_table(struct ks_doc *doc)
 struct ks_doc *ks_doc_of_gate(const struct ks_model *model, const struct ks_gate *gate, bool all)
 {
 	struct ks_doc *doc = ks_doc_new("kmemscope-gate-1");
-	size_t failed = gate->verdicts[KS_GATE_OVER] + gate->verdicts[KS_GATE_MISSING];
+	size_t failed = (size_t)(gate->verdicts[KS_GATE_OVER] + gate->verdicts[KS_GATE_MISSING]);
 	struct ks_strbuf summary;
 	struct ks_table *table;
 

@@ -60,7 +60,8 @@ static void read_names(struct ks_tracedat *td, const struct ks_td_block *block,
 	if (!stored || (!text && block->size < MAX_NAMES))
 		ks_td_nomem(cur);
 	else if (text &&
-		 ks_pread_full(td->fd, stored, block->stored, block->offset) == block->stored &&
+		 ks_pread_full(td->fd, stored, block->stored, block->offset) ==
+			 (ssize_t)block->stored &&
 		 !ks_td_decompress(td->codec, text, block->size, stored, block->stored) &&
 		 td->task_names.len < MAX_NAMES)
 		ks_strbuf_add(&td->task_names, text, block->size);
