@@ -36,8 +36,12 @@ static u64 now_ns(void)
 
 static struct ks_known_cache *known(struct ks_census_level *level, const char *name)
 {
-	u32 number = ks_intern_add(&level->names, name, strlen(name));
+	u32 number;
 
+	/* The room first: a name without what is known of it would be one too many. */
+	if (ks_vec_reserve(&level->caches, level->caches.len + 1))
+		return NULL;
+	number = ks_intern_add(&level->names, name, strlen(name));
 	if (number == KS_NONE || (number == level->caches.len && !ks_vec_push(&level->caches)))
 		return NULL;
 	return &level->caches.items[number];

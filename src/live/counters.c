@@ -45,6 +45,9 @@ static int add_line(struct ks_counters *c, const char *line, u64 page_size)
 		   " : tunables %*u %*u %*u : slabdata %*u %" SCNu64,
 		   name, &active, &total, &size, &per_slab, &pages, &slabs) != 7)
 		return 0;
+	/* The room first: a name without a counter would be one too many. */
+	if (ks_vec_reserve(&c->items, c->items.len + 1))
+		return -ENOMEM;
 	number = ks_intern_add(&c->names, name, strlen(name));
 	if (number == KS_NONE || (number == c->items.len && !ks_vec_push(&c->items)))
 		return -ENOMEM;

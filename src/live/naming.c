@@ -132,11 +132,14 @@ static u32 name_addr(struct ks_naming *n, u64 addr)
 
 static int add_cgroup(struct ks_naming *n, u64 id, const char *path)
 {
-	u32 number = ks_map64_add(&n->cgroups, id);
-	u32 name = ks_intern_add(&n->paths, path, strlen(path));
+	u32 number, name;
 
-	if (number == KS_NONE || name == KS_NONE ||
-	    (number == n->path_of.len && !ks_vec_push(&n->path_of)))
+	/* The room first: a number without a path would be one too many. */
+	if (ks_vec_reserve(&n->path_of, n->path_of.len + 1))
+		return -ENOMEM;
+	name = ks_intern_add(&n->paths, path, strlen(path));
+	number = name == KS_NONE ? KS_NONE : ks_map64_add(&n->cgroups, id);
+	if (number == KS_NONE || (number == n->path_of.len && !ks_vec_push(&n->path_of)))
 		return -ENOMEM;
 	n->path_of.items[number] = name;
 	return 0;

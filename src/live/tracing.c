@@ -204,9 +204,13 @@ struct ks_live_cell *ks_tracing_cell(struct ks_tracing *t, struct ks_live_snapsh
 
 const char *ks_tracing_kmalloc_cache(struct ks_tracing *t, u64 site, u32 size, u64 object)
 {
-	u32 number = ks_map64_add(&t->kmallocs, ks_hash_u64(site, size));
+	u32 number;
 	u64 *cache;
 
+	/* The room first: a number without a cache would be one too many. */
+	if (ks_vec_reserve(&t->kmalloc_cache, t->kmalloc_cache.len + 1))
+		return NULL;
+	number = ks_map64_add(&t->kmallocs, ks_hash_u64(site, size));
 	if (number == KS_NONE)
 		return NULL;
 	if (number == t->kmalloc_cache.len && !ks_vec_push(&t->kmalloc_cache))
