@@ -29,7 +29,7 @@ total() { sed -n 's/^MemTotal: *\([0-9]*\) kB$/\1/p' /proc/meminfo; }
 for how in $ways; do
 	check "$how: a census" exits_with 0 kmemscope heap --memory $how --csv
 	kmemscope heap --memory $how --csv >/tmp/$how.csv
-	kmemscope heap --memory $how --no-pager >/tmp/$how.txt
+	kmemscope heap --memory $how --bytes --no-pager >/tmp/$how.txt
 	check "$how: all uses of memory add up to MemTotal" \
 		grep -qE "^ *$(($(total) * 1024)) +in all but what is reserved: MemTotal" /tmp/$how.txt
 	check "$how: objects are those of slabinfo, but for what happened in between" differing /tmp/$how.csv
