@@ -41,7 +41,7 @@ static void add_cost(struct ks_table *table, const char *what, u64 amount)
 	ks_row_u64(row, AMOUNT, amount);
 }
 
-/* What a fleet of this size takes, by what was measured of one (docs/fleet.md). */
+/* What a fleet of this size takes, by the estimate in docs/fleet.md. */
 static void add_costs(struct ks_doc *doc, const struct ks_store *store, u64 hosts, u64 keep_days)
 {
 	struct ks_table *table;
