@@ -181,12 +181,12 @@ def read_summary(summary, events):
         summary.varints(6)
     for _ in range(summary.varint()):
         summary.string()
-    assert summary.varint() == 14
+    assert summary.varint() == 16
     for allocating in (("kmalloc", "kmem_cache_alloc"), ("mm_page_alloc",)):
-        sums = summary.varints(14)
+        sums = summary.varints(16)
         made = [event for event in events if event[1] in allocating]
         assert sums[0] == len(made) and sums[4] == sum(event[11] for event in made)
-        groups = [summary.varints(15) for _ in range(summary.varint())]
+        groups = [summary.varints(17) for _ in range(summary.varint())]
         assert sum(group[1] for group in groups) == len(made)
         assert sum(group[8] for group in groups) == sums[7]
     assert summary.done()
