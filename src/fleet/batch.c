@@ -233,6 +233,16 @@ static int unpack_body(struct ks_fleet_batch *batch, const void *data, size_t le
 	return err ? err : b.overrun || ks_bytes_left(&b) ? KS_EBADINPUT : 0;
 }
 
+/* Stops at the ends: a batch may come from anybody. */
+static s64 add(s64 a, s64 b)
+{
+	s64 sum;
+
+	if (__builtin_add_overflow(a, b, &sum))
+		return a < 0 ? INT64_MIN : INT64_MAX;
+	return sum;
+}
+
 /* === Public =============================================================================== */
 
 const char *ks_fleet_kind_name(unsigned int kind)
@@ -319,8 +329,8 @@ void ks_fleet_batch_sort(struct ks_fleet_batch *batch)
 			rows[++to] = rows[i];
 			continue;
 		}
-		rows[to].live_bytes += rows[i].live_bytes;
-		rows[to].live_objects += rows[i].live_objects;
+		rows[to].live_bytes = add(rows[to].live_bytes, rows[i].live_bytes);
+		rows[to].live_objects = add(rows[to].live_objects, rows[i].live_objects);
 		rows[to].allocs += rows[i].allocs;
 		rows[to].frees += rows[i].frees;
 		rows[to].std_error += rows[i].std_error; /* at most that much */
