@@ -19,7 +19,7 @@ to_file() {
 
 # held SNAPSHOT WHAT: the table of its holders, a line each: objects, who, field.
 held() {
-	$kmemscope heap holders --from "$1" "$2" --json | awk '
+	"$kmemscope" heap holders --from "$1" "$2" --json | awk '
 		/"holder":/ { sub(/^ *"holder": "/, ""); sub(/",$/, ""); who = $0 }
 		/"field":/ { sub(/^ *"field": "/, ""); sub(/",$/, ""); field = $0 }
 		/"objects":/ && who != "" { gsub(/[^0-9]/, ""); print $0, who, field; who = "" }' >"$work/held"
@@ -63,7 +63,7 @@ module_types() {
 same_leaks() {
 	local name=$1 first=$2
 	shift 2
-	check "$name: unreachable" to_file "$work/each" $kmemscope heap unreachable --from "$first" "$@" --each --csv
+	check "$name: unreachable" to_file "$work/each" "$kmemscope" heap unreachable --from "$first" "$@" --each --csv
 	awk 'match($0, /0xff[0-9a-f]+/) { print substr($0, RSTART + 2, RLENGTH - 2), $0 }' "$work/each" >"$work/found"
 	awk 'NR == FNR { found[$1] = 1; next } $5 == "leaked" && !($1 in found)' "$work/found" "$truth" >"$work/missed"
 	awk 'NR == FNR { found[$1] = 1; next } $5 == "held" && $1 in found' "$work/found" "$truth" >"$work/wrong"
