@@ -53,7 +53,7 @@ struct ks_watch {
 		dismissed; /* at counters; at allocations; suspicions that came to nothing */
 	enum ks_watch_phase phase;
 
-	/* The rest is for watch.c alone. */
+	/* The rest is for watch*.c alone. */
 	struct ks_watch_state *state;
 };
 
