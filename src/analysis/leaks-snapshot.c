@@ -1,0 +1,383 @@
+// SPDX-License-Identifier: LGPL-2.1-only
+/* A snapshot of the view of leaks: what lives by site, with ages, and how much speaks for a leak. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/evidence.h"
+#include "analysis/kept.h"
+#include "analysis/kernel-slabs.h"
+#include "analysis/leaks-state.h"
+#include "base/map64.h"
+
+/* === Data ================================================================================= */
+
+/* What lives of a user's. */
+struct living {
+	u64 objects, bytes;
+	u64 births[KS_EVIDENCE_SLICES];
+	u32 evidence;
+	bool unknown; /* nobody can say what lives */
+};
+
+/* All users of a site. */
+struct site_sum {
+	struct ks_fate fate;
+	u64 implied, paged, counted;
+	u32 best; /* the user with most evidence; KS_NONE = nothing lives */
+};
+
+/* All users of a cache. */
+struct cache_sum {
+	struct ks_fate fate;
+	u64 live;
+	u64 excess; /* of these, so many that the kernel does not have */
+	bool reclaimable;
+};
+
+/* A user with so much evidence is judged by itself, whatever comes of the objects of others. */
+enum { STRONG = KS_EVIDENCE_FULL / 5 };
+
+/* A snapshot in the making. */
+struct gather {
+	const struct ks_leaks_view *view;
+	const struct ks_run *run;
+	struct ks_leaks *leaks;
+	u64 now;	      /* since the first event */
+	struct ks_map64 keys; /* site << 32 | stack, numbered as rows */
+	KS_VEC(struct ks_leak) rows;
+	KS_VEC(struct living) living;	 /* by user */
+	KS_VEC(struct site_sum) sites;	 /* by site + 1 */
+	KS_VEC(struct cache_sum) caches; /* by their group */
+	const struct ks_kernel_slabs *kernel;
+	bool proven; /* the kernel itself said of each object whether it lives */
+};
+
+/* === Internals ============================================================================ */
+
+static void count_living(struct gather *g, const struct ks_held *held, u64 born)
+{
+	struct living *living = &g->living.items[held->user];
+	u64 slice = g->now ? born / (g->now / KS_EVIDENCE_SLICES + 1) : 0;
+
+	living->objects++;
+	living->bytes += held->bytes_alloc;
+	living->births[ks_min(slice, (u64)KS_EVIDENCE_SLICES - 1)]++;
+}
+
+static int add_object(struct gather *g, const struct ks_held *held)
+{
+	u64 born = held->born > g->run->first_ts ? held->born - g->run->first_ts : 0;
+	u64 age = g->now > born ? g->now - born : 0;
+	struct ks_leak *leak;
+	u32 at;
+
+	count_living(g, held, born);
+	if (age < g->leaks->min_age) {
+		g->leaks->young_objects++;
+		g->leaks->young_bytes += held->bytes_alloc;
+		return 0;
+	}
+	at = ks_map64_add(&g->keys, (u64)g->view->users.items[held->user].site << 32 | held->stack);
+	if (at == KS_NONE || (at == g->rows.len && !ks_vec_push(&g->rows)))
+		return -ENOMEM;
+	leak = &g->rows.items[at];
+	leak->oldest = ks_max(leak->oldest, age);
+	leak->youngest = leak->objects ? ks_min(leak->youngest, age) : age;
+	leak->age_sum += age;
+	leak->objects++;
+	leak->bytes += held->bytes_alloc;
+	leak->bytes_req += held->bytes_req;
+	return 0;
+}
+
+static u64 unseen_of(const struct ks_leak_user *user)
+{
+	return user->implied + user->paged + user->counted;
+}
+
+static bool is_better(const struct living *a, const struct living *b)
+{
+	if (a->unknown != b->unknown)
+		return b->unknown;
+	if (a->evidence != b->evidence)
+		return a->evidence > b->evidence;
+	return a->bytes > b->bytes;
+}
+
+static int add_user(struct gather *g, u32 number)
+{
+	const struct ks_leak_user *user = &g->view->users.items[number];
+	struct cache_sum *cache = &g->caches.items[user->cache];
+	struct site_sum *site;
+
+	while (g->sites.len <= (u32)(user->site + 1)) {
+		site = ks_vec_push(&g->sites);
+		if (!site)
+			return -ENOMEM;
+		site->best = KS_NONE;
+	}
+	site = &g->sites.items[(u32)(user->site + 1)];
+	site->fate.allocs += user->allocs;
+	site->fate.frees += user->frees;
+	site->fate.unseen += unseen_of(user);
+	site->implied += user->implied;
+	site->paged += user->paged;
+	site->counted += user->counted;
+	cache->fate.frees += user->frees;
+	cache->fate.unseen += unseen_of(user);
+	cache->live += g->living.items[number].objects;
+	return 0;
+}
+
+/* What the kernel itself had of a cache when the recording ended. */
+static int ask_kernel(struct gather *g, u32 number)
+{
+	struct cache_sum *cache = &g->caches.items[number];
+	struct ks_kernel_cache kernel;
+	const char *label;
+
+	if (!g->kernel->counted[1])
+		return 0;
+	label = ks_grouping_label(&g->view->caches, number, &g->leaks->arena);
+	if (!label)
+		return -ENOMEM;
+	if (!ks_kernel_slabs_find(g->kernel, label, &kernel))
+		return 0;
+	cache->reclaimable = kernel.reclaimable;
+	if (!g->proven && g->run->until == UINT64_MAX && cache->live > kernel.objects[1])
+		cache->excess = cache->live - kernel.objects[1];
+	return 0;
+}
+
+/* Once the sums of all caches are known. */
+static void judge_user(struct gather *g, u32 number)
+{
+	const struct ks_leak_user *user = &g->view->users.items[number];
+	const struct ks_fate fate = { user->allocs, user->frees, unseen_of(user) };
+	struct living *living = &g->living.items[number];
+	struct site_sum *site = &g->sites.items[(u32)(user->site + 1)];
+	const struct cache_sum *cache = &g->caches.items[user->cache];
+
+	if (!living->objects)
+		return;
+	living->evidence = ks_evidence(user->allocs, living->births);
+	if (g->proven)
+		living->unknown = ks_fate_is_ending(&fate, living->objects, &cache->fate);
+	else
+		living->unknown = ks_fate_is_unknown(&fate, living->objects, &cache->fate) ||
+				  cache->excess > living->objects / 2;
+	if (site->best == KS_NONE || is_better(living, &g->living.items[site->best]))
+		site->best = number;
+}
+
+/* A stack trace begins with the allocator; what matters begins with the site's own function. */
+static int skip_allocator(struct gather *g, const char *func, const u32 **frames, size_t *len,
+			  struct ks_diag *diag)
+{
+	const struct ks_place *place;
+	size_t i;
+
+	for (i = 0; i < *len && *func; i++) {
+		int err = ks_places_get(g->run->frames, (*frames)[i], &place, diag);
+
+		if (err)
+			return err;
+		if (strcmp(place->func, func))
+			continue;
+		*frames += i;
+		*len -= i;
+		break;
+	}
+	return 0;
+}
+
+/* The labels of a stack's frames, from the function of the site on. */
+static int add_frames(struct gather *g, u32 stack, const char *func, struct ks_leak *leak,
+		      struct ks_diag *diag)
+{
+	const u32 *sites = ks_names_stack(g->run->names, stack, &leak->frames_len);
+	struct ks_arena *arena = &g->leaks->arena;
+	size_t i;
+	int err = skip_allocator(g, func, &sites, &leak->frames_len, diag);
+
+	if (err)
+		return err;
+	leak->frames = ks_arena_alloc(arena, leak->frames_len * sizeof(*leak->frames) + 1);
+	if (!leak->frames)
+		return ks_diag_nomem(diag, "looking for leaks");
+	for (i = 0; i < leak->frames_len; i++) {
+		const struct ks_place *place;
+
+		err = ks_places_get(g->run->frames, sites[i], &place, diag);
+		if (err)
+			return err;
+		leak->frames[i] = ks_arena_strndup(arena, place->label, strlen(place->label));
+		if (!leak->frames[i])
+			return ks_diag_nomem(diag, "looking for leaks");
+	}
+	return 0;
+}
+
+static int compare(const void *pa, const void *pb)
+{
+	const struct ks_leak *a = pa, *b = pb;
+	size_t i;
+
+	if (a->evidence != b->evidence)
+		return a->evidence > b->evidence ? -1 : 1;
+	if (a->bytes != b->bytes)
+		return a->bytes > b->bytes ? -1 : 1;
+	if (a->objects != b->objects)
+		return a->objects > b->objects ? -1 : 1;
+	if (strcmp(a->label, b->label))
+		return strcmp(a->label, b->label);
+	for (i = 0; i < a->frames_len && i < b->frames_len; i++)
+		if (strcmp(a->frames[i], b->frames[i]))
+			return strcmp(a->frames[i], b->frames[i]);
+	return a->frames_len < b->frames_len ? -1 : a->frames_len > b->frames_len;
+}
+
+/* Who it is that speaks for a leak. */
+static int add_process(struct gather *g, u32 number, struct ks_leak *leak, struct ks_diag *diag)
+{
+	const struct ks_leak_user *user = &g->view->users.items[number];
+	const struct living *living = &g->living.items[number];
+	struct ks_str comm = { "", 0 };
+
+	if (user->comm != KS_NONE)
+		comm = ks_intern_get(&g->run->names->comms, user->comm);
+	leak->evidence = living->evidence;
+	leak->process_objects = living->objects;
+	leak->process_bytes = living->bytes;
+	leak->pid = user->pid;
+	leak->comm = ks_arena_strndup(&g->leaks->arena, comm.s, comm.len);
+	leak->cache = ks_grouping_label(&g->view->caches, user->cache, &g->leaks->arena);
+	return leak->comm && leak->cache ? 0 : ks_diag_nomem(diag, "looking for leaks");
+}
+
+/* The table that a row belongs to gets it. */
+static int file_row(struct gather *g, const struct site_sum *site, const struct ks_place *place,
+		    const struct ks_leak *leak)
+{
+	const struct cache_sum *cache = &g->caches.items[g->view->users.items[site->best].cache];
+	const struct living *best = &g->living.items[site->best];
+	struct ks_leaks *leaks = g->leaks;
+	struct ks_leak *slot;
+	bool unseen = ks_fate_is_unseen(&site->fate, &cache->fate) || cache->excess;
+
+	if (unseen && (best->unknown || (!g->proven && best->evidence < STRONG))) {
+		slot = ks_vec_push(&leaks->unseen);
+	} else {
+		leaks->objects += leak->objects;
+		leaks->bytes += leak->bytes;
+		slot = ks_is_kept(place->func, leak->cache, cache->reclaimable)
+			       ? ks_vec_push(&leaks->kept)
+			       : ks_vec_push(&leaks->sites);
+	}
+	if (!slot)
+		return -ENOMEM;
+	*slot = *leak;
+	return 0;
+}
+
+static int add_row(struct gather *g, u32 site, u32 stack, struct ks_leak leak, struct ks_diag *diag)
+{
+	const struct site_sum *sum = &g->sites.items[(u32)(site + 1)];
+	const struct ks_place *place;
+	int err = ks_places_get(g->run->places, site, &place, diag);
+
+	if (err)
+		return err;
+	leak.label = ks_arena_strndup(&g->leaks->arena, place->label, strlen(place->label));
+	if (!leak.label)
+		return ks_diag_nomem(diag, "looking for leaks");
+	leak.allocs = sum->fate.allocs;
+	leak.frees = sum->fate.frees;
+	leak.implied_frees = sum->implied;
+	leak.page_frees = sum->paged;
+	leak.census_frees = sum->counted;
+	err = add_process(g, sum->best, &leak, diag);
+	if (!err)
+		err = add_frames(g, stack, place->func, &leak, diag);
+	if (!err && file_row(g, sum, place, &leak))
+		err = ks_diag_nomem(diag, "looking for leaks");
+	return err;
+}
+
+static int add_living(struct gather *g)
+{
+	const struct ks_leaks_view *v = g->view;
+	size_t i;
+
+	while (g->living.len < v->users.len)
+		if (!ks_vec_push(&g->living))
+			return -ENOMEM;
+	while (g->caches.len < ks_grouping_len(&v->caches))
+		if (!ks_vec_push(&g->caches))
+			return -ENOMEM;
+	for (i = 0; i < v->held.len; i++)
+		if (v->held.items[i].lives && add_object(g, &v->held.items[i]))
+			return -ENOMEM;
+	for (i = 0; i < v->left.len; i++)
+		if (add_object(g, &v->left.items[i]))
+			return -ENOMEM;
+	for (i = 0; i < v->users.len; i++)
+		if (add_user(g, (u32)i))
+			return -ENOMEM;
+	for (i = 0; i < g->caches.len; i++)
+		if (ask_kernel(g, (u32)i))
+			return -ENOMEM;
+	for (i = 0; i < v->users.len; i++)
+		judge_user(g, (u32)i);
+	return 0;
+}
+
+static void sort(struct ks_leak *rows, size_t len)
+{
+	if (len)
+		qsort(rows, len, sizeof(*rows), compare);
+}
+
+static int fill(struct gather *g, struct ks_diag *diag)
+{
+	struct ks_leaks *leaks = g->leaks;
+	size_t i;
+	int err = add_living(g) ? ks_diag_nomem(diag, "looking for leaks") : 0;
+
+	for (i = 0; i < g->rows.len && !err; i++) {
+		u64 key = g->keys.keys.items[i];
+
+		err = add_row(g, (u32)(key >> 32), (u32)key, g->rows.items[i], diag);
+	}
+	sort(leaks->sites.items, leaks->sites.len);
+	sort(leaks->kept.items, leaks->kept.len);
+	sort(leaks->unseen.items, leaks->unseen.len);
+	return err;
+}
+
+/* === Public =============================================================================== */
+
+int ks_leaks_snapshot(struct ks_view *view, const struct ks_run *run, struct ks_model *model,
+		      struct ks_diag *diag)
+{
+	struct gather g = { .view = ks_container_of(view, struct ks_leaks_view, base), .run = run };
+	u64 until = ks_run_end(run);
+	int err;
+
+	model->leaks = g.leaks = calloc(1, sizeof(*g.leaks));
+	if (!g.leaks || ks_map64_init(&g.keys))
+		return ks_diag_nomem(diag, "looking for leaks");
+	ks_arena_init(&g.leaks->arena);
+	g.leaks->min_age = g.view->min_age;
+	g.kernel = &model->kernel_slabs;
+	g.proven = g.kernel->by_object && run->until == UINT64_MAX && run->level == KS_SLAB;
+	g.now = until - ks_min(until, run->first_ts);
+	err = fill(&g, diag);
+	ks_map64_deinit(&g.keys);
+	ks_vec_free(&g.rows);
+	ks_vec_free(&g.living);
+	ks_vec_free(&g.sites);
+	ks_vec_free(&g.caches);
+	return err;
+}
