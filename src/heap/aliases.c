@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "heap/btf-members.h"
 #include "heap/symbols.h"
 
 /* === Data ================================================================================= */

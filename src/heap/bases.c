@@ -10,6 +10,7 @@
 
 #include <bpf/btf.h>
 
+#include "heap/btf-members.h"
 #include "heap/kernel.h"
 #include "heap/symbols.h"
 

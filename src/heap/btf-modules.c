@@ -20,6 +20,7 @@
 
 #include "base/bytes.h"
 #include "base/strbuf.h"
+#include "heap/btf-members.h"
 #include "heap/kernel.h"
 #include "heap/symbols.h"
 

@@ -4,6 +4,7 @@
 
 #include <bpf/btf.h>
 
+#include "heap/btf-members.h"
 #include "heap/btf-types.h"
 
 /* === Data ================================================================================= */

@@ -9,13 +9,14 @@
 
 #include <bpf/btf.h>
 
+#include "heap/btf-members.h"
+
 /* === Data ================================================================================= */
 
 enum {
 	DEPTH_MAX = 12,
 	ELEMENTS_MAX = 64, /* of an array that are looked at */
 	FIELDS_MAX = 2048, /* pointers of one struct */
-	MODIFIERS_MAX = 32,
 };
 
 struct expansion {
@@ -226,20 +227,6 @@ static int index_structs(struct ks_types *types)
 }
 
 /* === Public =============================================================================== */
-
-const struct btf_type *ks_btf_resolve(const struct btf *btf, u32 *id)
-{
-	const struct btf_type *type = btf__type_by_id(btf, *id);
-	int i;
-
-	for (i = 0; type && i < MODIFIERS_MAX; i++) {
-		if (!btf_is_mod(type) && !btf_is_typedef(type) && !btf_is_type_tag(type))
-			return type;
-		*id = type->type;
-		type = btf__type_by_id(btf, *id);
-	}
-	return NULL;
-}
 
 int ks_types_new(const struct btf *btf, struct ks_types **ret_types)
 {

@@ -48,9 +48,6 @@ struct ks_types {
 	KS_VEC(u32) struct_ids;
 };
 
-/* The type behind typedefs, const and the like; NULL where there is none. */
-const struct btf_type *ks_btf_resolve(const struct btf *btf, u32 *id);
-
 int ks_types_new(const struct btf *btf, struct ks_types **ret_types);
 void ks_types_free(struct ks_types *types);
 

@@ -8,6 +8,8 @@
 
 #include <bpf/btf.h>
 
+#include "heap/btf-members.h"
+
 /* === Data ================================================================================= */
 
 /* Names are alternatives, the newest first: releases rename things. */
@@ -103,128 +105,9 @@ static const char *const names[] = {
 	"track",
 };
 
-struct types {
-	const struct btf *btf;
-	u32 ids[ARRAY_SIZE(names)]; /* 0 = there is none */
-};
-
-/* A member as it was found: its place in the outermost struct. */
-struct found {
-	u32 type; /* its BTF type */
-	u32 bit, bits;
-};
-
 #define NODES offsetof(struct ks_layout, cache_nodes)
 
-enum {
-	NESTING = 8
-}; /* nameless structs in nameless structs: enough for any, and an end for a loop */
-
-/* === Internals: members =================================================================== */
-
-static const struct btf_type *resolve(const struct btf *btf, u32 *id)
-{
-	const struct btf_type *type = btf__type_by_id(btf, *id);
-	int i;
-
-	for (i = 0; type && i < 32; i++) {
-		if (!btf_is_mod(type) && !btf_is_typedef(type) && !btf_is_type_tag(type))
-			return type;
-		*id = type->type;
-		type = btf__type_by_id(btf, *id);
-	}
-	return NULL;
-}
-
-static bool find_member(const struct btf *btf, u32 id, const char *name, u32 base, int depth,
-			struct found *ret)
-{
-	const struct btf_type *type = resolve(btf, &id);
-	const struct btf_member *member;
-	const char *own;
-	u32 i, bit;
-
-	if (!type || !btf_is_composite(type) || depth > NESTING)
-		return false;
-	for (i = 0; i < btf_vlen(type); i++) {
-		member = btf_members(type) + i;
-		own = btf__name_by_offset(btf, member->name_off);
-		bit = base + btf_member_bit_offset(type, i);
-		if (own && !strcmp(own, name)) {
-			*ret = (struct found){ member->type, bit,
-					       btf_member_bitfield_size(type, i) };
-			return true;
-		}
-		if (own && !*own && find_member(btf, member->type, name, bit, depth + 1, ret))
-			return true;
-	}
-	return false;
-}
-
-/* The next of "one|two|three" into @word; false behind the last. */
-static bool next_word(const char **list, char *word, size_t size)
-{
-	size_t len = strcspn(*list, "|");
-
-	if (!len || len >= size)
-		return false;
-	memcpy(word, *list, len);
-	word[len] = '\0';
-	*list += len + ((*list)[len] == '|');
-	return true;
-}
-
-static void find_types(struct types *types)
-{
-	u32 count = btf__type_cnt(types->btf), id;
-	const struct btf_type *type;
-	const char *name;
-	size_t i;
-
-	for (id = 1; id < count; id++) {
-		type = btf__type_by_id(types->btf, id);
-		if (!btf_is_struct(type) && !btf_is_enum(type))
-			continue;
-		name = btf__name_by_offset(types->btf, type->name_off);
-		for (i = 0; name && *name && i < ARRAY_SIZE(names); i++)
-			if (!types->ids[i] && !strcmp(name, names[i]))
-				types->ids[i] = id;
-	}
-}
-
-static u32 id_of(const struct types *types, const char *name)
-{
-	size_t i;
-
-	for (i = 0; i < ARRAY_SIZE(names); i++)
-		if (!strcmp(name, names[i]))
-			return types->ids[i];
-	return 0;
-}
-
-static bool find_field(const struct types *types, const char *of, const char *members,
-		       struct found *ret)
-{
-	char type[64], member[64];
-
-	while (next_word(&of, type, sizeof(type))) {
-		const char *list = members;
-		u32 id = id_of(types, type);
-
-		while (id && next_word(&list, member, sizeof(member)))
-			if (find_member(types->btf, id, member, 0, 0, ret))
-				return true;
-	}
-	return false;
-}
-
-static u32 size_of(const struct types *types, const char *name)
-{
-	u32 id = id_of(types, name);
-	const struct btf_type *type = id ? btf__type_by_id(types->btf, id) : NULL;
-
-	return type ? type->size : KS_NONE;
-}
+/* === Internals: fields ==================================================================== */
 
 static int need(struct ks_diag *diag, const char *what)
 {
@@ -233,17 +116,17 @@ static int need(struct ks_diag *diag, const char *what)
 		"the kernel's type information has no %s: a layout that is not known here", what);
 }
 
-static int load_fields(const struct types *types, struct ks_layout *l, struct ks_diag *diag)
+static int load_fields(const struct ks_btf_types *types, struct ks_layout *l, struct ks_diag *diag)
 {
 	const struct want *want;
-	struct found found;
+	struct ks_btf_found found;
 	char what[160];
 	u32 *into;
 
 	for (want = wants; want < wants + ARRAY_SIZE(wants); want++) {
 		into = (u32 *)((char *)l + want->into);
 		*into = KS_NONE;
-		if (find_field(types, want->types, want->members, &found)) {
+		if (ks_btf_find_field(types, want->types, want->members, &found)) {
 			*into = found.bit / 8;
 		} else if (want->needed) {
 			snprintf(what, sizeof(what), "%s.%s", want->types, want->members);
@@ -255,11 +138,11 @@ static int load_fields(const struct types *types, struct ks_layout *l, struct ks
 
 /* === Internals: what takes more than an offset ============================================ */
 
-static bool find_bits(const struct types *types, const char *name, struct ks_bits *ret)
+static bool find_bits(const struct ks_btf_types *types, const char *name, struct ks_bits *ret)
 {
-	struct found found;
+	struct ks_btf_found found;
 
-	if (!find_field(types, "slab|page", name, &found))
+	if (!ks_btf_find_field(types, "slab|page", name, &found))
 		return false;
 	*ret = (struct ks_bits){
 		.at = found.bit / 64 * 8,
@@ -289,9 +172,9 @@ static int check_page(const struct ks_layout *l, struct ks_diag *diag)
 	return 0;
 }
 
-static int load_slab(const struct types *types, struct ks_layout *l, struct ks_diag *diag)
+static int load_slab(const struct ks_btf_types *types, struct ks_layout *l, struct ks_diag *diag)
 {
-	l->page_size = size_of(types, "page");
+	l->page_size = ks_btf_size(types, "page");
 	if (l->page_size == KS_NONE || l->page_size < 32 || l->page_size > 256)
 		return need(diag, "struct page of a plausible size");
 	if (!find_bits(types, "inuse", &l->slab_inuse) ||
@@ -303,30 +186,11 @@ static int load_slab(const struct types *types, struct ks_layout *l, struct ks_d
 	return check_page(l, diag);
 }
 
-/* An enumerator's value, of the enum of this name. */
-static bool enumerator(const struct types *types, const char *of, const char *name, u32 *ret_value)
-{
-	u32 id = id_of(types, of);
-	const struct btf_type *type = id ? btf__type_by_id(types->btf, id) : NULL;
-	const char *own;
-	int i;
-
-	*ret_value = KS_NONE;
-	for (i = 0; type && btf_is_enum(type) && i < btf_vlen(type); i++) {
-		own = btf__name_by_offset(types->btf, btf_enum(type)[i].name_off);
-		if (own && !strcmp(own, name)) {
-			*ret_value = (u32)btf_enum(type)[i].val;
-			return true;
-		}
-	}
-	return false;
-}
-
 /* Before 6.10 these are macros. Up to 5.10, where a page names its cgroup, one more bit is between them. */
-static void type_bits_of_old(const struct types *types, struct ks_layout *l)
+static void type_bits_of_old(const struct ks_btf_types *types, struct ks_layout *l)
 {
-	struct found found;
-	bool charged = find_field(types, "page", "mem_cgroup", &found);
+	struct ks_btf_found found;
+	bool charged = ks_btf_find_field(types, "page", "mem_cgroup", &found);
 
 	l->typing = KS_TYPING_BITS;
 	l->type_buddy = 0x80;
@@ -337,24 +201,25 @@ static void type_bits_of_old(const struct types *types, struct ks_layout *l)
 		l->type_large_kmalloc = KS_NONE;
 }
 
-static int load_page_types(const struct types *types, struct ks_layout *l, struct ks_diag *diag)
+static int load_page_types(const struct ks_btf_types *types, struct ks_layout *l,
+			   struct ks_diag *diag)
 {
-	enumerator(types, "pageflags", "PG_slab", &l->flag_slab);
-	enumerator(types, "pageflags", "PG_swapbacked", &l->flag_swapbacked);
-	enumerator(types, "pageflags", "PG_lru", &l->flag_lru);
-	if (!enumerator(types, "pageflags", "PG_head", &l->flag_head) ||
-	    !enumerator(types, "pageflags", "PG_reserved", &l->flag_reserved))
+	ks_btf_enumerator(types, "pageflags", "PG_slab", &l->flag_slab);
+	ks_btf_enumerator(types, "pageflags", "PG_swapbacked", &l->flag_swapbacked);
+	ks_btf_enumerator(types, "pageflags", "PG_lru", &l->flag_lru);
+	if (!ks_btf_enumerator(types, "pageflags", "PG_head", &l->flag_head) ||
+	    !ks_btf_enumerator(types, "pageflags", "PG_reserved", &l->flag_reserved))
 		return need(diag, "enum pageflags with PG_head and PG_reserved");
-	if (enumerator(types, "pagetype", "PGTY_slab", &l->type_slab) &&
-	    enumerator(types, "pagetype", "PGTY_buddy", &l->type_buddy)) {
+	if (ks_btf_enumerator(types, "pagetype", "PGTY_slab", &l->type_slab) &&
+	    ks_btf_enumerator(types, "pagetype", "PGTY_buddy", &l->type_buddy)) {
 		l->typing = KS_TYPING_NUMBER;
-		enumerator(types, "pagetype", "PGTY_offline", &l->type_offline);
-		enumerator(types, "pagetype", "PGTY_table", &l->type_table);
-		enumerator(types, "pagetype", "PGTY_guard", &l->type_guard);
-		enumerator(types, "pagetype", "PGTY_hugetlb", &l->type_hugetlb);
-		enumerator(types, "pagetype", "PGTY_zsmalloc", &l->type_zsmalloc);
-		enumerator(types, "pagetype", "PGTY_unaccepted", &l->type_unaccepted);
-		enumerator(types, "pagetype", "PGTY_large_kmalloc", &l->type_large_kmalloc);
+		ks_btf_enumerator(types, "pagetype", "PGTY_offline", &l->type_offline);
+		ks_btf_enumerator(types, "pagetype", "PGTY_table", &l->type_table);
+		ks_btf_enumerator(types, "pagetype", "PGTY_guard", &l->type_guard);
+		ks_btf_enumerator(types, "pagetype", "PGTY_hugetlb", &l->type_hugetlb);
+		ks_btf_enumerator(types, "pagetype", "PGTY_zsmalloc", &l->type_zsmalloc);
+		ks_btf_enumerator(types, "pagetype", "PGTY_unaccepted", &l->type_unaccepted);
+		ks_btf_enumerator(types, "pagetype", "PGTY_large_kmalloc", &l->type_large_kmalloc);
 		return 0;
 	}
 	if (l->flag_slab != KS_NONE) {
@@ -366,42 +231,42 @@ static int load_page_types(const struct types *types, struct ks_layout *l, struc
 }
 
 /* One flag of a cache: its bit where an enum numbers them (since 6.9), else what it was before. */
-static u64 cache_flag(const struct types *types, const char *name, u64 before)
+static u64 cache_flag(const struct ks_btf_types *types, const char *name, u64 before)
 {
 	u32 bit;
 
-	if (enumerator(types, "_slab_flag_bits", name, &bit))
+	if (ks_btf_enumerator(types, "_slab_flag_bits", name, &bit))
 		return 1ull << (bit & 63);
-	if (id_of(types, "_slab_flag_bits"))
+	if (ks_btf_id(types, "_slab_flag_bits"))
 		return 0;
 	return before;
 }
 
 /* The nodes at the end of struct kmem_cache: an array, whose length also says how wide a node's number is. */
-static int load_nodes(const struct types *types, struct ks_layout *l, struct ks_diag *diag)
+static int load_nodes(const struct ks_btf_types *types, struct ks_layout *l, struct ks_diag *diag)
 {
 	const struct btf_type *type;
-	struct found found, pointer;
+	struct ks_btf_found found, pointer;
 	u32 id;
 
 	l->node_pointer = 0;
 	l->barn_pointer = KS_NONE;
 	l->node_stride = 8;
-	if (!find_field(types, "kmem_cache", "per_node|node", &found))
+	if (!ks_btf_find_field(types, "kmem_cache", "per_node|node", &found))
 		return need(diag, "kmem_cache.node");
 	id = found.type;
-	type = resolve(types->btf, &id);
+	type = ks_btf_resolve(types->btf, &id);
 	if (!type || !btf_is_array(type) || !btf_array(type)->nelems)
 		return need(diag, "array of nodes in struct kmem_cache");
 	l->nodes = btf_array(type)->nelems;
 	id = btf_array(type)->type;
-	type = resolve(types->btf, &id);
+	type = ks_btf_resolve(types->btf, &id);
 	if (type && btf_is_composite(type)) {
-		if (!find_member(types->btf, id, "node", 0, 0, &pointer))
+		if (!ks_btf_find_member(types->btf, id, "node", &pointer))
 			return need(diag, "kmem_cache.per_node[].node");
 		l->node_stride = type->size;
 		l->node_pointer = pointer.bit / 8;
-		if (find_member(types->btf, id, "barn", 0, 0, &pointer))
+		if (ks_btf_find_member(types->btf, id, "barn", &pointer))
 			l->barn_pointer = pointer.bit / 8;
 	}
 	l->node_shift = 64;
@@ -415,17 +280,17 @@ static bool in_cache(const struct ks_layout *l, u32 offset)
 	return offset == KS_NONE || offset + 8ull <= l->cache_size;
 }
 
-static int load_cache(const struct types *types, struct ks_layout *l, struct ks_diag *diag)
+static int load_cache(const struct ks_btf_types *types, struct ks_layout *l, struct ks_diag *diag)
 {
-	struct found kobj, name;
+	struct ks_btf_found kobj, name;
 	const struct want *want;
 
 	l->cache_size = l->cache_nodes;
 	if (l->cache_size > 4096)
 		return need(diag, "struct kmem_cache of a plausible size");
 	l->cache_id = KS_NONE;
-	if (find_field(types, "kmem_cache", "kobj", &kobj) &&
-	    find_field(types, "kobject", "name", &name))
+	if (ks_btf_find_field(types, "kmem_cache", "kobj", &kobj) &&
+	    ks_btf_find_field(types, "kobject", "name", &name))
 		l->cache_id = (kobj.bit + name.bit) / 8;
 	for (want = wants; want < wants + ARRAY_SIZE(wants); want++)
 		if (!strcmp(want->types, "kmem_cache") && want->into != NODES &&
@@ -442,11 +307,11 @@ static int load_cache(const struct types *types, struct ks_layout *l, struct ks_
 }
 
 /* Free objects that wait outside of slabs: either there is a way that is known, or the kernel is refused. */
-static int load_waiting(const struct types *types, struct ks_layout *l, struct ks_diag *diag)
+static int load_waiting(const struct ks_btf_types *types, struct ks_layout *l, struct ks_diag *diag)
 {
-	l->cpu_size = size_of(types, "kmem_cache_cpu");
-	l->sheaves_size = size_of(types, "slub_percpu_sheaves");
-	l->sheaf_size = size_of(types, "slab_sheaf");
+	l->cpu_size = ks_btf_size(types, "kmem_cache_cpu");
+	l->sheaves_size = ks_btf_size(types, "slub_percpu_sheaves");
+	l->sheaf_size = ks_btf_size(types, "slab_sheaf");
 	if (l->cache_cpu_slab == KS_NONE && l->cache_cpu_sheaves == KS_NONE)
 		return need(diag, "kmem_cache.cpu_slab and no kmem_cache.cpu_sheaves");
 	if (l->cache_cpu_slab != KS_NONE &&
@@ -460,9 +325,9 @@ static int load_waiting(const struct types *types, struct ks_layout *l, struct k
 	return 0;
 }
 
-static void load_charges(const struct types *types, struct ks_layout *l)
+static void load_charges(const struct ks_btf_types *types, struct ks_layout *l)
 {
-	l->ext_size = size_of(types, "slabobj_ext");
+	l->ext_size = ks_btf_size(types, "slabobj_ext");
 	if (l->ext_size == KS_NONE || l->ext_objcg == KS_NONE) {
 		/* Before 6.10: an array of pointers. With alloc tags alone: no charges. */
 		if (l->ext_size != KS_NONE)
@@ -478,13 +343,14 @@ static void load_charges(const struct types *types, struct ks_layout *l)
 
 int ks_layout_load(const struct btf *btf, struct ks_layout *ret_layout, struct ks_diag *diag)
 {
-	struct types types = { .btf = btf };
+	u32 ids[ARRAY_SIZE(names)];
+	struct ks_btf_types types = { btf, names, ids, ARRAY_SIZE(names) };
 	struct ks_layout l = { 0 };
 	int err;
 
 	if (btf__pointer_size(btf) != 8)
 		return need(diag, "64-bit pointers");
-	find_types(&types);
+	ks_btf_find_types(&types);
 	err = load_fields(&types, &l, diag);
 	if (!err)
 		err = load_slab(&types, &l, diag);
@@ -499,15 +365,4 @@ int ks_layout_load(const struct btf *btf, struct ks_layout *ret_layout, struct k
 	load_charges(&types, &l);
 	*ret_layout = l;
 	return 0;
-}
-
-bool ks_btf_member(const struct btf *btf, const char *type, const char *name, u32 *ret_offset)
-{
-	int id = btf__find_by_name_kind(btf, type, BTF_KIND_STRUCT);
-	struct found found;
-
-	if (id <= 0 || !find_member(btf, (u32)id, name, 0, 0, &found))
-		return false;
-	*ret_offset = found.bit / 8;
-	return true;
 }

@@ -62,9 +62,6 @@ struct ks_layout {
 /* KS_EBADINPUT: BTF lacks something. */
 int ks_layout_load(const struct btf *btf, struct ks_layout *ret_layout, struct ks_diag *diag);
 
-/* Where a member of a struct is, or of a nameless struct or union in it. False: there is none. */
-bool ks_btf_member(const struct btf *btf, const char *type, const char *name, u32 *ret_offset);
-
 static inline u64 ks_bits_get(const struct ks_bits *bits, const void *base)
 {
 	u64 word;

@@ -17,6 +17,7 @@
 #include <bpf/btf.h>
 
 #include "base/io.h"
+#include "heap/btf-members.h"
 #include "heap/flattened.h"
 #include "heap/layout.h"
 #include "heap/symbols.h"

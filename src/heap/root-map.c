@@ -14,6 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "heap/btf-members.h"
+
 /* === Data ================================================================================= */
 
 #define IMAGE	     0xffffffff80000000ull /* the kernel's image, and behind it modules */

@@ -13,6 +13,7 @@
 
 #include <bpf/btf.h>
 
+#include "heap/btf-members.h"
 #include "heap/layout.h"
 #include "heap/vmcoreinfo.h"
 
