@@ -27,6 +27,9 @@ enum { WRITE_CHUNK = 4096 };
 /* The console's text that is kept, and how long a guest may take to switch itself off. */
 enum { CONSOLE_MAX = 4 << 20, OFF_MS = 5000 };
 
+/* What poll() takes for no limit. */
+enum { FOREVER = -1 };
+
 struct run {
 	struct ks_lab_session *s;
 	u64 start_ms;
@@ -278,7 +281,7 @@ static int signalled(struct run *run)
 	return -EINTR;
 }
 
-/* How long poll() may wait; -1 for ever, 0 if the time is over. */
+/* How long poll() may wait; 0 if the time is over. */
 static int patience(const struct run *run)
 {
 	u64 elapsed = now_ms() - run->start_ms, limit = run->s->run_ms;
@@ -286,7 +289,7 @@ static int patience(const struct run *run)
 	if (run->s->stage == KS_LAB_BOOT && run->s->boot_ms)
 		limit = limit ? ks_min(limit, run->s->boot_ms) : run->s->boot_ms;
 	if (!limit)
-		return -1;
+		return FOREVER;
 	return elapsed >= limit ? 0 : (int)ks_min(limit - elapsed + 1, (u64)INT32_MAX);
 }
 

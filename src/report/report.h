@@ -23,7 +23,7 @@ enum ks_order {
 /* "current_dynamic", ... */
 const char *ks_order_name(enum ks_order order);
 
-/* From one of these names, or "live", "total", "allocs", "frees"; -1 = it is none. */
+/* From one of these names, or "live", "total", "allocs", "frees"; -ENOENT = it is none. */
 int ks_order_from_name(const char *name);
 
 struct ks_rows {

@@ -102,7 +102,7 @@ int ks_order_from_name(const char *name)
 	for (order = 0; order < KS_ORDERS; order++)
 		if (!strcmp(name, order_names[order]) || !strcmp(name, plain_names[order]))
 			return order;
-	return -1;
+	return -ENOENT;
 }
 
 int ks_rows_init(struct ks_rows *rows, const struct ks_model *model, enum ks_order order, u64 top)

@@ -348,13 +348,38 @@ static void test_u128_portable(void **state)
 		}
 }
 
+/* === Errors =============================================================================== */
+
+/* A disk that fails a checksum of its own (EBADMSG) is no bad input: no errno is. */
+static void test_bad_input_is_no_errno(void **state)
+{
+	enum { ERRNO_MAX = 4095 }; /* the largest that a system call can return */
+	struct ks_diag diag;
+
+	assert_true(KS_EBADINPUT < -ERRNO_MAX);
+	assert_int_equal(ks_diag_set(&diag, -EBADMSG, "a disk"), -EBADMSG);
+	assert_int_equal(diag.err, -EBADMSG);
+	assert_int_equal(ks_diag_nomem(&diag, "counting"), -ENOMEM);
+	assert_int_equal(diag.err, -ENOMEM);
+	assert_non_null(strstr(diag.text, "counting"));
+	assert_int_equal(ks_diag_set(NULL, -EIO, "nobody listens"), -EIO);
+}
+
 static const struct CMUnitTest tests[] = {
-	cmocka_unit_test(test_u128),	     cmocka_unit_test(test_u128_portable),
-	cmocka_unit_test(test_intern),	     cmocka_unit_test(test_map64),
-	cmocka_unit_test(test_bytes_bounds), cmocka_unit_test(test_varint),
-	cmocka_unit_test(test_varints),	     cmocka_unit_test(test_numbers),
-	cmocka_unit_test(test_escape),	     cmocka_unit_test(test_escape_failed),
-	cmocka_unit_test(test_outfile),	     cmocka_unit_test(test_outfile_stdout),
+	cmocka_unit_test(test_bad_input_is_no_errno),
+
+	cmocka_unit_test(test_u128),
+	cmocka_unit_test(test_u128_portable),
+	cmocka_unit_test(test_intern),
+	cmocka_unit_test(test_map64),
+	cmocka_unit_test(test_bytes_bounds),
+	cmocka_unit_test(test_varint),
+	cmocka_unit_test(test_varints),
+	cmocka_unit_test(test_numbers),
+	cmocka_unit_test(test_escape),
+	cmocka_unit_test(test_escape_failed),
+	cmocka_unit_test(test_outfile),
+	cmocka_unit_test(test_outfile_stdout),
 };
 
 KS_RUN(tests)
