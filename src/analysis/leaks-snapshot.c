@@ -24,7 +24,6 @@ struct living {
 struct site_sum {
 	struct ks_fate fate;
 	u64 implied, paged, counted;
-	u32 best; /* the user with most evidence; KS_NONE = nothing lives */
 };
 
 /* All users of a cache. */
@@ -33,6 +32,11 @@ struct cache_sum {
 	u64 live;
 	u64 excess; /* of these, so many that the kernel does not have */
 	bool reclaimable;
+};
+
+/* What a user has in a row, which may lack its young objects, and its objects from other stacks. */
+struct share {
+	u64 objects, bytes;
 };
 
 /* A user with so much evidence is judged by itself, whatever comes of the objects of others. */
@@ -46,6 +50,9 @@ struct gather {
 	u64 now;	      /* since the first event */
 	struct ks_map64 keys; /* site << 32 | stack, numbered as rows */
 	KS_VEC(struct ks_leak) rows;
+	KS_VEC(u32) best;	    /* by row: its user with most evidence */
+	struct ks_map64 share_keys; /* row << 32 | user, numbered as shares */
+	KS_VEC(struct share) shares;
 	KS_VEC(struct living) living;	 /* by user */
 	KS_VEC(struct site_sum) sites;	 /* by site + 1 */
 	KS_VEC(struct cache_sum) caches; /* by their group */
@@ -63,6 +70,17 @@ static void count_living(struct gather *g, const struct ks_held *held, u64 born)
 	living->objects++;
 	living->bytes += held->bytes_alloc;
 	living->births[ks_min(slice, (u64)KS_EVIDENCE_SLICES - 1)]++;
+}
+
+static int add_share(struct gather *g, u32 row, const struct ks_held *held)
+{
+	u32 at = ks_map64_add(&g->share_keys, (u64)row << 32 | held->user);
+
+	if (at == KS_NONE || (at == g->shares.len && !ks_vec_push(&g->shares)))
+		return -ENOMEM;
+	g->shares.items[at].objects++;
+	g->shares.items[at].bytes += held->bytes_alloc;
+	return 0;
 }
 
 static int add_object(struct gather *g, const struct ks_held *held)
@@ -88,21 +106,12 @@ static int add_object(struct gather *g, const struct ks_held *held)
 	leak->objects++;
 	leak->bytes += held->bytes_alloc;
 	leak->bytes_req += held->bytes_req;
-	return 0;
+	return add_share(g, at, held);
 }
 
 static u64 unseen_of(const struct ks_leak_user *user)
 {
 	return user->implied + user->paged + user->counted;
-}
-
-static bool is_better(const struct living *a, const struct living *b)
-{
-	if (a->unknown != b->unknown)
-		return b->unknown;
-	if (a->evidence != b->evidence)
-		return a->evidence > b->evidence;
-	return a->bytes > b->bytes;
 }
 
 static int add_user(struct gather *g, u32 number)
@@ -111,12 +120,9 @@ static int add_user(struct gather *g, u32 number)
 	struct cache_sum *cache = &g->caches.items[user->cache];
 	struct site_sum *site;
 
-	while (g->sites.len <= (u32)(user->site + 1)) {
-		site = ks_vec_push(&g->sites);
-		if (!site)
+	while (g->sites.len <= (u32)(user->site + 1))
+		if (!ks_vec_push(&g->sites))
 			return -ENOMEM;
-		site->best = KS_NONE;
-	}
 	site = &g->sites.items[(u32)(user->site + 1)];
 	site->fate.allocs += user->allocs;
 	site->fate.frees += user->frees;
@@ -156,7 +162,6 @@ static void judge_user(struct gather *g, u32 number)
 	const struct ks_leak_user *user = &g->view->users.items[number];
 	const struct ks_fate fate = { user->allocs, user->frees, unseen_of(user) };
 	struct living *living = &g->living.items[number];
-	struct site_sum *site = &g->sites.items[(u32)(user->site + 1)];
 	const struct cache_sum *cache = &g->caches.items[user->cache];
 
 	if (!living->objects)
@@ -167,8 +172,63 @@ static void judge_user(struct gather *g, u32 number)
 	else
 		living->unknown = ks_fate_is_unknown(&fate, living->objects, &cache->fate) ||
 				  cache->excess > living->objects / 2;
-	if (site->best == KS_NONE || is_better(living, &g->living.items[site->best]))
-		site->best = number;
+}
+
+/* Of two users of a row, which one speaks more for a leak. */
+static bool is_better(const struct gather *g, u32 row, u32 number, u32 than)
+{
+	const struct living *a = &g->living.items[number], *b = &g->living.items[than];
+	u64 key = (u64)row << 32;
+	u64 bytes = g->shares.items[ks_map64_find(&g->share_keys, key | number)].bytes;
+	u64 than_bytes = g->shares.items[ks_map64_find(&g->share_keys, key | than)].bytes;
+
+	if (a->unknown != b->unknown)
+		return b->unknown;
+	if (a->evidence != b->evidence)
+		return a->evidence > b->evidence;
+	return bytes != than_bytes ? bytes > than_bytes : number < than;
+}
+
+/* Once all users are judged. */
+static int find_best(struct gather *g)
+{
+	size_t i;
+
+	if (ks_vec_reserve(&g->best, g->rows.len))
+		return -ENOMEM;
+	for (g->best.len = 0; g->best.len < g->rows.len; g->best.len++)
+		g->best.items[g->best.len] = KS_NONE;
+	for (i = 0; i < g->shares.len; i++) {
+		u32 row = (u32)(g->share_keys.keys.items[i] >> 32);
+		u32 number = (u32)g->share_keys.keys.items[i];
+		u32 *best = &g->best.items[row];
+
+		if (*best == KS_NONE || is_better(g, row, number, *best))
+			*best = number;
+	}
+	return 0;
+}
+
+/* What a row has of the process that speaks most for a leak: a name may use several caches. */
+static void add_shares_of_best(struct gather *g)
+{
+	const struct ks_leak_user *users = g->view->users.items;
+	size_t i;
+
+	for (i = 0; i < g->rows.len; i++)
+		g->rows.items[i].pid = users[g->best.items[i]].pid;
+	for (i = 0; i < g->shares.len; i++) {
+		u32 row = (u32)(g->share_keys.keys.items[i] >> 32);
+		const struct ks_leak_user *user = &users[(u32)g->share_keys.keys.items[i]];
+		struct ks_leak *leak = &g->rows.items[row];
+
+		if (user->comm != users[g->best.items[row]].comm)
+			continue;
+		leak->process_objects += g->shares.items[i].objects;
+		leak->process_bytes += g->shares.items[i].bytes;
+		if (leak->pid != user->pid)
+			leak->pid = KS_PID_UNKNOWN;
+	}
 }
 
 /* A stack trace begins with the allocator; what matters begins with the site's own function. */
@@ -242,26 +302,22 @@ static int compare(const void *pa, const void *pb)
 static int add_process(struct gather *g, u32 number, struct ks_leak *leak, struct ks_diag *diag)
 {
 	const struct ks_leak_user *user = &g->view->users.items[number];
-	const struct living *living = &g->living.items[number];
 	struct ks_str comm = { "", 0 };
 
 	if (user->comm != KS_NONE)
 		comm = ks_intern_get(&g->run->names->comms, user->comm);
-	leak->evidence = living->evidence;
-	leak->process_objects = living->objects;
-	leak->process_bytes = living->bytes;
-	leak->pid = user->pid;
+	leak->evidence = g->living.items[number].evidence;
 	leak->comm = ks_arena_strndup(&g->leaks->arena, comm.s, comm.len);
 	leak->cache = ks_grouping_label(&g->view->caches, user->cache, &g->leaks->arena);
 	return leak->comm && leak->cache ? 0 : ks_diag_nomem(diag, "looking for leaks");
 }
 
 /* The table that a row belongs to gets it. */
-static int file_row(struct gather *g, const struct site_sum *site, const struct ks_place *place,
-		    const struct ks_leak *leak)
+static int file_row(struct gather *g, const struct site_sum *site, u32 user,
+		    const struct ks_place *place, const struct ks_leak *leak)
 {
-	const struct cache_sum *cache = &g->caches.items[g->view->users.items[site->best].cache];
-	const struct living *best = &g->living.items[site->best];
+	const struct cache_sum *cache = &g->caches.items[g->view->users.items[user].cache];
+	const struct living *best = &g->living.items[user];
 	struct ks_leaks *leaks = g->leaks;
 	struct ks_leak *slot;
 	bool unseen = ks_fate_is_unseen(&site->fate, &cache->fate) || cache->excess;
@@ -281,8 +337,10 @@ static int file_row(struct gather *g, const struct site_sum *site, const struct 
 	return 0;
 }
 
-static int add_row(struct gather *g, u32 site, u32 stack, struct ks_leak leak, struct ks_diag *diag)
+static int add_row(struct gather *g, size_t row, struct ks_diag *diag)
 {
+	u32 site = (u32)(g->keys.keys.items[row] >> 32), stack = (u32)g->keys.keys.items[row];
+	struct ks_leak leak = g->rows.items[row];
 	const struct site_sum *sum = &g->sites.items[(u32)(site + 1)];
 	const struct ks_place *place;
 	int err = ks_places_get(g->run->places, site, &place, diag);
@@ -297,10 +355,10 @@ static int add_row(struct gather *g, u32 site, u32 stack, struct ks_leak leak, s
 	leak.implied_frees = sum->implied;
 	leak.page_frees = sum->paged;
 	leak.census_frees = sum->counted;
-	err = add_process(g, sum->best, &leak, diag);
+	err = add_process(g, g->best.items[row], &leak, diag);
 	if (!err)
 		err = add_frames(g, stack, place->func, &leak, diag);
-	if (!err && file_row(g, sum, place, &leak))
+	if (!err && file_row(g, sum, g->best.items[row], place, &leak))
 		err = ks_diag_nomem(diag, "looking for leaks");
 	return err;
 }
@@ -330,6 +388,9 @@ static int add_living(struct gather *g)
 			return -ENOMEM;
 	for (i = 0; i < v->users.len; i++)
 		judge_user(g, (u32)i);
+	if (find_best(g))
+		return -ENOMEM;
+	add_shares_of_best(g);
 	return 0;
 }
 
@@ -345,11 +406,8 @@ static int fill(struct gather *g, struct ks_diag *diag)
 	size_t i;
 	int err = add_living(g) ? ks_diag_nomem(diag, "looking for leaks") : 0;
 
-	for (i = 0; i < g->rows.len && !err; i++) {
-		u64 key = g->keys.keys.items[i];
-
-		err = add_row(g, (u32)(key >> 32), (u32)key, g->rows.items[i], diag);
-	}
+	for (i = 0; i < g->rows.len && !err; i++)
+		err = add_row(g, i, diag);
 	sort(leaks->sites.items, leaks->sites.len);
 	sort(leaks->kept.items, leaks->kept.len);
 	sort(leaks->unseen.items, leaks->unseen.len);
@@ -366,16 +424,22 @@ int ks_leaks_snapshot(struct ks_view *view, const struct ks_run *run, struct ks_
 	int err;
 
 	model->leaks = g.leaks = calloc(1, sizeof(*g.leaks));
-	if (!g.leaks || ks_map64_init(&g.keys))
+	if (!g.leaks)
 		return ks_diag_nomem(diag, "looking for leaks");
 	ks_arena_init(&g.leaks->arena);
 	g.leaks->min_age = g.view->min_age;
 	g.kernel = &model->kernel_slabs;
 	g.proven = g.kernel->by_object && run->until == UINT64_MAX && run->level == KS_SLAB;
 	g.now = until - ks_min(until, run->first_ts);
-	err = fill(&g, diag);
+	if (ks_map64_init(&g.keys) || ks_map64_init(&g.share_keys))
+		err = ks_diag_nomem(diag, "looking for leaks");
+	else
+		err = fill(&g, diag);
 	ks_map64_deinit(&g.keys);
+	ks_map64_deinit(&g.share_keys);
 	ks_vec_free(&g.rows);
+	ks_vec_free(&g.best);
+	ks_vec_free(&g.shares);
 	ks_vec_free(&g.living);
 	ks_vec_free(&g.sites);
 	ks_vec_free(&g.caches);

@@ -234,10 +234,10 @@ struct ks_leak {
 	u32 evidence; /* for a leak, of KS_EVIDENCE_FULL: see analysis/evidence.h */
 	const char
 		*cache; /* where the objects of the process are from, "kmalloc of 64 bytes", ... */
-	/* The process that speaks most for a leak of the site, all stacks together; "" where not known. */
+	/* Of the processes that have objects in this row, the one that speaks most for a leak; "" where not known. */
 	const char *comm;
 	u32 pid;			    /* KS_PID_UNKNOWN: there are several of that name */
-	u64 process_objects, process_bytes; /* that live of those that it allocated */
+	u64 process_objects, process_bytes; /* of objects and bytes, what that name allocated */
 	u64 objects, bytes, bytes_req;
 	u64 oldest, youngest, age_sum; /* ages at the end of the capture, in units of its clock */
 	u64 allocs, frees, implied_frees, page_frees, census_frees; /* of the site, in all */

@@ -5,6 +5,7 @@
 Prints TAP. A DB made from the capture must give the same results.
 """
 import collections
+import itertools
 import csv
 import io
 import json
@@ -117,6 +118,11 @@ def test_leaks(m, events, path, what):
             ok &= (row.get('objects'), row.get('oldest'), row.get('youngest'), row.get('mean_age')) == \
                 (len(ages), max(ages), min(ages), sum(ages) // len(ages))
         check('their ages, %s' % what, ok, rows)
+        ok = True
+        for row in rows.values():
+            sizes = [e['alloc'] for e in alive if label(m, e['site']) == row['site'] and COMMS[e['pid']] == row['comm']]
+            ok &= (row['comm_objects'], row['comm_bytes']) == (len(sizes), sum(sizes))
+        check('their processes, %s' % what, ok and rows, rows)
 
 
 def test_filters(m, events, path, what):
@@ -303,6 +309,43 @@ def test_stacks(tmp):
             test_host(path, what)
 
 
+def held_log(m):
+    """A text capture with stacks, of what nobody frees, and its objects: (time, comm, pid, frames, bytes)."""
+    rng, objects, lines = random.Random(5), [], []
+    ways = [[m.text + 0x123, m.text + 0x345], [m.text + 0x123, m.text + 0x1020], [m.text + 0x124, m.text + 0x346]]
+    for i in range(600):
+        comm, pid, way = rng.choice([('alpha', 10, 0), ('alpha', 10, 0), ('beta', 20, 0), ('beta', 20, 1), ('gamma', 30, 2),
+                                     ('gamma', 31, 2), ('alpha', 10, 2)])
+        frames, size, ts = [label(m, f) for f in ways[way]], rng.choice([32, 64, 192]), 10 ** 9 + i * 1000
+        objects.append((ts, comm, pid, frames, size))
+        head = '%8s-%d [000] .... %d.%09d: ' % (comm, pid, *divmod(ts, 10 ** 9))
+        lines += [head + 'kmalloc: call_site=%s ptr=%x bytes_req=10 bytes_alloc=%d gfp_flags=GFP_KERNEL' %
+                  (site(m, ways[way][0]), 0x80000000 + 256 * i, size), head + '<stack trace>']
+        lines += [' => ' + site(m, f) for f in ways[way]]
+    return objects, '\n'.join(lines) + '\n'
+
+
+def test_processes(tmp):
+    """What a row of leaks says of a process: that part of the row, whatever caches it is from."""
+    m = b.Machine()
+    objects, text = held_log(m)
+    path, db = tmp / 'held.log', tmp / 'held.ksdb'
+    path.write_text(text)
+    run(KMEMSCOPE, 'import', '-o', db, path)
+    for file, stacks, min_age in itertools.product((path, db), (False, True), (0, 300_000)):
+        what = '%s%s, at least %d ns old' % (file.name, ' by stack' if stacks else '', min_age)
+        doc = ask('leaks', '--json', '--min-age', '%dns' % min_age, *(['--stacks'] if stacks else []), file)
+        rows = doc.get('sites', []) + doc.get('kept', []) + doc.get('unseen', [])
+        old = [o for o in objects if objects[-1][0] - o[0] >= min_age]
+        check('rows, ' + what, len(rows) == len({tuple(o[3]) if stacks else o[3][0] for o in old}), doc)
+        for row in rows:
+            own = [o for o in old if (o[3] == row['stack'] if stacks else o[3][0] == row['site']) and o[1] == row['comm']]
+            pids = {o[2] for o in own}
+            want = (len(own), sum(o[4] for o in own), pids.pop() if len(pids) == 1 else None)
+            got = (row['comm_objects'], row['comm_bytes'], row.get('pid'))
+            check('the process of a row, ' + what, own and got == want, (got, want, row))
+
+
 def test_profiles(want, path, what):
     """Collapsed stacks, and the same without stacks."""
     function = lambda name: name.split('+')[0]
@@ -342,6 +385,7 @@ def main():
             test_leaks(m, events, file, what)
             test_filters(m, events, file, what)
         test_stacks(pathlib.Path(name))
+        test_processes(pathlib.Path(name))
         test_others(pathlib.Path(name))
         test_reused(m, pathlib.Path(name))
         test_page(pathlib.Path(name))
