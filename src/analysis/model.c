@@ -139,6 +139,11 @@ void ks_model_free(struct ks_model *model)
 	free_leaks(model->leaks);
 	free_frag(model->frag);
 	ks_timeline_free(model->timeline);
+	for (i = 0; i < model->processes.len; i++) {
+		free_leaks(model->processes.items[i].leaks);
+		ks_timeline_free(model->processes.items[i].timeline);
+	}
+	ks_vec_free(&model->processes);
 	ks_vec_free(&model->absent);
 	ks_vec_free(&model->findings);
 	ks_vec_free(&model->kernel_slabs.caches);

@@ -163,6 +163,13 @@ struct ks_leaks;
 struct ks_frag;
 struct ks_timeline;
 
+/* One process alone, as if nothing else had allocated. */
+struct ks_process {
+	const char *comm;
+	struct ks_leaks *leaks;
+	struct ks_timeline *timeline;
+};
+
 /* Something that the source could not give. */
 struct ks_absent {
 	const char *what; /* "leaks", "the account by pid" */
@@ -182,6 +189,7 @@ struct ks_model {
 	struct ks_leaks *leaks;
 	struct ks_frag *frag;
 	struct ks_timeline *timeline; /* see analysis/timeline.h */
+	KS_VEC(struct ks_process) processes;
 	KS_VEC(struct ks_absent)
 	absent; /* what was asked for and can't be known from this source */
 

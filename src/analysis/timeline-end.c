@@ -110,6 +110,8 @@ int ks_tl_gather_snapshot(struct ks_tl_gather *gather, u64 end, struct ks_places
 		ks_timeline_free(copy.tl);
 		return ks_diag_nomem(diag, "adding up over time");
 	}
+	g->tl->peak_bytes = g->peak_bytes;
+	g->tl->peak_ts = g->peak_ts;
 	conclude(g, &g->tl->total, &g->total);
 	for (dim = 0; dim < KS_TL_DIMS; dim++)
 		for (i = 0; i < g->tl->by[dim].items.len; i++)

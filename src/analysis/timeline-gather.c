@@ -394,6 +394,7 @@ int ks_tl_gather_begin(struct ks_tl_gather *g, const struct ks_tl_birth *birth, 
 		return 0;
 	if (g->total.live > g->peak_bytes) {
 		g->peak_bytes = g->total.live;
+		g->peak_ts = birth->ts;
 		g->peak++;
 	}
 	while (unlikely(g->in_slot.len <= slot)) {

@@ -80,7 +80,7 @@ struct ks_tl_gather {
 	} pulse[KS_TL_DIMS];
 	struct pulse total;
 	u32 peak; /* number of the latest peak of the whole; from 1 on */
-	u64 peak_bytes;
+	u64 peak_bytes, peak_ts;
 
 	u32 epoch; /* of the bucket that is being filled; from 1 on */
 	u32 bucket;

@@ -16,6 +16,7 @@ enum { FIRST_WIDTH_NS = 1000, FIRST_WIDTH_TICKS = 1 };
 struct timeline_view {
 	struct ks_view base;
 	struct ks_tl_gather *gather;
+	u64 width; /* of the first buckets; 0 = small */
 
 	/* Of one block: the kind of each shape and the owner of each task; KS_NONE = not asked yet. */
 	u32 block;
@@ -29,6 +30,8 @@ static int timeline_start(struct ks_view *view, const struct ks_run *run, struct
 	struct timeline_view *v = ks_container_of(view, struct timeline_view, base);
 	u64 width = run->info->clock == KS_CLOCK_TICKS ? FIRST_WIDTH_TICKS : FIRST_WIDTH_NS;
 
+	if (v->width)
+		width = v->width;
 	if (ks_tl_gather_new(run->names, run->first_ts, width, run->info->page_shift, &v->gather))
 		return ks_diag_nomem(diag, "adding up over time");
 	return 0;
@@ -136,7 +139,7 @@ static void timeline_free(struct ks_view *view)
 
 /* === Public =============================================================================== */
 
-struct ks_view *ks_timeline_view_new(void)
+struct ks_view *ks_timeline_view_new_of_width(u64 width)
 {
 	static const struct ks_view_ops ops = {
 		.name = "timeline",
@@ -154,5 +157,11 @@ struct ks_view *ks_timeline_view_new(void)
 		return NULL;
 	v->base = (struct ks_view){ .ops = &ops, .wants_stacks = true };
 	v->block = KS_NONE;
+	v->width = width;
 	return &v->base;
+}
+
+struct ks_view *ks_timeline_view_new(void)
+{
+	return ks_timeline_view_new_of_width(0);
 }

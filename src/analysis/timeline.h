@@ -114,6 +114,7 @@ struct ks_timeline {
 	u64 width;    /* of a bucket */
 	u32 buckets;  /* the last has the last event */
 	bool has_time;
+	u64 peak_bytes, peak_ts; /* the most that lived at once, and when */
 	struct ks_track total;
 	struct ks_tracks by[KS_TL_DIMS];
 	KS_VEC(struct ks_tl_pid) pids;

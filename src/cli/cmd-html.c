@@ -8,6 +8,7 @@
 #include "cli/html-diff.h"
 #include "cli/html-heap.h"
 #include "cli/html-kmap.h"
+#include "cli/html-processes.h"
 #include "cli/output.h"
 #include "cli/run.h"
 
@@ -59,14 +60,15 @@ static int read_capture(struct ks_cli *cli, const struct options *opts, struct k
 }
 
 static int write_page(struct ks_cli *cli, const struct options *opts, const struct ks_model *model,
-		      const struct ks_html_tables *kmap, const struct ks_html_diff *diff,
-		      const struct ks_html_tables *heap)
+		      const struct ks_model *processes, const struct ks_html_tables *kmap,
+		      const struct ks_html_diff *diff, const struct ks_html_tables *heap)
 {
 	struct ks_written written = { .path = opts->output,
 				      .format = opts->data_only ? "json" : "html" };
 	struct ks_html_capture capture = { .name = ks_cli_base_name(cli->capture->input),
 					   .model = model,
-					   .timeline = model->timeline };
+					   .timeline = model->timeline,
+					   .processes = processes };
 	struct ks_html_part parts[4] = { { ks_html_capture, &capture } };
 	struct ks_strbuf page;
 	size_t nr_parts = 1;
@@ -96,7 +98,7 @@ static int report(struct ks_cli *cli, const struct options *opts)
 	struct ks_cli_html_diff diff = { 0 };
 	struct ks_cli_html_heap heap = { 0 };
 	const char *later = opts->heaps[1] ? opts->heaps[1] : opts->heaps[0];
-	struct ks_model *model = NULL;
+	struct ks_model *model = NULL, *processes = NULL;
 	int code = 0;
 
 	if (opts->first && !strcmp(opts->first, "-") && !strcmp(cli->capture->input, "-"))
@@ -109,14 +111,17 @@ static int report(struct ks_cli *cli, const struct options *opts)
 					     opts->heap_alone, &heap);
 	if (!code)
 		code = read_capture(cli, opts, &model);
+	if (!code && !opts->heap_alone)
+		code = ks_cli_html_processes(cli, model, &processes);
 	if (!code && opts->first)
 		code = ks_cli_html_diff_open(cli, opts->first, model, &diff);
 	if (!code)
-		code = write_page(cli, opts, model, opts->kmap ? &kmap.page : NULL,
+		code = write_page(cli, opts, model, processes, opts->kmap ? &kmap.page : NULL,
 				  opts->first ? &diff.page : NULL, later ? &heap.page : NULL);
 	if (!code && opts->first)
 		code = ks_cli_verdict(cli, diff.before);
 	ks_cli_html_diff_close(&diff);
+	ks_model_free(processes);
 	ks_model_free(model);
 	ks_cli_html_kmap_close(&kmap);
 	ks_cli_html_heap_close(&heap);

@@ -111,7 +111,7 @@ static int open_and_run(struct ks_cli_analysis *run, struct ks_model **ret_model
 	if (err)
 		return err;
 	err = run_over(run, source, ret_model, diag);
-	if (!err && source->info.map.other_kernel)
+	if (!err && source->info.map.other_kernel && !run->again)
 		fprintf(stderr,
 			"%s: %s is not the recorded kernel: a function is at another address; names may be wrong\n",
 			run->cli->command, run->cli->capture->kernel);
@@ -234,7 +234,7 @@ int ks_cli_analysis_run(struct ks_cli_analysis *run, int err, struct ks_diag *di
 		err = open_and_run(run, ret_model, diag);
 		ks_cli_progress_end(&run->progress);
 	}
-	if (!err) {
+	if (!err && !run->again) {
 		tell_other_kernel(cli, run->resolver, *ret_model);
 		tell_empty_window(cli, *ret_model);
 		tell_absent(cli, *ret_model);

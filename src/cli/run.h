@@ -13,6 +13,7 @@ struct ks_cli_analysis {
 	struct ks_cli *cli;
 	struct ks_analysis *analysis; /* for accounts and views */
 	const char *what;	      /* for the line of progress: "reading" */
+	bool again; /* this capture was read before: what there is to say of it has been said */
 	struct ks_progress progress;
 	struct ks_helpers helpers;
 	struct ks_resolver *resolver;

@@ -22,7 +22,9 @@ struct ks_html_part {
 struct ks_html_capture {
 	const struct ks_model *model;
 	const struct ks_timeline *timeline;
-	const char *name; /* what the capture is called in the page */
+	const struct ks_model
+		*processes; /* those that can be picked, each by itself; NULL = none */
+	const char *name;   /* what the capture is called in the page */
 };
 
 /* Tables to go with the capture: an access map, a heap. */

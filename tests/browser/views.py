@@ -10,6 +10,7 @@ import subprocess
 import sys
 
 from page import MORE, PageTests, ROOT, main
+from processes import ProcessTests
 
 SAMPLE = ROOT / "tests" / "data" / "sample.log"
 TABS = ["summary", "sites", "flame", "rings", "timeline", "leaks", "fragmentation", "lifetimes",
@@ -38,7 +39,7 @@ HOSTILE_LOG = f"""\
 """
 
 
-class ViewTests(PageTests):
+class ViewTests(ProcessTests, PageTests):
     title = "the HTML report in a browser"
 
     def report(self, capture, *options):
@@ -481,6 +482,7 @@ class ViewTests(PageTests):
         self.test_flame(sample)
         self.test_leak_is_found()
         self.test_processes()
+        self.test_picking(SAMPLE, sample, ["flame", "timeline", "lifetimes", "cpu"])
         self.test_stacks()
         self.test_hostile()
         self.test_small()

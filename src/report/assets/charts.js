@@ -185,7 +185,7 @@ function stackedPlot(layers, options) {
 // --- The overview at the head of every view --------------------------------------------------
 
 function makeStrip() {
-	const live = liveSeries(data.total);
+	const live = liveSeries(data.total); // of the process that is picked, if there is one
 	const chart = h("div", { class: "chart", tabindex: 0, role: "slider", "aria-label": "Range of time",
 		"aria-valuemin": 0, "aria-valuemax": data.buckets, "aria-valuenow": 0 }, areaChart(live, Math.max(1, ...live)));
 	brush(chart, bucket => moment(bucketTime(bucket)) + "\n" + bytes(live[bucket]) + " live");

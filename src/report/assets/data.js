@@ -143,10 +143,10 @@ class Row {
 for (const name of [...SUMMED, "live", "liveBefore", "objects", "liveWaste", "peak"])
 	Object.defineProperty(Row.prototype, name, { get() { return this.number(name); } });
 
-const groupings = {};
+let groupings = {};
 
 function unpack() {
-	groupings.all = new Grouping([data.total], "all");
+	groupings = { all: new Grouping([data.total], "all") };
 	data.total = groupings.all.tracks[0];
 	for (const by of TRACKS) {
 		groupings[by] = new Grouping(data.by[by], by);
@@ -253,10 +253,47 @@ class Grid {
 const ascending = keys => [...keys].sort((a, b) => a - b);
 
 // Frees by size and lifetime, on axes without gaps, and frees by the CPUs of allocation and free.
-const lives = new Grid(data.lives, 5, keys => {
-	const low = Math.min(...keys);
-	return keys.size ? Array.from({ length: Math.max(...keys) - low + 1 }, (_, i) => low + i) : [];
-});
-const crossings = new Grid(data.cpus, 4, (keys, others) => ascending(new Set([...keys, ...others])));
+let lives, crossings;
 
-unpack();
+function makeGrids() {
+	lives = new Grid(data.lives, 5, keys => {
+		const low = Math.min(...keys);
+		return keys.size ? Array.from({ length: Math.max(...keys) - low + 1 }, (_, i) => low + i) : [];
+	});
+	crossings = new Grid(data.cpus, 4, (keys, others) => ascending(new Set([...keys, ...others])));
+}
+
+// --- Processes -------------------------------------------------------------------------------
+
+/*
+ * A process that is picked takes the place of the whole capture in all views: it has all members of the data that
+ * depend on who allocated. What was unpacked once is kept. Buckets are the same, so a range stays where it is.
+ */
+const OWN = ["total", "by", "frame_names", "pids", "lives", "cpus", "leaks", "peak_bytes", "peak_at"];
+const processes = data.processes || [];
+const everybody = Object.fromEntries(OWN.map(name => [name, data[name]]));
+const unpacked = new Map();
+const whenPicked = []; // what else depends on the process
+
+// number is that of a process, or null for all of them.
+function pickProcess(number) {
+	const own = number === null ? everybody : processes[number];
+	for (const name of OWN)
+		data[name] = own[name];
+	if (unpacked.has(number))
+		({ groupings, lives, crossings } = unpacked.get(number));
+	else {
+		unpack();
+		makeGrids();
+		unpacked.set(number, { groupings, lives, crossings });
+		own.total = data.total;
+	}
+	whenPicked.forEach(update => update());
+}
+
+const processNamed = label => {
+	const number = processes.findIndex(process => process.label === label);
+	return number < 0 ? null : number;
+};
+
+pickProcess(null);

@@ -53,15 +53,21 @@ function unpackKmap() {
 	kmap.sites.forEach((site, i) => {
 		asTrack(site, i, "object");
 		site.life = site.ended ? site.lifetime_mean : null;
-		// The site of the same name in the capture, if there is one.
-		site.captured = kmapAlone() ? null : data.by.site.find(track => track.label === site.label) || null;
 	});
+	findCaptured();
 	const sum = name => kmap.sites.reduce((all, site) => all + site[name], 0);
 	kmap.total = Object.fromEntries(["objects", "bytes", "live_bytes", "mean_bytes", "reads", "writes", "bytes_read", "bytes_written", "own_accesses",
 		"foreign_accesses", "irq_accesses", "cold_bytes", "unread_bytes", "write_only_bytes"].map(name => [name, sum(name)]));
 	kmap.has = name => kmap.total[name] > 0;
 	kmap.accesses = kmap.total.reads + kmap.total.writes;
 }
+
+// The site of the same name in the capture, if there is one.
+function findCaptured() {
+	for (const site of kmap?.sites || [])
+		site.captured = kmapAlone() ? null : data.by.site.find(track => track.label === site.label) || null;
+}
+whenPicked.push(findCaptured);
 
 // If there is a map and no capture, the objects of the map are the capture.
 const kmapAlone = () => data.format === "access map";

@@ -9,7 +9,7 @@ const TABS = heapAlone() ? HEAP_TABS : [
 const NUMBERED = TABS.filter(([id]) => heapAlone() || !["objects", "diff", "heap", "heapdiff"].includes(id)); // there are only ten digit keys
 
 const DEFAULTS = { tab: TABS[0][0], from: 0, to: data.buckets, q: "", sort: {}, site: null, metric: "at_peak", by: "site", unit: "objects", tree: "stack", zoom: "", invert: false,
-	level: "", heat: "accesses", object: null, code: null, measure: "live", normal: "none", change: "", type: null };
+	level: "", process: null, heat: "accesses", object: null, code: null, measure: "live", normal: "none", change: "", type: null };
 
 const WHOLE = { from: 0, to: data.buckets };
 
@@ -17,6 +17,7 @@ let state = { ...DEFAULTS };
 let currentSums = null;
 let steps = []; // of the current view: each updates a part of it
 let shownTab = null;
+let shownProcess = null;
 let updateStrip = null;
 
 const isWhole = () => state.from === 0 && state.to === data.buckets;
@@ -34,9 +35,10 @@ function readHash() {
 		const value = parseInt(read.get(key), 10);
 		return value >= low && value <= high ? value : otherwise;
 	};
+	next.process = number("process", 0, processes.length - 1, null);
 	next.from = number("from", 0, data.buckets - 1, 0);
 	next.to = number("to", next.from + 1, data.buckets, data.buckets);
-	next.site = number("site", 0, data.by.site.length - 1, null);
+	next.site = number("site", 0, (next.process === null ? everybody : processes[next.process]).by.site.length - 1, null);
 	next.object = number("object", 0, kmap ? kmap.sites.length - 1 : -1, null);
 	next.code = number("code", 0, kmap ? kmap.codes.length - 1 : -1, null);
 	next.type = number("type", 0, heap ? heap.types.length - 1 : -1, null);
@@ -52,7 +54,7 @@ function readHash() {
 
 function writeHash(keep) {
 	const query = new URLSearchParams();
-	for (const key of ["from", "to", "q", "metric", "by", "unit", "tree", "zoom", "site", "level", "heat", "object", "code", "measure", "normal", "change", "type"])
+	for (const key of ["process", "from", "to", "q", "metric", "by", "unit", "tree", "zoom", "site", "level", "heat", "object", "code", "measure", "normal", "change", "type"])
 		if (state[key] !== DEFAULTS[key] && state[key] !== null)
 			query.set(key, state[key]);
 	if (state.invert)
@@ -68,6 +70,8 @@ function writeHash(keep) {
 // A change is shown at once ("now"), unless it is one of many changes during a drag ("drag"), or the end of a drag ("settle").
 function go(changes, how = "now") {
 	const tabChanges = changes.tab && changes.tab !== state.tab;
+	if (changes.process !== undefined && changes.process !== state.process && state.site !== null && changes.site === undefined)
+		changes = { ...changes, site: sameSite(changes.process) };
 	Object.assign(state, changes);
 	if (how !== "drag") // browsers limit the rate of changes of the address
 		writeHash(tabChanges);
@@ -77,6 +81,13 @@ function go(changes, how = "now") {
 	else
 		askForFrame();
 	stale = how !== "now";
+}
+
+// The number of the site in the details, which each process counts by itself; null where the process does not use it.
+function sameSite(process) {
+	const label = data.by.site[state.site].label;
+	const number = (process === null ? everybody : processes[process]).by.site.findIndex(site => site.label === label);
+	return number < 0 ? null : number;
 }
 
 // --- Frames ----------------------------------------------------------------------------------
@@ -155,6 +166,17 @@ function atOnce(draw) {
 
 // --- Drawing ---------------------------------------------------------------------------------
 
+function setProcess() {
+	if (shownProcess === state.process)
+		return;
+	shownProcess = state.process;
+	pickProcess(state.process);
+	currentSums = null;
+	shownTab = null; // views are built for what they show
+	byId("panel").track = null;
+	updateStrip = makeStrip();
+}
+
 function setRange() {
 	if (!currentSums || currentSums.from !== state.from || currentSums.to !== state.to)
 		currentSums = sumRange(state.from, state.to);
@@ -196,13 +218,37 @@ function render() {
 	stale = false;
 	due.clear();
 	whenIdle.clear();
+	setProcess();
 	setRange();
 	if (shownTab !== state.tab)
 		showTab();
 	if (byId("search").value !== state.q)
 		byId("search").value = state.q;
 	updateStrip();
+	showWho();
 	steps.forEach(step => step());
+}
+
+// --- Processes -------------------------------------------------------------------------------
+
+// The process that the text of the search is about, if there is exactly one.
+function searchedProcess() {
+	const text = state.q.toLowerCase();
+	const found = text ? processes.map((process, i) => i).filter(i => processes[i].label.toLowerCase().includes(text)) : [];
+	const same = found.filter(i => processes[i].label.toLowerCase() === text);
+	return same.length === 1 ? same[0] : found.length === 1 ? found[0] : null;
+}
+
+// Who is shown: all, or one process; and what the search offers.
+function showWho() {
+	const names = processes.map(({ label }, i) => [String(i), label]), found = searchedProcess();
+	const pick = process => go({ process, q: "", zoom: "" });
+	if (!processes.length)
+		return;
+	replace(byId("who"), found !== null && found !== state.process ?
+		h("button", { type: "button", class: "link", "data-key": "found", title: "Enter", onclick: () => pick(found) }, `only ${processes[found].label} ↵`) : null,
+	choice("process", [["", "all"], ...names], state.process === null ? "" : String(state.process), value => pick(value === "" ? null : Number(value))));
+	byId("who").classList.toggle("picked", state.process !== null);
 }
 
 // --- Theme -----------------------------------------------------------------------------------
@@ -219,7 +265,7 @@ function toggleTheme() {
 
 // --- Keys ------------------------------------------------------------------------------------
 
-const KEYS = [["1 … 9, 0", "the views, in order"], ["/", "search"], ["[  ]", "move the range"], ["{  }", "move its end"], ...(kmap ? [["o", "objects of the access map"]] : []), ...(diff ? [["d", "what changed since the other capture"]] : []), ...(heap ? [["h", "the heap"]] : []), ["Esc", "close, zoom out, or show the whole capture"],
+const KEYS = [["1 … 9, 0", "the views, in order"], ["/", "search"], ["[  ]", "move the range"], ["{  }", "move its end"], ...(kmap ? [["o", "objects of the access map"]] : []), ...(diff ? [["d", "what changed since the other capture"]] : []), ...(heap ? [["h", "the heap"]] : []), ["Esc", "close, zoom out, show the whole capture, or all processes"],
 	["i", "invert the flame graph"], ["t", "light or dark"], ["↑  ↓", "the previous or the next row"], ["Enter", "open the row or frame that has the focus"], ["?", "these keys"]];
 
 function showKeys() {
@@ -236,8 +282,10 @@ function escape() {
 		go({ q: "" });
 	else if (state.zoom && ["flame", "rings", "heap"].includes(state.tab))
 		go({ zoom: "" });
-	else
+	else if (!isWhole() || state.process === null)
 		go(WHOLE);
+	else
+		go({ process: null, zoom: "" });
 }
 
 function onKey(event) {
@@ -299,6 +347,10 @@ function start() {
 	byId("tabs").append(...TABS.map(([id, name]) => h("button", { type: "button", id: "tab-" + id, role: "tab", "aria-controls": "view", onclick: () => go({ tab: id, zoom: "" }) }, name)));
 	byId("tabs").addEventListener("keydown", onTabKey);
 	byId("search").addEventListener("input", () => go({ q: byId("search").value }));
+	byId("search").addEventListener("keydown", event => {
+		if (event.key === "Enter" && searchedProcess() !== null)
+			go({ process: searchedProcess(), q: "", zoom: "" });
+	});
 	document.addEventListener("keydown", onKey);
 	addEventListener("hashchange", () => {
 		state = readHash();

@@ -26,7 +26,7 @@ function linkTable(track, by) {
 			{ key: "allocs", label: "allocations", value: link => link.allocs },
 			{ key: "bytes", label: "allocated", value: link => link.bytes, show: link => bytes(link.bytes), exact: "bytes" },
 		],
-		rows: links,
+		rows: links, onrow: by === "comm" ? link => openProcess(link.label) : undefined,
 	})];
 }
 

@@ -33,9 +33,9 @@ function qualityFindings() {
 		list.push(["?", ["Only some processes were recorded: frees by interrupts and kernel threads on their behalf are not seen, so live bytes are an upper limit."]]);
 	if (data.pages_unplaced)
 		list.push(["?", ["Page events name no call site, and these have no stack traces: GFP flags stand for sites. record --stack gives sites."]]);
-	if (data.kernel_slab_bytes && !data.filtered && data.level === "slab")
+	if (data.kernel_slab_bytes && !data.filtered && state.process === null && data.level === "slab")
 		list.push(["·", [`${bytes(Math.min(liveSeries(data.total).at(-1), data.kernel_slab_bytes))} of the ${bytes(data.kernel_slab_bytes)} that the kernel had in slabs at the end were allocated during the capture; the others are from before.`]]);
-	if (data.live_least !== undefined)
+	if (data.live_least !== undefined && state.process === null)
 		list.push(["·", [data.live_above ? `Events were lost, so live bytes may be more or less than shown, and the peak is at least ${bytes(data.peak_least)}.`
 			: `Some objects ended unseen: live bytes are at least ${bytes(data.live_least)}, and the peak is at least ${bytes(data.peak_least)}.`]]);
 	if (quality("frees_before"))

@@ -22,7 +22,7 @@ function metricChoice(sums) {
 	return choice("Size is", options, metricOf(sums), metric => go({ metric }));
 }
 
-const noPlaces = !data.by.site.some(track => track.path);
+const noPlaces = !everybody.by.site.some(track => track.path);
 const PLACE_HINT = " No source file is known: make the report with -k KERNEL_TREE" + (hasStacks ? "." : ", or record with --stack.");
 
 // "fs", "ext4", "inode.c", "ext4_alloc_inode", "ext4_alloc_inode+0x1d"
@@ -90,6 +90,7 @@ class Branch {
 }
 
 const shapes = new Map(); // for each kind of tree: its root, and the leaf of every track
+whenPicked.push(() => shapes.clear());
 
 function shapeOf(invert, byStack) {
 	const key = `${invert} ${byStack}`;

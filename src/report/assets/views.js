@@ -3,10 +3,15 @@
 
 const openSite = row => go({ site: row.track.number, object: null, code: null });
 const isChosen = row => row.track.number === state.site && row.track.by === "site";
-// A process leads to the sites that it uses.
-const openGroup = { site: openSite, comm: row => go({ by: "site", q: row.track.label }) };
+// A process is picked, and all views show it alone; where the page can't, it leads to the sites that it uses.
+const openProcess = label => {
+	const process = processNamed(label);
+	go(process === null ? { by: "site", q: label } : { by: "site", process, site: null, zoom: "" });
+};
+const openGroup = { site: openSite, comm: row => openProcess(row.track.label) };
 // A site is also found by the processes that use it.
-const isUsedBy = (track, text) => (track.links?.comm || []).some(([number]) => data.by.comm[number]?.label.toLowerCase().includes(text));
+const isUsedBy = (track, text) => (track.links?.comm || []).some(([number]) => data.by.comm[number]?.label.toLowerCase().includes(text)) ||
+	track.by === "site" && Boolean(verdicts.get(track.label)?.comm.toLowerCase().includes(text));
 function found(rows) {
 	const text = state.q.toLowerCase();
 	return text ? rows.filter(row => row.track.text.includes(text) || isUsedBy(row.track, text)) : rows;
@@ -46,7 +51,7 @@ function sorted(id, first, options) {
 
 const card = (...children) => h("div", { class: "card" }, children);
 
-const sparks = new Map(); // by track, since they do not depend on the range
+const sparks = new WeakMap(); // by track, since they do not depend on the range
 const sparkColumn = { key: "spark", label: "live over time", kind: "text", fixed: true, show: row => {
 	if (!sparks.has(row.track))
 		sparks.set(row.track, sparkline(liveSeries(row.track)));
@@ -64,7 +69,7 @@ function sitesView(view) {
 	return [sums => {
 		const by = groupingOf(), rows = found(sums[by]);
 		setText(said, (state.q ? `${count(rows.length)} of ${count(sums[by].length)}` : many(rows.length, "row")) +
-			(rows.length && by === "site" ? ". Click a row to see its details." : rows.length && by === "comm" ? ". Click a process to see the sites that it uses." : "."));
+			(rows.length && by === "site" ? ". Click a row to see its details." : rows.length && by === "comm" ? ". Click a process to see it alone, in all views." : "."));
 		if (pace === "now")
 			replace(tools, groupChoice(by), said);
 		table.show(sorted("sites", "live", { columns: [labelColumn(GROUPING_NAMES[by]), sparkColumn, ...GROUP_COLUMNS], rows,
@@ -131,7 +136,7 @@ function timelineView(view) {
 
 // --- Leaks -----------------------------------------------------------------------------------
 
-const bornSparks = new Map();
+const bornSparks = new WeakMap();
 const bornColumn = { key: "born", label: "allocated when", kind: "text", title: "When the objects that are still live were allocated", fixed: true, show: row => {
 	if (!bornSparks.has(row.track))
 		bornSparks.set(row.track, sparkline(series(row.track, "keptBytes"), true));
@@ -140,9 +145,14 @@ const bornColumn = { key: "born", label: "allocated when", kind: "text", title: 
 
 // What the analysis said of each site: in which table it is, at which place, with how much evidence, and who it was.
 const verdicts = new Map();
-for (const table of ["sites", "kept", "unseen"])
-	(data.leaks?.[table] || []).forEach(([label, evidence, comm, pid, cache], place) =>
-		verdicts.set(label, { table, place, evidence: evidence / 1000, comm, pid, cache }));
+function readVerdicts() {
+	verdicts.clear();
+	for (const table of ["sites", "kept", "unseen"])
+		(data.leaks?.[table] || []).forEach(([label, evidence, comm, pid, cache], place) =>
+			verdicts.set(label, { table, place, evidence: evidence / 1000, comm, pid, cache }));
+}
+whenPicked.push(readVerdicts);
+readVerdicts();
 const verdictOf = row => verdicts.get(row.track.label) || { table: row.unseen ? "unseen" : "sites", place: 1e6, evidence: 0, comm: "", pid: null, cache: "" };
 
 const verdictWord = evidence => evidence >= 0.5 ? "likely" : evidence >= 0.2 ? "possible" : "unlikely";
