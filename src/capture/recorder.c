@@ -231,12 +231,15 @@ int ks_recorder_stop(struct ks_recorder *rec, struct ks_record_stats *ret_stats,
 		     struct ks_diag *diag)
 {
 	struct ks_td_writer *writer;
-	bool no_memory;
+	bool no_memory, no_room;
 	u64 size;
 	int err;
 
 	/* While events still come in, so that none is missed in between; but not where there is no room for them. */
-	if (rec->full || rec->err)
+	pthread_mutex_lock(&rec->write_lock);
+	no_room = rec->full || rec->err;
+	pthread_mutex_unlock(&rec->write_lock);
+	if (no_room)
 		switch_off(rec);
 	no_memory = ks_rec_take_census(rec, KS_CENSUS_END) != 0;
 	switch_off(rec);
