@@ -3,6 +3,7 @@
 #include "ks-test.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/resource.h>
@@ -11,9 +12,9 @@
 
 /* === Data ================================================================================= */
 
-enum { PLANTED = 3000 };
+enum { PLANTED = 3000, ROUNDS = 6 };
 
-static int planted[PLANTED], fillers[PLANTED];
+static int planted[PLANTED], rounds[ROUNDS][PLANTED];
 
 /* === Internals ============================================================================ */
 
@@ -50,7 +51,7 @@ static void make(int *fds)
 {
 	static int event = -1;
 	struct epoll_event nothing = { 0 };
-	const rlim_t most = 2 * PLANTED + 100;
+	const rlim_t most = ROUNDS * PLANTED + 100;
 	struct rlimit limit;
 	int i;
 
@@ -190,32 +191,53 @@ static struct ks_live_row mine(const struct ks_live_snapshot *s, const char *fun
 	return row;
 }
 
-/* Some find a place in slabs that are there already, and are in none of the new ones. */
-static void growth_names_who_made_slabs(void **state)
+/*
+ * Whether most of what is made now is in slabs that this program made. Those on a CPU count as full, and others have
+ * objects in them, too: a few more than were made are right.
+ */
+static bool growth_finds(int *fds)
 {
 	const struct ks_live_opts opts = { .level = KS_LIVE_GROWTH, .types_ns = KS_LIVE_NEVER };
-	struct ks_live_snapshot *s;
+	struct ks_live *live = open_live(&opts);
+	struct ks_live_snapshot *s = poll_live(live);
 	struct ks_live_row row;
-	struct ks_live *live;
+	bool right;
 
-	need_root();
-	make(fillers); /* the places that are free in slabs that are there */
-	live = open_live(&opts);
-	s = poll_live(live);
 	assert_int_equal(mine(s, "do_epoll_create").objects, 0);
 	ks_live_snapshot_put(s);
-	plant();
+	make(fds);
 	s = poll_live(live);
 	row = mine(s, "do_epoll_create");
-	assert_true(row.objects > PLANTED / 3 && row.objects <= PLANTED);
+	right = row.objects > PLANTED / 3 && row.objects < PLANTED + PLANTED / 20 &&
+		!s->quality.no_room;
+	if (!right)
+		print_message("# %" PRIu64 " objects in new slabs, %" PRIu64
+			      " slabs without room\n",
+			      row.objects, s->quality.no_room);
 	assert_true(row.bytes >= row.objects * 64 && row.bytes_change == (s64)row.bytes);
-	assert_true(row.age_ns < 3600000000000);
+	assert_true(!right || row.age_ns < 3600000000000);
 	assert_true(s->quality.stacks && s->quality.kernel_memory);
-	assert_int_equal(s->quality.no_room, 0);
 	ks_live_snapshot_put(s);
-	uproot();
-	end(fillers);
 	ks_live_close(live);
+	return right;
+}
+
+/*
+ * Objects that find a place in a slab that is there already make none. RCU frees what earlier tests have closed seconds
+ * later, which makes such places. So nothing ends until a round is right: what it made fills them for the next one.
+ */
+static void growth_names_who_made_slabs(void **state)
+{
+	bool right = false;
+	int i, made = 1;
+
+	need_root();
+	make(rounds[0]);
+	while (!right && made < ROUNDS)
+		right = growth_finds(rounds[made++]);
+	for (i = 0; i < made; i++)
+		end(rounds[i]);
+	assert_true(right);
 }
 
 /* Memory that is freed by RCU is in use until all readers are done, which takes as long as it takes. */
