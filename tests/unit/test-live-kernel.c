@@ -141,6 +141,8 @@ static bool counts_planted(struct ks_live *live, bool types)
 	ks_live_snapshot_put(s);
 
 	uproot();
+	if (!right) /* until RCU has freed what was uprooted: it is in use until then */
+		sleep(2);
 	return right;
 }
 
@@ -168,7 +170,7 @@ static void the_census_counts_what_is_planted(void **state)
 	for (i = 0; !right && i < 20; i++)
 		right = counts_planted(live, false);
 	assert_true(right);
-	for (i = 0, right = false; !right && i < 5; i++)
+	for (i = 0, right = false; !right && i < 10; i++)
 		right = counts_planted(live, true);
 	assert_true(right);
 	ks_live_close(live);
