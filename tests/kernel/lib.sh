@@ -250,7 +250,8 @@ build_test_modules() { # KDIR [MAKE-ARGUMENTS...]; the .ko files are then in $wo
 	shift
 	mkdir -p "$work/modules"
 	copy_sources
-	make_there -C "$kdir" "$@" M="$work/build/module" modules >"$work/log" 2>&1 ||
+	# Many may build modules there at a time, but not while something of the kernel itself is compiled.
+	(flock -s 9 && make_there -C "$kdir" "$@" M="$work/build/module" modules) 9<"$kdir" >"$work/log" 2>&1 ||
 		bail "the test modules do not compile" "$work/log"
 	cp "$work"/build/module/*.ko "$work/modules"
 	strip --strip-debug "$work"/modules/*.ko

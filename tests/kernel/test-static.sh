@@ -50,7 +50,7 @@ fi
 
 # This runs in the build directory itself, so nothing else may build there.
 need_access_kernel 6.12 um
-if flock "$cache/lab-6.12.lock" make -C "$kernel/build" ARCH=um C=2 CHECK=sparse mm/memorizer/kernel/ \
+if flock "$cache/lab-6.12.lock" flock "$kernel/build" make -C "$kernel/build" ARCH=um C=2 CHECK=sparse mm/memorizer/kernel/ \
 	>"$work/log" 2>&1 &&
 	! grep -E 'mm/memorizer/.*(warning|error):' "$work/log" >"$work/sparse"; then
 	echo "ok 5 - sparse has nothing to say about the counting of accesses"
