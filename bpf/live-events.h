@@ -10,12 +10,7 @@ struct kmem_cache {
 	unsigned int size;
 } __attribute__((preserve_access_index));
 
-/* What is looked at. 0 = all. */
-const volatile u32 only_pid;
-const volatile u64 only_cgroup;
-const volatile u32 nr_caches;
-const volatile u64 only_caches[KS_BPF_CACHES]; /* addresses; */
-const volatile u32 only_sizes[KS_BPF_CACHES];  /* of kmalloc's: their objects; 0 = another */
+const volatile struct ks_bpf_filter only;
 
 /* Some verifiers (6.12) take a pointer to const void for no argument that may be read: it is then copied. */
 const volatile u32 copy_args;
@@ -38,14 +33,14 @@ static __always_inline int wanted(u64 cache, u32 size)
 {
 	u32 i;
 
-	if (only_pid && bpf_get_current_pid_tgid() >> 32 != only_pid)
+	if (only.pid && bpf_get_current_pid_tgid() >> 32 != only.pid)
 		return 0;
-	if (only_cgroup && bpf_get_current_cgroup_id() != only_cgroup)
+	if (only.cgroup && bpf_get_current_cgroup_id() != only.cgroup)
 		return 0;
-	if (!nr_caches)
+	if (!only.nr_caches)
 		return 1;
-	for (i = 0; i < KS_BPF_CACHES && i < nr_caches; i++)
-		if (cache ? only_caches[i] == cache : only_sizes[i] == size)
+	for (i = 0; i < KS_BPF_CACHES && i < only.nr_caches; i++)
+		if (cache ? only.caches[i] == cache : only.sizes[i] == size)
 			return 1;
 	return 0;
 }

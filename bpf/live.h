@@ -11,6 +11,15 @@
 #define KS_LIVE_CELLS  16384  /* level 3: rows */
 #define KS_LIVE_WAYS   4      /* level 3: objects in a cache line */
 
+/* What is looked at. 0 = all. */
+struct ks_bpf_filter {
+	unsigned long long cgroup;
+	unsigned long long caches[KS_BPF_CACHES]; /* addresses */
+	unsigned int sizes[KS_BPF_CACHES];	  /* of kmalloc's: their objects; 0 = another */
+	unsigned int nr_caches;
+	unsigned int pid;
+};
+
 /* Who allocated. */
 struct ks_bpf_task {
 	unsigned long long cgroup;

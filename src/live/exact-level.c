@@ -10,7 +10,9 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
-#include "base/types.h" /* that the next one needs */
+/* What the skeleton needs. */
+#include "base/types.h"
+#include "bpf/live.h"
 
 #include "bpf/live-exact.skel.h"
 #include "live/tracing.h"
@@ -71,25 +73,34 @@ static int map_all(struct exact *e)
 	return e->objects && e->cells && e->sums ? 0 : -ENOMEM;
 }
 
-static int load(struct exact *e, const struct ks_live_filter *filter, bool hooks, bool copy,
+static void unload(struct exact *e)
+{
+	if (e->objects)
+		munmap(e->objects, e->objects_len);
+	if (e->cells)
+		munmap((void *)e->cells, e->cells_len);
+	if (e->sums)
+		munmap((void *)e->sums, e->sums_len);
+	e->objects = NULL;
+	e->cells = NULL;
+	e->sums = NULL;
+	live_exact_bpf__destroy(e->program);
+	e->program = NULL;
+}
+
+static int load(void *level, const struct ks_live_filter *filter, bool hooks, bool copy,
 		struct ks_diag *diag)
 {
+	struct exact *e = level;
 	struct live_exact_bpf *program = live_exact_bpf__open();
-	struct ks_filter_place place;
 	int err;
 
 	if (!program)
 		return -errno;
 	e->program = program;
-	place = (struct ks_filter_place){
-		.pid = (u32 *)&program->rodata->only_pid,
-		.cgroup = (u64 *)&program->rodata->only_cgroup,
-		.nr_caches = (u32 *)&program->rodata->nr_caches,
-		.caches = (u64 *)program->rodata->only_caches,
-		.sizes = (u32 *)program->rodata->only_sizes,
-	};
 	program->rodata->copy_args = copy;
-	err = ks_tracing_filter(&e->tracing, filter, &place, diag);
+	err = ks_tracing_filter(&e->tracing, filter, (struct ks_bpf_filter *)&program->rodata->only,
+				diag);
 	program->rodata->bucket_mask = e->buckets - 1;
 	program->rodata->by_process = e->by_process;
 	program->rodata->by_cgroup = e->by_cgroup;
@@ -106,43 +117,19 @@ static int load(struct exact *e, const struct ks_live_filter *filter, bool hooks
 		err = map_all(e);
 	if (!err)
 		err = live_exact_bpf__attach(program);
+	if (err)
+		unload(e);
 	e->hooks = hooks;
 	return err;
 }
 
-static void unload(struct exact *e)
-{
-	if (e->objects)
-		munmap(e->objects, e->objects_len);
-	if (e->cells)
-		munmap((void *)e->cells, e->cells_len);
-	if (e->sums)
-		munmap((void *)e->sums, e->sums_len);
-	e->objects = NULL;
-	e->cells = NULL;
-	e->sums = NULL;
-	live_exact_bpf__destroy(e->program);
-	e->program = NULL;
-}
-
 static int attach(struct exact *e, const struct ks_live_filter *filter, struct ks_diag *diag)
 {
-	void *before = ks_tracing_silence(NULL);
-	int err, i;
+	int err = ks_tracing_attach(load, e, filter, diag);
 
-	diag->err = 0;
-	/* With probes on functions where these are allowed; the plain way to read arguments first. */
-	for (i = 0, err = -EINVAL; err && !diag->err && i < 4; i++) {
-		unload(e);
-		err = load(e, filter, i < 2, i % 2, diag);
-	}
-	ks_tracing_silence(before);
-	if (err)
-		return diag->err ? err
-				 : ks_tracing_refused("probes on the events of the slab allocator",
-						      err, diag);
-	ks_tracing_loaded(&e->tracing, e->program->obj);
-	return 0;
+	if (!err)
+		ks_tracing_loaded(&e->tracing, e->program->obj);
+	return err;
 }
 
 /* === Internals: a look ==================================================================== */

@@ -12,7 +12,9 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
-#include "base/types.h" /* that the next one needs */
+/* What the skeleton needs. */
+#include "base/types.h"
+#include "bpf/live.h"
 
 #include "bpf/live-sample.skel.h"
 #include "live/tracing.h"
@@ -65,25 +67,19 @@ static int start_cpus(struct sample *m)
 	return err;
 }
 
-static int load(struct sample *m, const struct ks_live_filter *filter, bool hooks, bool copy,
+static int load(void *level, const struct ks_live_filter *filter, bool hooks, bool copy,
 		struct ks_diag *diag)
 {
+	struct sample *m = level;
 	struct live_sample_bpf *program = live_sample_bpf__open();
-	struct ks_filter_place place;
 	int err;
 
 	if (!program)
 		return -errno;
 	m->program = program;
-	place = (struct ks_filter_place){
-		.pid = (u32 *)&program->rodata->only_pid,
-		.cgroup = (u64 *)&program->rodata->only_cgroup,
-		.nr_caches = (u32 *)&program->rodata->nr_caches,
-		.caches = (u64 *)program->rodata->only_caches,
-		.sizes = (u32 *)program->rodata->only_sizes,
-	};
 	program->rodata->copy_args = copy;
-	err = ks_tracing_filter(&m->tracing, filter, &place, diag);
+	err = ks_tracing_filter(&m->tracing, filter, (struct ks_bpf_filter *)&program->rodata->only,
+				diag);
 	bpf_map__set_max_entries(program->maps.samples, SAMPLES);
 	bpf_map__set_max_entries(program->maps.stacks, KS_LIVE_STACKS);
 	bpf_program__set_autoload(program->progs.on_free_bulk, hooks);
@@ -107,20 +103,11 @@ static int load(struct sample *m, const struct ks_live_filter *filter, bool hook
 
 static int attach(struct sample *m, const struct ks_live_filter *filter, struct ks_diag *diag)
 {
-	void *before = ks_tracing_silence(NULL);
-	int err, i;
+	int err = ks_tracing_attach(load, m, filter, diag);
 
-	diag->err = 0;
-	/* With probes on functions where these are allowed; the plain way to read arguments first. */
-	for (i = 0, err = -EINVAL; err && !diag->err && i < 4; i++)
-		err = load(m, filter, i < 2, i % 2, diag);
-	ks_tracing_silence(before);
-	if (err)
-		return diag->err ? err
-				 : ks_tracing_refused("probes on the events of the slab allocator",
-						      err, diag);
-	ks_tracing_loaded(&m->tracing, m->program->obj);
-	return 0;
+	if (!err)
+		ks_tracing_loaded(&m->tracing, m->program->obj);
+	return err;
 }
 
 /* === Internals: a look ==================================================================== */

@@ -224,25 +224,41 @@ const char *ks_tracing_kmalloc_cache(struct ks_tracing *t, u64 site, u32 size, u
 }
 
 int ks_tracing_filter(struct ks_tracing *t, const struct ks_live_filter *filter,
-		      const struct ks_filter_place *place, struct ks_diag *diag)
+		      struct ks_bpf_filter *ret_filter, struct ks_diag *diag)
 {
+	struct ks_bpf_filter made = { .pid = filter->pid, .cgroup = filter->cgroup };
 	size_t i;
 
-	*place->pid = filter->pid;
-	*place->cgroup = filter->cgroup;
 	if (filter->nr_caches > KS_BPF_CACHES)
 		return ks_diag_set(diag, -E2BIG, "at most %d caches can be chosen", KS_BPF_CACHES);
-	*place->nr_caches = (u32)filter->nr_caches;
+	made.nr_caches = (u32)filter->nr_caches;
 	for (i = 0; i < filter->nr_caches; i++) {
 		const struct ks_known_cache *cache =
 			ks_census_level_find(t->census, filter->caches[i], diag);
 
 		if (!cache)
 			return diag->err;
-		place->caches[i] = cache->addr;
-		place->sizes[i] = strstr(filter->caches[i], "kmalloc-") ? cache->size : 0;
+		made.caches[i] = cache->addr;
+		made.sizes[i] = strstr(filter->caches[i], "kmalloc-") ? cache->size : 0;
 	}
+	*ret_filter = made;
 	return 0;
+}
+
+int ks_tracing_attach(ks_load_fn *load, void *level, const struct ks_live_filter *filter,
+		      struct ks_diag *diag)
+{
+	void *before = ks_tracing_silence(NULL);
+	int err, i;
+
+	diag->err = 0;
+	/* With probes on functions where these are allowed; the plain way to read arguments first. */
+	for (i = 0, err = -EINVAL; err && !diag->err && i < 4; i++)
+		err = load(level, filter, i < 2, i % 2, diag);
+	ks_tracing_silence(before);
+	if (err && !diag->err)
+		return ks_tracing_refused("probes on the events of the slab allocator", err, diag);
+	return err;
 }
 
 bool ks_tracing_has_free_rcu(const struct ks_tracing *t)

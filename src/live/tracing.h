@@ -60,15 +60,19 @@ struct ks_live_cell *ks_tracing_cell(struct ks_tracing *t, struct ks_live_snapsh
  */
 const char *ks_tracing_kmalloc_cache(struct ks_tracing *t, u64 site, u32 size, u64 object);
 
-/* Where a program's constants are that say what it looks at. */
-struct ks_filter_place {
-	u32 *pid, *nr_caches, *sizes;
-	u64 *cgroup, *caches;
-};
-
-/* -ENOENT: there is no such cache. -E2BIG: too many of them. */
+/* What a program is told to look at. -ENOENT: there is no such cache. -E2BIG: too many of them. */
 int ks_tracing_filter(struct ks_tracing *t, const struct ks_live_filter *filter,
-		      const struct ks_filter_place *place, struct ks_diag *diag);
+		      struct ks_bpf_filter *ret_filter, struct ks_diag *diag);
+
+/*
+ * Loads the probes of a level in the ways that kernels allow, the best first, until one works. @load is called with the
+ * level and cleans up after a failure; where it fills the diag, no other way is tried. @hooks: also probes on functions.
+ * @copy: arguments are copied rather than read.
+ */
+typedef int ks_load_fn(void *level, const struct ks_live_filter *filter, bool hooks, bool copy,
+		       struct ks_diag *diag);
+int ks_tracing_attach(ks_load_fn *load, void *level, const struct ks_live_filter *filter,
+		      struct ks_diag *diag);
 
 /* Whether the second argument of kvfree_call_rcu() is the object, as it is since Linux 6.3. */
 bool ks_tracing_has_free_rcu(const struct ks_tracing *t);
