@@ -203,6 +203,16 @@ struct ks_timeline *ks_timeline_copy(const struct ks_timeline *from)
 	return tl;
 }
 
+u64 ks_track_peak(const struct ks_track *track)
+{
+	u64 peak = 0;
+	size_t i;
+
+	for (i = 0; i < track->cells.len; i++)
+		peak = ks_max(peak, track->cells.items[i].peak_bytes);
+	return peak;
+}
+
 void ks_timeline_free(struct ks_timeline *tl)
 {
 	size_t i;

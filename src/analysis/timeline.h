@@ -134,6 +134,9 @@ size_t ks_timeline_halve(struct ks_timeline *timeline);
 /* A copy of its cells and counts, without labels and links; NULL when there is no memory. */
 struct ks_timeline *ks_timeline_copy(const struct ks_timeline *timeline);
 
+/* The most that lived at a time. */
+u64 ks_track_peak(const struct ks_track *track);
+
 void ks_timeline_free(struct ks_timeline *timeline);
 
 #endif

@@ -7,6 +7,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "cli/commands.h"
 #include "cli/output.h"
 #include "cli/signals.h"
@@ -35,14 +36,6 @@ static bool wait_for(int signals, u64 ns)
 	return ppoll(&fd, 1, &timeout, NULL) == 0;
 }
 
-static u64 now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (u64)t.tv_sec * 1000000000 + (u64)t.tv_nsec;
-}
-
 static int print_look(struct ks_top_args *args, struct ks_live *live)
 {
 	const struct ks_live_within within = { .name = { [KS_LIVE_BY_CACHE] = args->cache } };
@@ -62,7 +55,7 @@ static int print_look(struct ks_top_args *args, struct ks_live *live)
 
 static int print_looks(struct ks_top_args *args, int signals)
 {
-	u64 left = args->once ? 1 : args->count, next = now_ns(), now;
+	u64 left = args->once ? 1 : args->count, next = ks_clock_ns(CLOCK_MONOTONIC), now;
 	struct ks_diag diag = { 0 };
 	struct ks_live *live;
 	int code, err;
@@ -76,7 +69,7 @@ static int print_looks(struct ks_top_args *args, int signals)
 		if (code || (left && !--left))
 			break;
 		next += args->interval_ns;
-		now = now_ns();
+		now = ks_clock_ns(CLOCK_MONOTONIC);
 		if (!wait_for(signals, next > now ? next - now : 0)) {
 			code = KS_EXIT_INTERRUPTED;
 			break;

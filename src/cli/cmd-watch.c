@@ -11,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/io.h"
 #include "cli/commands.h"
 #include "cli/output.h"
@@ -44,14 +45,6 @@ struct watching {
 };
 
 /* === Internals ============================================================================ */
-
-static u64 now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (u64)t.tv_sec * 1000000000 + (u64)t.tv_nsec;
-}
 
 /* Waits until the next look is due. False: a signal came that ends the program. */
 static bool wait_for(const struct watching *w, u64 ns)
@@ -147,7 +140,7 @@ static int tell(struct watching *w, struct ks_watch *watch)
 
 static int follow(struct watching *w, struct ks_watch *watch, struct ks_live *live)
 {
-	u64 start = now_ns(), wait, left;
+	u64 start = ks_clock_ns(CLOCK_MONOTONIC), wait, left;
 	struct ks_diag diag = { 0 };
 	int err, code;
 
@@ -161,7 +154,9 @@ static int follow(struct watching *w, struct ks_watch *watch, struct ks_live *li
 		code = tell(w, watch);
 		if (code || (w->first && watch->suspects.len))
 			return code;
-		left = w->for_ns ? start + w->for_ns - ks_min(now_ns(), start + w->for_ns) : wait;
+		left = w->for_ns ? start + w->for_ns -
+					   ks_min(ks_clock_ns(CLOCK_MONOTONIC), start + w->for_ns)
+				 : wait;
 		if (!left || !wait_for(w, ks_min(left, wait)))
 			return 0;
 	}

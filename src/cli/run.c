@@ -10,6 +10,7 @@
 
 #include "analysis/view.h"
 #include "analysis/views.h"
+#include "base/clock.h"
 #include "cli/output.h"
 #include "cli/progress.h"
 #include "cli/signals.h"
@@ -143,10 +144,7 @@ static int run_one(struct ks_cli *cli, enum ks_by by, bool with_view, struct ks_
 
 u64 ks_cli_now_ns(void)
 {
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (u64)ts.tv_sec * 1000000000u + (u64)ts.tv_nsec;
+	return ks_clock_ns(CLOCK_MONOTONIC);
 }
 
 void ks_cli_progress_start(struct ks_progress *progress, const char *what)

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/clock.h"
 #include "base/hash.h"
 #include "fleet/sample.h"
 #include "live/live.h"
@@ -38,14 +39,6 @@ struct ks_sender {
 };
 
 /* === Internals ============================================================================ */
-
-static u64 wall_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_REALTIME, &now);
-	return (u64)now.tv_sec * 1000000000 + (u64)now.tv_nsec;
-}
 
 static int add_labels(const struct ks_agent *agent, struct ks_fleet_batch *batch)
 {
@@ -225,7 +218,7 @@ int ks_agent_sample(struct ks_agent *agent, struct ks_diag *diag)
 	if (err)
 		return err;
 	if (!snapshot->wall_ns)
-		snapshot->wall_ns = wall_ns();
+		snapshot->wall_ns = ks_clock_ns(CLOCK_REALTIME);
 	err = keep(agent, snapshot, diag);
 	ks_live_snapshot_put(snapshot);
 	return err;

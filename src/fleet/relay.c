@@ -13,6 +13,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/clock.h"
 #include "fleet/batch.h"
 #include "fleet/tokens.h"
 
@@ -116,10 +117,7 @@ static int commit(struct ks_relay *relay, const struct ks_strbuf *body)
 
 static u64 now_ms(void)
 {
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (u64)now.tv_sec * 1000 + (u64)now.tv_nsec / 1000000;
+	return ks_clock_ns(CLOCK_MONOTONIC) / 1000000;
 }
 
 static void count(struct ks_relay *relay, u64 *counter, u64 more)

@@ -9,15 +9,9 @@
 #include <sys/utsname.h>
 #include <time.h>
 
+#include "base/clock.h"
+
 /* === Internals: about the kernel ========================================================== */
-
-static u64 now_ns(clockid_t clock)
-{
-	struct timespec t;
-
-	clock_gettime(clock, &t);
-	return (u64)t.tv_sec * 1000000000 + (u64)t.tv_nsec;
-}
 
 static const char *copy(struct ks_snapshot *s, const char *text)
 {
@@ -41,10 +35,10 @@ static int add_facts(struct ks_snapshot *s, const struct ks_kernel *k)
 	struct utsname name;
 	char boot[64];
 
-	s->taken_ns = now_ns(CLOCK_REALTIME);
+	s->taken_ns = ks_clock_ns(CLOCK_REALTIME);
 	if (!k->live || uname(&name))
 		return 0;
-	s->uptime_ns = now_ns(CLOCK_BOOTTIME);
+	s->uptime_ns = ks_clock_ns(CLOCK_BOOTTIME);
 	read_boot(boot, sizeof(boot));
 	s->release = copy(s, name.release);
 	s->machine = copy(s, name.machine);
@@ -229,7 +223,7 @@ int ks_snapshot_take(struct ks_kernel *k, const struct ks_snapshot_options *opti
 		     struct ks_snapshot **ret_snapshot, struct ks_diag *diag)
 {
 	struct ks_taking t = { .kernel = k };
-	u64 start = now_ns(CLOCK_MONOTONIC);
+	u64 start = ks_clock_ns(CLOCK_MONOTONIC);
 	int err = ks_snapshot_new(&t.snapshot, diag);
 
 	if (err)
@@ -244,7 +238,7 @@ int ks_snapshot_take(struct ks_kernel *k, const struct ks_snapshot_options *opti
 		t.snapshot->quality[KS_HEAP_ODD_MODULES] = k->odd_modules;
 		err = make(&t, options, diag);
 	}
-	t.snapshot->duration_ns = now_ns(CLOCK_MONOTONIC) - start;
+	t.snapshot->duration_ns = ks_clock_ns(CLOCK_MONOTONIC) - start;
 	ks_numbers_free(t.numbers);
 	ks_typing_free(t.typing);
 	ks_slots_free(t.slots);

@@ -17,6 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "lab/protocol.h"
 
 /* === Data ================================================================================= */
@@ -50,10 +51,7 @@ struct run {
 
 static u64 now_ms(void)
 {
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (u64)ts.tv_sec * 1000 + (u64)ts.tv_nsec / 1000000;
+	return ks_clock_ns(CLOCK_MONOTONIC) / 1000000;
 }
 
 static void send_frame(struct run *run, enum lab_frame_type type, const void *data, size_t len)

@@ -15,6 +15,7 @@
 #include <bpf/btf.h>
 #include <bpf/libbpf.h>
 
+#include "base/clock.h"
 #include "heap/kernel.h"
 #include "heap/rights.h"
 
@@ -121,10 +122,7 @@ static u64 misses(const struct bpf_program *program)
 
 u64 ks_tracing_now(void)
 {
-	struct timespec t;
-
-	clock_gettime(CLOCK_BOOTTIME, &t);
-	return (u64)t.tv_sec * 1000000000 + (u64)t.tv_nsec;
+	return ks_clock_ns(CLOCK_BOOTTIME);
 }
 
 void *ks_tracing_silence(void *before)

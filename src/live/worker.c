@@ -10,6 +10,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
+
 /* === Data ================================================================================= */
 
 struct ks_live_worker {
@@ -34,14 +36,6 @@ struct ks_live_worker {
 };
 
 /* === Internals ============================================================================ */
-
-static u64 now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (u64)t.tv_sec * 1000000000 + (u64)t.tv_nsec;
-}
 
 static void tell(struct ks_live_worker *w)
 {
@@ -90,7 +84,7 @@ static void run_job(struct ks_live_worker *w)
 static void *run(void *arg)
 {
 	struct ks_live_worker *w = arg;
-	u64 next = now_ns() + w->interval_ns;
+	u64 next = ks_clock_ns(CLOCK_MONOTONIC) + w->interval_ns;
 
 	pthread_mutex_lock(&w->lock);
 	while (!w->stop) {
@@ -99,14 +93,15 @@ static void *run(void *arg)
 
 		if (w->job)
 			run_job(w);
-		else if (now_ns() < next) {
+		else if (ks_clock_ns(CLOCK_MONOTONIC) < next) {
 			pthread_cond_timedwait(&w->wake, &w->lock, &until);
 			continue;
 		}
 		pthread_mutex_unlock(&w->lock);
 		look(w);
 		/* A look that lasted longer than the interval is not caught up with. */
-		next = ks_max(next + w->interval_ns, now_ns() + w->interval_ns / 2);
+		next = ks_max(next + w->interval_ns,
+			      ks_clock_ns(CLOCK_MONOTONIC) + w->interval_ns / 2);
 		pthread_mutex_lock(&w->lock);
 	}
 	pthread_mutex_unlock(&w->lock);

@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "base/bytes.h"
+#include "base/clock.h"
 #include "base/pack.h"
 
 /* === Data ================================================================================= */
@@ -53,14 +54,6 @@ static int send_all(int fd, const void *data, size_t len)
 	return 0;
 }
 
-static u64 now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (u64)ts.tv_sec * 1000000000u + (u64)ts.tv_nsec;
-}
-
 /* Waits for bytes. A peer that sends one now and then does not get more time by that. */
 static int wait_until(int fd, u64 deadline)
 {
@@ -70,7 +63,8 @@ static int wait_until(int fd, u64 deadline)
 	if (deadline == NO_DEADLINE)
 		return 0;
 	do {
-		u64 now = now_ns(), ms = now < deadline ? (deadline - now) / 1000000 + 1 : 0;
+		u64 now = ks_clock_ns(CLOCK_MONOTONIC),
+		    ms = now < deadline ? (deadline - now) / 1000000 + 1 : 0;
 
 		n = ms ? poll(&wanted, 1, (int)ks_min(ms, (u64)INT32_MAX)) : 0;
 	} while (n < 0 && errno == EINTR);
@@ -287,7 +281,7 @@ static int receive_frame(int fd, struct stream *stream, char *buf, u64 patience,
 	u32 len;
 	int err = receive_until(fd, head, 1, NO_DEADLINE);
 
-	deadline = now_ns() + patience;
+	deadline = ks_clock_ns(CLOCK_MONOTONIC) + patience;
 	if (!err)
 		err = receive_until(fd, head + 1, sizeof(head) - 1, deadline);
 	if (err)
@@ -412,7 +406,7 @@ int ks_wire_serve(int fd, int dir_fd, const char *token, const struct ks_wire_pa
 		return ks_diag_nomem(diag, "receiving");
 	watch_peer(fd);
 	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &to_send, sizeof(to_send));
-	err = receive_hello(fd, token, now_ns() + patience->hello_ns, id, diag);
+	err = receive_hello(fd, token, ks_clock_ns(CLOCK_MONOTONIC) + patience->hello_ns, id, diag);
 	if (!err) {
 		err = open_stream(dir_fd, id, &stream, diag);
 		if (err == -EBUSY)

@@ -21,16 +21,6 @@ struct ranked {
 
 /* === Internals ============================================================================ */
 
-static u64 peak_of(const struct ks_track *track)
-{
-	u64 peak = 0;
-	size_t i;
-
-	for (i = 0; i < track->cells.len; i++)
-		peak = ks_max(peak, track->cells.items[i].peak_bytes);
-	return peak;
-}
-
 static int compare(const void *pa, const void *pb)
 {
 	const struct ranked *a = pa, *b = pb;
@@ -114,7 +104,7 @@ static void put_sites(struct ks_json *json, const struct ks_timeline *timeline)
 	}
 	for (i = 0; i < sites->items.len; i++) {
 		const struct ks_track *track = &sites->items.items[i];
-		u64 peak = peak_of(track);
+		u64 peak = ks_track_peak(track);
 
 		if (peak) /* a track of the other level holds nothing, not even a name */
 			ranked[len++] = (struct ranked){ track, peak };

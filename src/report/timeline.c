@@ -30,21 +30,11 @@ static const struct ks_column columns[COLUMNS] = {
 
 /* === Internals ============================================================================ */
 
-static u64 peak_of(const struct ks_track *track)
-{
-	u64 peak = 0;
-	size_t i;
-
-	for (i = 0; i < track->cells.len; i++)
-		peak = ks_max(peak, track->cells.items[i].peak_bytes);
-	return peak;
-}
-
 static int compare(const void *pa, const void *pb)
 {
 	const struct ks_track *a = *(const struct ks_track *const *)pa;
 	const struct ks_track *b = *(const struct ks_track *const *)pb;
-	u64 peak_a = peak_of(a), peak_b = peak_of(b);
+	u64 peak_a = ks_track_peak(a), peak_b = ks_track_peak(b);
 
 	if (peak_a != peak_b)
 		return peak_a > peak_b ? -1 : 1;
@@ -60,7 +50,7 @@ static int pick_tracks(struct ks_moments *m, const struct ks_tracks *tracks, u64
 	if (!m->tracks)
 		return -ENOMEM;
 	for (i = 0; i < tracks->items.len; i++)
-		if (peak_of(&tracks->items.items[i]))
+		if (ks_track_peak(&tracks->items.items[i]))
 			m->tracks[m->tracks_len++] = &tracks->items.items[i];
 	qsort(m->tracks, m->tracks_len, sizeof(*m->tracks), compare);
 	m->tracks_len = ks_min(m->tracks_len, (size_t)top);

@@ -18,33 +18,12 @@ import time
 
 TESTS = pathlib.Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(TESTS / "lib"))
+from packed import Bytes  # noqa: E402
 import tap  # noqa: E402
 
 KMEMSCOPE = sys.argv[1]
 ITEMS = 3000
 MEMINFO = ["Slab", "SReclaimable", "SUnreclaim", "MemTotal", "MemAvailable"]
-
-
-class Bytes:
-    def __init__(self, data):
-        self.data, self.at = data, 0
-
-    def take(self, n):
-        self.at += n
-        assert self.at <= len(self.data)
-        return self.data[self.at - n:self.at]
-
-    def varint(self):
-        value = shift = 0
-        while True:
-            byte = self.take(1)[0]
-            value |= (byte & 0x7f) << shift
-            shift += 7
-            if byte < 0x80:
-                return value
-
-    def string(self):
-        return self.take(self.varint()).decode()
 
 
 def sections(path):
