@@ -488,6 +488,10 @@ int ks_analysis_start(struct ks_analysis *a, struct ks_source *source, struct ks
 				   ks_db_path(source->db));
 	if (!a->bys.len)
 		err = ks_analysis_account(a, KS_BY_SITE, diag);
+	if (!err)
+		err = ks_when_resolve(&a->opts.filter.since, &source->info.wall, diag);
+	if (!err)
+		err = ks_when_resolve(&a->opts.filter.until, &source->info.wall, diag);
 	if (err)
 		return err;
 	a->source = source;
@@ -556,6 +560,13 @@ int ks_analysis_snapshot(struct ks_analysis *a, struct ks_model **ret_model, str
 	if (!a->names_counted)
 		model->caches = model->comms = 0;
 	model->pages_unplaced = a->page_sites.guessed;
+	model->wall = a->source->info.wall;
+	if (!err && a->source->info.only) {
+		model->only = ks_arena_strndup(&model->arena, a->source->info.only,
+					       strlen(a->source->info.only));
+		if (!model->only)
+			err = ks_diag_nomem(diag, "gathering results");
+	}
 	if (!err)
 		err = fill_accounts(a, model, diag);
 	model->window_ends = a->opts.filter.until.set;

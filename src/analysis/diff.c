@@ -299,7 +299,7 @@ u64 ks_diff_size(const struct ks_model *model, const struct ks_filter *filter,
 
 	switch (normal) {
 	case KS_NORMAL_TIME:
-		return ks_filter_span(filter, model->first_ts, model->last_ts);
+		return ks_filter_span(filter, &model->wall, model->first_ts, model->last_ts);
 	case KS_NORMAL_EVENTS:
 		return total->allocs + total->frees + total->failed;
 	default:

@@ -190,6 +190,8 @@ int ks_facts_init(struct ks_facts *facts, const struct ks_matcher *m,
 	}
 	facts->quality[KS_Q_UNPARSED] += info->text.unparsed + info->binary.bad_records;
 	facts->quality[KS_Q_SELF] += info->binary.self_events;
+	facts->quality[KS_Q_BULK_MISSED] += info->binary.bulk_missed;
+	facts->quality[KS_Q_PROBES_MISSED] += info->binary.probes_missed;
 	facts->quality[KS_Q_STACKS_ALONE] += info->stacks_alone;
 	facts->quality[KS_Q_OVERWRITTEN] += info->overwritten;
 	facts->quality[KS_Q_NOT_ALLOCATED] += info->map.not_allocated;

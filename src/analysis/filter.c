@@ -23,6 +23,19 @@ static bool is_site(const struct ks_place *place, const char *site)
 
 /* === Public =============================================================================== */
 
+u64 ks_filter_span(const struct ks_filter *filter, const struct ks_wall *wall, u64 first_ts,
+		   u64 last_ts)
+{
+	struct ks_when from = filter->since, to = filter->until;
+	u64 since, until;
+
+	if (ks_when_resolve(&from, wall, NULL) || ks_when_resolve(&to, wall, NULL))
+		return 0;
+	since = ks_max(ks_when_in_trace(&from, first_ts, first_ts), first_ts);
+	until = ks_min(ks_when_in_trace(&to, first_ts, last_ts), last_ts);
+	return until > since ? until - since : 0;
+}
+
 void ks_selector_init(struct ks_selector *selector, const struct ks_filter *filter,
 		      const struct ks_names *names, struct ks_places *places)
 {

@@ -7,14 +7,9 @@
 #define KS_ANALYSIS_FILTER_H
 
 #include "analysis/places.h"
+#include "analysis/when.h"
 #include "base/types.h"
 #include "trace/event.h"
-
-/* A point in time: as the trace prints it, or from its first event on. */
-struct ks_when {
-	bool set, relative;
-	u64 ns;
-};
 
 struct ks_filter {
 	bool malloc_only, cache_only; /* both, or none: all slab allocations */
@@ -34,22 +29,9 @@ static inline bool ks_filter_is_empty(const struct ks_filter *filter)
 	       !filter->comm && !filter->cache && !filter->site;
 }
 
-/* A point in time as the trace counts it; @unset where it is not given. */
-static inline u64 ks_when_in_trace(const struct ks_when *when, u64 first_ts, u64 unset)
-{
-	if (!when->set)
-		return unset;
-	return when->relative ? first_ts + when->ns : when->ns;
-}
-
 /* How much of a capture lies in the window. */
-static inline u64 ks_filter_span(const struct ks_filter *filter, u64 first_ts, u64 last_ts)
-{
-	u64 since = ks_max(ks_when_in_trace(&filter->since, first_ts, first_ts), first_ts);
-	u64 until = ks_min(ks_when_in_trace(&filter->until, first_ts, last_ts), last_ts);
-
-	return until > since ? until - since : 0;
-}
+u64 ks_filter_span(const struct ks_filter *filter, const struct ks_wall *wall, u64 first_ts,
+		   u64 last_ts);
 
 /* Whether it asks for the task, and not for the shape of the event alone. */
 static inline bool ks_filter_is_task(const struct ks_filter *filter)

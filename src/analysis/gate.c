@@ -256,7 +256,8 @@ void ks_gate_facts_of_model(struct ks_gate_facts *facts, const struct ks_model *
 
 	*facts = (struct ks_gate_facts){ .what = "capture", .total = *ks_model_total(model) };
 	if (model->clock == KS_CLOCK_SECONDS)
-		facts->span_ns = ks_filter_span(filter, model->first_ts, model->last_ts);
+		facts->span_ns =
+			ks_filter_span(filter, &model->wall, model->first_ts, model->last_ts);
 	for (scope = 0; scope < KS_SCOPES; scope++) {
 		const struct ks_sums *sums = NULL;
 		enum ks_by by;

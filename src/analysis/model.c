@@ -59,6 +59,11 @@ static const struct {
 	[KS_Q_CENSUS_FREES] = { "census_frees",
 				"objects that the kernel no longer had at the end (free not seen)",
 				false },
+	[KS_Q_BULK_MISSED] = { "bulk_missed",
+			       "objects of bulk calls that the recorder's probes did not see",
+			       false },
+	[KS_Q_PROBES_MISSED] = { "probes_missed", "calls that the recorder's probes missed",
+				 false },
 };
 _Static_assert(ARRAY_SIZE(qualities) == KS_QUALITIES, "a name for every counter");
 

@@ -10,6 +10,7 @@
 #include "base/vec.h"
 #include "trace/event.h"
 #include "trace/stat.h"
+#include "trace/wall.h"
 
 /* Slab objects and the pages behind them are two levels: never added together. */
 enum ks_level { KS_SLAB, KS_PAGES, KS_LEVELS };
@@ -66,7 +67,9 @@ enum ks_quality {
 	KS_Q_PAGE_FREES, /* objects that ended because their page was given back or taken */
 	/* Second frees and frees by the wrong function where objects end, and so begin, unseen. */
 	KS_Q_REUSED,
-	KS_Q_CENSUS_FREES, /* objects that the census at the end of the recording does not have */
+	KS_Q_CENSUS_FREES,  /* objects that the census at the end of the recording does not have */
+	KS_Q_BULK_MISSED,   /* objects that a probe's record of a bulk call has no room for */
+	KS_Q_PROBES_MISSED, /* calls that the recorder's probes were too late for */
 	KS_QUALITIES
 };
 
@@ -202,6 +205,9 @@ struct ks_model {
 	u64 events_total;	   /* that the engine used */
 	u64 events[KS_KINDS];
 	u64 first_ts, last_ts; /* of them */
+	struct ks_wall wall;   /* from these to the time of day */
+	const char
+		*only; /* which allocations were recorded, as options of the recorder; NULL = all */
 	u64 sites;
 	u64 caches, comms; /* 0 unless ks_analysis_count_names() asked for them */
 	bool ptrs_hashed;

@@ -146,13 +146,51 @@ int ks_hooks_enable(const struct ks_hooks *hooks, const struct ks_tracefs *alloc
 	int err = 0;
 
 	for (hook = KS_HOOK_NONE + 1; hook < KS_HOOKS && !err; hook++) {
-		if (!(hooks->defined >> hook & 1))
+		if (!((hooks->defined & ~hooks->unused) >> hook & 1))
 			continue;
 		snprintf(path, sizeof(path), "events/%s/%s/enable", hooks->group, names[hook]);
 		err = ks_tracefs_write(hook == KS_HOOK_BULK_ALLOC ? allocs : frees, path, "1",
 				       diag);
 	}
 	return err;
+}
+
+u64 ks_hooks_missed(const struct ks_hooks *hooks, const char *events, const char *profile)
+{
+	u64 sum = 0;
+
+	while (*events && *profile) {
+		char group[64], name[64], seen[64];
+		unsigned long long missed;
+		const char *colon = events + strcspn(events, ":\n");
+
+		if (sscanf(profile, "%63s %*u %llu", seen, &missed) == 2 &&
+		    sscanf(colon, ":%63[^/]/%63s", group, name) == 2 && !strcmp(name, seen) &&
+		    !strcmp(group, hooks->group))
+			sum += missed;
+		events += strcspn(events, "\n");
+		events += *events == '\n';
+		profile += strcspn(profile, "\n");
+		profile += *profile == '\n';
+	}
+	return sum;
+}
+
+u64 ks_hooks_count_missed(const struct ks_hooks *hooks, const struct ks_tracefs *tfs)
+{
+	struct ks_strbuf events, profile;
+	u64 missed = 0;
+
+	if (!hooks->defined)
+		return 0;
+	ks_strbuf_init(&events);
+	ks_strbuf_init(&profile);
+	if (!ks_tracefs_read(tfs, "kprobe_events", &events, NULL) &&
+	    !ks_tracefs_read(tfs, "kprobe_profile", &profile, NULL))
+		missed = ks_hooks_missed(hooks, ks_strbuf_str(&events), ks_strbuf_str(&profile));
+	ks_strbuf_deinit(&events);
+	ks_strbuf_deinit(&profile);
+	return missed;
 }
 
 void ks_hooks_remove(struct ks_hooks *hooks, const struct ks_tracefs *tfs)

@@ -14,6 +14,7 @@
 struct ks_hooks {
 	char group[64]; /* their folder in events/; "" = there are none */
 	u32 defined;	/* a bit for each ks_raw_hook */
+	u32 unused;	/* of these, those that stay switched off */
 	char why[128];	/* why there are none */
 };
 
@@ -27,6 +28,15 @@ int ks_hooks_describe(struct ks_hooks *hooks, const struct ks_tracefs *tfs,
 /* In the instance of allocations and in that of frees, which may be one. */
 int ks_hooks_enable(const struct ks_hooks *hooks, const struct ks_tracefs *allocs,
 		    const struct ks_tracefs *frees, struct ks_diag *diag);
+
+/*
+ * How many calls they missed, by the kernel's own count: both lists have one line a probe, in the same order, but only the
+ * first has the whole name.
+ */
+u64 ks_hooks_missed(const struct ks_hooks *hooks, const char *events, const char *profile);
+
+/* The same, from the files of tracefs; 0 where it is not known. */
+u64 ks_hooks_count_missed(const struct ks_hooks *hooks, const struct ks_tracefs *tfs);
 
 /* Once the rings have been read: the kernel empties those that had events of a probe that goes. */
 void ks_hooks_remove(struct ks_hooks *hooks, const struct ks_tracefs *tfs);

@@ -31,15 +31,30 @@ static int fill(struct ks_recorder *rec, enum ks_census_when when, struct ks_sla
 	return *census ? ks_slabinfo_read("/proc/slabinfo", "/sys/kernel/slab", *census) : -ENOMEM;
 }
 
+/* Of more than two moments the first and the last stay. */
+static void note_wall(struct ks_recorder *rec)
+{
+	/* Between two looks at the wall clock, so that a wait does not count as a difference of the clocks. */
+	u64 before = wall_clock(), ts = ks_machine_now(&rec->tfs), after = wall_clock();
+
+	if (ts && after >= before)
+		ks_wall_add(&rec->meta.about.wall, ts, before + (after - before) / 2);
+}
+
 /* === Public =============================================================================== */
 
 int ks_rec_take_census(struct ks_recorder *rec, enum ks_census_when when)
 {
 	struct ks_strbuf *packed = &rec->meta.census[when];
-	u64 from = ks_machine_now(&rec->tfs), wall_ns = wall_clock();
+	const struct ks_wall *wall = &rec->meta.about.wall;
 	struct ks_slab_census *census;
+	u64 from, wall_ns;
 	int err;
 
+	/* The same moment: a DB knows the time of day by its census alone. */
+	note_wall(rec);
+	from = wall->len ? wall->points[wall->len - 1].ts : 0;
+	wall_ns = wall->len ? wall->points[wall->len - 1].ns : wall_clock();
 	if (rec->no_census)
 		return 0;
 	census = ks_slab_census_new();

@@ -69,6 +69,51 @@ static int configure(const struct ks_tracefs *tfs, const struct ks_record_opts *
 	return err;
 }
 
+static enum ks_filter_event filter_event_of(const char *name)
+{
+	return !strncmp(name, "kmalloc", 7)		? KS_FILTER_KMALLOC
+	       : !strncmp(name, "kmem_cache_alloc", 16) ? KS_FILTER_CACHE
+							: KS_FILTER_PAGE;
+}
+
+/* Gives an event of allocations its filter. *ret_passes: whether any event can pass. */
+static int filter_event(struct ks_recorder *rec, const char *name, enum ks_filter_event event,
+			bool *ret_passes, struct ks_diag *diag)
+{
+	struct ks_strbuf sb;
+	char path[160];
+	int err = 0;
+
+	ks_strbuf_init(&sb);
+	*ret_passes = ks_kernel_filter_print(&rec->filter, event, rec->meta.page_size, &sb);
+	snprintf(path, sizeof(path), "events/%s/filter", name);
+	if (sb.failed)
+		err = ks_diag_nomem(diag, "recording");
+	else if (*ret_passes && sb.len)
+		err = ks_tracefs_write(&rec->tfs, path, ks_strbuf_str(&sb), NULL);
+	if (err && !sb.failed)
+		ks_diag_set(diag, err, "the kernel refuses the filter '%s' of %s: %s",
+			    ks_strbuf_str(&sb), name, strerror(-err));
+	ks_strbuf_deinit(&sb);
+	return err;
+}
+
+/* The probe on bulk allocations. One that nothing can pass is switched off. */
+static int filter_bulk(struct ks_recorder *rec, struct ks_diag *diag)
+{
+	const u32 bit = 1u << KS_HOOK_BULK_ALLOC;
+	bool passes;
+	char name[128];
+	int err;
+
+	if (!(rec->hooks.defined & bit))
+		return 0;
+	snprintf(name, sizeof(name), "%s/%s", rec->hooks.group, ks_hook_name(KS_HOOK_BULK_ALLOC));
+	err = filter_event(rec, name, KS_FILTER_BULK, &passes, diag);
+	rec->hooks.unused = passes ? 0 : bit;
+	return err;
+}
+
 /* === Public =============================================================================== */
 
 int ks_rec_choose_events(struct ks_recorder *rec, const struct ks_record_opts *opts,
@@ -111,6 +156,29 @@ int ks_rec_configure(struct ks_recorder *rec, const struct ks_record_opts *opts,
 	return err;
 }
 
+int ks_rec_set_filter(struct ks_recorder *rec, const struct ks_record_opts *opts,
+		      struct ks_diag *diag)
+{
+	struct ks_strbuf words;
+	bool events_name = false;
+	size_t i;
+	int err;
+
+	for (i = 0; i < rec->events_len; i++)
+		if (!strncmp(rec->events[i], "kmem_cache_alloc", 16))
+			events_name |= strstr(ks_strbuf_str(&rec->meta.kmem_formats.items[i]),
+					      " name;") != NULL;
+	err = ks_kernel_filter_init(&rec->filter, &opts->filter, ks_strbuf_str(&rec->meta.kallsyms),
+				    events_name, "/sys/kernel/slab", "/proc/slabinfo", diag);
+	if (err)
+		return err;
+	ks_strbuf_init(&words);
+	ks_record_filter_print(&opts->filter, &words);
+	snprintf(rec->meta.about.only, sizeof(rec->meta.about.only), "%s", ks_strbuf_str(&words));
+	ks_strbuf_deinit(&words);
+	return 0;
+}
+
 int ks_rec_enable(struct ks_recorder *rec, struct ks_diag *diag)
 {
 	bool two = rec->frees.instance;
@@ -119,10 +187,19 @@ int ks_rec_enable(struct ks_recorder *rec, struct ks_diag *diag)
 	size_t i;
 
 	for (i = 0; i < rec->events_len && !err; i++) {
+		bool passes = true;
+
+		snprintf(path, sizeof(path), "kmem/%s", rec->events[i]);
+		if (!rec->is_free[i])
+			err = filter_event(rec, path, filter_event_of(rec->events[i]), &passes,
+					   diag);
 		snprintf(path, sizeof(path), "events/kmem/%s/enable", rec->events[i]);
-		err = ks_tracefs_write(two && rec->is_free[i] ? &rec->frees : &rec->tfs, path, "1",
-				       diag);
+		if (!err && passes)
+			err = ks_tracefs_write(two && rec->is_free[i] ? &rec->frees : &rec->tfs,
+					       path, "1", diag);
 	}
+	if (!err)
+		err = filter_bulk(rec, diag);
 	if (!err)
 		err = ks_hooks_enable(&rec->hooks, &rec->tfs, two ? &rec->frees : &rec->tfs, diag);
 	/* Frees first: of what is allocated from now on, none is missed. */

@@ -38,11 +38,12 @@ struct ks_rec_worker {
 struct ks_recorder {
 	struct ks_tracefs tfs;
 	/*
-	 * Where only some processes are followed, a second instance has the frees of all: much of what a process
+	 * Where only some processes are followed, or only some allocations, a second instance has the frees of all: much of what a process
 	 * allocates is freed by others, by interrupts above all.
 	 */
 	struct ks_tracefs frees;
 	struct ks_hooks hooks;
+	struct ks_kernel_filter filter;
 	struct ks_td_meta meta;
 	struct ks_cmdlines cmdlines;
 	const char *events[KS_REC_MAX_EVENTS];
@@ -78,10 +79,14 @@ int ks_rec_configure(struct ks_recorder *rec, const struct ks_record_opts *opts,
 		     struct ks_diag *diag);
 
 /*
- * Puts a census into the description of the machine; one that can't be had is left out. 0 or -ENOMEM
+ * Puts the time of day and a census into the description of the machine; one that can't be had is left out. 0 or -ENOMEM
  * (recorder-census.c).
  */
 int ks_rec_take_census(struct ks_recorder *rec, enum ks_census_when when);
+
+/* Finds out what the kernel calls what was asked for, once the machine is described. */
+int ks_rec_set_filter(struct ks_recorder *rec, const struct ks_record_opts *opts,
+		      struct ks_diag *diag);
 
 /* Switches the events on, each in its instance. */
 int ks_rec_enable(struct ks_recorder *rec, struct ks_diag *diag);

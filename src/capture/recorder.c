@@ -18,6 +18,7 @@ static void free_recorder(struct ks_recorder *rec)
 	ks_tracefs_close(&rec->tfs);
 	ks_cmdlines_deinit(&rec->cmdlines);
 	ks_td_meta_deinit(&rec->meta);
+	ks_kernel_filter_deinit(&rec->filter);
 	pthread_cond_destroy(&rec->wrote);
 	pthread_mutex_destroy(&rec->write_lock);
 	free(rec);
@@ -27,7 +28,7 @@ static void collect_stats(struct ks_recorder *rec, bool keep_text, struct ks_rec
 {
 	u32 i;
 
-	*ret = (struct ks_record_stats){ 0 };
+	*ret = (struct ks_record_stats){ .probes_missed = rec->meta.about.probes_missed };
 	for (i = 0; i < rec->readers_len; i++) {
 		struct ks_strbuf *text;
 		struct ks_cpu_stats stats;
@@ -142,7 +143,7 @@ int ks_recorder_new(const struct ks_record_opts *opts, struct ks_recorder **ret_
 		ks_hooks_remove_stale(rec->tfs.root);
 		err = ks_tracefs_make_instance(&rec->tfs, "", diag);
 	}
-	if (!err && opts->only_pids) {
+	if (!err && (opts->only_pids || ks_record_filter_is_set(&opts->filter))) {
 		err = ks_tracefs_open(&rec->frees, diag);
 		if (!err)
 			err = ks_tracefs_make_instance(&rec->frees, "-frees", diag);
@@ -156,6 +157,8 @@ int ks_recorder_new(const struct ks_record_opts *opts, struct ks_recorder **ret_
 					  diag);
 	if (!err && ks_hooks_describe(&rec->hooks, &rec->tfs, &rec->meta))
 		err = ks_diag_nomem(diag, "recording");
+	if (!err)
+		err = ks_rec_set_filter(rec, opts, diag);
 	if (!err)
 		err = ks_rec_open_readers(rec, diag);
 	if (!err)
@@ -175,6 +178,11 @@ int ks_recorder_new(const struct ks_record_opts *opts, struct ks_recorder **ret_
 	}
 	*ret_recorder = rec;
 	return 0;
+}
+
+const char *ks_recorder_filter_note(const struct ks_recorder *rec)
+{
+	return ks_strbuf_str(&rec->filter.note);
 }
 
 int ks_recorder_start(struct ks_recorder *rec, struct ks_diag *diag)
@@ -211,6 +219,7 @@ int ks_recorder_save(struct ks_recorder *rec, const char *path, struct ks_diag *
 
 	if (err)
 		return ks_diag_nomem(diag, "counting the kernel's objects");
+	rec->meta.about.probes_missed = ks_hooks_count_missed(&rec->hooks, &rec->tfs);
 	ks_cmdlines_collect(&rec->cmdlines, &rec->tfs);
 	ks_cmdlines_print(&rec->cmdlines, &rec->meta.cmdlines);
 	/* The last of it has no start; but the recording goes on. */
@@ -245,6 +254,7 @@ int ks_recorder_stop(struct ks_recorder *rec, struct ks_record_stats *ret_stats,
 	switch_off(rec);
 	ks_cmdlines_collect(&rec->cmdlines, &rec->tfs);
 	ks_rec_join_threads(rec);
+	rec->meta.about.probes_missed = ks_hooks_count_missed(&rec->hooks, &rec->tfs);
 	trim(rec); /* of what came in during the census */
 	collect_stats(rec, true, ret_stats);
 	ks_cmdlines_print(&rec->cmdlines, &rec->meta.cmdlines);

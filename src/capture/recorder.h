@@ -7,6 +7,7 @@
 #define KS_CAPTURE_RECORDER_H
 
 #include "base/diag.h"
+#include "capture/kernel-filter.h"
 #include "trace/slab-census.h"
 
 /*
@@ -20,6 +21,7 @@ struct ks_record_opts {
 	bool slab, pages;
 	bool stack;	/* a stack trace with each event */
 	bool only_pids; /* nothing until ks_recorder_follow() names a process */
+	struct ks_record_filter filter;
 	const char *clock;
 	u64 buffer_kb;		 /* of the kernel's ring, per CPU; 0 = the default */
 	u64 max_size;		 /* bytes of the file; 0 = no limit */
@@ -34,6 +36,7 @@ enum { KS_RECORD_BUFFER_KB = 8192 };
 
 struct ks_record_stats {
 	u64 events, lost;
+	u64 probes_missed; /* calls, as far as the kernel counts them */
 	u64 file_size;
 	bool full;     /* max_size was reached */
 	bool failed;   /* a thread met an error; ks_recorder_stop() returns it */
@@ -51,6 +54,9 @@ int ks_recorder_follow(struct ks_recorder *rec, u32 pid, struct ks_diag *diag);
 
 /* What is seen of frees and allocations that raise no event, or why nothing is: words for people. */
 void ks_recorder_say_hooks(const struct ks_recorder *rec, struct ks_strbuf *sb);
+
+/* What the user should know of the filter, or "". */
+const char *ks_recorder_filter_note(const struct ks_recorder *rec);
 
 int ks_recorder_start(struct ks_recorder *rec, struct ks_diag *diag);
 

@@ -42,20 +42,6 @@ int ks_cli_parse_kernel(struct ks_cli *cli, const struct ks_option *option, cons
 	return -1;
 }
 
-int ks_cli_parse_when(struct ks_cli *cli, const struct ks_option *option, const char *arg)
-{
-	struct ks_when *when = option->value;
-
-	when->relative = *arg == '+';
-	if (ks_parse_time(arg + when->relative, &when->ns))
-		return ks_cli_error(cli, KS_EXIT_USAGE,
-				    "--%s '%s': give seconds as the trace prints them (415.2), or "
-				    "after its first event (+1.5, +20ms)",
-				    option->name, arg);
-	when->set = true;
-	return -1;
-}
-
 int ks_cli_parse_time(struct ks_cli *cli, const struct ks_option *option, const char *arg)
 {
 	u64 ns;

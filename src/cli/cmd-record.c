@@ -68,6 +68,16 @@ static int parse_options(struct record *r, int argc, char **argv)
 		{ 0, "all", NULL, "both (default)", .flag = &all },
 		{ 0, "stack", NULL, "a stack trace with each event; ten times the cost",
 		  .flag = &r->opts.stack },
+		{ 0, "cache", "NAME", "only allocations of this cache",
+		  .string = &r->opts.filter.cache },
+		{ 0, "size", "BYTES",
+		  "only objects of this size, as allocated: 192, '>=4k', 64-256",
+		  .parse = ks_cli_parse_sizes, .value = &r->opts.filter },
+		{ 0, "site", "NAME",
+		  "only allocations in this function, at function+0xoffset, or 0x...",
+		  .string = &r->opts.filter.site },
+		{ 0, "comm", "NAME", "only allocations by tasks of this name",
+		  .string = &r->opts.filter.comm },
 		{ 'p', "pid", "PID", "only this process and its future children",
 		  .parse = ks_cli_parse_pid, .value = &r->pid, .min = 1 },
 		{ 0, "duration", "TIME", "stop after 10, 1.5, 200ms, 5m, ...",
@@ -115,6 +125,10 @@ static int parse_options(struct record *r, int argc, char **argv)
 				    "output: name a file");
 	if (r->opts.max_size && r->opts.keep_bytes)
 		return ks_cli_error(r->cli, KS_EXIT_USAGE, "--max-size and --keep: choose one");
+	if ((r->opts.filter.cache || r->opts.filter.site) && r->opts.pages && !r->opts.slab)
+		return ks_cli_error(r->cli, KS_EXIT_USAGE,
+				    "events of pages have neither a cache nor a site: --pages goes "
+				    "with --size and --comm");
 	if (all || (!r->opts.slab && !r->opts.pages))
 		r->opts.slab = r->opts.pages = true;
 	r->opts.only_pids = r->pid || r->command;
@@ -302,6 +316,7 @@ static void tell_json(const struct record *r, const struct ks_record_stats *stat
 	ks_json_string(&json, "file", r->opts.path);
 	ks_json_u64(&json, "events", stats->events);
 	ks_json_u64(&json, "lost_events", stats->lost);
+	ks_json_u64(&json, "probes_missed", stats->probes_missed);
 	ks_json_u64(&json, "bytes", bytes);
 	ks_json_string(&json, "ended_by", ends[why]);
 	ks_json_bool(&json, "all_written", !err);
@@ -330,6 +345,11 @@ static void tell(const struct record *r, const struct ks_record_stats *stats, en
 		(unsigned long long)stats->events, r->opts.stack ? " and stack traces" : "",
 		err ? " seen, not all of them written" : "", (unsigned long long)stats->lost, size,
 		why == WHY_FULL ? "; stopped at --max-size" : "");
+	if (stats->probes_missed)
+		fprintf(stderr,
+			"%llu calls that free or allocate without an event were missed by the "
+			"probes\n",
+			(unsigned long long)stats->probes_missed);
 	if (stats->lost)
 		fputs("events were lost: give the kernel larger buffers with --buffer-size\n",
 		      stderr);
@@ -375,6 +395,8 @@ static int record(struct record *r, struct ks_recorder *rec)
 
 	if (r->cli->output.verbose)
 		say_means(r, rec);
+	if (!r->quiet && *ks_recorder_filter_note(rec))
+		fprintf(stderr, "%s\n", ks_recorder_filter_note(rec));
 	if (r->child > 0) {
 		int exec_err = release_child(r);
 

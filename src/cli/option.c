@@ -81,7 +81,7 @@ static void make_table(struct ks_cli *cli, const struct ks_option *own, struct t
 		{ 0, "pages", NULL, "the page allocator instead of the slab allocator",
 		  .flag = &capture->pages, .set = KS_WITH_FILTER },
 		{ 0, "since", "T",
-		  "only events from T on: 415.2 as in the log, +1.5 from its start",
+		  "only events from T on: 415.2 as in the log, +1.5 from its start, 10:00:05",
 		  .parse = ks_cli_parse_when, .value = &capture->filter.since,
 		  .set = KS_WITH_FILTER },
 		{ 0, "until", "T", "only events before T", .parse = ks_cli_parse_when,

@@ -59,6 +59,33 @@ int ks_cli_parse_trigger(struct ks_cli *cli, const struct ks_option *option, con
 	return -1;
 }
 
+int ks_cli_parse_sizes(struct ks_cli *cli, const struct ks_option *option, const char *arg)
+{
+	struct ks_record_filter *filter = option->value;
+	bool above = *arg == '>', below = *arg == '<', equal;
+	const char *p = arg + (above || below), *dash;
+	u64 first, last;
+	char word[32];
+	int err;
+
+	equal = (above || below) && *p == '=';
+	p += equal;
+	dash = above || below ? NULL : strchr(p, '-');
+	snprintf(word, sizeof(word), "%.*s", dash ? (int)ks_min(dash - p, 31) : 31, p);
+	err = ks_parse_size(word, &first);
+	last = first;
+	if (!err && dash)
+		err = ks_parse_size(dash + 1, &last);
+	if (err || first > last || (below && !equal && first == 1))
+		return ks_cli_error(cli, KS_EXIT_USAGE,
+				    "--size '%s': give bytes, 192 or 4k, or '>=4k', '<64', 64-256",
+				    arg);
+	filter->by_size = true;
+	filter->size_min = below ? 0 : first + (above && !equal);
+	filter->size_max = above ? UINT64_MAX : last - (below && !equal);
+	return -1;
+}
+
 int ks_cli_parse_keep(struct ks_cli *cli, const struct ks_option *option, const char *arg)
 {
 	struct ks_record_opts *opts = option->value;

@@ -20,6 +20,9 @@ struct ks_triggers {
 /* "slab=2G,growth=500M". */
 ks_option_fn ks_cli_parse_trigger;
 
+/* "192", ">=4k", "<64", "64-256": a struct ks_record_filter. */
+ks_option_fn ks_cli_parse_sizes;
+
 /* "10m" is a time, "2G" a size: into opts of a recorder. */
 ks_option_fn ks_cli_parse_keep;
 

@@ -61,10 +61,14 @@ static void tell_other_kernel(const struct ks_cli *cli, const struct ks_resolver
 /* Zeros in a report look like an answer: who asked beside the capture is told so. */
 static void tell_empty_window(const struct ks_cli *cli, const struct ks_model *model)
 {
-	u64 since = ks_when_in_trace(&cli->capture->filter.since, model->first_ts, 0);
-	u64 until = ks_when_in_trace(&cli->capture->filter.until, model->first_ts, UINT64_MAX);
+	struct ks_when from = cli->capture->filter.since, to = cli->capture->filter.until;
 	struct ks_strbuf span;
+	u64 since, until;
 
+	if (ks_when_resolve(&from, &model->wall, NULL) || ks_when_resolve(&to, &model->wall, NULL))
+		return;
+	since = ks_when_in_trace(&from, model->first_ts, 0);
+	until = ks_when_in_trace(&to, model->first_ts, UINT64_MAX);
 	if (model->quality[KS_Q_BACKWARDS] ||
 	    (since < until && since <= model->last_ts && until > model->first_ts))
 		return;
@@ -72,6 +76,10 @@ static void tell_empty_window(const struct ks_cli *cli, const struct ks_model *m
 	ks_render_time(model, model->first_ts, &span);
 	ks_strbuf_puts(&span, " to ");
 	ks_render_time(model, model->last_ts, &span);
+	if (model->wall.len) {
+		ks_strbuf_puts(&span, ", ");
+		ks_render_wall_span(model, &span);
+	}
 	fprintf(stderr, "%s: no event is in the requested window; the capture has %s\n",
 		cli->command, ks_strbuf_str(&span));
 	ks_strbuf_deinit(&span);

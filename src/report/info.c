@@ -21,6 +21,17 @@ static void put_hooks(const struct ks_model *model, char *buf, size_t cap)
 						words[i]);
 }
 
+static void add_wall(struct ks_doc *doc, const struct ks_model *model, const char *name, u64 ts)
+{
+	struct ks_strbuf text;
+
+	ks_strbuf_init(&text);
+	ks_render_wall_utc(model, ts, &text);
+	ks_doc_text(doc, name, ks_strbuf_str(&text));
+	doc->failed |= text.failed;
+	ks_strbuf_deinit(&text);
+}
+
 static void add_facts(struct ks_doc *doc, const struct ks_model *model)
 {
 	char hooks[96];
@@ -43,6 +54,12 @@ static void add_facts(struct ks_doc *doc, const struct ks_model *model)
 	ks_doc_close(doc);
 	ks_doc_u64(doc, "first_ts", model->first_ts);
 	ks_doc_u64(doc, "last_ts", model->last_ts);
+	if (model->wall.len) {
+		add_wall(doc, model, "first_time", model->first_ts);
+		add_wall(doc, model, "last_time", model->last_ts);
+	}
+	if (model->only)
+		ks_doc_text(doc, "recorded_only", model->only);
 }
 
 static void add_counts(struct ks_doc *doc, const struct ks_model *model)
@@ -115,6 +132,15 @@ static void say_span(struct ks_doc *doc, const struct ks_model *model)
 	ks_doc_say(doc, " %s\n",
 		   model->clock == KS_CLOCK_NONE ? "(no time stamps)"
 						 : ks_clock_name(model->clock));
+	if (model->wall.len) {
+		struct ks_strbuf text;
+
+		ks_strbuf_init(&text);
+		ks_render_wall_span(model, &text);
+		ks_doc_say(doc, "%-10s %s\n", "date", ks_strbuf_str(&text));
+		doc->failed |= text.failed;
+		ks_strbuf_deinit(&text);
+	}
 }
 
 static void say_level(struct ks_doc *doc, const struct ks_model *model, enum ks_level level)
@@ -146,6 +172,10 @@ static void say_facts(struct ks_doc *doc, const struct ks_model *model)
 	if (*hooks)
 		ks_doc_say(doc, "%-10s %s, which raise no event, are seen by probes\n", "hooks",
 			   hooks);
+	if (model->only) {
+		say_word(doc, "recorded", model->only);
+		ks_doc_say(doc, "\n");
+	}
 	if (model->lines)
 		ks_doc_say(doc,
 			   "%-10s %" PRIu64 ": %" PRIu64 " comments, %" PRIu64

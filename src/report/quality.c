@@ -75,7 +75,7 @@ static void say_coverage(struct ks_doc *doc, const struct ks_model *model)
 	const struct ks_kernel_slabs *slabs = &model->kernel_slabs;
 	u64 live = model->levels[KS_SLAB].live_bytes;
 
-	if (!slabs->counted[1] || model->filtered || model->level != KS_SLAB)
+	if (!slabs->counted[1] || model->filtered || model->only || model->level != KS_SLAB)
 		return;
 	ks_doc_say(doc,
 		   "               %" PRIu64 " of %" PRIu64
@@ -93,6 +93,11 @@ static void say_limits(struct ks_doc *doc, const struct ks_model *model)
 		ks_doc_say(doc, "               of some processes only: what interrupts and kernel "
 				"threads free for them (RCU) is not seen; live bytes are an upper "
 				"limit\n");
+	if (model->only) {
+		ks_doc_say(doc, "               recorded with ");
+		ks_doc_say_escaped(doc, model->only);
+		ks_doc_say(doc, ": no other allocations are in it\n");
+	}
 	say_coverage(doc, model);
 	if (model->pages_unplaced)
 		ks_doc_say(doc,
@@ -117,8 +122,21 @@ static bool is_doubt(enum ks_quality q)
 {
 	return ks_quality_is_loss(q) || q == KS_Q_UNPARSED || q == KS_Q_IMPOSSIBLE ||
 	       q == KS_Q_UNPAIRABLE || q == KS_Q_BACKWARDS || q == KS_Q_SHORT_ALLOCS ||
-	       q == KS_Q_SECOND_FREES || q == KS_Q_CACHE_FREE_OF_KMALLOC ||
-	       ks_quality_is_of_maps(q);
+	       q == KS_Q_SECOND_FREES || q == KS_Q_CACHE_FREE_OF_KMALLOC || q == KS_Q_BULK_MISSED ||
+	       q == KS_Q_PROBES_MISSED || ks_quality_is_of_maps(q);
+}
+
+static void say_date(struct ks_doc *doc, const struct ks_model *model)
+{
+	struct ks_strbuf text;
+
+	if (!model->wall.len)
+		return;
+	ks_strbuf_init(&text);
+	ks_render_wall_span(model, &text);
+	ks_doc_say(doc, "               recorded %s\n", ks_strbuf_str(&text));
+	doc->failed |= text.failed;
+	ks_strbuf_deinit(&text);
 }
 
 /* One line where all is well, else what is not. */
@@ -136,6 +154,7 @@ static void say_briefly(struct ks_doc *doc, const struct ks_model *model)
 		if (model->quality[q] && is_doubt(q))
 			ks_doc_say(doc, "%14" PRIu64 " %s\n", model->quality[q],
 				   ks_quality_text(q));
+	say_date(doc, model);
 	say_limits(doc, model);
 }
 

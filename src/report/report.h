@@ -94,4 +94,14 @@ enum ks_unit ks_time_unit(const struct ks_model *model);
 /* A time stamp in the model's clock: "415.214965000", or ticks. */
 void ks_render_time(const struct ks_model *model, u64 ts, struct ks_strbuf *out);
 
+/*
+ * The time of day, where the model knows it, by this machine's time zone: of one event, "10:00:05.214", or of all of the
+ * capture, "2026-11-17 10:00:05 to 10:02:07 UTC".
+ */
+void ks_render_wall(const struct ks_model *model, u64 ts, struct ks_strbuf *out);
+void ks_render_wall_span(const struct ks_model *model, struct ks_strbuf *out);
+
+/* As it goes into JSON, everywhere the same: "2026-11-17T10:00:05.214965000Z". */
+void ks_render_wall_utc(const struct ks_model *model, u64 ts, struct ks_strbuf *out);
+
 #endif

@@ -242,6 +242,21 @@ static void take_census(struct ks_td_reader *tt)
 	}
 }
 
+/* Where the recorder did not note it, the time of day is that of the census. */
+static void take_wall(struct ks_td_reader *tt)
+{
+	const struct ks_wall *noted = &tt->td.about.wall;
+	struct ks_source_info *info = &tt->base.info;
+	u32 i;
+
+	if (info->clock != KS_CLOCK_SECONDS)
+		return;
+	for (i = 0; i < noted->len; i++)
+		ks_wall_add(&info->wall, ks_td_time(tt, noted->points[i].ts), noted->points[i].ns);
+	if (!noted->len)
+		ks_source_wall_of_census(&tt->base);
+}
+
 static u64 stat_lost(const struct ks_tracedat *td, u32 buffer, u32 cpu)
 {
 	u64 lost = 0;
@@ -343,8 +358,11 @@ static int open_cut(struct ks_input *input, const struct ks_source_opts *opts, u
 	tt->base.info.some_tasks = tt->td.some_tasks;
 	err = set_clock(tt, diag);
 	take_census(tt);
+	take_wall(tt);
 	tt->base.info.hooks = tt->dec.hooks;
-	tt->base.info.some_allocs = tt->td.some_tasks && has_frees(&tt->td);
+	tt->base.info.binary.probes_missed = tt->td.about.probes_missed;
+	tt->base.info.only = *tt->td.about.only ? tt->td.about.only : NULL;
+	tt->base.info.some_allocs = (tt->td.some_tasks || tt->base.info.only) && has_frees(&tt->td);
 	tt->base.info.some_tasks &= !tt->base.info.some_allocs;
 	if (!err && !ks_rawdec_has_events(&tt->dec))
 		err = ks_diag_set(diag, KS_EBADINPUT, "%s: describes no kmem event at all",

@@ -46,6 +46,18 @@ void ks_source_set_clock(struct ks_source *source, enum ks_clock clock)
 		source->gives |= KS_GIVES_TIME;
 }
 
+void ks_source_wall_of_census(struct ks_source *source)
+{
+	size_t i;
+
+	for (i = 0; i < KS_CENSUS_WHENS; i++) {
+		const struct ks_slab_census *census = source->info.census[i];
+
+		if (census && census->from && census->wall_ns)
+			ks_wall_add(&source->info.wall, census->from, census->wall_ns);
+	}
+}
+
 int ks_source_add_cpu(struct ks_source *source, const struct ks_cpu_info *cpu)
 {
 	struct ks_cpu_info *slot = ks_vec_push(&source->info.binary.cpus);

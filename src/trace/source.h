@@ -18,6 +18,7 @@
 #include "trace/names.h"
 #include "trace/slab-census.h"
 #include "trace/stat.h"
+#include "trace/wall.h"
 
 /* What a source can give. */
 enum ks_gives {
@@ -71,6 +72,7 @@ struct ks_binary_info {
 	u64 self_events;  /* of the recorder's own objects, left out */
 	u64 bad_records;  /* records and pages that cannot be right */
 	u64 bulk_missed; /* objects of calls that freed or allocated more than a hook's record has room for */
+	u64 probes_missed; /* calls that the recorder's probes missed, as the kernel counts them */
 	KS_VEC(struct ks_cpu_info) cpus;
 };
 
@@ -96,6 +98,9 @@ struct ks_source_info {
 	bool some_tasks; /* only what some processes did was recorded */
 	/* Allocations of some processes, but frees of all: those of objects that are not known mean nothing. */
 	bool some_allocs;
+	const char
+		*only; /* which allocations were recorded, as options of the recorder; NULL = all */
+	struct ks_wall wall; /* from the time of events to the time of day */
 	u32 hooks; /* a bit for each ks_raw_hook (trace/rawevent.h): what was recorded that raises no event */
 	bool ptrs_hashed; /* addresses are the kernel's hashes: they pair, but may collide */
 	u64 overwritten;  /* events that the kernel's ring overwrote before the log begins */
@@ -214,6 +219,9 @@ void ks_source_free(struct ks_source *source);
 
 /* Sets the clock, and whether the source gives time. */
 void ks_source_set_clock(struct ks_source *source, enum ks_clock clock);
+
+/* Takes the time of day from info.census, where there is one. */
+void ks_source_wall_of_census(struct ks_source *source);
 
 /* Gives an allocation of a helper to its caller, see ks_source_opts. 0 or -ENOMEM. */
 static inline int ks_source_skip_helper(struct ks_source *source, struct ks_event *ev)

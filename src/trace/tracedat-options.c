@@ -186,6 +186,7 @@ static void read_recorder(struct ks_tracedat *td, struct ks_cursor *cur, u64 siz
 	if (text && !strncmp(text, "kmemscope ", 10)) {
 		read_numbers(cur, text, KS_TD_SELF, &td->self);
 		read_numbers(cur, text, KS_TD_NODES, &td->nodes);
+		ks_td_about_parse(&td->about, text);
 		td->some_tasks = !td->self.items.len;
 		if (td->version == 7)
 			read_own_sections(td, cur, text, dec);

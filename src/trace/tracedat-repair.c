@@ -193,6 +193,7 @@ static int finish_journal(struct ks_tracedat *td, const char *path, int fd, stru
 	/* The writer owns them now. */
 	keep_census(td, &meta);
 	ks_strbuf_add(&meta.cmdlines, td->task_names.s, td->task_names.len);
+	meta.about = td->about;
 	meta.self = td->self;
 	meta.nodes = td->nodes;
 	td->self = td->nodes = (struct ks_numbers){ 0 };

@@ -241,6 +241,7 @@ void ks_td_sketch_machine(struct ks_td_sketch *sk, const struct ks_td_meta *meta
 	for (i = 0; i < sk->own.len; i++)
 		ks_strbuf_printf(&sb, "%s%llu", i ? "," : KS_TD_OWN,
 				 (unsigned long long)sk->own.at[i]);
+	ks_td_about_print(&meta->about, &sb);
 	ks_td_put_option(&sk->options, KS_TD_OPT_VERSION, ks_strbuf_str(&sb), sb.len + 1);
 	put_option_u64(&sk->options, KS_TD_OPT_CPUCOUNT, meta->cpus, 4);
 	for (i = 0; i < meta->cpu_stats.len; i++)

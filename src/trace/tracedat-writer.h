@@ -11,6 +11,7 @@
 #include "base/strbuf.h"
 #include "base/vec.h"
 #include "trace/slab-census.h"
+#include "trace/tracedat-about.h"
 
 struct ks_numbers {
 	KS_VEC(u32) items;
@@ -27,6 +28,7 @@ struct ks_td_meta {
 	struct ks_numbers self;	 /* threads of the recorder, whose objects readers leave out */
 	struct ks_numbers nodes; /* NUMA node by CPU */
 	struct ks_strbuf census[KS_CENSUS_WHENS]; /* packed; empty = none */
+	struct ks_td_about about;
 	char clock[64];
 	char uname[256];
 	u32 page_size;	    /* of the machine */

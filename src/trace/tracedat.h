@@ -113,6 +113,7 @@ struct ks_tracedat {
 	struct ks_numbers nodes;     /* NUMA node by CPU; empty = not known */
 	struct ks_strbuf task_names; /* of a journal: as saved_cmdlines has them */
 	struct ks_slab_census *census[KS_CENSUS_WHENS]; /* NULL = there is none */
+	struct ks_td_about about;
 };
 
 /*
