@@ -7,6 +7,8 @@ dir=$1
 shift
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
+# Debian's ccache has a program of the name of each compiler there: what was compiled before is taken from its cache.
+[ ! -d /usr/lib/ccache ] || PATH=/usr/lib/ccache:$PATH
 
 if [ ! -f "$dir/build.ninja" ]; then
 	meson setup "$dir" "$@" >"$log" 2>&1 || { cat "$log" >&2; exit 1; }
