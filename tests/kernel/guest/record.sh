@@ -10,17 +10,18 @@ churn 600 # what is made once and then stays
 by_size() { awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i } NR > 1 && $at["size"] > 0 { n[$at["size"]] += $at["objects"] }
 	END { for (s in n) print s, n[s] }' "$1" | sort -n; }
 
-# Sizes of dentries, inodes and what comes with these. The recorder makes some in tracefs, which stay for a while; its own
-# objects are not in reports.
-of_files() { awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i } $1 ~ /dentry|inode/ { printf " %d ", $at["size"] }' "$1"; }
+# Sizes of dentries, inodes and what comes with these, and of the nodes that pages of the capture's file hang on: the
+# recorder makes some that stay for a while, and its own objects are not in reports.
+of_files() { awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i } $1 ~ /dentry|inode|radix_tree_node/ { printf " %d ", $at["size"] }' "$1"; }
 
 # Areas of vmalloc, 64 or 72 bytes each, are given back late: those that still lived may be gone in the census after it.
 lazy_of() { kmemscope report --by function --csv "$1" 2>/dev/null | awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i }
 	$1 == "alloc_vmap_area" { n = $at["live_objects"] } END { print n + 0 }'; }
 
-# compare BEFORE AFTER LIVE: prints sizes whose live objects are not what the kernel has more than before.
+# compare LIMIT: whether live objects of the recording are what the kernel has more than before, by size. Prints those
+# that are not, and then all.
 compare() {
-	awk -v limit=20 -v lazy="$(lazy_of /tmp/a.dat)" -v files="$(of_files /tmp/after.csv)" 'FILENAME == ARGV[1] { before[$1] = $2 } FILENAME == ARGV[2] { after[$1] = $2 }
+	awk -v limit="$1" -v lazy="$(lazy_of /tmp/a.dat)" -v files="$(of_files /tmp/after.csv)" 'FILENAME == ARGV[1] { before[$1] = $2 } FILENAME == ARGV[2] { after[$1] = $2 }
 		FILENAME == ARGV[3] { live[$1] = $2; allocs[$1] = $3 }
 		END { for (s in live) {
 			if (allocs[s] < 100) continue # of nothing that was churned
@@ -29,24 +30,33 @@ compare() {
 			off = live[s] - want
 			slack = limit + after[s] / 100
 			if (s == 64 || s == 72) slack += lazy
-			printf "# size %d: %d live of %d, the kernel has %d more, of %d\n", s, live[s], allocs[s], want, after[s]
+			all = all sprintf("# size %d: %d live of %d, the kernel has %d more, of %d\n", s, live[s], allocs[s], want, after[s])
 			if (off > slack || (off < -slack && !index(files, " " s " "))) { print "# size " s " is off by " off; bad = 1 }
-		} exit bad }' "$1" "$2" "$3"
+		} printf "%s", all; exit bad }' /tmp/before.txt /tmp/after.txt /tmp/live.txt
 }
 
 live_of() { kmemscope report --by size --csv "$1" 2>/dev/null | awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i }
 	NR > 1 { print $1, $at["live_objects"], $at["allocs"] }'; }
 
-# recorded OPTION...: of the churn
+# What the kernel gives back late is given back: dentries and inodes that nobody uses; stacks of tasks that have ended,
+# when memory is read; what RCU frees, for which kfree_rcu() waits five seconds more.
+settle() {
+	put 2 /proc/sys/vm/drop_caches
+	kmemscope heap --csv >/dev/null 2>&1
+	sleep 7
+}
+
+# recorded SETTLE OPTION...: of the churn, where SETTLE is what is done before the recorder ends.
 recorded() {
+	local settle=$1
+	shift
 	kmemscope heap --csv 2>/dev/null >/tmp/before.csv
+	: >/tmp/record.txt
 	kmemscope record -v --slab -o /tmp/a.dat "$@" 2>/tmp/record.txt &
 	recorder=$!
 	until grep -q 'recording the whole' /tmp/record.txt; do sleep 0.1; done
 	churn $count
-	# To read memory has the kernel give back stacks of tasks that have ended, which it does late.
-	kmemscope heap --csv 2>/dev/null >/tmp/after.csv
-	sleep 3 # what RCU frees
+	$settle
 	kill -INT $recorder
 	wait $recorder
 	kmemscope heap --csv 2>/dev/null >/tmp/after.csv
@@ -55,7 +65,14 @@ recorded() {
 	live_of /tmp/a.dat >/tmp/live.txt
 }
 
-recorded --no-census
+# What is not seen of 5,000 objects is missing every time; what a task of the kernel does at the wrong moment, once.
+right=1
+for try in 1 2 3; do
+	settle
+	recorded settle --no-census
+	grep -q ' 0 lost' /tmp/record.txt && compare 20 >/tmp/compared.txt && right=0 && break
+	sed "s/^/# try $try: /" /tmp/compared.txt
+done
 sed 's/^/# /' /tmp/record.txt
 check "no event is lost" grep -q ' 0 lost' /tmp/record.txt
 if [ "$hooks" = 1 ]; then
@@ -66,12 +83,13 @@ fi
 kmemscope info /tmp/a.dat 2>/dev/null >/tmp/info.txt
 sed "s,^,# ," /tmp/info.txt
 check "info names them" grep -q '^hooks .*kfree_rcu, bulk frees' /tmp/info.txt
-check "live objects by size are those of the kernel" compare /tmp/before.txt /tmp/after.txt /tmp/live.txt
+result $right "live objects by size are those of the kernel"
+sed 's/^/# /' /tmp/compared.txt
 kmemscope report --top 8 --no-pager /tmp/a.dat 2>/dev/null | sed 's/^/# /'
 [ "$hooks" = 0 ] || check "the capture has no finding" fails grep -q 'second free' /tmp/info.txt
 check "no probe is left" fails grep -q kmemscope /sys/kernel/tracing/kprobe_events
-recorded --no-census --no-hooks
-check "without probes they are not" fails compare /tmp/before.txt /tmp/after.txt /tmp/live.txt
+recorded 'sleep 1' --no-census --no-hooks
+check "without probes they are not" fails compare 100
 
 # A recorder that is killed leaves probes, and the next one removes them.
 kmemscope record -q --slab -o /tmp/b.dat &
