@@ -26,6 +26,8 @@ import subprocess
 import sys
 import tempfile
 import threading
+import urllib.error
+import urllib.request
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "lib"))
 import tap  # noqa: E402
@@ -117,6 +119,7 @@ LIVE = {
 }
 FAILED = {"lab": 125} # that of lab run itself; all others are those of its command
 LISTEN_TRIALS = 24 # more than "kmap listen" and the process that serves a sender allocate
+RELAY_ALLOCATIONS = 360 # of a relay that stores one batch and takes two
 STREAM_ID = b"0123456789abcdef" * 2
 
 
@@ -201,6 +204,38 @@ class Bench:
             return f"allocation {nr}: status {status}: {err}"
         return None if served or "memory" in err else f"allocation {nr}: no word of memory: {err}"
 
+    def relay(self, nr):
+        """What is wrong where allocation @nr of a relay fails: at its start, while it takes a batch, or while it stores it."""
+        with tempfile.TemporaryDirectory(dir=self.scratch) as out:
+            (pathlib.Path(out) / "tokens").write_text("a-token-for-every-host *\n", encoding="ascii")
+            (pathlib.Path(out) / "spool").mkdir(mode=0o700)
+            shutil.copy(CORPUS / "fleet" / "four", f"{out}/spool/{1:020}.msg") # stored as soon as it starts
+            command = [self.program, "relay", "--to", self.inputs["SERVER"], "--tokens", f"{out}/tokens", "--spool", f"{out}/spool",
+                       "--bind", "127.0.0.1:0", "--oldest", "100000h"]
+            with subprocess.Popen(command, text=True, stderr=subprocess.PIPE,
+                                  env={**os.environ, "LC_ALL": "C", "NOMEM_AT": str(nr)}) as process:
+                err, port = "", None
+                while not port: # the thread that stores may complain first
+                    line = process.stderr.readline()
+                    if not line:
+                        break
+                    err += line
+                    port = re.search(r": port (\d+)$", line)
+                answers = [post_batch(int(port.group(1))) for _ in range(2)] if port else []
+                if port:
+                    process.terminate()
+                try:
+                    err += process.communicate(timeout=60)[1]
+                except subprocess.TimeoutExpired:
+                    process.kill()
+                    return f"allocation {nr}: a hang"
+        if process.returncode != (0 if port else 1):
+            return f"allocation {nr}: status {process.returncode}: {err}"
+        if not port and "memory" not in err:
+            return f"allocation {nr}: no word of memory: {err}"
+        # One request may fail, by an answer that makes the agent try again; the other is taken.
+        return None if not port or (200 in answers and set(answers) <= {200, 503, 0}) else f"allocation {nr}: answers {answers}: {err}"
+
     def run(self, args, env):
         """Exit status, standard output and error, and the files left over."""
         with tempfile.TemporaryDirectory(dir=self.scratch) as out:
@@ -243,6 +278,19 @@ def send_one(port):
             return False
 
 
+def post_batch(port):
+    """Sends a batch to a relay: the status of its answer, 0 where it closed the connection."""
+    request = urllib.request.Request(f"http://127.0.0.1:{port}/v1/batches", (CORPUS / "fleet" / "four").read_bytes(),
+                                     {"Authorization": "Bearer a-token-for-every-host"})
+    try:
+        with urllib.request.urlopen(request, timeout=60) as answer:
+            return answer.status
+    except urllib.error.HTTPError as error:
+        return error.code
+    except OSError:
+        return 0
+
+
 def sample(total, budget, rng):
     """The first third in a row, the rest by chance over all."""
     if not budget or total <= budget:
@@ -277,6 +325,10 @@ def main():
         if os.environ.get("NOMEM_ONLY", "kmap listen") == "kmap listen":
             problems = [problem for problem in pool.map(bench.listen, range(1, LISTEN_TRIALS + 1)) if problem]
             tap.check_none(f"kmap listen: {LISTEN_TRIALS} allocations fail", problems)
+        if os.environ.get("NOMEM_ONLY", "relay") == "relay":
+            trials = sample(RELAY_ALLOCATIONS, RUNS, rng)
+            problems = [problem for problem in pool.map(bench.relay, trials) if problem]
+            tap.check_none(f"relay: {len(trials)} of {RELAY_ALLOCATIONS} allocations fail", problems)
     return tap.finish()
 
 
