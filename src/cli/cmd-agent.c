@@ -18,6 +18,7 @@
 #include "cli/output.h"
 #include "cli/signals.h"
 #include "fleet/agent.h"
+#include "fleet/files.h"
 #include "live/live.h"
 
 /* === Data ================================================================================= */
@@ -26,7 +27,7 @@ static const char usage[] =
 	"usage: kmemscope agent --to URL [OPTION...]\n"
 	"\n"
 	"Counts what is live in the memory of this kernel once an interval, and sends it to a\n"
-	"ClickHouse server or a relay. What can't be sent waits in a spool. Needs root.\n"
+	"ClickHouse server or a relay, or keeps it in a directory. What can't be sent waits in a spool. Needs root.\n"
 	"\n"
 	"example: kmemscope agent --to http://clickhouse:8123 --label role=web\n";
 
@@ -52,6 +53,7 @@ struct agent {
 	struct ks_queue *queue;
 	struct ks_store store;
 	struct ks_forward forward;
+	struct ks_files *files;
 };
 
 /* === Internals ============================================================================ */
@@ -78,14 +80,22 @@ static void say_trouble(void *ctx, const struct ks_diag *diag)
 /* A relay is an address of its own kind; the token goes with each request. */
 static int connect_out(struct agent *agent)
 {
-	static const char relay[] = "relay+";
+	static const char relay[] = "relay+", dir[] = "file:";
+	struct ks_diag diag = { 0 };
 	bool to_relay;
-	int code;
+	int code, err;
 
 	if (!agent->server.http.url)
 		return ks_cli_error(
 			&agent->cli, KS_EXIT_USAGE,
-			"name the receiver: --to http://HOST:8123, or relay+http://HOST:9400");
+			"name the receiver: --to http://HOST:8123, relay+http://HOST:9400, or file:DIR");
+	if (!strncmp(agent->server.http.url, dir, strlen(dir))) {
+		err = ks_files_open(agent->server.http.url + strlen(dir), true, &agent->files,
+				    &diag);
+		agent->forward =
+			(struct ks_forward){ .queue = agent->queue, .files = agent->files };
+		return err ? ks_cli_fail(&agent->cli, err, &diag) : 0;
+	}
 	to_relay = !strncmp(agent->server.http.url, relay, strlen(relay));
 	if (to_relay)
 		agent->server.http.url += strlen(relay);
@@ -272,7 +282,8 @@ int ks_cmd_agent(int argc, char **argv)
 	};
 	const struct ks_option own[] = {
 		{ 0, "to", "URL",
-		  "a ClickHouse server, http://HOST:8123, or relay+http://HOST:9400",
+		  "a ClickHouse server, http://HOST:8123; relay+http://HOST:9400;\n"
+		  "or file:DIR, a directory of Parquet files",
 		  .string = &agent.server.http.url },
 		{ 0, "interval", "TIME", "look at the kernel this often; 60s unless given",
 		  .parse = ks_cli_parse_time, .value = &agent.interval_ns, .min = 1000000000 },
@@ -319,6 +330,7 @@ int ks_cmd_agent(int argc, char **argv)
 	if (!code)
 		code = agent.drain ? drain(&agent) : start(&agent);
 	ks_fleet_disconnect(&agent.server, &agent.store);
+	ks_files_close(agent.files);
 	free(agent.token);
 	ks_queue_close(agent.queue);
 	return code;

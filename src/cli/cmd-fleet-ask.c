@@ -2,6 +2,7 @@
 /* kmemscope fleet top, leaks, diff, host, types, history, quality: questions to the database. */
 #include "cli/fleet.h"
 #include "cli/output.h"
+#include "fleet/files.h"
 
 /* === Public =============================================================================== */
 
@@ -26,9 +27,16 @@ int ks_fleet_ask(struct ks_fleet_args *args)
 	question->top = args->rows.top;
 	question->least = args->least;
 	question->sigmas = (double)args->sigmas;
-	code = ks_fleet_connect(&args->cli, &args->server, &store);
-	if (!code)
+	if (args->from) {
+		store = (struct ks_store){ 0 };
+		code = 0;
+		err = ks_files_open(args->from, false, &store.files, &diag);
+	} else {
+		code = ks_fleet_connect(&args->cli, &args->server, &store);
+	}
+	if (!code && !err)
 		err = ks_question_ask(&store, question, &doc, &diag);
+	ks_files_close(store.files);
 	ks_fleet_disconnect(&args->server, &store);
 	if (code)
 		return code;

@@ -109,6 +109,8 @@ int ks_cmd_fleet(int argc, char **argv)
 		{ 0, "server", "URL", "the ClickHouse server; else $KMEMSCOPE_FLEET",
 		  .string = &args.server.http.url },
 		KS_FLEET_ACCESS_OPTIONS(&args.server, 0),
+		{ 0, "from", "DIR", "questions: ask a directory that agents wrote, not a server",
+		  .string = &args.from, .parts = QUESTIONS },
 		{ 0, "hosts", "N", "setup: estimate the cost for this many hosts",
 		  .number = &args.hosts, .min = 1, .max = 10000000, .parts = SET_UP },
 		{ 0, "keep", "DAYS", "setup: remove rows after this time; rollup: leave older ones",

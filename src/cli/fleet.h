@@ -33,6 +33,8 @@ struct ks_fleet_args {
 	u64 least;
 	u64 sigmas;
 
+	const char *from; /* a directory of tables to ask; NULL = the server */
+
 	u64 every_ns; /* rollup: again and again; 0 = once */
 
 	char **operands;

@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "fleet/files.h"
+
 /* === Data ================================================================================= */
 
 enum { COLUMNS_MAX = 32 };
@@ -95,6 +97,22 @@ static int take_name(void *ctx, const char *const *fields)
 	return names->items.items[number] ? 0 : -ENOMEM;
 }
 
+static int get_names_of_files(const struct ks_files *files, struct names *names,
+			      struct ks_diag *diag)
+{
+	size_t i;
+
+	for (i = 0; i < names->ids.keys.len; i++) {
+		const char *name = ks_files_name(files, names->ids.keys.items[i]);
+		const char **item = ks_vec_push(&names->items);
+
+		if (!item)
+			return ks_diag_nomem(diag, "looking for names");
+		*item = name;
+	}
+	return 0;
+}
+
 static int get_names(struct ks_store *store, struct names *names, struct ks_diag *diag)
 {
 	struct ks_strbuf sql, text;
@@ -103,6 +121,8 @@ static int get_names(struct ks_store *store, struct names *names, struct ks_diag
 
 	if (!names->ids.keys.len)
 		return 0;
+	if (store->files)
+		return get_names_of_files(store->files, names, diag);
 	ks_strbuf_init(&sql);
 	ks_strbuf_init(&text);
 	ks_strbuf_printf(&sql, "SELECT id, any(name) FROM %s.names WHERE id IN (", store->database);
@@ -225,11 +245,14 @@ int ks_answer_get(struct ks_store *store, const struct ks_answer *answer, struct
 	ks_arena_init(&names.arena);
 	ks_strbuf_init(&sql);
 	ks_strbuf_init(&text);
-	ks_strbuf_printf(&sql, "%s FORMAT TabSeparated", answer->sql);
-	err = sql.failed ? ks_diag_nomem(diag, "asking")
-			 : ks_http_query(store->http, sql.s, &text, diag);
+	if (!answer->text)
+		ks_strbuf_printf(&sql, "%s FORMAT TabSeparated", answer->sql);
+	err = sql.failed     ? ks_diag_nomem(diag, "asking")
+	      : answer->text ? 0
+			     : ks_http_query(store->http, sql.s, &text, diag);
 	if (!err)
-		err = make_table(store, answer, ks_strbuf_str(&text), &names, doc, diag);
+		err = make_table(store, answer, answer->text ? answer->text : ks_strbuf_str(&text),
+				 &names, doc, diag);
 	ks_strbuf_deinit(&sql);
 	ks_strbuf_deinit(&text);
 	ks_map64_deinit(&names.ids);

@@ -20,6 +20,7 @@ struct ks_answer_column {
 
 struct ks_answer {
 	const char *sql;
+	const char *text; /* the answer, where it is known already; NULL = ask the server */
 	const char *table, *title; /* in the document */
 	const char *none;	   /* said where there are no rows */
 	const struct ks_answer_column *columns;

@@ -8,6 +8,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "fleet/files.h"
+
 /* === Data ================================================================================= */
 
 enum { MESSAGES_MAX = 2000 };
@@ -15,6 +17,7 @@ enum { MESSAGES_MAX = 2000 };
 /* The messages of one load. */
 struct lot {
 	KS_VEC(u64) numbers;
+	struct ks_files *files;	      /* in place of loads */
 	struct ks_store_load **loads; /* of each shard */
 	size_t nr_loads;
 };
@@ -25,6 +28,11 @@ static int make_lot(const struct ks_forward *forward, struct lot *lot, struct ks
 {
 	int err = 0;
 
+	lot->files = forward->files;
+	if (lot->files) {
+		ks_files_clear(lot->files);
+		return 0;
+	}
 	lot->loads = calloc(forward->nr_shards, sizeof(struct ks_store_load *));
 	if (!lot->loads)
 		return ks_diag_nomem(diag, "storing messages");
@@ -57,8 +65,11 @@ static int add_message(struct lot *lot, const struct ks_strbuf *message, struct 
 		got = ks_fleet_batch_unpack(&batch, ks_strbuf_str(message), message->len, &pos,
 					    diag);
 		if (got == 1) {
-			int err = ks_store_load_add(lot->loads[batch.host % lot->nr_loads], &batch,
-						    diag);
+			int err =
+				lot->files
+					? ks_files_add(lot->files, &batch, diag)
+					: ks_store_load_add(lot->loads[batch.host % lot->nr_loads],
+							    &batch, diag);
 
 			if (err)
 				got = err;
@@ -114,6 +125,8 @@ static int store_lot(struct ks_forward *forward, size_t max, u64 *ret_messages,
 
 	if (!err)
 		err = fill_lot(forward, &lot, max, diag);
+	if (!err && lot.numbers.len && lot.files)
+		err = ks_files_flush(lot.files, diag);
 	for (i = 0; !err && lot.numbers.len && i < lot.nr_loads; i++)
 		err = ks_store_put(&forward->shards[i], lot.loads[i], diag);
 	for (i = 0; !err && i < lot.numbers.len; i++)

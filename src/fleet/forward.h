@@ -6,10 +6,11 @@
 #include "fleet/store.h"
 #include "net/queue.h"
 
-/* Where to: a relay, or the shards of a database, each of which has the hosts whose id modulo their number is its own. */
+/* Where to: a relay, a directory of tables, or the shards of a database, each of which has the hosts whose id modulo their number is its own. */
 struct ks_forward {
 	struct ks_queue *queue;
-	struct ks_http *relay; /* NULL = the shards */
+	struct ks_http *relay;	/* NULL = the shards */
+	struct ks_files *files; /* NULL = the shards, or a relay */
 	struct ks_store *shards;
 	size_t nr_shards;
 };

@@ -13,6 +13,7 @@ enum {
 	HOUR = 3600,
 	HOURS_MAX = 48, /* in one load */
 	ROWS_MAX = 400000,
+	VALUES_MAX = 20, /* columns of rows or reports */
 };
 
 /* A part of a table on the server is of one hour: rows of two would make two parts, one of which may be missing. */
@@ -53,51 +54,12 @@ static struct hour *find_hour(struct ks_store_load *load, u32 number)
 	return hour;
 }
 
-static void add_row(struct ks_native *block, const struct ks_fleet_batch *batch,
-		    const struct ks_fleet_row *row)
+static void add_values(struct ks_native *block, const u64 *values)
 {
-	const u64 values[] = { batch->host,
-			       batch->boot,
-			       batch->build,
-			       batch->at,
-			       batch->span,
-			       row->cache,
-			       row->type,
-			       row->site,
-			       row->stack,
-			       row->cgroup,
-			       (u64)row->live_bytes,
-			       (u64)row->live_objects,
-			       row->allocs,
-			       row->frees };
-	u32 bits;
 	size_t i;
 
-	for (i = 0; i < ARRAY_SIZE(values); i++)
+	for (i = 0; i < block->nr_columns; i++)
 		ks_native_number(block, values[i]);
-	memcpy(&bits, &row->std_error, sizeof(bits));
-	ks_native_number(block, bits);
-	ks_native_number(block, row->quality);
-	ks_native_number(block, batch->version);
-}
-
-static void add_report(struct ks_native *block, const struct ks_fleet_batch *batch)
-{
-	s64 live = 0;
-	size_t i;
-
-	for (i = 0; i < batch->rows.len; i++)
-		live += batch->rows.items[i].live_bytes;
-	{
-		const u64 values[] = { batch->host,	batch->boot,	batch->build,
-				       batch->at,	batch->span,	batch->uptime,
-				       batch->rows.len, (u64)live,	batch->torn,
-				       batch->lost,	batch->skipped, batch->quality,
-				       batch->version };
-
-		for (i = 0; i < ARRAY_SIZE(values); i++)
-			ks_native_number(block, values[i]);
-	}
 }
 
 static int put_block(struct ks_store *store, enum ks_store_table table,
@@ -125,6 +87,50 @@ static int put_block(struct ks_store *store, enum ks_store_table table,
 }
 
 /* === Public =============================================================================== */
+
+void ks_store_row_values(const struct ks_fleet_batch *batch, const struct ks_fleet_row *row,
+			 u64 *values)
+{
+	const u64 all[] = { batch->host,
+			    batch->boot,
+			    batch->build,
+			    batch->at,
+			    batch->span,
+			    row->cache,
+			    row->type,
+			    row->site,
+			    row->stack,
+			    row->cgroup,
+			    (u64)row->live_bytes,
+			    (u64)row->live_objects,
+			    row->allocs,
+			    row->frees,
+			    0, /* the bits of the error */
+			    row->quality,
+			    batch->version };
+	u32 bits;
+
+	memcpy(&bits, &row->std_error, sizeof(bits));
+	memcpy(values, all, sizeof(all));
+	values[14] = bits;
+}
+
+void ks_store_report_values(const struct ks_fleet_batch *batch, u64 *values)
+{
+	u64 live = 0;
+	size_t i;
+
+	for (i = 0; i < batch->rows.len; i++)
+		live += (u64)batch->rows.items[i].live_bytes;
+	{
+		const u64 all[] = { batch->host,   batch->boot,	  batch->build,	   batch->at,
+				    batch->span,   batch->uptime, batch->rows.len, live,
+				    batch->torn,   batch->lost,	  batch->skipped,  batch->quality,
+				    batch->version };
+
+		memcpy(values, all, sizeof(all));
+	}
+}
 
 int ks_store_load_new(struct ks_store_load **ret_load, struct ks_diag *diag)
 {
@@ -172,6 +178,7 @@ size_t ks_store_load_rows(const struct ks_store_load *load)
 int ks_store_load_add(struct ks_store_load *load, const struct ks_fleet_batch *batch,
 		      struct ks_diag *diag)
 {
+	u64 values[VALUES_MAX];
 	struct hour *hour;
 	size_t i;
 
@@ -197,9 +204,12 @@ int ks_store_load_add(struct ks_store_load *load, const struct ks_fleet_batch *b
 		ks_native_string(&load->labels, label->value, strlen(label->value));
 		ks_native_number(&load->labels, batch->version);
 	}
-	for (i = 0; i < batch->rows.len; i++)
-		add_row(&hour->rows, batch, &batch->rows.items[i]);
-	add_report(&hour->reports, batch);
+	for (i = 0; i < batch->rows.len; i++) {
+		ks_store_row_values(batch, &batch->rows.items[i], values);
+		add_values(&hour->rows, values);
+	}
+	ks_store_report_values(batch, values);
+	add_values(&hour->reports, values);
 	load->rows += batch->rows.len + 1;
 	return 0;
 }

@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "fleet/answer.h"
+#include "fleet/files-ask.h"
 
 /* === Data ================================================================================= */
 
@@ -369,12 +370,12 @@ static void write_quality(struct asking *ask)
 	ks_strbuf_printf(
 		&ask->sql,
 		"SELECT last, intervals, greatest(wanted, intervals) - intervals AS missing, late, lost, skipped, "
-		"torn, silent, host, build FROM (SELECT host, max(ts) AS last, toUInt64(count()) AS intervals, "
+		"torn, silent, host, newest FROM (SELECT host, max(ts) AS last, toUInt64(count()) AS intervals, "
 		"toUInt64(intDiv(toUInt32(max(ts)) - toUInt32(min(ts)), min(span)) + 1) AS wanted, "
 		"toUInt64(sum(toUInt32(stored) > toUInt32(ts) + span + %d)) AS late, "
 		"toUInt64(max(lost) - min(lost)) AS lost, toUInt64(max(skipped) - min(skipped)) AS skipped, "
 		"toUInt64(sum(torn)) AS torn, toUInt64(greatest(toInt64(%u) - toInt64(toUInt32(max(ts))) - "
-		"toInt64(max(span)), 0)) AS silent, toUInt64(max(span)) AS every, argMax(build, ts) AS build "
+		"toInt64(max(span)), 0)) AS silent, toUInt64(max(span)) AS every, argMax(build, ts) AS newest "
 		"FROM %s.reports FINAL WHERE ts >= toDateTime(%u) AND ts < toDateTime(%u)",
 		(int)LATE_SECS, (unsigned int)ask->until, db, (unsigned int)ask->since,
 		(unsigned int)ask->until);
@@ -424,6 +425,9 @@ static int find_window(struct asking *ask, struct ks_diag *diag)
 	u32 last;
 	int err;
 
+	if (ask->store->files)
+		return ks_files_window(ask->store->files, ask->q, &ask->since, &ask->until, diag);
+
 	ks_strbuf_init(&answer);
 	if (ask->q->kind == KS_ASK_QUALITY)
 		ks_strbuf_printf(&ask->sql, "SELECT toUInt32(max(ts)) + max(span) FROM %s.reports",
@@ -447,6 +451,11 @@ static int find_window(struct asking *ask, struct ks_diag *diag)
 	return 0;
 }
 
+static int no_name(enum ks_fleet_kind kind, const char *name, struct ks_diag *diag)
+{
+	return ks_diag_set(diag, -ENOENT, "no %s '%s' is known", ks_fleet_kind_name(kind), name);
+}
+
 /* A name that was mistyped would else be answered with "nothing is there". */
 static int check_name(struct asking *ask, enum ks_fleet_kind kind, const char *name,
 		      struct ks_diag *diag)
@@ -457,6 +466,10 @@ static int check_name(struct asking *ask, enum ks_fleet_kind kind, const char *n
 
 	if (!name)
 		return 0;
+	if (ask->store->files)
+		return ks_files_name(ask->store->files, ks_fleet_id(kind, name, strlen(name)))
+			       ? 0
+			       : no_name(kind, name, diag);
 	ks_strbuf_init(&answer);
 	ks_strbuf_printf(
 		&ask->sql, "SELECT count() FROM %s.names WHERE kind = %u AND id = %" PRIu64,
@@ -468,7 +481,7 @@ static int check_name(struct asking *ask, enum ks_fleet_kind kind, const char *n
 	ask->sql.len = 0;
 	if (err || there)
 		return err;
-	return ks_diag_set(diag, -ENOENT, "no %s '%s' is known", ks_fleet_kind_name(kind), name);
+	return no_name(kind, name, diag);
 }
 
 static int check_names(struct asking *ask, struct ks_diag *diag)
@@ -515,7 +528,13 @@ int ks_question_ask(struct ks_store *store, const struct ks_question *question,
 			columns[3].kind = by_kinds[question->by];
 			columns[3].column.name = columns[3].column.head = by_names[question->by];
 		}
-		shape->write(&ask);
+		if (store->files)
+			err = ks_files_ask(store->files, question, ask.since, ask.until, &ask.sql,
+					   diag);
+		else
+			shape->write(&ask);
+	}
+	if (!err) {
 		doc = ks_doc_new(shape->schema);
 		if (!doc || ask.sql.failed)
 			err = ks_diag_nomem(diag, "asking");
@@ -523,14 +542,16 @@ int ks_question_ask(struct ks_store *store, const struct ks_question *question,
 	if (!err) {
 		ks_doc_u64(doc, "since", ask.since);
 		ks_doc_u64(doc, "until", ask.until);
-		err = ks_answer_get(store,
-				    &(struct ks_answer){ .sql = ask.sql.s,
-							 .table = shape->table,
-							 .title = shape->title,
-							 .none = shape->none,
-							 .columns = columns,
-							 .nr_columns = shape->nr_columns },
-				    doc, diag);
+		err = ks_answer_get(
+			store,
+			&(struct ks_answer){ .sql = ask.sql.s,
+					     .text = store->files ? ks_strbuf_str(&ask.sql) : NULL,
+					     .table = shape->table,
+					     .title = shape->title,
+					     .none = shape->none,
+					     .columns = columns,
+					     .nr_columns = shape->nr_columns },
+			doc, diag);
 	}
 	ks_strbuf_deinit(&ask.sql);
 	if (err)

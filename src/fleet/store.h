@@ -12,12 +12,15 @@
 
 enum { KS_STORE_SCHEMA = 1 }; /* the version of the tables that this program makes */
 
+struct ks_files;
+
 /* A database: of one server, or its part on a shard. */
 struct ks_store {
 	struct ks_http *http;
-	const char *database; /* checked by ks_store_check_name() */
-	const char *cluster;  /* of ks_store_set_up(); NULL = one server */
-	u32 version;	      /* of the server: 1816, 2607; 0 = not asked yet */
+	struct ks_files *files; /* a directory of tables, for questions; NULL = the server */
+	const char *database;	/* checked by ks_store_check_name() */
+	const char *cluster;	/* of ks_store_set_up(); NULL = one server */
+	u32 version;		/* of the server: 1816, 2607; 0 = not asked yet */
 };
 
 /* Whether a name of a database or a cluster is one of letters, digits and '_'. */
@@ -34,6 +37,11 @@ int ks_store_set_up(struct ks_store *store, u32 keep_days, u32 *ret_before, stru
 
 /* The statements that ks_store_set_up() would send, one a line. */
 int ks_store_statements(const struct ks_store *store, u32 keep_days, struct ks_strbuf *out);
+
+/* The values of KS_STORE_ROWS and KS_STORE_REPORTS, one for each column. A float is given by its bits. */
+void ks_store_row_values(const struct ks_fleet_batch *batch, const struct ks_fleet_row *row,
+			 u64 *values);
+void ks_store_report_values(const struct ks_fleet_batch *batch, u64 *values);
 
 /* Batches on their way into the database. */
 struct ks_store_load;

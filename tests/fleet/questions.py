@@ -3,9 +3,10 @@
 """Questions to a fleet of a thousand hosts with one leaking build: questions.py KMEMSCOPE FLEETSIM. Speaks TAP.
 
 The leak, the build and its first day are what the simulator was told to plant. Other answers are compared with
-statements over the plain rows.
+statements over the plain rows. A directory that an agent filled with the same rows must give the answers of the server.
 """
 import json
+import os
 import pathlib
 import subprocess
 import sys
@@ -25,7 +26,7 @@ BUILD = "6.12.3-fleet #4"
 
 class Bench:
     def __init__(self, server, scratch):
-        self.server, self.scratch = server, scratch
+        self.server, self.scratch, self.number = server, scratch, 0
 
     def run(self, *words, status=0):
         return tap.run(KMEMSCOPE, "fleet", *words, "--server", self.server.url, status=status)
@@ -34,9 +35,16 @@ class Bench:
         return json.loads(self.run(*words, "--json").stdout)
 
     def fill(self, *words):
-        with subprocess.Popen([FLEETSIM, *map(str, words)], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as sim:
-            tap.run(KMEMSCOPE, "fleet", "push", "-", "--server", self.server.url, stdin=sim.stdout)
+        """Fills the database. What was sent is one message in a spool of its own, too."""
+        self.number += 1
+        spool = self.scratch / f"spool{self.number}"
+        spool.mkdir()
+        message = spool / f"{1:020}.msg"
+        with open(message, "wb") as out:
+            subprocess.run([FLEETSIM, *map(str, words)], stdout=out, stderr=subprocess.DEVNULL, check=True)
+        tap.run(KMEMSCOPE, "fleet", "push", message, "--server", self.server.url)
         self.run("rollup", "--keep", "36500")
+        return spool
 
 
 def test_leaks(bench):
@@ -90,6 +98,47 @@ def test_others(bench):
     tap.check("CSV", csv[0] == "growth_bytes,live_bytes,live_objects,type" and len(csv) == 7, csv)
 
 
+def differ(one, other):
+    """Where two answers differ. Sums of floating-point numbers depend on their order: by one byte, or the last digits."""
+    if isinstance(one, dict) and isinstance(other, dict) and one.keys() == other.keys():
+        return [key for key in one if differ(one[key], other[key])]
+    if isinstance(one, list) and isinstance(other, list) and len(one) == len(other):
+        return [found for a, b in zip(one, other) for found in differ(a, b)]
+    if isinstance(one, (int, float)) and isinstance(other, (int, float)):
+        return [] if abs(one - other) <= 1 or abs(one - other) < 1e-9 * abs(one) else [(one, other)]
+    return [] if one == other else [(one, other)]
+
+
+def test_files(bench, spool):
+    """The same rows without a server."""
+    where = bench.scratch / "files"
+    for _ in range(2): # the second time nothing is new
+        message = next(spool.glob("*.msg"))
+        again = message.read_bytes()
+        tap.run(KMEMSCOPE, "agent", "--drain", "--spool", spool, "--to", f"file:{where}")
+        message.write_bytes(again)
+    tap.check("a file for each hour, and nothing else", len(list((where / "rows").iterdir())) == HOURS and
+              len(list((where / "reports").iterdir())) == HOURS, list(where.rglob("*"))[:9])
+    tap.check("nobody else may read them", all(not file.stat().st_mode & 0o77 for file in where.rglob("*")))
+    for words in (("leaks",), ("leaks", "--hosts-alone"), ("leaks", "--build", BUILD), ("top", "--by", "cache"),
+                  ("top", "--by", "site", "--top", "2"), ("top", "--by", "build", "--since", "3h"), ("types", "--build", BUILD),
+                  ("history", "--since", "4h"), ("history", "--type", "struct thing_3", "--build", BUILD), ("host", "host0007"), ("host", "host0003", "--cache", "cache-1"),
+                  ("diff", "6.12.0-fleet #1", BUILD), ("quality",), ("quality", "--build", BUILD, "--since", "2h")):
+        want = bench.ask(*words)
+        got = json.loads(tap.run(KMEMSCOPE, "fleet", *words, "--from", where, "--json").stdout)
+        tap.check(f"a directory answers like the server: {' '.join(words)}", not differ(want, got), (differ(want, got), want, got))
+    wrong = tap.run(KMEMSCOPE, "fleet", "host", "host9999", "--from", where, status=1)
+    tap.check("a name that is not there is an error", "is known" in wrong.stderr, wrong.stderr)
+    file = sorted((where / "rows").iterdir())[-1]
+    whole = file.read_bytes()
+    file.write_bytes(whole[:len(whole) // 2] + bytes(64) + whole[len(whole) // 2 + 64:])
+    bad = tap.run(KMEMSCOPE, "fleet", "top", "--from", where, status=3)
+    tap.check("a damaged file is named", file.name in bad.stderr and "damaged" in bad.stderr, bad.stderr)
+    file.write_bytes(whole)
+    empty = tap.run(KMEMSCOPE, "fleet", "top", "--from", bench.scratch, status=1)
+    tap.check("a directory of something else is an error that says what to do", "--to file:" in empty.stderr, empty.stderr)
+
+
 def test_quality(bench):
     bench.server.query("TRUNCATE TABLE kmemscope.reports")
     bench.fill("--hosts", 20, "--hours", 1, "--start", 1700200800)
@@ -111,16 +160,20 @@ def main():
     if not root:
         tap.skip("a real server", "no clickhouse-server can be had here")
         return tap.finish()
-    with tempfile.TemporaryDirectory(prefix="kmemscope-fleet-") as scratch:
-        server = clickhouse.Server(root, pathlib.Path(scratch) / "server")
+    memory = "/dev/shm" if os.path.isdir("/dev/shm") else None # each file is synced: that is not what is tested here
+    with tempfile.TemporaryDirectory(prefix="kmemscope-fleet-") as where, \
+            tempfile.TemporaryDirectory(prefix="kmemscope-fleet-", dir=memory) as scratch:
+        server = clickhouse.Server(root, pathlib.Path(where) / "server")
         try:
             bench = Bench(server, pathlib.Path(scratch))
             bench.run("setup")
             empty = bench.run("leaks")
             tap.check("an empty fleet has no leaks", "no build leaks" in empty.stdout, empty.stdout)
-            bench.fill("--hosts", 1000, "--hours", HOURS, "--span", 1800, "--series", 6, "--leak")
-            for test in (test_leaks, test_others, test_quality):
-                test(bench)
+            spool = bench.fill("--hosts", 1000, "--hours", HOURS, "--span", 1800, "--series", 6, "--leak")
+            test_leaks(bench)
+            test_others(bench)
+            test_files(bench, spool)
+            test_quality(bench)
         finally:
             server.close()
     return tap.finish()
