@@ -53,14 +53,14 @@ const struct ks_command ks_commands[] = {
 static const struct {
 	const char *title, *commands;
 } groups[] = {
-	{ "Look at the kernel as it is now", "heap top doctor" },
+	{ "Look at the kernel as it is now", "heap top serve watch doctor" },
 	{ "Record what it allocates", "record check import" },
 	{ "Read a capture", "leaks report account info timeline" },
 	{ "Pages and pictures", "html flame rings" },
 	{ "Compare, and test automatically", "diff gate" },
 	{ "A built kernel", "static" },
 	{ "Who reads and writes which objects", "kmap lab" },
-	{ "Other tools, other machines", "export fleet" },
+	{ "Other tools, other machines", "export fleet agent relay" },
 };
 
 /* Names that older systems gave these programs; links to this one. */

@@ -115,6 +115,8 @@ cp "$data/sample.log" help
 check "unless there is such a file" says 'capture quality' "$KMEMSCOPE" leaks help
 rm help
 check "commands are in groups" says '^Read a capture:' "$KMEMSCOPE" --help
+homeless=$("$KMEMSCOPE" --help | awk '!NF { title = 0 } /^[A-Z].*:$/ { title = 1 } /^  [a-z]/ && !title { print $1 }')
+check "each of them in one" [ -z "$homeless" ]
 examples() { # all commands but those for which this machine decides
 	local command
 	for command in $("$KMEMSCOPE" --help | sed -n 's/^  \([a-z]\{1,\}\)  *[^ ].*/\1/p'); do
