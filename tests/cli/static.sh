@@ -87,6 +87,7 @@ check "two levels" equal "$(rows -k tiny/out --depth 2 | tr ' ' '\n' | sort | pa
 	"arch/x86 drivers/base drivers/net fs fs/ext4 init mm"
 check "a branch" equal "$(rows -k tiny/out -b fs --by file)" "fs/inode.c fs/ext4/inode.c"
 check "its directories" equal "$(rows -k tiny/out -b fs)" "fs fs/ext4"
+check "also with a dot and a slash" equal "$(rows -k tiny/out -b ./fs/)" "fs fs/ext4"
 check "a branch with slash and dot" equal "$(rows -k tiny/out -b ./fs/ext4/ --by file)" "fs/ext4/inode.c"
 check "a single file" equal "$(rows -k tiny/out -b fs/inode.c --by file)" "fs/inode.c"
 check "not a prefix of a name" fails_saying 1 'branch fs/ext: there is no such directory or file in tiny/out' \

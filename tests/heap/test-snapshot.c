@@ -27,7 +27,7 @@ struct taken {
 	struct ks_diag diag;
 	u64 alpha;		   /* a cache */
 	u64 alphas, betas, smalls; /* slabs */
-	u64 large;		   /* address; 0 = this kernel does not mark it */
+	u64 large[3];		   /* addresses; 0 = this kernel does not mark them */
 };
 
 /* === Internals ============================================================================ */
@@ -47,9 +47,16 @@ static u64 beta_at(const struct taken *t, u32 i)
 	return model_object(&t->model, t->betas, 64, i);
 }
 
+/* A page of large kmalloc(), where the kernel marks these. */
+static void add_large(struct taken *t, size_t i)
+{
+	if (t->model.kind > MODEL_6_1)
+		t->large[i] = MODEL_PAGE_OFFSET + (model_page(&t->model, 0xf8, 0, 0) << 12);
+}
+
 /*
- * Three alphas, of which the first two are charged; ten objects of kmalloc-64, three of kmalloc-32, and a page of
- * large kmalloc() between the slabs. Of the alphas a fourth waits on a CPU's list.
+ * Three alphas, of which the first two are charged; ten objects of kmalloc-64, three of kmalloc-32, and three pages of
+ * large kmalloc() between and behind the slabs. Of the alphas a fourth waits on a CPU's list.
  */
 static void build(struct taken *t, int kind)
 {
@@ -61,10 +68,11 @@ static void build(struct taken *t, int kind)
 	k32 = model_cache(&t->model, "kmalloc-32", 32, 0);
 	t->alphas = model_slab(&t->model, t->alpha, SIZE, 3);
 	model_charge(&t->model, t->alphas, model_cgroup(&t->model, "shop"), 2);
-	if (kind > MODEL_6_1)
-		t->large = MODEL_PAGE_OFFSET + (model_page(&t->model, 0xf8, 0, 0) << 12);
+	add_large(t, 0);
 	t->betas = model_slab(&t->model, k64, 64, 10);
+	add_large(t, 1);
 	t->smalls = model_slab(&t->model, k32, 32, 3);
+	add_large(t, 2);
 	/* The first alpha to a beta, the beta to a delta and, from no field, back into the middle of the alpha. */
 	put64(t, alpha_at(t, 0) + 8, beta_at(t, 3));
 	put64(t, beta_at(t, 3) + 8, model_object(&t->model, t->smalls, 32, 1));
@@ -122,12 +130,13 @@ static void test_objects(void **state)
 	for (int kind = 0; kind < MODEL_KINDS; kind++) {
 		struct taken t = { 0 };
 		const struct ks_snapshot *s;
+		size_t k;
 		u32 i;
 
 		build(&t, kind);
 		take(&t, false);
 		s = t.snapshot;
-		assert_int_equal(s->count, 3 + 10 + 3 + !!t.large);
+		assert_int_equal(s->count, 3 + 10 + 3 + (t.large[0] ? 3 : 0));
 		for (i = 1; i < s->count; i++)
 			assert_true(s->addr[i - 1] < s->addr[i]);
 		assert_string_equal(type_of(&t, alpha_at(&t, 2)), "alpha");
@@ -149,9 +158,9 @@ static void test_objects(void **state)
 				 number_of(&t, alpha_at(&t, 1)));
 		assert_int_equal(ks_snapshot_find(s, alpha_at(&t, 3)), KS_NONE);
 		assert_int_equal(ks_snapshot_find(s, 0), KS_NONE);
-		if (t.large) {
-			i = number_of(&t, t.large + 4095);
-			assert_int_equal(s->addr[i], t.large);
+		for (k = 0; k < ARRAY_SIZE(t.large) && t.large[k]; k++) {
+			i = number_of(&t, t.large[k] + 4095);
+			assert_int_equal(s->addr[i], t.large[k]);
 			assert_true(s->caches.items[s->cache[i]].large);
 			assert_int_equal(s->caches.items[s->cache[i]].size, 4096);
 		}
@@ -168,7 +177,7 @@ static void test_checksums(void **state)
 	build(&before, MODEL_6_18);
 	build(&after, MODEL_6_18);
 	put64(&after, alpha_at(&after, 2) + 240, 1);
-	put64(&after, after.large + 4088, 1ull << 63);
+	put64(&after, after.large[0] + 4088, 1ull << 63);
 	put64(&after, alpha_at(&after, 9) + 8, 77);
 	take(&before, false);
 	take(&after, true);
@@ -229,17 +238,17 @@ static void test_graph(void **state)
 		put64(&t, page + 64, alpha_at(&t, 1));
 		/* A page's mapping is an alpha. */
 		model_page(&t.model, 0, alpha_at(&t, 2), 1);
-		if (t.large)
-			put64(&t, t.large + 4088, beta_at(&t, 9) + 63);
+		if (t.large[0])
+			put64(&t, t.large[0] + 4088, beta_at(&t, 9) + 63);
 		take(&t, true);
 		s = t.snapshot;
-		assert_int_equal(s->refs.len, 4 + !!t.large);
+		assert_int_equal(s->refs.len, 4 + !!t.large[0]);
 		assert_true(refers(&t, delta, 0, alpha_at(&t, 2)));
 		assert_true(refers(&t, alpha_at(&t, 0), 8, beta_at(&t, 3)));
 		assert_true(refers(&t, beta_at(&t, 3), 8, delta));
 		assert_true(refers(&t, beta_at(&t, 3), 40, alpha_at(&t, 0) + 104));
-		if (t.large)
-			assert_true(refers(&t, t.large, 4088, beta_at(&t, 9) + 56));
+		if (t.large[0])
+			assert_true(refers(&t, t.large[0], 4088, beta_at(&t, 9) + 56));
 		assert_true(root_refers(&t, KS_ROOT_PAGES, 0, alpha_at(&t, 0)));
 		assert_false(root_refers(&t, KS_ROOT_PAGES, 0, alpha_at(&t, 1)));
 		assert_true(root_refers(&t, KS_ROOT_STRUCTS, 0, alpha_at(&t, 2)));

@@ -149,6 +149,16 @@ static void test_addresses(void **state)
 	check_address("[::ffff:127.0.0.1]:80", AF_INET6, 80, false);
 	for (i = 0; i < ARRAY_SIZE(bad); i++)
 		assert_int_equal(ks_address_parse(bad[i], &address, &diag), -EINVAL);
+	/* Longer than any address, by however much. */
+	for (i = 40; i < 200; i++) {
+		char text[256];
+
+		memset(text, '1', i);
+		strcpy(text + i, ":80");
+		assert_int_equal(ks_address_parse(text, &address, &diag), -EINVAL);
+		/* What is longer than the room for it is no address and port; else it is no address. */
+		assert_int_equal(!!strstr(diag.text, "no address and port"), i >= 64);
+	}
 }
 
 static void test_hosts(void **state)
