@@ -16,10 +16,14 @@ enum ks_kind {
 	KS_KINDS
 };
 
+/* Allocations are even, and the free of each is next to it. */
 static inline bool ks_kind_is_alloc(enum ks_kind kind)
 {
-	return kind == KS_KMALLOC || kind == KS_CACHE_ALLOC || kind == KS_PAGE_ALLOC;
+	return kind < KS_LOST && !(kind & 1);
 }
+
+_Static_assert(KS_KMALLOC == 0 && KS_CACHE_ALLOC == 2 && KS_PAGE_ALLOC == 4 && KS_LOST == 6,
+	       "see ks_kind_is_alloc()");
 
 static inline bool ks_kind_is_page(enum ks_kind kind)
 {

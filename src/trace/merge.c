@@ -23,6 +23,19 @@ static void sift_down(struct ks_merge *merge, size_t at)
 	heap[at] = moved;
 }
 
+static void sort(struct ks_merge *merge)
+{
+	const u64 **heap = merge->heap, *moved;
+	size_t i, j;
+
+	for (i = 1; i < merge->len; i++) {
+		moved = heap[i];
+		for (j = i; j && ks_merge_before(moved, heap[j - 1]); j--)
+			heap[j] = heap[j - 1];
+		heap[j] = moved;
+	}
+}
+
 /* === Public =============================================================================== */
 
 int ks_merge_init(struct ks_merge *merge, size_t streams)
@@ -48,15 +61,16 @@ void ks_merge_start(struct ks_merge *merge)
 
 	for (i = merge->len / 2; i-- > 0;)
 		sift_down(merge, i);
+	if (merge->len <= KS_MERGE_SORTED)
+		sort(merge);
 }
 
-void ks_merge_advance(struct ks_merge *merge, bool ended)
+void ks_merge_sift(struct ks_merge *merge, bool ended)
 {
-	const u64 *other;
-
 	if (ended)
 		merge->heap[0] = merge->heap[--merge->len];
-	other = ks_merge_runner_up(merge);
-	if (other && !ks_merge_before(merge->heap[0], other))
+	if (merge->len > KS_MERGE_SORTED)
 		sift_down(merge, 0);
+	else
+		sort(merge);
 }

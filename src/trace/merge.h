@@ -13,9 +13,12 @@
  * array: the first of those with equal times comes first.
  */
 struct ks_merge {
-	const u64 **heap;
+	const u64 **heap; /* with few streams, all in order, which is a heap, too */
 	size_t len;
 };
+
+/* Up to so many streams, to move the top one past those that are earlier takes less time than a heap does. */
+enum { KS_MERGE_SORTED = 8 };
 
 /* @streams: the most that will be added. 0 or -ENOMEM. */
 int ks_merge_init(struct ks_merge *merge, size_t streams);
@@ -40,7 +43,25 @@ static inline const u64 *ks_merge_runner_up(const struct ks_merge *merge)
 	return merge->heap[1];
 }
 
-/* The top stream has moved on, or come to its end: finds the new top. */
-void ks_merge_advance(struct ks_merge *merge, bool ended);
+/* The new top, where there are many streams, or one came to its end. */
+void ks_merge_sift(struct ks_merge *merge, bool ended);
+
+/*
+ * The top stream has moved on, or come to its end: finds the new top. Inline, as it runs once for every
+ * few events.
+ */
+static inline void ks_merge_advance(struct ks_merge *merge, bool ended)
+{
+	const u64 **heap = merge->heap, *top = heap[0];
+	size_t i;
+
+	if (unlikely(ended || merge->len > KS_MERGE_SORTED)) {
+		ks_merge_sift(merge, ended);
+		return;
+	}
+	for (i = 1; i < merge->len && ks_merge_before(heap[i], top); i++)
+		heap[i - 1] = heap[i];
+	heap[i - 1] = top;
+}
 
 #endif

@@ -14,23 +14,26 @@
 #include "trace/rawevent.h"
 
 /* The rare cases: something is seen for the first time, or was pushed out of a small table. */
-void ks_rawdec_learn_site(struct ks_rawdec *dec, u64 addr, struct ks_site_memo *memo);
+struct ks_site_memo *ks_rawdec_learn_site(struct ks_rawdec *dec, u64 addr,
+					  struct ks_site_memo *memo);
 u32 ks_rawdec_learn_cache(struct ks_rawdec *dec, struct ks_site_memo *memo, const char *name,
 			  size_t size);
 u32 ks_rawdec_learn_comm(struct ks_rawdec *dec, u32 pid);
 
 /*
- * Sites that share a place push each other out, which costs time and nothing else. So the hash needs
- * no seed: the table behind it has one.
+ * Two sites may share a place, as each has its neighbour, too. More of them push each other out, which
+ * costs time and nothing else. So the hash needs no seed: the table behind it has one.
  */
+static inline u64 ks_rawdec_site_place(u64 addr)
+{
+	return addr * 0x9e3779b97f4a7c15ull >> (64 - KS_SITE_BITS);
+}
+
 static inline struct ks_site_memo *ks_rawdec_find_site(struct ks_rawdec *dec, u64 addr)
 {
-	struct ks_site_memo *memo =
-		&dec->site_memo[addr * 0x9e3779b97f4a7c15ull >> (64 - KS_SITE_BITS)];
+	struct ks_site_memo *memo = &dec->site_memo[ks_rawdec_site_place(addr)];
 
-	if (unlikely(memo->addr != addr || memo->site == KS_NONE))
-		ks_rawdec_learn_site(dec, addr, memo);
-	return memo;
+	return likely(memo->addr == addr) ? memo : ks_rawdec_learn_site(dec, addr, memo);
 }
 
 /*
@@ -145,7 +148,9 @@ ks_inline enum ks_raw_class ks_rawdec_decode_as(struct ks_rawdec *dec, const u8 
 	ev->bytes_req = 0;
 	ev->bytes_alloc = 0;
 	ev->stack = KS_NONE;
-	ev->pid = l->pid.size ? (u32)ks_raw_get(data, l->pid, big_endian) : KS_PID_UNKNOWN;
+	ev->pid = KS_PID_UNKNOWN;
+	if (likely(l->pid.size))
+		ev->pid = (u32)ks_raw_get(data, l->pid, big_endian);
 	ok = ks_kind_is_page(l->kind) ? ks_raw_decode_page(dec, l, data, big_endian, ev)
 				      : ks_raw_decode_slab(dec, l, data, len, big_endian, bare, ev);
 	if (unlikely(!ok))

@@ -185,6 +185,12 @@ static void forget_pids(struct ks_rawdec *dec)
 		forget_pid(dec, i);
 }
 
+/* An address that never leads to this place, nor to its neighbour: an empty place is like one of another site. */
+static u64 nowhere(u64 place)
+{
+	return place / 2 == ks_rawdec_site_place(0) / 2;
+}
+
 /* === Public =============================================================================== */
 
 int ks_rawdec_init(struct ks_rawdec *dec, struct ks_names *names, bool big_endian, u32 page_size)
@@ -209,7 +215,7 @@ int ks_rawdec_init(struct ks_rawdec *dec, struct ks_names *names, bool big_endia
 		return -ENOMEM;
 	}
 	for (i = 0; i < memos; i++)
-		dec->site_memo[i] = (struct ks_site_memo){ .site = KS_NONE };
+		dec->site_memo[i] = (struct ks_site_memo){ .addr = nowhere(i), .site = KS_NONE };
 	return 0;
 }
 
@@ -328,25 +334,34 @@ int ks_rawdec_add_cmdlines(struct ks_rawdec *dec, const char *text, size_t len)
 	return 0;
 }
 
-void ks_rawdec_learn_site(struct ks_rawdec *dec, u64 addr, struct ks_site_memo *memo)
+/* The number of a call site, which was not seen of late or not at all; KS_NONE for lack of memory. */
+static u32 site_of(struct ks_rawdec *dec, u64 addr)
 {
 	u32 at = ks_map64_find(&dec->sites, addr), id;
 
-	memo->addr = addr;
-	memo->cache_size = 0;
-	if (at != KS_NONE) {
-		memo->site = dec->site_ids.items[at];
-		return;
-	}
-	memo->site = KS_NONE;
+	if (at != KS_NONE)
+		return dec->site_ids.items[at];
 	id = new_site(dec, addr);
 	if (id == KS_NONE || ks_vec_reserve(&dec->site_ids, dec->site_ids.len + 1) ||
 	    ks_map64_add(&dec->sites, addr) == KS_NONE) {
 		dec->nomem = true;
-		return;
+		return KS_NONE;
 	}
 	dec->site_ids.items[dec->site_ids.len++] = id;
-	memo->site = id;
+	return id;
+}
+
+/* @memo is the site's own place: the one who is there goes to the neighbour, and may come back from it. */
+struct ks_site_memo *ks_rawdec_learn_site(struct ks_rawdec *dec, u64 addr,
+					  struct ks_site_memo *memo)
+{
+	struct ks_site_memo *neighbour = &dec->site_memo[(memo - dec->site_memo) ^ 1];
+
+	if (neighbour->addr == addr)
+		return neighbour;
+	*neighbour = *memo;
+	*memo = (struct ks_site_memo){ .addr = addr, .site = site_of(dec, addr) };
+	return memo;
 }
 
 u32 ks_rawdec_learn_cache(struct ks_rawdec *dec, struct ks_site_memo *memo, const char *name,

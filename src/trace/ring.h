@@ -124,6 +124,19 @@ done:
 	return false;
 }
 
+/*
+ * Takes over where a copy of the ring is now, which has stepped on in the same page. Only this changes
+ * then, so the rest need not be copied.
+ */
+static inline void ks_ring_take_steps(struct ks_ring *ring, const struct ks_ring *copy)
+{
+	ring->ts = copy->ts;
+	ring->data = copy->data;
+	ring->len = copy->len;
+	ring->next = copy->next;
+	ring->bad = copy->bad;
+}
+
 static inline bool ks_ring_step(struct ks_ring *ring)
 {
 	return ks_ring_step_as(ring, ring->swap, ring->format.big_endian);

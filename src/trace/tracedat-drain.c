@@ -160,7 +160,7 @@ ks_inline size_t drain_page_as(struct ks_td_reader *tt, struct ks_td_stream *str
 	stream->info.last_ts = last_ts;
 	stream->info.backwards += backwards;
 	tt->base.info.binary.self_events += self_events;
-	stream->ring = ring;
+	ks_ring_take_steps(&stream->ring, &ring);
 	return (size_t)(ev - first);
 }
 
@@ -183,6 +183,7 @@ static int next_page(struct ks_td_reader *tt, struct ks_td_stream *stream, struc
 
 int ks_td_start(struct ks_td_reader *tt, struct ks_td_stream *stream, struct ks_diag *diag)
 {
+	tt->is_simple = is_simple(tt);
 	return load_pages(tt, stream, diag);
 }
 
@@ -190,7 +191,6 @@ int ks_td_drain(struct ks_td_reader *tt, struct ks_td_stream *top, const u64 *ot
 		struct ks_diag *diag)
 {
 	struct ks_ring *ring = &top->ring;
-	bool simple = is_simple(tt);
 	/* Of equal times, that of the first stream comes first. */
 	u64 limit = !other ? UINT64_MAX : &ring->ts < other ? *other : *other - 1;
 	int err;
@@ -201,7 +201,7 @@ int ks_td_drain(struct ks_td_reader *tt, struct ks_td_stream *top, const u64 *ot
 		enum ks_raw_class class = KS_RAW_EVENT;
 		u32 taken = 1, i;
 
-		if (simple && likely(!lost)) {
+		if (likely(tt->is_simple && !lost)) {
 			*count += drain_page(tt, top, limit, ev, KS_TD_BATCH - *count, &page_end);
 			if (page_end) {
 				err = next_page(tt, top, diag);

@@ -34,6 +34,7 @@ struct ks_td_reader {
 	struct ks_tracedat td;
 	struct ks_rawdec dec;
 	bool convert_ts;
+	bool is_simple;			    /* see tracedat-drain.c */
 	struct ks_self_filter *self_filter; /* NULL: no recorder is to be left out */
 	struct ks_td_pool *pool;	    /* NULL: the caller's thread loads pages itself, */
 	struct ks_ring_loader loader;	    /* with this */
@@ -47,7 +48,7 @@ struct ks_td_reader {
 	struct ks_event *batch;
 };
 
-/* Goes to the stream's first record. */
+/* Goes to the stream's first record. All else of the reader is set. */
 int ks_td_start(struct ks_td_reader *reader, struct ks_td_stream *stream, struct ks_diag *diag);
 
 /*
