@@ -56,8 +56,8 @@ ks_inline int ks_plain_free(struct ks_matcher *m, struct ks_account *acc, const 
 		return KS_PLAIN_DONE;
 	}
 	slot = ks_live_find(live, ev->ptr, hash, &bucket);
-	if (unlikely(slot == KS_NONE))
-		return KS_PLAIN_RARE;
+	if (slot == KS_NONE) /* not rare: pages that were allocated before, or without an event */
+		return ks_matcher_stray_free(m, ev, level) < 0 ? -ENOMEM : KS_PLAIN_DONE;
 	obj = &live->objs.items[slot];
 	if (unlikely(obj->kind + 1 != ev->kind || !obj->counted))
 		return KS_PLAIN_RARE;
@@ -66,32 +66,24 @@ ks_inline int ks_plain_free(struct ks_matcher *m, struct ks_account *acc, const 
 	return KS_PLAIN_DONE;
 }
 
-/* The level is a constant in what it calls, so that the place of each table and sum is, too. */
-ks_inline int ks_plain_kind(struct ks_matcher *m, struct ks_account *acc, const struct ks_event *ev,
-			    u64 hash)
-{
-	if (unlikely(ks_kind_is_page(ev->kind)))
-		return ev->kind == KS_PAGE_ALLOC ? ks_plain_alloc(m, acc, ev, hash, KS_PAGES)
-						 : ks_plain_free(m, acc, ev, hash, KS_PAGES);
-	return ks_kind_is_alloc(ev->kind) ? ks_plain_alloc(m, acc, ev, hash, KS_SLAB)
-					  : ks_plain_free(m, acc, ev, hash, KS_SLAB);
-}
-
 /*
  * KS_PLAIN_RARE: nothing was done. For accounts whose groups are sites, where all objects count at all
- * times.
+ * times. @level is that of the event, and a constant, so that the place of each table and sum is one, too.
  */
 ks_inline int ks_plain_step(struct ks_matcher *m, struct ks_account *acc, const struct ks_event *ev,
-			    u64 hash)
+			    u64 hash, enum ks_level level)
 {
+	u64 ts = ev->ts;
+	u8 kind = ev->kind;
 	int done;
 
-	if (unlikely(ev->kind == KS_LOST || ev->flags || ev->ts < m->last_ts || !m->any_ts))
+	if (unlikely(kind == KS_LOST || ev->flags || ts < m->last_ts || !m->any_ts))
 		return KS_PLAIN_RARE;
-	done = ks_plain_kind(m, acc, ev, hash);
+	done = kind & 1 ? ks_plain_free(m, acc, ev, hash, level)
+			: ks_plain_alloc(m, acc, ev, hash, level);
 	if (likely(done == KS_PLAIN_DONE)) {
-		m->events[ev->kind]++;
-		m->last_ts = ev->ts;
+		m->events[kind]++;
+		m->last_ts = ts;
 	}
 	return done;
 }

@@ -11,6 +11,9 @@
 /* So many events are looked at ahead, to have what they need in the cache. */
 enum { AHEAD = 64 };
 
+/* So few objects are in the cache anyway. */
+enum { FEW_OBJECTS = 8 << 10 };
+
 /*
  * Most runs are plain: one account, whose groups are sites, all objects of the window count, and there
  * is no view. Their steps are a copy of their own, from which the rest is gone: @plain is a constant in
@@ -232,6 +235,8 @@ static void look_ahead(const struct ks_matcher *m, const struct ks_event *events
 			homes[i] = ks_live_prefetch(&pages, hashes[i]);
 		}
 	}
+	if (slab.objs.len + pages.objs.len < FEW_OBJECTS)
+		return;
 	for (i = 0; i < count; i++)
 		ks_live_prefetch_obj(likely(!ks_kind_is_page(events[i].kind)) ? &slab : &pages,
 				     homes[i]);
@@ -243,10 +248,50 @@ static bool is_unbounded(const struct ks_audience *to)
 	return !to->selector.since && to->selector.until == UINT64_MAX;
 }
 
+/* What a plain run leaves to the general step, and what failed in it. */
+static int step_rare(struct ks_matcher *m, struct ks_audience *to, const struct ks_event *ev,
+		     u64 hash, int done, struct ks_diag *diag)
+{
+	return done ? ks_diag_nomem(diag, "matching events") : step(m, to, ev, hash, true, diag);
+}
+
+/* A plain run over all of time. */
+static int feed_plain(struct ks_matcher *m, struct ks_audience *to, const struct ks_event *events,
+		      size_t count, struct ks_diag *diag)
+{
+	struct ks_account *acc = to->accounts.items[0];
+	u64 hashes[AHEAD];
+	size_t i, j;
+	int done, err;
+
+	for (i = 0; i < count; i += AHEAD) {
+		size_t len = ks_min(count - i, (size_t)AHEAD);
+
+		look_ahead(m, events + i, len, hashes);
+		for (j = 0; j < len; j++) {
+			const struct ks_event *ev = &events[i + j];
+
+			if (likely(!ks_kind_is_page(ev->kind))) {
+				done = ks_plain_step(m, acc, ev, hashes[j], KS_SLAB);
+			} else {
+				err = look_at_page(m, to, ev, diag);
+				if (unlikely(err))
+					return err;
+				done = ks_plain_step(m, acc, ev, hashes[j], KS_PAGES);
+			}
+			if (likely(done == KS_PLAIN_DONE))
+				continue;
+			err = step_rare(m, to, ev, hashes[j], done, diag);
+			if (unlikely(err))
+				return err;
+		}
+	}
+	return 0;
+}
+
 ks_inline int feed(struct ks_matcher *m, struct ks_audience *to, const struct ks_event *events,
 		   size_t count, bool plain, struct ks_diag *diag)
 {
-	bool fast = plain && is_unbounded(to);
 	u64 hashes[AHEAD];
 	size_t i, j;
 	int err;
@@ -261,20 +306,12 @@ ks_inline int feed(struct ks_matcher *m, struct ks_audience *to, const struct ks
 				if (unlikely(err))
 					return err;
 			}
-			if (plain && fast) {
-				err = ks_plain_step(m, to->accounts.items[0], &events[i + j],
-						    hashes[j]);
-				if (likely(err == KS_PLAIN_DONE))
-					continue;
-				if (err)
-					return ks_diag_nomem(diag, "matching events");
-			}
 			err = step(m, to, &events[i + j], hashes[j], plain, diag);
 			if (unlikely(err))
 				return err;
 		}
 	}
-	return unlikely(m->pages.nomem) ? ks_diag_nomem(diag, "matching events") : 0;
+	return 0;
 }
 
 /* The filter's window may begin so long after the first event. */
@@ -371,8 +408,13 @@ int ks_engine_feed(struct ks_matcher *m, struct ks_audience *to, const struct ks
 	m->some_allocs = to->run.info->some_allocs;
 	if (err)
 		return err;
-	return is_plain(to) ? feed(m, to, events, count, true, diag)
-			    : feed(m, to, events, count, false, diag);
+	if (!is_plain(to))
+		err = feed(m, to, events, count, false, diag);
+	else if (is_unbounded(to))
+		err = feed_plain(m, to, events, count, diag);
+	else
+		err = feed(m, to, events, count, true, diag);
+	return !err && unlikely(m->pages.nomem) ? ks_diag_nomem(diag, "matching events") : err;
 }
 
 int ks_engine_census(struct ks_matcher *m, struct ks_audience *to,
