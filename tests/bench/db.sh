@@ -1,19 +1,30 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
 # DB files of 20 million events: the stored account, filtered reports, size.
+# OLD=PROGRAM: another kmemscope, an older one say, is measured in turn with this one, on a DB of its own.
 . "$(dirname "$0")/lib.sh"
 
-"$kmemgen" --events 20000000 --era 3 --live 50000 | "$kmemscope" import -o "$work/db" - >/dev/null
+# make_db PROGRAM FILE
+make_db() {
+	"$kmemgen" --events "${EVENTS:-20000000}" --era 3 --live 50000 | "$1" import -o "$2" - >/dev/null
+}
+
+make_db "$kmemscope" "$work/db"
+[ -z "${OLD:-}" ] || make_db "$OLD" "$work/old-db"
 events=$("$kmemscope" info --json "$work/db" | awk -F'[ ,:]+' '/"events_total"/ { print $3 }')
 for i in $(seq "$runs"); do
 	wall "$kmemscope" account "$work/db" >>"$work/ready"
 	cpu "$kmemscope" account --malloc "$work/db" >>"$work/malloc"
+	[ -z "${OLD:-}" ] || cpu "$OLD" account --malloc "$work/old-db" >>"$work/old-malloc"
 	cpu "$kmemscope" report --by pid "$work/db" >>"$work/pid"
 	cpu "$kmemscope" account --since +2 --until +3 "$work/db" >>"$work/window"
 done
 echo "DB of $events generated events, medians of $runs"
 row "account without a filter, s" "$(median <"$work/ready")" "under 0.1"
 row "account --malloc, million generated events a second and core" "$(div "$(div "$events" "$(median <"$work/malloc")")" 1000000 %.0f)" "at least 50"
+[ ! -s "$work/old-malloc" ] || row "  the old program, and the ratio" "$(
+	div "$(div "$events" "$(median <"$work/old-malloc")")" 1000000 %.0f) $(
+	div "$(median <"$work/old-malloc")" "$(median <"$work/malloc")")"
 row "report --by pid, million events a second and core" "$(div "$(div "$events" "$(median <"$work/pid")")" 1000000 %.0f)"
 row "account of a window of a second, s" "$(median <"$work/window")"
 row "bytes an event, made-up log" "$(div "$(stat -c %s "$work/db")" "$events")"
