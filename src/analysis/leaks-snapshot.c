@@ -31,6 +31,7 @@ struct cache_sum {
 	struct ks_fate fate;
 	u64 live;
 	u64 excess; /* of these, so many that the kernel does not have */
+	u64 most;   /* that the kernel has; UINT64_MAX = not known */
 	bool reclaimable;
 };
 
@@ -58,6 +59,7 @@ struct gather {
 	KS_VEC(struct cache_sum) caches; /* by their group */
 	const struct ks_kernel_slabs *kernel;
 	bool proven; /* the kernel itself said of each object whether it lives */
+	bool lost;   /* events are missing */
 };
 
 /* === Internals ============================================================================ */
@@ -143,6 +145,7 @@ static int ask_kernel(struct gather *g, u32 number)
 	struct ks_kernel_cache kernel;
 	const char *label;
 
+	cache->most = UINT64_MAX;
 	if (!g->kernel->counted[1])
 		return 0;
 	label = ks_grouping_label(&g->view->caches, number, &g->leaks->arena);
@@ -151,7 +154,10 @@ static int ask_kernel(struct gather *g, u32 number)
 	if (!ks_kernel_slabs_find(g->kernel, label, &kernel))
 		return 0;
 	cache->reclaimable = kernel.reclaimable;
-	if (!g->proven && g->run->until == UINT64_MAX && cache->live > kernel.objects[1])
+	if (g->proven || g->run->until != UINT64_MAX)
+		return 0;
+	cache->most = kernel.objects[1];
+	if (cache->live > kernel.objects[1])
 		cache->excess = cache->live - kernel.objects[1];
 	return 0;
 }
@@ -312,6 +318,27 @@ static int add_process(struct gather *g, u32 number, struct ks_leak *leak, struc
 	return leak->comm && leak->cache ? 0 : ks_diag_nomem(diag, "looking for leaks");
 }
 
+/*
+ * From where to where the number of living objects may be. The kernel's own list of objects settles it; without
+ * one, any object of a site or a cache whose objects end unseen may have ended.
+ */
+static void set_interval(const struct gather *g, const struct site_sum *site,
+			 const struct cache_sum *cache, struct ks_leak *leak)
+{
+	bool unseen = site->fate.unseen || cache->fate.unseen || cache->excess;
+
+	leak->above = g->lost;
+	leak->objects_most = ks_min(leak->objects, cache->most);
+	leak->bytes_most = leak->bytes / leak->objects * leak->objects_most;
+	if (leak->objects_most == leak->objects)
+		leak->bytes_most = leak->bytes;
+	leak->objects_least = leak->objects_most;
+	leak->bytes_least = leak->bytes_most;
+	leak->unsure = leak->above || (unseen && !g->proven);
+	if (leak->unsure)
+		leak->objects_least = leak->bytes_least = 0;
+}
+
 /* The table that a row belongs to gets it. */
 static int file_row(struct gather *g, const struct site_sum *site, u32 user,
 		    const struct ks_place *place, const struct ks_leak *leak)
@@ -355,6 +382,8 @@ static int add_row(struct gather *g, size_t row, struct ks_diag *diag)
 	leak.implied_frees = sum->implied;
 	leak.page_frees = sum->paged;
 	leak.census_frees = sum->counted;
+	set_interval(g, sum, &g->caches.items[g->view->users.items[g->best.items[row]].cache],
+		     &leak);
 	err = add_process(g, g->best.items[row], &leak, diag);
 	if (!err)
 		err = add_frames(g, stack, place->func, &leak, diag);
@@ -430,6 +459,7 @@ int ks_leaks_snapshot(struct ks_view *view, const struct ks_run *run, struct ks_
 	g.leaks->min_age = g.view->min_age;
 	g.kernel = &model->kernel_slabs;
 	g.proven = g.kernel->by_object && run->until == UINT64_MAX && run->level == KS_SLAB;
+	g.lost = model->quality[KS_Q_LOST_EVENTS] || model->quality[KS_Q_LOST_WINDOWS];
 	g.now = until - ks_min(until, run->first_ts);
 	if (ks_map64_init(&g.keys) || ks_map64_init(&g.share_keys))
 		err = ks_diag_nomem(diag, "looking for leaks");

@@ -240,7 +240,10 @@ struct ks_frag {
 	struct ks_frag_row total;
 };
 
-enum { KS_EVIDENCE_FULL = 1000 };
+enum {
+	KS_EVIDENCE_FULL = 1000,
+	KS_EVIDENCE_LISTED = 100, /* less is no reason to name a site */
+};
 
 /* What still lives at the end, by site. */
 struct ks_leak {
@@ -253,6 +256,12 @@ struct ks_leak {
 	u32 pid;			    /* KS_PID_UNKNOWN: there are several of that name */
 	u64 process_objects, process_bytes; /* of objects and bytes, what that name allocated */
 	u64 objects, bytes, bytes_req;
+	/*
+	 * What is certain, where events were lost or ends not seen: from least to most. Of objects that were lost
+	 * there may be even more: above.
+	 */
+	bool unsure, above;
+	u64 objects_least, objects_most, bytes_least, bytes_most;
 	u64 oldest, youngest, age_sum; /* ages at the end of the capture, in units of its clock */
 	u64 allocs, frees, implied_frees, page_frees, census_frees; /* of the site, in all */
 	const char **frames; /* of the stack trace, innermost first */

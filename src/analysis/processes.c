@@ -134,6 +134,7 @@ static int add_process(const struct process *process, const struct ks_run *run,
 	struct ks_process *found = ks_vec_push(&model->processes);
 	int which, err = 0;
 
+	memcpy(own.quality, model->quality, sizeof(own.quality));
 	if (!found)
 		return ks_diag_nomem(diag, "looking at processes");
 	for (which = 0; which < VIEWS && !err; which++)

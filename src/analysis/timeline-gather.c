@@ -262,6 +262,16 @@ static void count_free(struct ks_tl_gather *g, const struct ks_tl_birth *birth, 
 			     [ks_min(cpu + 0, KS_TL_CPUS - 1)]++;
 }
 
+/* From its birth on the object may have been gone. */
+static void note_unseen(struct ks_tl_gather *g, const struct ks_tl_birth *birth)
+{
+	struct ks_timeline *tl = g->tl;
+	u64 since = birth->ts > tl->first_ts ? birth->ts - tl->first_ts : 0;
+
+	tl->unseen_begun[ks_min(since / tl->width, (u64)g->bucket)] += birth->bytes_alloc;
+	tl->unseen_ended[g->bucket] += birth->bytes_alloc;
+}
+
 /* === Public =============================================================================== */
 
 int ks_tl_gather_new(const struct ks_names *names, u64 first_ts, u64 width, u32 page_shift,
@@ -447,6 +457,8 @@ int ks_tl_gather_end(struct ks_tl_gather *g, u32 slot, u64 ts, u16 cpu, enum ks_
 		return -ENOMEM;
 	if (how == KS_END_FREED)
 		count_free(g, birth, cpu, life);
+	else
+		note_unseen(g, birth);
 	birth->kind = KS_NONE;
 	return 0;
 }

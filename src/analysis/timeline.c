@@ -67,6 +67,18 @@ static void halve_ends(struct ks_timeline *tl)
 	memset(&tl->ends[i], 0, (tl->buckets - i) * sizeof(*tl->ends));
 }
 
+static void halve_unseen(u64 *bytes, u32 buckets)
+{
+	u32 i;
+
+	for (i = 0; i < buckets; i++) {
+		u64 value = bytes[i];
+
+		bytes[i] = 0;
+		bytes[i / 2] += value;
+	}
+}
+
 static int copy_track(struct ks_track *to, const struct ks_track *from)
 {
 	size_t len = from->cells.len;
@@ -161,6 +173,13 @@ u64 ks_tl_life_edge(unsigned int life_class)
 	return life_class < KS_TL_LIVES - 1 ? life_edges[life_class] : UINT64_MAX;
 }
 
+u64 ks_timeline_least(const struct ks_timeline *tl, u32 bucket, u64 live, u64 *unsure)
+{
+	*unsure += tl->unseen_begun[bucket];
+	*unsure -= tl->unseen_ended[bucket];
+	return live - ks_min(live, *unsure);
+}
+
 size_t ks_timeline_halve(struct ks_timeline *tl)
 {
 	size_t cells = halve_track(&tl->total), i;
@@ -170,6 +189,8 @@ size_t ks_timeline_halve(struct ks_timeline *tl)
 		for (i = 0; i < tl->by[dim].items.len; i++)
 			cells += halve_track(&tl->by[dim].items.items[i]);
 	halve_ends(tl);
+	halve_unseen(tl->unseen_begun, tl->buckets);
+	halve_unseen(tl->unseen_ended, tl->buckets);
 	tl->buckets = (tl->buckets + 1) / 2;
 	tl->width *= 2;
 	return cells;
@@ -197,6 +218,8 @@ struct ks_timeline *ks_timeline_copy(const struct ks_timeline *from)
 		return NULL;
 	}
 	memcpy(tl->ends, from->ends, from->buckets * sizeof(*tl->ends));
+	memcpy(tl->unseen_begun, from->unseen_begun, sizeof(tl->unseen_begun));
+	memcpy(tl->unseen_ended, from->unseen_ended, sizeof(tl->unseen_ended));
 	if (from->pids.len)
 		memcpy(tl->pids.items, from->pids.items, from->pids.len * sizeof(*tl->pids.items));
 	tl->pids.len = from->pids.len;

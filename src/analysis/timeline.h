@@ -115,6 +115,11 @@ struct ks_timeline {
 	u32 buckets;  /* the last has the last event */
 	bool has_time;
 	u64 peak_bytes, peak_ts; /* the most that lived at once, and when */
+	/*
+	 * Bytes of objects that ended unseen, by the bucket that they were born in and the one that shows their end: they
+	 * may have ended at any time between. See ks_timeline_least().
+	 */
+	u64 unseen_begun[KS_TL_MAX_BUCKETS], unseen_ended[KS_TL_MAX_BUCKETS];
 	struct ks_track total;
 	struct ks_tracks by[KS_TL_DIMS];
 	KS_VEC(struct ks_tl_pid) pids;
@@ -127,6 +132,12 @@ unsigned int ks_tl_size_class(u64 bytes);
 unsigned int ks_tl_life_class(u64 ns);
 u64 ks_tl_size_edge(unsigned int size_class);
 u64 ks_tl_life_edge(unsigned int life_class);
+
+/*
+ * What certainly lived of @live bytes at the end of a bucket. @unsure carries over from bucket to bucket, and is 0
+ * before the first.
+ */
+u64 ks_timeline_least(const struct ks_timeline *timeline, u32 bucket, u64 live, u64 *unsure);
 
 /* Merges buckets in pairs: half as many, twice as wide. Returns how many cells are left. */
 size_t ks_timeline_halve(struct ks_timeline *timeline);

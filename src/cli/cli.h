@@ -75,6 +75,11 @@ int ks_cli_input(struct ks_cli *cli, int argc, char **argv);
 /* Prints "COMMAND: message" to standard error and returns the code. */
 int ks_cli_error(const struct ks_cli *cli, int code, const char *fmt, ...) ks_printf(3, 4);
 
+/* Says that "kmemscope COMMAND" has no such subcommand, and which one may have been meant. KS_EXIT_USAGE. */
+struct ks_nearest;
+int ks_cli_unknown_subcommand(struct ks_cli *cli, const char *command,
+			      const struct ks_nearest *nearest);
+
 /* Prints an error of the library. Returns the exit code that fits it. */
 int ks_cli_fail(const struct ks_cli *cli, int err, const struct ks_diag *diag);
 

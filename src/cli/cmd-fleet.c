@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/nearest.h"
 #include "cli/commands.h"
 #include "cli/fleet.h"
 
@@ -163,10 +164,13 @@ int ks_cmd_fleet(int argc, char **argv)
 		if (code >= 0)
 			return code;
 	}
-	if (argc > 1 && argv[1][0] != '-')
-		return ks_cli_error(&args.cli, KS_EXIT_USAGE,
-				    "unknown subcommand '%s'; see 'kmemscope fleet --help'",
-				    argv[1]);
+	if (argc > 1 && argv[1][0] != '-') {
+		struct ks_nearest nearest = ks_nearest_to(argv[1]);
+
+		for (i = 0; i < ARRAY_SIZE(subcommands); i++)
+			ks_nearest_offer(&nearest, subcommands[i].name);
+		return ks_cli_unknown_subcommand(&args.cli, "fleet", &nearest);
+	}
 	return ks_cli_error(&args.cli, KS_EXIT_USAGE,
 			    "say what to do; see 'kmemscope fleet --help'");
 }

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/nearest.h"
 #include "cli/commands.h"
 #include "cli/heap.h"
 #include "heap/census-doc.h"
@@ -148,6 +149,13 @@ int ks_cmd_heap(int argc, char **argv)
 		snprintf(name, sizeof(name), "kmemscope heap %s", subcommands[i].name);
 		argv[1] = name;
 		return run(&args, own, &subcommands[i], argc - 1, argv + 1);
+	}
+	if (argc > 1 && argv[1][0] != '-') {
+		struct ks_nearest nearest = ks_nearest_to(argv[1]);
+
+		for (i = 1; i < ARRAY_SIZE(subcommands); i++)
+			ks_nearest_offer(&nearest, subcommands[i].name);
+		return ks_cli_unknown_subcommand(&args.cli, "heap", &nearest);
 	}
 	return run(&args, own, &subcommands[0], argc, argv);
 }

@@ -48,7 +48,7 @@ const struct ks_report ks_report_info = {
 		 "Of a snapshot of a heap: the kernel, the time, and how much there is.\n",
 	.examples = "examples:\n"
 		    "  kmemscope info trace.dat\n",
-	.shared = KS_WITH_INPUT | KS_WITH_JSON | KS_WITH_COMMON,
+	.shared = KS_WITH_INPUT | KS_WITH_JSON | KS_WITH_COMMON | KS_WITH_BYTES,
 	.other = print_snapshot,
 	.ask = ask,
 	.make = make,

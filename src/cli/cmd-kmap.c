@@ -241,9 +241,5 @@ int ks_cmd_kmap(int argc, char **argv)
 	nearest = ks_nearest_to(argv[1]);
 	for (i = 0; i < ARRAY_SIZE(subcommands); i++)
 		ks_nearest_offer(&nearest, subcommands[i].name);
-	fprintf(stderr, "kmemscope kmap: unknown subcommand '%s'", argv[1]);
-	if (nearest.best)
-		fprintf(stderr, "; did you mean '%s'?", nearest.best);
-	fputs("\nTry 'kmemscope kmap --help'.\n", stderr);
-	return KS_EXIT_USAGE;
+	return ks_cli_unknown_subcommand(&args.cli, "kmap", &nearest);
 }

@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/nearest.h"
 #include "base/num.h"
 #include "cli/commands.h"
 #include "cli/lab.h"
@@ -248,8 +249,13 @@ int ks_cmd_lab(int argc, char **argv)
 		ks_vec_free(&args.shares);
 		return code;
 	}
-	if (argc > 1)
-		fprintf(stderr, "kmemscope lab: unknown command '%s'\n", argv[1]);
+	if (argc > 1) {
+		struct ks_nearest nearest = ks_nearest_to(argv[1]);
+
+		for (i = 0; i < ARRAY_SIZE(deeds); i++)
+			ks_nearest_offer(&nearest, deeds[i].name);
+		return ks_cli_unknown_subcommand(&args.cli, "lab", &nearest);
+	}
 	fprintf(stderr, "Try 'kmemscope lab --help'.\n");
 	return KS_EXIT_USAGE;
 }

@@ -9,7 +9,7 @@
 
 struct leaks_opts {
 	u64 min_age;
-	bool stacks;
+	bool stacks, all;
 };
 
 /* === Internals ============================================================================ */
@@ -22,6 +22,8 @@ static void set_options(struct ks_cli *cli, void *opts, struct ks_option *rows)
 		  .parse = ks_cli_parse_time, .value = &leaks->min_age },
 		{ 0, "stacks", NULL, "by stack trace; needs a capture made with record --stack",
 		  .flag = &leaks->stacks },
+		{ 0, "all", NULL, "also sites for which hardly anything speaks",
+		  .flag = &leaks->all },
 	};
 
 	(void)cli;
@@ -37,8 +39,9 @@ static int ask(struct ks_analysis *analysis, const void *opts, struct ks_diag *d
 
 static struct ks_doc *make(const struct ks_model *model, const struct ks_cli *cli, const void *opts)
 {
-	(void)opts;
-	return ks_doc_of_leaks(model, model->leaks, cli->rows->top);
+	const struct leaks_opts *leaks = opts;
+
+	return ks_doc_of_leaks(model, model->leaks, cli->rows->top, leaks->all);
 }
 
 /* === Public =============================================================================== */

@@ -78,7 +78,7 @@ int ks_cmd_timeline(int argc, char **argv)
 		.command = argv[0],
 		.usage = usage,
 		.epilogue = examples,
-		.shared = KS_WITH_CAPTURE | KS_WITH_JSON | KS_WITH_CSV,
+		.shared = KS_WITH_CAPTURE | KS_WITH_JSON | KS_WITH_CSV | KS_WITH_BYTES,
 		.capture = &opts.capture,
 		.rows = &opts.rows,
 	};

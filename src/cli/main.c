@@ -172,17 +172,17 @@ static int run_command(int argc, char **argv)
 	return KS_EXIT_USAGE;
 }
 
-/* "kmemscope help leaks" is "kmemscope leaks --help". */
+/* "kmemscope help leaks" is "kmemscope leaks --help", and "help heap show" is "heap show --help". */
 static int run_help(int argc, char **argv)
 {
 	static char help[] = "--help";
-	char *swapped[] = { argv[0], help, NULL };
+	char *swapped[] = { argv[0], argc > 1 ? argv[1] : help, argc > 1 ? help : NULL, NULL };
 
 	if (!argc) {
 		print_help(stdout);
 		return KS_EXIT_OK;
 	}
-	return run_command(2, swapped);
+	return run_command(argc > 1 ? 3 : 2, swapped);
 }
 
 static int run(int argc, char **argv)

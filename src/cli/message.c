@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Messages, and the exit codes that go with errors. */
+#include "base/nearest.h"
 #include "cli/cli.h"
 
 #include <errno.h>
@@ -48,4 +49,20 @@ int ks_cli_fail(const struct ks_cli *cli, int err, const struct ks_diag *diag)
 				       : KS_EXIT_FAILED;
 
 	return ks_cli_error(cli, code, "%s", diag->err ? diag->text : strerror(-err));
+}
+
+int ks_cli_unknown_subcommand(struct ks_cli *cli, const char *command,
+			      const struct ks_nearest *nearest)
+{
+	char name[64];
+
+	snprintf(name, sizeof(name), "kmemscope %s", command);
+	cli->command = name;
+	if (nearest->best)
+		ks_cli_error(cli, KS_EXIT_USAGE, "unknown subcommand '%s'; did you mean '%s'?",
+			     nearest->word, nearest->best);
+	else
+		ks_cli_error(cli, KS_EXIT_USAGE, "unknown subcommand '%s'", nearest->word);
+	fprintf(stderr, "Try '%s --help'.\n", name);
+	return KS_EXIT_USAGE;
 }

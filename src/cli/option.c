@@ -265,6 +265,12 @@ static void suggest(const struct ks_cli *cli, const struct table *table, const c
 
 	if (!strncmp(arg, "--", 2)) {
 		snprintf(word, sizeof(word), "%.*s", (int)strcspn(arg + 2, "="), arg + 2);
+		if (!strcmp(word, "cgroup") && cli->shared & KS_WITH_FILTER) {
+			fputs("The events of a capture name tasks, not cgroups: filter by --comm or --pid. "
+			      "'kmemscope heap --by cgroup' says who is charged now.\n",
+			      stderr);
+			return;
+		}
 		nearest = ks_nearest_to(word);
 		for (i = 0; i < table->len; i++)
 			ks_nearest_offer(&nearest, table->rows[i].name);

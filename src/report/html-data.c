@@ -17,7 +17,7 @@ static void put_time(struct ks_json *json, const char *name, const struct ks_tim
 
 /* === Internals: leaks ===================================================================== */
 
-/* Rows in the order of the command: site, evidence, comm, pid, cache. */
+/* Rows in the order of the command: site, evidence, comm, pid, cache, and least and most objects where not sure. */
 static void put_leak_rows(struct ks_json *json, const char *name, const struct ks_leak *rows,
 			  size_t len)
 {
@@ -35,6 +35,10 @@ static void put_leak_rows(struct ks_json *json, const char *name, const struct k
 		else
 			ks_json_u64(json, NULL, rows[i].pid);
 		ks_json_string(json, NULL, rows[i].cache);
+		if (rows[i].unsure)
+			ks_json_u64(json, NULL, rows[i].objects_least);
+		if (rows[i].unsure && !rows[i].above)
+			ks_json_u64(json, NULL, rows[i].objects_most);
 		ks_json_end_array(json);
 	}
 	ks_json_end_array(json);

@@ -457,6 +457,30 @@ static void put_cpus(struct ks_json *json, const struct ks_timeline *tl)
 	ks_json_end_array(json);
 }
 
+/* "least": what certainly lived at the end of each bucket; only where that is less than what seems to have lived. */
+static void put_least(struct ks_json *json, const struct ks_timeline *tl)
+{
+	const struct ks_track *total = &tl->total;
+	u64 live = 0, unsure = 0;
+	size_t next = 0;
+	u32 b;
+
+	for (b = 0; b < tl->buckets && !tl->unseen_ended[b]; b++)
+		;
+	if (b == tl->buckets)
+		return;
+	ks_json_array(json, "least");
+	for (b = 0; b < tl->buckets; b++) {
+		if (next < total->cells.len && total->cells.items[next].bucket == b) {
+			live += total->cells.items[next].bytes -
+				total->cells.items[next].ended_bytes;
+			next++;
+		}
+		ks_json_u64(json, NULL, ks_timeline_least(tl, b, live, &unsure));
+	}
+	ks_json_end_array(json);
+}
+
 /* === Public =============================================================================== */
 
 void ks_html_put_timeline(struct ks_json *json, const struct ks_timeline *tl)
@@ -468,4 +492,5 @@ void ks_html_put_timeline(struct ks_json *json, const struct ks_timeline *tl)
 	put_pids(json, tl);
 	put_lives(json, tl);
 	put_cpus(json, tl);
+	put_least(json, tl);
 }

@@ -5,7 +5,7 @@
 
 #include "report/html.h"
 
-/* "total", "by", "frame_names", "pids", "lives" and "cpus". */
+/* "total", "by", "frame_names", "pids", "lives" and "cpus"; "least" where ends were unseen. */
 void ks_html_put_timeline(struct ks_json *json, const struct ks_timeline *timeline);
 
 #endif

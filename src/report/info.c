@@ -147,14 +147,16 @@ static void say_level(struct ks_doc *doc, const struct ks_model *model, enum ks_
 {
 	const struct ks_stat *stat = &model->levels[level];
 
-	ks_doc_say(doc,
-		   "%-10s %" PRIu64 " allocations, %" PRIu64 " bytes; live at the end %" PRIu64
-		   " bytes",
-		   ks_level_name(level), stat->allocs, stat->total_bytes, stat->live_bytes);
+	ks_doc_say(doc, "%-10s %" PRIu64 " allocations, ", ks_level_name(level), stat->allocs);
+	ks_doc_say_bytes(doc, 0, stat->total_bytes, " bytes");
+	ks_doc_say(doc, "; live at the end ");
+	ks_doc_say_bytes(doc, 0, stat->live_bytes, " bytes");
 	if (!ks_stat_has_peak(stat)) {
 		ks_doc_say(doc, "; peak unknown");
 	} else if (stat->peak_bytes) {
-		ks_doc_say(doc, "; peak %" PRIu64 " bytes at ", stat->peak_bytes);
+		ks_doc_say(doc, "; peak ");
+		ks_doc_say_bytes(doc, 0, stat->peak_bytes, " bytes");
+		ks_doc_say(doc, " at ");
 		say_time(doc, model, stat->peak_ts);
 	}
 	ks_doc_say(doc, "\n");

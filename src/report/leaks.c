@@ -22,6 +22,10 @@ enum {
 	BYTES,
 	REQUESTED,
 	OBJECTS,
+	OBJECTS_LEAST,
+	OBJECTS_MOST,
+	BYTES_LEAST,
+	BYTES_MOST,
 	OLDEST,
 	YOUNGEST,
 	MEAN_AGE,
@@ -33,7 +37,7 @@ enum {
 	COLUMNS
 };
 
-static ks_show_fn show_age, show_process;
+static ks_show_fn show_age, show_objects, show_process;
 
 static const struct ks_column columns[COLUMNS] = {
 	[SITE] = { "site", "site", KS_CELL_TEXT },
@@ -48,7 +52,12 @@ static const struct ks_column columns[COLUMNS] = {
 	[PROCESS_OBJECTS] = { "comm_objects", NULL, KS_CELL_U64, KS_UNIT_OBJECTS },
 	[BYTES] = { "bytes", "bytes", KS_CELL_U64, KS_UNIT_BYTES, .width = 12 },
 	[REQUESTED] = { "requested", NULL, KS_CELL_U64, KS_UNIT_BYTES },
-	[OBJECTS] = { "objects", "objects", KS_CELL_U64, KS_UNIT_OBJECTS, .width = 10, .gap = 1 },
+	[OBJECTS] = { "objects", "objects", KS_CELL_U64, KS_UNIT_OBJECTS, .width = 10, .gap = 1,
+		      .show = show_objects },
+	[OBJECTS_LEAST] = { "objects_least", NULL, KS_CELL_U64, KS_UNIT_OBJECTS, .optional = true },
+	[OBJECTS_MOST] = { "objects_most", NULL, KS_CELL_U64, KS_UNIT_OBJECTS, .optional = true },
+	[BYTES_LEAST] = { "bytes_least", NULL, KS_CELL_U64, KS_UNIT_BYTES, .optional = true },
+	[BYTES_MOST] = { "bytes_most", NULL, KS_CELL_U64, KS_UNIT_BYTES, .optional = true },
 	[OLDEST] = { "oldest", "oldest", KS_CELL_U64, KS_UNIT_TICKS, .width = 12, .gap = 1,
 		     .show = show_age },
 	[YOUNGEST] = { "youngest", "youngest", KS_CELL_U64, KS_UNIT_TICKS, .width = 12, .gap = 1,
@@ -79,6 +88,22 @@ static void show_age(const struct ks_table *table, size_t row, unsigned int colu
 				 age / 1000000 % 1000);
 	else
 		ks_strbuf_printf(out, "%" PRIu64, age);
+}
+
+/* "654", or from where to where: "0-654", or "654?" where events were lost, so that nobody knows. */
+static void show_objects(const struct ks_table *table, size_t row, unsigned int column,
+			 struct ks_strbuf *out)
+{
+	if (ks_table_state(table, row, OBJECTS_LEAST) == KS_CELL_UNSET) {
+		ks_strbuf_printf(out, "%" PRIu64, ks_table_cell(table, row, column)->u64);
+		return;
+	}
+	if (ks_table_state(table, row, OBJECTS_MOST) == KS_CELL_UNSET)
+		ks_strbuf_printf(out, "%" PRIu64 "?", ks_table_cell(table, row, column)->u64);
+	else
+		ks_strbuf_printf(out, "%" PRIu64 "-%" PRIu64,
+				 ks_table_cell(table, row, OBJECTS_LEAST)->u64,
+				 ks_table_cell(table, row, OBJECTS_MOST)->u64);
 }
 
 /* "leakyd 4711": by whom most is held; with its number, where that is one process. */
@@ -115,6 +140,19 @@ static struct ks_table *new_table(struct ks_doc *doc, const struct ks_model *mod
 	return table;
 }
 
+/* Nothing where the number is sure; no upper end where events were lost. */
+static void put_interval(struct ks_row row, const struct ks_leak *leak)
+{
+	if (!leak->unsure)
+		return;
+	ks_row_u64(row, OBJECTS_LEAST, leak->objects_least);
+	ks_row_u64(row, BYTES_LEAST, leak->bytes_least);
+	if (leak->above)
+		return;
+	ks_row_u64(row, OBJECTS_MOST, leak->objects_most);
+	ks_row_u64(row, BYTES_MOST, leak->bytes_most);
+}
+
 static struct ks_table *add_rows(struct ks_doc *doc, const struct ks_model *model, const char *name,
 				 const struct ks_leak *rows, size_t len, u64 top)
 {
@@ -138,6 +176,7 @@ static struct ks_table *add_rows(struct ks_doc *doc, const struct ks_model *mode
 		ks_row_u64(row, BYTES, leak->bytes);
 		ks_row_u64(row, REQUESTED, leak->bytes_req);
 		ks_row_u64(row, OBJECTS, leak->objects);
+		put_interval(row, leak);
 		ks_row_u64(row, OLDEST, leak->oldest);
 		ks_row_u64(row, YOUNGEST, leak->youngest);
 		ks_row_u64(row, MEAN_AGE, leak->age_sum / leak->objects);
@@ -178,9 +217,35 @@ static void add_table(struct ks_doc *doc, const struct ks_model *model, const ch
 	ks_doc_say(doc, "\n");
 }
 
+/*
+ * The suspects. Sites for which hardly anything speaks hold what is in use: among suspects they would only hide
+ * them, so text leaves them out unless they are asked for.
+ */
+static void add_suspects(struct ks_doc *doc, const struct ks_model *model,
+			 const struct ks_leaks *leaks, u64 top, bool all)
+{
+	size_t len = leaks->sites.len, suspects = 0;
+	struct ks_table *table = add_rows(doc, model, "sites", leaks->sites.items, len, top);
+
+	while (suspects < len && leaks->sites.items[suspects].evidence >= KS_EVIDENCE_LISTED)
+		suspects++;
+	if (all || suspects == len || !table) {
+		ks_doc_place(doc, table, KS_IN_BOTH);
+		return;
+	}
+	if (!top || suspects < top) {
+		table->text_rows = suspects;
+		table->more = "more, for which hardly anything speaks: --all lists them";
+	}
+	ks_doc_place(doc, table, suspects ? KS_IN_BOTH : KS_IN_JSON);
+	if (!suspects)
+		ks_doc_say(doc, "nothing looks like a leak: --all lists what is live\n");
+}
+
 /* === Public =============================================================================== */
 
-struct ks_doc *ks_doc_of_leaks(const struct ks_model *model, const struct ks_leaks *leaks, u64 top)
+struct ks_doc *ks_doc_of_leaks(const struct ks_model *model, const struct ks_leaks *leaks, u64 top,
+			       bool all)
 {
 	struct ks_doc *doc = ks_doc_new("kmemscope-leaks-1");
 
@@ -193,8 +258,7 @@ struct ks_doc *ks_doc_of_leaks(const struct ks_model *model, const struct ks_lea
 	ks_doc_u64(doc, "objects", leaks->objects);
 	ks_doc_u64(doc, "young_bytes", leaks->young_bytes);
 	ks_doc_u64(doc, "young_objects", leaks->young_objects);
-	ks_doc_place(doc, add_rows(doc, model, "sites", leaks->sites.items, leaks->sites.len, top),
-		     KS_IN_BOTH);
+	add_suspects(doc, model, leaks, top, all);
 	say_sum(doc, leaks->sites.items, leaks->sites.len, "live at the end of the capture");
 	if (leaks->young_objects) {
 		ks_doc_say(doc, "%14s ", "");

@@ -51,7 +51,8 @@ struct ks_doc *ks_doc_of_info(const struct ks_model *model);
 struct ks_doc *ks_doc_of_frag(const struct ks_model *model, const struct ks_frag *frag, u64 top);
 
 /* "kmemscope leaks". @top is for people: programs get all rows. */
-struct ks_doc *ks_doc_of_leaks(const struct ks_model *model, const struct ks_leaks *leaks, u64 top);
+struct ks_doc *ks_doc_of_leaks(const struct ks_model *model, const struct ks_leaks *leaks, u64 top,
+			       bool all);
 
 /* "kmemscope diff". @all: text has rows that did not change, too. */
 struct ks_doc *ks_doc_of_diff(const struct ks_diff *diff, u64 top, bool all);

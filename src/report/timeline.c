@@ -10,7 +10,7 @@
 
 /* === Data ================================================================================= */
 
-enum { TS, LIVE, PEAK, BYTES, RATE, ALLOCS, FREES, IMPLIED, PAGE, CENSUS, BAR, COLUMNS };
+enum { TS, LIVE, PEAK, BYTES, RATE, ALLOCS, FREES, IMPLIED, PAGE, CENSUS, LEAST, BAR, COLUMNS };
 
 static ks_show_fn show_bar;
 
@@ -25,6 +25,7 @@ static const struct ks_column columns[COLUMNS] = {
 	[IMPLIED] = { "implied_frees", NULL, KS_CELL_U64, KS_UNIT_COUNT },
 	[PAGE] = { "page_frees", NULL, KS_CELL_U64, KS_UNIT_COUNT },
 	[CENSUS] = { "census_frees", NULL, KS_CELL_U64, KS_UNIT_COUNT },
+	[LEAST] = { "live_least", "at least", KS_CELL_U64, KS_UNIT_BYTES, .width = 12, .gap = 1 },
 	[BAR] = { NULL, "live", KS_CELL_TEXT, .show = show_bar },
 };
 
@@ -61,7 +62,7 @@ static void fill_total(struct ks_moments *m, const struct ks_timeline *timeline)
 {
 	const struct ks_track *total = &timeline->total;
 	size_t next = 0, i;
-	u64 live = 0;
+	u64 live = 0, unsure = 0;
 
 	for (i = 0; i < m->len; i++) {
 		struct ks_moment *moment = &m->items[i];
@@ -81,6 +82,8 @@ static void fill_total(struct ks_moments *m, const struct ks_timeline *timeline)
 			moment->census_frees = cell->censused;
 		}
 		moment->live = live;
+		moment->least = ks_timeline_least(timeline, (u32)i, live, &unsure);
+		m->unsure |= moment->least != live;
 	}
 }
 
@@ -128,7 +131,14 @@ static void show_bar(const struct ks_table *table, size_t row, unsigned int colu
 static struct ks_table *new_table(struct ks_doc *doc, const struct ks_moments *m)
 {
 	static const unsigned int in_text[] = { TS, LIVE, PEAK, RATE, ALLOCS, FREES, BAR };
-	static const unsigned int in_json[] = { TS, LIVE, PEAK, BYTES, ALLOCS, FREES, IMPLIED };
+	static const unsigned int unsure_in_text[] = {
+		TS, LEAST, LIVE, PEAK, RATE, ALLOCS, FREES, BAR,
+	};
+	/* The last one stands there only where something is not sure. */
+	static const unsigned int in_json[] = {
+		TS, LIVE, PEAK, BYTES, ALLOCS, FREES, IMPLIED, LEAST,
+	};
+	const size_t in_all = ARRAY_SIZE(in_json) - 1;
 	size_t len = COLUMNS + m->tracks_len, flat = 0, i;
 	struct ks_column *mine = calloc(len, sizeof(*mine));
 	unsigned int *in_csv = calloc(len, sizeof(*in_csv));
@@ -145,12 +155,15 @@ static struct ks_table *new_table(struct ks_doc *doc, const struct ks_moments *m
 				.unit = KS_UNIT_BYTES,
 			};
 		for (i = 0; i < len; i++)
-			if (i < ARRAY_SIZE(in_json) || i >= COLUMNS)
-				in_csv[flat++] = i < ARRAY_SIZE(in_json) ? in_json[i]
-									 : (unsigned int)i;
+			if (i < in_all || i >= COLUMNS)
+				in_csv[flat++] = i < in_all ? in_json[i] : (unsigned int)i;
 		table = ks_doc_loose_table(doc, "buckets", mine, len);
-		ks_table_select(table, KS_FORM_TEXT, in_text, ARRAY_SIZE(in_text));
-		ks_table_select(table, KS_FORM_JSON, in_json, ARRAY_SIZE(in_json));
+		if (m->unsure)
+			ks_table_select(table, KS_FORM_TEXT, unsure_in_text,
+					ARRAY_SIZE(unsure_in_text));
+		else
+			ks_table_select(table, KS_FORM_TEXT, in_text, ARRAY_SIZE(in_text));
+		ks_table_select(table, KS_FORM_JSON, in_json, in_all + m->unsure);
 		ks_table_select(table, KS_FORM_CSV, in_csv, flat);
 		ks_table_select(table, KS_FORM_PARQUET, in_csv, flat);
 	}
@@ -179,6 +192,7 @@ static struct ks_table *buckets_table(struct ks_doc *doc, const struct ks_moment
 		ks_row_u64(row, IMPLIED, moment->implied_frees);
 		ks_row_u64(row, PAGE, moment->page_frees);
 		ks_row_u64(row, CENSUS, moment->census_frees);
+		ks_row_u64(row, LEAST, moment->least);
 		for (k = 0; k < m->tracks_len; k++)
 			ks_row_u64(row, (unsigned int)(COLUMNS + k), m->live[k * m->len + i]);
 	}
@@ -253,6 +267,10 @@ struct ks_doc *ks_doc_of_timeline(const struct ks_moments *m)
 	ks_doc_place(doc, buckets_table(doc, m), KS_IN_BOTH);
 	add_groups(doc, m);
 	ks_doc_say(doc, "\n");
+	if (m->unsure)
+		ks_doc_say(
+			doc,
+			"Some objects ended unseen, at any time until it showed: at least has none of them.\n");
 	ks_doc_quality(doc, m->model);
 	return doc;
 }

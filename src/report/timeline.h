@@ -9,9 +9,10 @@
 
 /* One bucket of the whole. */
 struct ks_moment {
-	u64 ts;	  /* where it begins */
-	u64 live; /* bytes at its end */
-	u64 peak; /* the most in it */
+	u64 ts;	   /* where it begins */
+	u64 live;  /* bytes at its end */
+	u64 least; /* of them that certainly lived: the others ended unseen, sooner or later */
+	u64 peak;  /* the most in it */
 	u64 bytes, allocs, frees, implied_frees, page_frees, census_frees;
 };
 
@@ -24,7 +25,8 @@ struct ks_moments {
 	size_t len;
 	const struct ks_track **tracks; /* highest peak first */
 	size_t tracks_len;
-	u64 *live; /* of the tracks at the end of each bucket: [track * len + bucket] */
+	bool unsure; /* somewhere less may have lived */
+	u64 *live;   /* of the tracks at the end of each bucket: [track * len + bucket] */
 };
 
 /* The @top groups of a grouping. 0 or -ENOMEM. Points into the timeline and the model. */

@@ -109,6 +109,12 @@ check "did you mean a command" fails_saying 2 "unknown command 'leak'; did you m
 check "letters swapped" fails_saying 2 "did you mean 'report'" "$KMEMSCOPE" reprot f
 check "nothing is near" fails_saying 2 "unknown command 'frobnicate'; See" "$KMEMSCOPE" frobnicate
 check "did you mean an option" fails_saying 2 'Did you mean --min-age' "$KMEMSCOPE" leaks --min-aeg 3 f
+check "did you mean a subcommand of heap" fails_saying 2 "subcommand 'holdrs'; did you mean 'holders'" "$KMEMSCOPE" heap holdrs
+check "of lab" fails_saying 2 "did you mean 'build'" "$KMEMSCOPE" lab biuld
+check "of fleet" fails_saying 2 "did you mean 'leaks'" "$KMEMSCOPE" fleet leak
+check "of kmap" fails_saying 2 "did you mean 'report'" "$KMEMSCOPE" kmap repot
+check "no subcommand is near" fails_saying 2 "unknown subcommand 'frobnicate'$" "$KMEMSCOPE" heap frobnicate
+check "help COMMAND SUBCOMMAND" says '^usage: kmemscope heap' "$KMEMSCOPE" help heap holders
 check "help COMMAND" says '^usage: kmemscope leaks' "$KMEMSCOPE" help leaks
 check "COMMAND help" says '^usage: kmemscope leaks' "$KMEMSCOPE" leaks help
 cp "$data/sample.log" help

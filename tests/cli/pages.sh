@@ -52,9 +52,9 @@ check "slab reports do not speak of pages" silent 'page events' "$KMEMSCOPE" rep
 must "$KMEMSCOPE" import -o db stacks.log >/dev/null
 check "a DB says the same" equal "$(rows report --pages --by site db)" "$sites"
 check "the filter by site" equal "$(rows report --pages --site big_one stacks.log)" "big_one+0x10 [mod]:8192"
-check "leaks have sites" says 'do_anonymous_page\+0x31e' "$KMEMSCOPE" leaks --pages stacks.log
-check "a stack begins with its site" says '^ +do_anonymous_page\+0x31e$' "$KMEMSCOPE" leaks --pages --stacks stacks.log
-check "tracer and allocator are gone" silent 'trace_event|traceiter|alloc_pages' "$KMEMSCOPE" leaks --pages --stacks stacks.log
+check "leaks have sites" says 'do_anonymous_page\+0x31e' "$KMEMSCOPE" leaks --all --pages stacks.log
+check "a stack begins with its site" says '^ +do_anonymous_page\+0x31e$' "$KMEMSCOPE" leaks --all --pages --stacks stacks.log
+check "tracer and allocator are gone" silent 'trace_event|traceiter|alloc_pages' "$KMEMSCOPE" leaks --all --pages --stacks stacks.log
 check "so they are in a flame graph" silent 'trace_event|traceiter' "$KMEMSCOPE" flame --pages -o - stacks.log
 check "which has the sites" says 'do_anonymous_page\+0x31e' "$KMEMSCOPE" flame --pages -o - stacks.log
 check "the account" says 'do_anonymous_page' "$KMEMSCOPE" account --pages stacks.log

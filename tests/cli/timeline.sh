@@ -66,7 +66,8 @@ check "JSON: the totals of the report" [ "$(json)" = "$(total live_bytes) $(tota
 for by in cache size comm cpu; do
 	check "by $by: the same whole" [ "$(json --by $by --top 2)" = "$(total live_bytes) $(total peak_bytes) $(total total_bytes) $(total allocs) 2" ]
 done
-check "the table" says "^ +100\.[0-9]{9} +[0-9]+ .*#$" "$KMEMSCOPE" timeline log
+check "the table" says "^ +100\.[0-9]{9} +[0-9]+ .*#$" "$KMEMSCOPE" timeline --bytes log
+check "the table for people" says "^ +100\.[0-9]{9} +[0-9.]+ [KM]?i?B .*#$" "$KMEMSCOPE" timeline log
 check "the quality" says '^capture quality' "$KMEMSCOPE" timeline log
 must "$KMEMSCOPE" import -o db log >/dev/null
 check "the same from a DB" bash -c 'diff <(must "$0" timeline log) <(must "$0" timeline db)' "$KMEMSCOPE"

@@ -173,12 +173,13 @@ function stackedPlot(layers, options) {
 	const top = Math.max(1, ...sums[sums.length - 1]);
 	return plot({
 		...options, top, ticks: ticks(top, options.binary),
-		content: scale => layers.map((layer, i) => svg("path", { d: stepPath(sums[i + 1], scale, sums[i]), fill: layer.color,
-			"fill-opacity": 0.78 })),
+		content: scale => [...layers.map((layer, i) => svg("path", { d: stepPath(sums[i + 1], scale, sums[i]), fill: layer.color,
+			"fill-opacity": 0.78 })), options.least ? svg("path", { class: "least", d: stepPath(options.least, scale) }) : null].filter(Boolean),
 		tip: bucket => moment(bucketTime(bucket)) + " to " + moment(bucketTime(bucket + 1)) + "\n" +
 			[...layers].reverse().filter(layer => layer.values[bucket]).slice(0, 10)
 				.map(layer => options.format(layer.values[bucket]) + "  " + layer.label).join("\n") +
-			"\n" + options.format(sums[sums.length - 1][bucket]) + "  in total",
+			"\n" + options.format(sums[sums.length - 1][bucket]) + "  in total" +
+			(options.least && options.least[bucket] < sums[sums.length - 1][bucket] ? ", at least " + options.format(options.least[bucket]) : ""),
 	});
 }
 

@@ -269,7 +269,7 @@ function makeGrids() {
  * A process that is picked takes the place of the whole capture in all views: it has all members of the data that
  * depend on who allocated. What was unpacked once is kept. Buckets are the same, so a range stays where it is.
  */
-const OWN = ["total", "by", "frame_names", "pids", "lives", "cpus", "leaks", "peak_bytes", "peak_at"];
+const OWN = ["total", "by", "frame_names", "pids", "lives", "cpus", "leaks", "least", "peak_bytes", "peak_at"];
 const processes = data.processes || [];
 const everybody = Object.fromEntries(OWN.map(name => [name, data[name]]));
 const unpacked = new Map();

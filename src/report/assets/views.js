@@ -113,11 +113,11 @@ function timelineView(view) {
 		const live = topLayers(by, liveSeries, track => highest(track.liveAfter));
 		const perSecond = track => series(track, "bytes").map(value => value / data.width * rateUnit);
 		const rate = topLayers(by, perSecond, track => sumOf(track.series("bytes")));
-		const livePlot = stackedPlot(live, { height: 300, binary: true, format: bytes, label: "Live bytes over time" });
+		const livePlot = stackedPlot(live, { height: 300, binary: true, format: bytes, label: "Live bytes over time", least: data.least });
 		const ratePlot = stackedPlot(rate, { height: 150, binary: true, format: value => bytes(value) + rateName, label: "Bytes allocated over time" });
 		const legend = layers => h("div", { class: "legend" }, [...layers].reverse().map(layer =>
 			h("span", {}, h("i", { style: { background: layer.color } }), h("span", { class: "mono" }, layer.label))));
-		replace(plots, h("h2", {}, "Live bytes"), livePlot, timeAxis(), legend(live), h("h2", {}, "Allocation rate"), ratePlot, timeAxis(), legend(rate),
+		replace(plots, h("h2", {}, "Live bytes"), livePlot, timeAxis(), legend(live), data.least ? h("p", { class: "note" }, "Some objects ended unseen, at any time until it showed. The dashed line is what certainly was live.") : null, h("h2", {}, "Allocation rate"), ratePlot, timeAxis(), legend(rate),
 			behind("As a table", () => bucketTable(liveSeries(data.total), series(data.total, "bytes"), series(data.total, "ended"))));
 	};
 	return [sums => {
@@ -148,8 +148,8 @@ const verdicts = new Map();
 function readVerdicts() {
 	verdicts.clear();
 	for (const table of ["sites", "kept", "unseen"])
-		(data.leaks?.[table] || []).forEach(([label, evidence, comm, pid, cache], place) =>
-			verdicts.set(label, { table, place, evidence: evidence / 1000, comm, pid, cache }));
+		(data.leaks?.[table] || []).forEach(([label, evidence, comm, pid, cache, least, most], place) =>
+			verdicts.set(label, { table, place, evidence: evidence / 1000, comm, pid, cache, least, most }));
 }
 whenPicked.push(readVerdicts);
 readVerdicts();
@@ -164,13 +164,22 @@ const evidenceColumn = { key: "evidence", label: "leak?", title: "How much speak
 	value: row => -verdictOf(row).place, show: row => `${percent(verdictOf(row).evidence)} ${verdictWord(verdictOf(row).evidence)}` };
 const holderColumn = { key: "process", label: "process", kind: "text", title: "The process that speaks most for a leak", fixed: true, value: row => holderName(verdictOf(row)) };
 
+// An interval is known of the whole capture alone: of a range, it says no more than that fewer may be live.
+function liveObjects(row, sums) {
+	const { least, most } = verdictOf(row);
+	if (least === undefined)
+		return count(row.kept);
+	return sums.whole ? `${count(least)} – ${most === undefined ? "?" : count(most)}` : "≤ " + count(row.kept);
+}
+
 function leakColumns(sums) {
 	const ages = [
 		{ key: "oldest", label: "oldest", value: row => row.track.oldest, show: row => duration(row.track.oldest ?? null) },
 		{ key: "mean", label: "mean age", value: row => row.track.age_sum / row.kept, show: row => duration(row.track.age_sum / row.kept) }];
 	return [labelColumn("call site"), evidenceColumn, bornColumn, holderColumn,
 		byteColumn("keptBytes", "bytes", "Bytes that were allocated in the range and are live at the end of the capture"),
-		countColumn("kept", "objects", "Objects that were allocated in the range and are live at the end of the capture"),
+		{ ...countColumn("kept", "objects", "Objects that were allocated in the range and are live at the end of the capture; an interval where some may have ended unseen"),
+			show: row => liveObjects(row, sums) },
 		...(sums.whole ? ages : []), // known only for the whole capture
 		{ key: "tenths", label: "grew in", title: "Tenths of the range in which such objects were allocated",
 			value: row => tenthsKept(row.track, sums.from, sums.to), show: row => tenthsKept(row.track, sums.from, sums.to) + " of 10" },
