@@ -60,7 +60,7 @@ wait
 pids=
 
 must "$KMEMSCOPE" leaks --json leaks.dat >leaks.json
-must "$KMEMSCOPE" leaks leaks.dat >leaks.txt
+must "$KMEMSCOPE" leaks --all leaks.dat >leaks.txt
 
 # rank TABLE FUNCTION COMM: where the site of a function is, from 1 on; 0 = nowhere. Rows of a COMM count once.
 rank() {
