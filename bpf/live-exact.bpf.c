@@ -34,6 +34,9 @@ struct {
 
 u64 clock_ticks, clock_ns;
 
+/* Some object is, or was, in its second bucket. As long as none is, nobody needs to look there. */
+u32 seconds_used;
+
 const volatile u32 bucket_mask;
 const volatile u32 by_process, by_cgroup, by_stack;
 
@@ -54,63 +57,93 @@ static __always_inline struct ks_bpf_sum *sum_of(u32 cell)
 	return bpf_map_lookup_elem(&sums, &at);
 }
 
-/* The number of the row, new or old. */
-static __always_inline u32 cell_of(void *ctx, u64 site, u64 ptr, u64 cache, u32 size,
-				   struct ks_bpf_counts *c)
-{
-	volatile u64 *scratch = &c->scratch;
-	u32 i, at, pid = 0;
-	u64 cgroup = 0, tag;
-	int stack = -1;
+/* A row to be, or that is there already. */
+struct row {
+	u64 tag, site, ptr, cache;
+	u64 cgroup;
+	u32 size, pid, others;
+	int stack;
+	u32 first; /* where it may be, and in the places behind that */
+};
 
-	/* The verifier lets nobody calculate with a pointer, but it does not know one that was stored. */
-	*scratch = cache;
-	cache = *scratch;
-	tag = mix(site ^ mix(cache + size));
-	if (by_process) {
-		pid = bpf_get_current_pid_tgid() >> 32;
-		tag = mix(tag + pid);
-	}
-	if (by_cgroup) {
-		cgroup = bpf_get_current_cgroup_id();
-		tag = mix(tag ^ cgroup);
-	}
-	if (by_stack) {
-		stack = (int)bpf_get_stackid(ctx, &stacks, 0);
-		c->stacks++;
-		c->no_stack += stack < 0;
-		tag = mix(tag + (u32)stack);
-	}
-	tag |= 1;
+static __always_inline u32 claim(const struct row *row)
+{
+	u32 i, at;
+
 	for (i = 0; i < CELL_TRIES; i++) {
 		struct ks_bpf_cell *cell;
 		u64 old;
 
-		at = ((u32)(tag >> 20) + i) & (KS_LIVE_CELLS - 1);
+		at = (row->first + i) & (KS_LIVE_CELLS - 1);
 		cell = bpf_map_lookup_elem(&cells, &at);
 		if (!cell)
 			return NO_CELL;
-		if (cell->tag == tag)
+		if (cell->tag == row->tag)
 			return at;
 		if (cell->tag)
 			continue;
-		old = __sync_val_compare_and_swap(&cell->tag, 0, tag);
-		if (old == tag)
+		old = __sync_val_compare_and_swap(&cell->tag, 0, row->tag);
+		if (old == row->tag)
 			return at;
 		if (old)
 			continue;
-		cell->site = site;
-		cell->cache = cache;
-		cell->example = ptr;
-		cell->size = size;
-		cell->task.pid = pid;
-		cell->task.cgroup = cgroup;
-		cell->task.stack = stack;
-		if (by_process)
+		cell->site = row->site;
+		cell->cache = row->cache;
+		cell->example = row->ptr;
+		cell->size = row->size;
+		cell->task.pid = row->pid;
+		cell->task.cgroup = row->cgroup;
+		cell->task.stack = row->stack;
+		if (row->others)
+			__builtin_memcpy(cell->task.comm, KS_LIVE_OTHERS_COMM,
+					 sizeof(KS_LIVE_OTHERS_COMM));
+		else if (by_process)
 			bpf_get_current_comm(cell->task.comm, sizeof(cell->task.comm));
 		return at;
 	}
 	return NO_CELL;
+}
+
+/* The number of the row, new or old. Where there is no room for more processes, that of all others together. */
+static __always_inline u32 cell_of(void *ctx, u64 site, u64 ptr, u64 cache, u32 size,
+				   struct ks_bpf_counts *c)
+{
+	struct row row = { .site = site, .ptr = ptr, .size = size, .stack = -1 };
+	volatile u64 *scratch = &c->scratch;
+	u64 tag;
+	u32 at;
+
+	/* The verifier lets nobody calculate with a pointer, but it does not know one that was stored. */
+	*scratch = cache;
+	row.cache = *scratch;
+	tag = mix(site ^ mix(row.cache + size));
+	row.tag = tag;
+	if (by_process) {
+		row.pid = bpf_get_current_pid_tgid() >> 32;
+		row.tag = mix(row.tag + row.pid);
+	}
+	if (by_cgroup) {
+		row.cgroup = bpf_get_current_cgroup_id();
+		row.tag = mix(row.tag ^ row.cgroup);
+	}
+	if (by_stack) {
+		row.stack = (int)bpf_get_stackid(ctx, &stacks, 0);
+		c->stacks++;
+		c->no_stack += row.stack < 0;
+		row.tag = mix(row.tag + (u32)row.stack);
+	}
+	row.tag |= 1;
+	row.first = (u32)(((row.tag >> 20 & 0xffffffff) * KS_LIVE_OTHERS) >> 32);
+	at = claim(&row);
+	if (at != NO_CELL || !by_process)
+		return at;
+	row.tag = tag | 1;
+	row.others = 1;
+	row.pid = 0;
+	row.cgroup = 0;
+	row.stack = -1;
+	row.first = KS_LIVE_OTHERS + ((u32)(tag >> 20) & (KS_LIVE_CELLS - KS_LIVE_OTHERS - 1));
+	return claim(&row);
 }
 
 /* What is in this bucket under this address ends. */
@@ -171,7 +204,7 @@ static __always_inline void gone(u64 ptr)
 
 	if (bucket && take(bucket, ptr))
 		return;
-	bucket = bucket_of(ptr, 1);
+	bucket = seconds_used ? bucket_of(ptr, 1) : 0;
 	if (bucket && take(bucket, ptr))
 		return;
 	c = my_counts();
@@ -202,6 +235,8 @@ static __always_inline void made(void *ctx, u64 site, u64 ptr, u64 cache, u32 si
 		return;
 	}
 	if (!put(bucket, ptr, what)) {
+		if (!seconds_used)
+			seconds_used = 1;
 		other = bucket_of(ptr, 1);
 		if (!other || !put(other, ptr, what)) {
 			c->no_room++;

@@ -50,10 +50,30 @@ static __always_inline void gone(u64 ptr)
 		forget(ptr, mark);
 }
 
+/* One that was drawn. Not inlined: nothing of it may cost those that are not. */
+static __noinline int follow(void *ctx, u64 site, u64 ptr, u64 cache, u32 size)
+{
+	struct ks_bpf_sample sample = { .site = site, .cache = cache, .size = size };
+	struct ks_bpf_counts *c = my_counts();
+	u32 mark = mark_of(ptr);
+
+	if (!c)
+		return 0;
+	c->left = gaps[bpf_get_prandom_u32() & (KS_LIVE_GAPS - 1)];
+	sample.birth_ns = bpf_ktime_get_boot_ns();
+	who(ctx, &sample.task, c);
+	if (marked(mark) >= MARK_MOST ||
+	    bpf_map_update_elem(&samples, &ptr, &sample, BPF_NOEXIST)) {
+		c->no_room++;
+		return 0;
+	}
+	__sync_fetch_and_add(&marks[mark / 4], 1u << (mark % 4 * 8));
+	return 1;
+}
+
 static __always_inline void made(void *ctx, u64 site, u64 ptr, u64 cache, u32 size)
 {
 	struct ks_bpf_counts *c = my_counts();
-	struct ks_bpf_sample sample = { .site = site, .cache = cache, .size = size };
 	u32 mark = mark_of(ptr);
 
 	if (!c)
@@ -63,17 +83,8 @@ static __always_inline void made(void *ctx, u64 site, u64 ptr, u64 cache, u32 si
 	if (marked(mark))
 		c->replaced += forget(ptr, mark);
 	c->left -= size;
-	if (c->left > 0)
-		return;
-	c->left = gaps[bpf_get_prandom_u32() & (KS_LIVE_GAPS - 1)];
-	sample.birth_ns = bpf_ktime_get_boot_ns();
-	who(ctx, &sample.task, c);
-	if (marked(mark) >= MARK_MOST ||
-	    bpf_map_update_elem(&samples, &ptr, &sample, BPF_NOEXIST)) {
-		c->no_room++;
-		return;
-	}
-	__sync_fetch_and_add(&marks[mark / 4], 1u << (mark % 4 * 8));
+	if (c->left <= 0)
+		follow(ctx, site, ptr, cache, size);
 }
 
 #include "live-events.h"

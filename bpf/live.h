@@ -5,10 +5,11 @@
 
 #define KS_LIVE_FRAMES 32 /* of a stack */
 #define KS_LIVE_COMM   16
-#define KS_BPF_CACHES  16     /* that can be chosen */
+#define KS_BPF_CACHES  32     /* that can be chosen */
 #define KS_LIVE_GAPS   16384  /* level 2: to draw from */
 #define KS_LIVE_MARKS  262144 /* level 2: hashes of addresses */
 #define KS_LIVE_CELLS  16384  /* level 3: rows */
+#define KS_LIVE_OTHERS 12288  /* level 3: from here on, for processes that have none of their own */
 #define KS_LIVE_WAYS   4      /* level 3: objects in a cache line */
 
 /* What is looked at. 0 = all. */
@@ -20,7 +21,9 @@ struct ks_bpf_filter {
 	unsigned int pid;
 };
 
-/* Who allocated. */
+/* Who allocated. Instead of the name of a process, where these share rows: */
+#define KS_LIVE_OTHERS_COMM "(others)"
+
 struct ks_bpf_task {
 	unsigned long long cgroup;
 	unsigned int pid; /* of the process, not of the thread */

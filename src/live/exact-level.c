@@ -2,6 +2,7 @@
 /* Level 3: all that is allocated and freed, added up in the kernel; here rows are read, and unseen ends are found. */
 #include <errno.h>
 #include <linux/types.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -33,10 +34,11 @@ struct exact {
 	u64 boot_ms, ticks; /* what time it was at the last look */
 	u32 hz;
 	struct ks_bpf_bucket *objects; /* the maps themselves */
-	const struct ks_bpf_cell *cells;
+	struct ks_bpf_cell *cells;
 	const struct ks_bpf_sum *sums;
 	size_t objects_len, cells_len, sums_len;
 	s64 *fewer_objects, *fewer_ticks; /* by cell: what was found to be gone */
+	u64 *made;			  /* by cell: as of the last look */
 	u64 reconciled, reconciled_bytes;
 };
 
@@ -78,7 +80,7 @@ static void unload(struct exact *e)
 	if (e->objects)
 		munmap(e->objects, e->objects_len);
 	if (e->cells)
-		munmap((void *)e->cells, e->cells_len);
+		munmap(e->cells, e->cells_len);
 	if (e->sums)
 		munmap((void *)e->sums, e->sums_len);
 	e->objects = NULL;
@@ -199,6 +201,59 @@ static int add_cell(struct exact *e, struct ks_live_snapshot *s, u32 number)
 	return 0;
 }
 
+static bool is_idle(struct exact *e, u32 number)
+{
+	s64 objects = -e->fewer_objects[number];
+	u64 made = 0, before = e->made[number];
+	u32 cpu;
+
+	for (cpu = 0; cpu < e->cpus; cpu++) {
+		objects += e->sums[(size_t)cpu * KS_LIVE_CELLS + number].objects;
+		made += e->sums[(size_t)cpu * KS_LIVE_CELLS + number].made;
+	}
+	e->made[number] = made;
+	return !objects && made == before;
+}
+
+/* Both have no program: a process that has ended, and a thread of the kernel. */
+static bool has_no_program(u32 pid)
+{
+	char path[32], program[8];
+
+	snprintf(path, sizeof(path), "/proc/%u/exe", pid);
+	return readlink(path, program, sizeof(program)) < 0;
+}
+
+/*
+ * Each process has rows of its own, and there is room for only so many. Once half of it is used, rows that have no object
+ * any more and whose process has ended make room. Of two rows that are the same by then, the sum is shown.
+ */
+static void make_room(struct exact *e)
+{
+	u32 i, used = 0, asked = 0;
+	bool ended = false;
+
+	for (i = 0; i < KS_LIVE_CELLS; i++)
+		used += e->cells[i].tag != 0;
+	if (!e->by_process || used < KS_LIVE_CELLS / 2)
+		return;
+	for (i = 0; i < KS_LIVE_CELLS; i++) {
+		struct ks_bpf_cell *cell = &e->cells[i];
+
+		/* Without a size it is being made. */
+		if (!cell->tag || !cell->size || !is_idle(e, i))
+			continue;
+		if (!asked || cell->task.pid != asked) {
+			asked = cell->task.pid;
+			ended = has_no_program(asked);
+		}
+		if (!ended)
+			continue;
+		cell->size = 0;
+		__atomic_store_n(&cell->tag, 0, __ATOMIC_RELEASE);
+	}
+}
+
 static int exact_poll(struct ks_probe *probe, struct ks_live_snapshot *s, struct ks_diag *diag)
 {
 	struct exact *e = (struct exact *)probe;
@@ -210,6 +265,7 @@ static int exact_poll(struct ks_probe *probe, struct ks_live_snapshot *s, struct
 	for (i = 0; !err && i < KS_LIVE_CELLS; i++)
 		if (e->cells[i].tag)
 			err = add_cell(e, s, i);
+	make_room(e);
 	if (!err)
 		err = ks_tracing_say_hooks(s, e->hooks);
 	if (err)
@@ -275,6 +331,7 @@ static void exact_close(struct ks_probe *probe)
 	ks_tracing_deinit(&e->tracing);
 	free(e->fewer_objects);
 	free(e->fewer_ticks);
+	free(e->made);
 	free(e);
 }
 
@@ -299,13 +356,15 @@ int ks_exact_open(const struct ks_live_opts *opts, struct ks_census_level *censu
 	e->cpus = (u32)cpus;
 	e->fewer_objects = calloc(KS_LIVE_CELLS, sizeof(*e->fewer_objects));
 	e->fewer_ticks = calloc(KS_LIVE_CELLS, sizeof(*e->fewer_ticks));
+	e->made = calloc(KS_LIVE_CELLS, sizeof(*e->made));
 	/* A stack costs ten times as much as all the rest: only who asks for it pays. */
 	e->by_process = !opts->by || opts->by >> KS_LIVE_BY_PROCESS & 1;
 	e->by_cgroup = opts->filter.stacks || opts->by >> KS_LIVE_BY_CGROUP & 1;
 	e->by_stack = opts->filter.stacks || opts->by >> KS_LIVE_BY_STACK & 1;
 	e->buckets = buckets_for(opts->max_objects);
-	err = e->fewer_objects && e->fewer_ticks ? ks_census_level_open(census, diag)
-						 : ks_diag_nomem(diag, "starting probes");
+	err = e->fewer_objects && e->fewer_ticks && e->made
+		      ? ks_census_level_open(census, diag)
+		      : ks_diag_nomem(diag, "starting probes");
 	if (!err)
 		err = attach(e, &opts->filter, diag);
 	if (err) {
