@@ -220,7 +220,7 @@ int ks_cmd_watch(int argc, char **argv)
 		{ 0, "first", NULL, "end with the first suspect", .flag = &w.first },
 		{ 0, "look", "TIME", "look at allocations of what has grown for 20s (default), ...",
 		  .parse = ks_cli_parse_time, .value = &w.opts.look_ns, .min = 14000000000 },
-		{ 0, "smallest", "BYTES", "growth in that time that is worth a word; 8192",
+		{ 0, "smallest", "BYTES", "growth in that time that is worth a word; 8192, or 12 steady objects",
 		  .number = &w.opts.smallest, .min = 1 },
 		{ 0, "reclaimable", NULL, "also what the kernel can take back: inodes, dentries",
 		  .flag = &w.opts.keep_caches },

@@ -111,7 +111,7 @@ static void say_who(const struct ks_suspect *s, struct ks_strbuf *out)
 		ks_strbuf_puts(out, " by ");
 		put_escaped(out, s->process);
 	} else {
-		ks_strbuf_puts(out, " by several processes, or by the kernel itself");
+		ks_strbuf_puts(out, " by processes that have ended, or by the kernel itself");
 	}
 	if (*s->cgroup) {
 		ks_strbuf_puts(out, " of the cgroup ");

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-only
 /* The second step of a watch: looks at what each site has in the chosen caches, and finds what grows. */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/hash.h"
 #include "live/watch-steps.h"
@@ -10,23 +12,29 @@
 /* === Data ================================================================================= */
 
 enum {
-	ROWS_MOST = 2048, /* series of one round */
-	OBJECTS_FEW = 16, /* a row of fewer has none */
+	ROWS_MOST = 4096, /* series of one round */
+	OBJECTS_FEW = 3,  /* a process that has fewer at a site gets no row */
+	GROWN_FEW = 12,	  /* objects: less is no growth, however steady */
 };
 
-static const double steady = 0.7; /* share of spans that are above the one before */
+enum ks_ended { NOT_KNOWN, RUNS, ENDED };
+
+/* Share of spans that are above the one before. */
+static const double steady = 0.7, very_steady = 0.9;
 
 /*
  * What is allocated here goes with an inode, or with the slabs that inodes and dentries are in: the kernel takes it back
  * together with these, though its cache does not say so.
  */
 static const char *const attached[] = {
-	"security_inode_alloc",	    "inode_alloc_security",
-	"lsm_inode_alloc",	    "alloc_slab_obj_exts",
-	"memcg_alloc_slab",	    "jbd2_alloc_inode",
-	"ext4_inode_attach_jinode", "xas_alloc",
-	"radix_tree_node_alloc",    "alloc_buffer_head",
-	"memcg_list_lru_alloc",	    "locks_get_lock_context",
+	"security_inode_alloc", "inode_alloc_security", "lsm_inode_alloc", "alloc_slab_obj_exts",
+	"memcg_alloc_slab", "jbd2_alloc_inode", "ext4_inode_attach_jinode", "xas_alloc",
+	"radix_tree_node_alloc", "alloc_buffer_head", "memcg_list_lru_alloc",
+	"locks_get_lock_context",
+	/* TCP keeps these for a minute after a connection. */
+	"__inet_hash_connect", "inet_bind_bucket_create", "inet_bind2_bucket_create",
+	"inet_twsk_alloc",
+	"alloc_vmap_area", /* given back together, when there are many; a leak shows in vm_struct */
 };
 
 /* === Internals ============================================================================ */
@@ -52,11 +60,31 @@ static struct ks_watch_row *find_row(struct ks_watch_state *w, u64 key, bool mak
 	return row;
 }
 
-static bool is_own(const struct ks_watch_state *w, const char *process)
+/* Nothing is said of this program itself, nor of what many processes share a row of. */
+static bool is_left_out(const struct ks_watch_state *w, const char *process)
 {
 	const char *at = process ? strrchr(process, '[') : NULL;
 
-	return at && strtoul(at + 1, NULL, 10) == w->own_pid;
+	return at && (strtoul(at + 1, NULL, 10) == w->own_pid || !strncmp(process, "(others)[", 9));
+}
+
+/*
+ * Whether a process has ended, or is a thread of the kernel: both have no program. Interrupts that come while a process runs
+ * are taken for the process.
+ */
+static bool has_ended(struct ks_watch_state *w, const struct ks_live_snapshot *s, u32 number)
+{
+	const char *at = strrchr(ks_intern_get(&s->names[KS_LIVE_BY_PROCESS], number).s, '[');
+	char path[64], program[8];
+	u8 *known = number < w->ended.len ? &w->ended.items[number] : NULL;
+
+	if (!at || !known)
+		return true;
+	if (*known == NOT_KNOWN) {
+		snprintf(path, sizeof(path), "/proc/%lu/exe", strtoul(at + 1, NULL, 10));
+		*known = readlink(path, program, sizeof(program)) < 0 ? ENDED : RUNS;
+	}
+	return *known == ENDED;
 }
 
 static const char *name_of(const struct ks_live_snapshot *s, const struct ks_live_cell *cell,
@@ -70,17 +98,21 @@ static void add_to(struct ks_watch_state *w, const struct ks_live_snapshot *s,
 {
 	const char *cache = name_of(s, cell, KS_LIVE_BY_CACHE);
 	const char *site = name_of(s, cell, KS_LIVE_BY_SITE);
-	const char *process = by_process ? name_of(s, cell, KS_LIVE_BY_PROCESS) : NULL;
+	const char *process = name_of(s, cell, KS_LIVE_BY_PROCESS);
 	struct ks_watch_row *row;
 	u64 key;
 
-	if (!cache || !site || is_own(w, process))
+	if (!cache || !site || is_left_out(w, process))
 		return;
+	if (!by_process && !has_ended(w, s, cell->key[KS_LIVE_BY_PROCESS]))
+		return;
+	if (!by_process)
+		process = NULL;
 	key = ks_hash_bytes(cache, strlen(cache), 1);
 	key = ks_hash_bytes(site, strlen(site), key);
 	if (process)
 		key = ks_hash_bytes(process, strlen(process), key);
-	row = find_row(w, key, cell->objects >= OBJECTS_FEW);
+	row = find_row(w, key, !process || cell->objects >= OBJECTS_FEW);
 	if (!row)
 		return;
 	if (!row->seen)
@@ -102,6 +134,71 @@ static bool is_attached(const char *site)
 		if (!strncmp(site, attached[i], strlen(attached[i])))
 			return true;
 	return false;
+}
+
+/* How to judge a row: of how few bytes it may be. */
+static struct ks_judging judging(const struct ks_watch_opts *opts, const struct ks_watch_row *row)
+{
+	const double few = (double)(GROWN_FEW * row->bytes) / (double)row->objects;
+
+	return (struct ks_judging){
+		.shortest_ns = opts->look_ns * 3 / 4,
+		.smallest = opts->any_steady ? ks_min(few, (double)opts->smallest)
+					     : (double)opts->smallest,
+		.confidence = opts->confidence,
+	};
+}
+
+/*
+ * Many rows are judged, so that some of them look as if they grew. What all processes do together swings with the load. And
+ * few bytes are believed only if they come as a clock ticks, and from one process.
+ */
+static bool is_clear(const struct ks_watch_opts *opts, const struct ks_watch_row *row,
+		     const struct ks_judgement *j)
+{
+	if (j->finding != KS_FINDS_GROWS || j->steadiness < steady)
+		return false;
+	if (j->growth < (double)opts->smallest)
+		return row->process && j->steadiness >= very_steady && j->p <= 1e-5 &&
+		       j->low >= j->slope / 2;
+	return row->process || (j->p <= 1e-4 && j->low >= j->slope / 2);
+}
+
+/* How many objects a cache has; 0 if there is no such cache. */
+static int objects_in(const struct ks_live_snapshot *s, const char *cache, u64 *ret_objects)
+{
+	const struct ks_live_within in = { .name = { [KS_LIVE_BY_CACHE] = cache } };
+	struct ks_live_rows rows;
+
+	if (ks_live_rows(s, KS_LIVE_BY_CACHE, &in, &rows))
+		return -ENOMEM;
+	*ret_objects = rows.items.len ? rows.items.items[0].objects : 0;
+	ks_live_rows_free(&rows);
+	return 0;
+}
+
+/*
+ * What lives longer than a look seems to grow, even if as much of it ends that was there before. So what nobody owns has to
+ * be in the number of all objects of its cache, too, or at least half of it.
+ */
+static int is_turnover(const struct ks_watch_state *w, const struct ks_live_snapshot *s,
+		       const struct ks_watch_row *row, bool *ret_is)
+{
+	u64 before = KS_NOT_COUNTED, now;
+	size_t i;
+	int err;
+
+	*ret_is = false;
+	if (row->process || !w->counted || !s->parts[KS_LIVE_CACHES].exact)
+		return 0;
+	for (i = 0; i < w->heard.len; i++)
+		if (!strcmp(w->heard.items[i]->name, row->cache))
+			before = w->heard.items[i]->objects_before;
+	if (before == KS_NOT_COUNTED)
+		return 0;
+	err = objects_in(s, row->cache, &now);
+	*ret_is = !err && now < before + row->objects / 2;
+	return err;
 }
 
 /* Of a site, one process comes before all of them, where it makes most of the growth. */
@@ -131,9 +228,15 @@ void ks_watch_forget_rows(struct ks_watch_state *w)
 	w->rows.len = 0;
 }
 
-void ks_watch_look(struct ks_watch_state *w, const struct ks_live_snapshot *s)
+int ks_watch_look(struct ks_watch_state *w, const struct ks_live_snapshot *s)
 {
-	size_t i, kept = 0;
+	size_t i, kept = 0, processes = s->names[KS_LIVE_BY_PROCESS].strs.len;
+
+	if (ks_vec_reserve(&w->ended, processes))
+		return -ENOMEM;
+	w->ended.len = processes;
+	if (processes)
+		memset(w->ended.items, NOT_KNOWN, processes);
 
 	for (i = 0; i < w->rows.len; i++)
 		w->rows.items[i]->seen = false;
@@ -154,33 +257,45 @@ void ks_watch_look(struct ks_watch_state *w, const struct ks_live_snapshot *s)
 		w->rows.items[kept++] = row;
 	}
 	w->rows.len = kept;
+	return 0;
 }
 
-int ks_watch_find_growing(struct ks_watch *watch, struct ks_growings *growings)
+int ks_watch_count_first(struct ks_watch_state *w, const struct ks_live_snapshot *s)
 {
-	const struct ks_judging how = { .shortest_ns = watch->opts.look_ns * 3 / 4,
-					.smallest = (double)watch->opts.smallest,
-					.confidence = watch->opts.confidence };
+	size_t i;
+	int err = 0;
+
+	for (i = 0; !err && i < w->heard.len; i++)
+		err = objects_in(s, w->heard.items[i]->name, &w->heard.items[i]->objects_before);
+	return err;
+}
+
+int ks_watch_find_growing(struct ks_watch *watch, const struct ks_live_snapshot *s,
+			  struct ks_growings *growings)
+{
 	struct ks_watch_state *w = watch->state;
 	size_t i;
 
 	for (i = 0; i < w->rows.len; i++) {
+		struct ks_watch_row *row = w->rows.items[i];
+		const struct ks_judging how = judging(&watch->opts, row);
 		struct ks_judgement judgement;
 		struct ks_growing *g;
+		bool turnover;
 
-		if (is_attached(w->rows.items[i]->site))
+		if (is_attached(row->site))
 			continue;
-		ks_judge(&w->rows.items[i]->series, &how, &judgement);
-		if (judgement.finding != KS_FINDS_GROWS || judgement.steadiness < steady)
+		ks_judge(&row->series, &how, &judgement);
+		if (!is_clear(&watch->opts, row, &judgement))
 			continue;
-		/* What everybody does swings with the load, and there are many of these rows. */
-		if (!w->rows.items[i]->process &&
-		    (judgement.p > 1e-4 || judgement.low < judgement.slope / 2))
+		if (is_turnover(w, s, row, &turnover))
+			return -ENOMEM;
+		if (turnover)
 			continue;
 		g = ks_vec_push(&growings->items);
 		if (!g)
 			return -ENOMEM;
-		*g = (struct ks_growing){ w->rows.items[i], judgement };
+		*g = (struct ks_growing){ row, judgement };
 	}
 	if (growings->items.len)
 		qsort(growings->items.items, growings->items.len, sizeof(*growings->items.items),

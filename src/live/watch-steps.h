@@ -7,21 +7,29 @@
 
 enum {
 	KS_WATCH_ACCUSED = 4, /* of one round */
-	KS_WATCH_CHOSEN = 16, /* caches that can be looked at at once */
+	KS_WATCH_CHOSEN = 32, /* caches that can be looked at at once */
 };
 
 /* A cache, as long as the watch lasts. */
 struct ks_heard {
 	char name[64];
-	struct ks_series series; /* of bytes */
-	u64 rest_until_ns;
+	struct ks_series series; /* of bytes, of the last minutes */
+	u64 rest_until_ns, rest_ns;
+	u32 looked;	    /* how often */
+	double swing;	    /* when it was looked at: how far its values were apart */
+	u64 objects_before; /* when the look began, by an exact count; KS_NOT_COUNTED */
 };
 
-/* What one site, or one process at a site, has in a cache. */
+#define KS_NOT_COUNTED UINT64_MAX
+
+/*
+ * What one process has in a cache from one site; or what is left there of processes that have ended, together with what the
+ * kernel's own threads have. What living processes have in use goes with them: it is no leak of everybody's.
+ */
 struct ks_watch_row {
 	u64 key;
 	struct ks_series series;	    /* of bytes */
-	const char *cache, *site, *process; /* of the last snapshot; process NULL = all of them */
+	const char *cache, *site, *process; /* of the last snapshot; process NULL = see above */
 	u64 objects, bytes, example;
 	bool seen;
 };
@@ -38,11 +46,14 @@ struct ks_growings {
 struct ks_watch_state {
 	KS_VEC(struct ks_heard *) heard;
 	KS_VEC(struct ks_watch_row *) rows;
+	KS_VEC(u8) ended; /* of a look, by number of the name of a process: enum ks_ended */
 	char chosen[KS_WATCH_CHOSEN][64];
 	size_t nr_chosen;
 	u64 phase_ns;			     /* when it began */
+	u32 points;			     /* looks in it */
 	KS_VEC(struct ks_suspect *) tracing; /* about to be accused */
-	bool counted;			     /* an exact count was asked for, before accusing */
+	bool counted_first;		     /* there was an exact count when the look began */
+	bool counted;			     /* one was asked for, before accusing */
 	u32 own_pid;
 };
 
@@ -54,8 +65,11 @@ int ks_watch_listen(struct ks_watch *watch, const struct ks_live_snapshot *snaps
 int ks_watch_choose(struct ks_watch *watch, u64 now);
 
 /* A point for each row; what is not there any more is 0, and forgotten. */
-void ks_watch_look(struct ks_watch_state *state, const struct ks_live_snapshot *snapshot);
-int ks_watch_find_growing(struct ks_watch *watch, struct ks_growings *growings);
+int ks_watch_look(struct ks_watch_state *state, const struct ks_live_snapshot *snapshot);
+/* At the beginning of a look: how many objects there are, by an exact count. */
+int ks_watch_count_first(struct ks_watch_state *state, const struct ks_live_snapshot *snapshot);
+int ks_watch_find_growing(struct ks_watch *watch, const struct ks_live_snapshot *snapshot,
+			  struct ks_growings *growings);
 void ks_watch_forget_rows(struct ks_watch_state *state);
 
 /* Who is about to be accused: the fastest of what grows. */

@@ -8,6 +8,12 @@
 
 /* === Data ================================================================================= */
 
+/* A machine that is busy lets us look less often than we want: */
+enum {
+	LISTENED_ENOUGH = 8,		  /* looks at counters, to tell what rises */
+	POINTS_ENOUGH = 2 * KS_SPANS + 4, /* at allocations, to judge these */
+};
+
 static const u64 second = 1000000000;
 static const u64 between_ns = 5000000000; /* rounds, at least */
 static const u64 listen_wait_ns = 1000000000, look_wait_ns = 500000000, trace_ns = 4000000000;
@@ -24,7 +30,8 @@ static void enter(struct ks_watch *watch, enum ks_watch_phase phase, u64 now)
 {
 	watch->phase = phase;
 	watch->state->phase_ns = now;
-	watch->state->counted = false;
+	watch->state->points = 0;
+	watch->state->counted_first = watch->state->counted = false;
 }
 
 static int start_looking(struct ks_watch *watch, struct ks_live *live, u64 now,
@@ -47,6 +54,7 @@ static int start_looking(struct ks_watch *watch, struct ks_live *live, u64 now,
 	}
 	if (err)
 		return err;
+	ks_live_census_now(live, false);
 	watch->rounds++;
 	enter(watch, KS_WATCH_LOOKS, now);
 	return 0;
@@ -93,7 +101,10 @@ static int step_listening(struct ks_watch *watch, struct ks_live *live,
 	watch->looks++;
 	if (ks_watch_listen(watch, s))
 		return ks_diag_nomem(diag, "watching");
+	w->points++;
 	if (s->at_ns < w->phase_ns + (watch->rounds ? between_ns : watch->opts.listen_ns))
+		return 0;
+	if (!watch->rounds && w->points < LISTENED_ENOUGH)
 		return 0;
 	if (ks_watch_choose(watch, s->at_ns))
 		return ks_diag_nomem(diag, "watching");
@@ -111,10 +122,19 @@ static int step_looking(struct ks_watch *watch, struct ks_live *live,
 	struct ks_growings growings = { 0 };
 	int err;
 
-	ks_watch_look(w, s);
+	if (ks_watch_look(w, s))
+		return ks_diag_nomem(diag, "watching");
+	if (!w->counted_first && s->parts[KS_LIVE_CACHES].exact) {
+		w->counted_first = true;
+		if (ks_watch_count_first(w, s))
+			return ks_diag_nomem(diag, "watching");
+	}
+	w->points++;
 	if (s->at_ns < w->phase_ns + watch->opts.look_ns)
 		return 0;
-	err = ks_watch_find_growing(watch, &growings);
+	if (w->points < POINTS_ENOUGH && s->at_ns < w->phase_ns + 2 * watch->opts.look_ns)
+		return 0;
+	err = ks_watch_find_growing(watch, s, &growings);
 	if (!err && !growings.items.len) {
 		watch->dismissed += w->counted;
 		return stop_looking(watch, live, s->at_ns, diag);
@@ -174,8 +194,10 @@ int ks_watch_new(const struct ks_watch_opts *opts, struct ks_watch **ret_watch,
 		watch->opts.look_ns = 20 * second;
 	if (!watch->opts.pause_ns)
 		watch->opts.pause_ns = 300 * second;
-	if (!watch->opts.smallest)
+	if (!watch->opts.smallest) {
 		watch->opts.smallest = 8192;
+		watch->opts.any_steady = true;
+	}
 	if (watch->opts.confidence <= 0)
 		watch->opts.confidence = 0.99;
 	watch->state->own_pid = (u32)getpid();
@@ -197,6 +219,7 @@ void ks_watch_free(struct ks_watch *watch)
 	ks_vec_free(&watch->state->heard);
 	ks_watch_forget_rows(watch->state);
 	ks_vec_free(&watch->state->rows);
+	ks_vec_free(&watch->state->ended);
 	for (i = 0; i < watch->state->tracing.len; i++)
 		ks_suspect_free(watch->state->tracing.items[i]);
 	ks_vec_free(&watch->state->tracing);

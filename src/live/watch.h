@@ -13,8 +13,9 @@
 struct ks_watch_opts {
 	u64 listen_ns;	   /* before the first suspicion; 0 = 10 s */
 	u64 look_ns;	   /* at every allocation; 0 = 20 s */
-	u64 pause_ns;	   /* a cache that was looked at is left alone; 0 = 5 min */
-	u64 smallest;	   /* growth in bytes, while allocations are looked at; 0 = 8 KiB */
+	u64 pause_ns;	   /* a cache that was looked at is left alone, at most; 0 = 5 min */
+	u64 smallest;	   /* growth in bytes, while allocations are looked at; 0 = 8 KiB, or */
+	bool any_steady;   /* less, if it is as steady as a clock */
 	double confidence; /* 0 = 0.99 */
 	bool keep_caches;  /* also of caches that the kernel can take back */
 };
