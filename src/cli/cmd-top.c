@@ -88,7 +88,7 @@ int ks_cmd_top(int argc, char **argv)
 		.cli = { .command = argv[0],
 			 .usage = usage,
 			 .epilogue = epilogue,
-			 .shared = KS_WITH_TOP | KS_WITH_JSON | KS_WITH_COMMON,
+			 .shared = KS_WITH_TOP | KS_WITH_JSON | KS_WITH_BYTES | KS_WITH_COMMON,
 			 .rows = &args.rows },
 		.interval_ns = 1000000000,
 	};

@@ -346,16 +346,22 @@ int ks_top_run(struct ks_top_args *args, int signals, const sigset_t *blocked)
 {
 	struct screen_run run = { .args = args, .blocked = blocked };
 	struct ks_diag diag = { 0 };
+	struct ks_live_opts first = args->opts;
 	int err;
 
-	args->opts.types_ns = KS_LIVE_NEVER;
-	args->opts.budget =
-		25; /* a quarter of a percent: all of it together shall stay below one */
+	first.types_ns = KS_LIVE_NEVER;
+	first.budget = 25; /* a quarter of a percent: all of it together shall stay below one */
+	/* The screen does not wait for probes. */
+	first.level = KS_LIVE_CENSUS;
 	ks_top_init(&run.top, args->by);
 	ks_screen_init(&run.screen);
 	err = ks_terminal_open(want_color(&args->cli), &run.terminal, &diag);
 	if (!err)
-		err = ks_live_worker_start(&args->opts, args->interval_ns, &run.worker, &diag);
+		err = ks_live_worker_start(&first, args->interval_ns, &run.worker, &diag);
+	if (!err && args->opts.level != KS_LIVE_CENSUS) {
+		run.level = args->opts.level;
+		give(&run, job_level, "starting probes");
+	}
 	if (!err)
 		err = loop(&run, signals);
 	ks_terminal_close(run.terminal);

@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "live/snapshot.h"
+#include "table/render.h"
 
 /* === Data ================================================================================= */
 
@@ -22,7 +23,7 @@ enum {
 	COLUMNS
 };
 
-static ks_show_fn show_reclaimable;
+static ks_show_fn show_reclaimable, show_age, show_bytes;
 
 static const struct ks_column columns[COLUMNS] = {
 	[NAME] = { "name", "name", KS_CELL_TEXT },
@@ -31,9 +32,12 @@ static const struct ks_column columns[COLUMNS] = {
 	[OBJECTS] = { "objects", "objects", KS_CELL_U64, KS_UNIT_OBJECTS, .width = 9 },
 	[CHANGE] = { "bytes_change", "change", KS_CELL_S64, KS_UNIT_BYTES, .width = 11 },
 	[OBJECTS_CHANGE] = { "objects_change", NULL, KS_CELL_S64, KS_UNIT_OBJECTS },
-	[RATE] = { "bytes_per_second", "bytes/s", KS_CELL_DOUBLE, .optional = true, .width = 11 },
-	[AGE] = { "mean_age_ns", "age", KS_CELL_U64, KS_UNIT_NS, .optional = true, .width = 9 },
-	[ERROR] = { "standard_error", "+-", KS_CELL_DOUBLE, .optional = true, .width = 9 },
+	[RATE] = { "bytes_per_second", "per s", KS_CELL_DOUBLE, .optional = true, .width = 11,
+		   .show = show_bytes },
+	[AGE] = { "mean_age_ns", "age", KS_CELL_U64, KS_UNIT_NS, .optional = true, .width = 9,
+		  .show = show_age },
+	[ERROR] = { "standard_error", "+-", KS_CELL_DOUBLE, .optional = true, .width = 9,
+		    .show = show_bytes },
 	[SLAB_BYTES] = { "slab_bytes", NULL, KS_CELL_U64, KS_UNIT_BYTES, .optional = true },
 	[RECLAIMABLE] = { "reclaimable", "recl", KS_CELL_BOOL, .optional = true,
 			  .show = show_reclaimable },
@@ -45,6 +49,31 @@ static void show_reclaimable(const struct ks_table *table, size_t row, unsigned 
 			     struct ks_strbuf *out)
 {
 	ks_strbuf_puts(out, ks_table_cell(table, row, column)->u64 ? "yes" : "");
+}
+
+static void show_age(const struct ks_table *table, size_t row, unsigned int column,
+		     struct ks_strbuf *out)
+{
+	if (ks_table_state(table, row, column) == KS_CELL_UNSET)
+		ks_strbuf_puts(out, "-");
+	else
+		ks_strbuf_printf(out, "%.1f s",
+				 (double)ks_table_cell(table, row, column)->u64 / 1e9);
+}
+
+/* Bytes that have a fraction: rates and errors. */
+static void show_bytes(const struct ks_table *table, size_t row, unsigned int column,
+		       struct ks_strbuf *out)
+{
+	double value = ks_table_cell(table, row, column)->number;
+
+	if (ks_table_state(table, row, column) == KS_CELL_UNSET) {
+		ks_strbuf_puts(out, "-");
+		return;
+	}
+	if (value < 0)
+		ks_strbuf_puts(out, "-");
+	ks_render_amount(table->people, (u64)(fabs(value) + 0.5), out);
 }
 
 static void add_row(struct ks_table *table, const struct ks_live_row *row, bool caches)

@@ -15,7 +15,8 @@ if [ $status != 0 ]; then
 	done_testing
 fi
 
-check "once: rows by cache, and a sum" grep -qE '^ +[0-9]+ .* dentry$' once.txt
+check "once: rows by cache, with units" grep -qE '^ +[0-9.]+ [KMG]iB .* dentry$' once.txt
+check "once: or with all digits" says '^ +[0-9]{4,} +[0-9]+ .* dentry$' "$KMEMSCOPE" top --once --bytes
 check "once: the sums of memory" grep -qE 'level census: slab [0-9.]+[KMG], of it unreclaimable' once.txt
 check "JSON is JSON" bash -c 'must "$KMEMSCOPE" top --json --by cache | python3 -c "
 import json, sys
