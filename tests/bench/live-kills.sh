@@ -1,21 +1,53 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
-# Starts every level and kills it, KILLS times (10,000), at any moment of its start: nothing may stay attached. Counts BPF
-# programs by their names before and after.
+# Starts every level and watch, and kills them, KILLS times (10,000), at any moment of their start, JOBS at a time: nothing may
+# stay attached. What no process has open, by the kernel's lists of programs and links, and what is pinned, has stayed.
 . "$(dirname "$0")/lib.sh"
 
 kills=${KILLS:-10000}
-programs() {
-	bpftool prog show 2>/dev/null | grep -cE 'name (page_made|slab_made|on_kmalloc|on_kfree|on_cache_alloc|on_cache_free)' || :
+jobs=${JOBS:-4}
+names='page_made|slab_made|on_kmalloc|on_kfree|on_cache_alloc|on_cache_free|on_free_rcu|on_free_bulk|tell_time|copy|locate'
+
+# Numbers of programs of ours, and of links to these, that nobody has open.
+ownerless() {
+	local held
+	held=$(cat /proc/[0-9]*/fdinfo/* 2>/dev/null | awk '$1 == "prog_id:" || $1 == "link_id:" { print $1 $2 }' | sort -u)
+	{
+		bpftool prog show | awk -v names="^($names)\$" '$3 == "name" && $4 ~ names { sub(":", "", $1); print "prog_id:" $1 }'
+		bpftool link show | awk '$2 == "tracing" || $2 == "raw_tracepoint" { sub(":", "", $1); print "link_id:" $1 }'
+	} | sort -u | comm -23 - <(echo "$held")
 }
-before=$(programs)
-levels=(growth sampled exact)
-for i in $(seq "$kills"); do
-	"$kmemscope" top --level "${levels[i % 3]}" --count 100 --interval 100ms >/dev/null 2>&1 &
-	sleep "0.$((RANDOM % 5))$((RANDOM % 10))"
-	kill -9 $! 2>/dev/null
-	wait $! 2>/dev/null || :
-done
-sleep 1
-row "programs of ours before $kills starts and kills" "$before"
-row "and after" "$(programs)" "$before"
+
+# It takes the kernel a moment to free what a killed process had.
+ownerless_at_last() {
+	local left
+	for _ in $(seq 100); do
+		left=$(ownerless)
+		[ -n "$left" ] || break
+		sleep 0.2
+	done
+	echo -n "$left" | wc -w
+}
+
+# kill_some COUNT
+kill_some() {
+	local levels=(growth sampled exact) i pid
+	for i in $(seq "$1"); do
+		if [ $((i % 4)) = 3 ]; then
+			"$kmemscope" watch >/dev/null 2>&1 &
+		else
+			"$kmemscope" top --level "${levels[i % 4]}" --count 100 --interval 100ms >/dev/null 2>&1 &
+		fi
+		pid=$!
+		sleep "0.$((RANDOM % 10))$((RANDOM % 10))"
+		kill -9 $pid 2>/dev/null
+		wait $pid 2>/dev/null || :
+	done
+}
+
+pins=$(find /sys/fs/bpf 2>/dev/null | wc -l)
+row "programs and links that nobody has, before" "$(ownerless_at_last)"
+for _ in $(seq "$jobs"); do kill_some $((kills / jobs)) & done
+wait
+row "after $((kills / jobs * jobs)) starts and kills" "$(ownerless_at_last)" 0
+row "more pinned files than before" "$(($(find /sys/fs/bpf 2>/dev/null | wc -l) - pins))" 0
