@@ -70,6 +70,22 @@ static struct ks_suspect *same_suspect(const struct ks_watch_state *w,
 	return NULL;
 }
 
+/* What was said once is not said again: a leak goes on. */
+static bool is_known(const struct ks_watch *watch, const struct ks_watch_row *row)
+{
+	const char *process = row->process ? row->process : "";
+	size_t i;
+
+	for (i = 0; i < watch->suspects.len; i++) {
+		const struct ks_suspect *s = watch->suspects.items[i];
+
+		if (!strcmp(s->process, process) &&
+		    (!strcmp(s->site, row->site) || strstr(s->also, row->site)))
+			return true;
+	}
+	return false;
+}
+
 static void add_also(struct ks_suspect *suspect, const struct ks_watch_row *row)
 {
 	size_t len = strlen(suspect->also);
@@ -103,7 +119,7 @@ int ks_watch_suspect(struct ks_watch *watch, const struct ks_growings *growings,
 			add_also(suspect, g->row);
 			continue;
 		}
-		if (w->tracing.len == KS_WATCH_ACCUSED)
+		if (w->tracing.len == KS_WATCH_ACCUSED || is_known(watch, g->row))
 			continue;
 		suspect = calloc(1, sizeof(*suspect));
 		slot = suspect ? ks_vec_push(&w->tracing) : NULL;

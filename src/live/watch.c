@@ -144,6 +144,10 @@ static int step_looking(struct ks_watch *watch, struct ks_live *live,
 		ks_live_census_now(live, false);
 	} else if (!err) {
 		err = ks_watch_suspect(watch, &growings, s);
+		if (!err && !w->tracing.len) {
+			ks_vec_free(&growings.items);
+			return stop_looking(watch, live, s->at_ns, diag);
+		}
 		if (!err)
 			start_tracing(watch, live, s->at_ns);
 	}
