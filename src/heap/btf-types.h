@@ -26,6 +26,7 @@ struct ks_type {
 	enum ks_type_form form;
 	u32 first_field, fields; /* of a struct, once ks_types_expand() has seen it */
 	bool expanded;
+	bool has_cache; /* of its own, or it shares one with the types of merged caches */
 };
 
 /* A pointer in a struct: an object at its other end is of this type. */

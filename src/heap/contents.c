@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "base/parallel.h"
+#include "heap/sysctl-headers.h"
 #include "sym/symtab.h"
 
 /* === Data ================================================================================= */
@@ -25,6 +26,7 @@ enum {
 
 struct clue {
 	u32 slot;
+	u32 type;			   /* known without functions; 0 = not */
 	u32 function_at, table_at[TABLES]; /* offsets in the object */
 	u64 function;			   /* 0 = none */
 	u64 table[TABLES];
@@ -39,6 +41,7 @@ struct search {
 	const struct ks_slots *slots;
 	const struct ks_symtab *symbols;
 	const struct ks_typing *typing;
+	struct ks_sysctl_headers sysctl;
 	struct clues of[KS_WORKERS_MAX];
 };
 
@@ -81,12 +84,16 @@ static void search_slab(void *arg, const struct ks_slab_view *view)
 	u32 i, slot;
 
 	for (i = 0; i < view->info->objects; i++) {
+		const u8 *data = view->data + (size_t)i * view->cache->size;
 		struct clue clue = { .slot = view->first + i }, *entry;
 
 		slot = view->first + i;
-		if (!ks_slot_used(s->slots, slot) || s->typing->of[slot] ||
-		    !find_clue(s, view->data + (size_t)i * view->cache->size,
-			       view->cache->object_size, &clue))
+		if (!ks_slot_used(s->slots, slot) || s->typing->of[slot])
+			continue;
+		clue.type = ks_sysctl_header_type(&s->sysctl,
+						  view->addr + (u64)i * view->cache->size, data,
+						  view->cache->object_size);
+		if (!clue.type && !find_clue(s, data, view->cache->object_size, &clue))
 			continue;
 		entry = ks_vec_push(&clues->items);
 		if (entry)
@@ -206,6 +213,11 @@ static int settle(struct ks_kernel *k, const struct ks_symtab *symbols, const st
 	for (i = 0; !err && i < clues->items.len; i++) {
 		const struct clue *clue = &clues->items.items[i];
 
+		if (clue->type) {
+			typing->of[clue->slot] = clue->type;
+			typing->known_by[clue->slot] = KS_KNOWN_TEXT;
+			continue;
+		}
 		if (clue->function)
 			err = give_type(symbols, typing, clue->slot, clue->function,
 					clue->function_at, false);
@@ -240,6 +252,7 @@ int ks_contents_type(struct ks_kernel *k, const struct ks_census *c, const struc
 	if (typing->no_functions)
 		return 0;
 	s.symbols = symbols;
+	ks_sysctl_headers_init(typing->types, &s.sysctl);
 	wanted = untyped_slabs(c, slots, typing);
 	err = wanted ? 0 : -ENOMEM;
 	if (!err)

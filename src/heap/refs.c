@@ -27,11 +27,13 @@ struct chunk {
 	struct ks_heap_ref refs[CHUNK];
 };
 
-/* What one thread has found, and how far it was copied. */
+/* What one thread has found, how far it was copied, and words that are not looked up yet. */
 struct lane {
 	struct chunk *first, *last;
 	u32 at;
 	bool failed;
+	struct ks_lookup pending[KS_LOOKUPS];
+	u32 nr_pending;
 };
 
 struct reading {
@@ -80,31 +82,44 @@ static struct ks_heap_ref *new_ref(struct lane *lane)
 	return &chunk->refs[chunk->len++];
 }
 
-/* Adds what @data, which is @from bytes behind the beginning of the object, points to. */
-static void search(struct reading *r, struct lane *lane, u32 object, const u8 *data, u32 size,
-		   u32 from)
+/* In the order in which they came: references are kept by holder, then by place. */
+static void look_up_pending(struct reading *r, struct lane *lane)
 {
-	u64 base = r->numbers->index->page_offset, end = r->numbers->index->end << 12, word;
+	const struct ks_lookup *l = lane->pending, *end = l + lane->nr_pending;
 	struct ks_heap_ref *ref;
-	u32 at, to;
-	u16 inside;
 
-	for (at = 0; at + 8 <= size; at += 8) {
-		word = ks_u64_at(data, at);
-		if (likely(word - base >= end))
-			continue;
-		to = ks_take_target(r->numbers, word, &inside);
-		if (to == KS_NONE || to == object)
+	ks_numbers_look_up(r->numbers, lane->pending, lane->nr_pending);
+	lane->nr_pending = 0;
+	for (; l < end; l++) {
+		if (l->to == KS_NONE || l->to == l->holder)
 			continue;
 		ref = new_ref(lane);
 		if (!ref)
 			return;
 		*ref = (struct ks_heap_ref){
-			.to = to,
-			.at = (u16)ks_min((from + at) / 8, (u32)UINT16_MAX),
-			.inside = inside,
+			.to = l->to,
+			.at = (u16)ks_min(l->at / 8, (u32)UINT16_MAX),
+			.inside = (u16)ks_min(l->inside / 8, (u32)UINT16_MAX),
 		};
-		r->snapshot->ref_first[object]++;
+		r->snapshot->ref_first[l->holder]++;
+	}
+}
+
+/* Adds what @data, which is @from bytes behind the beginning of the object, points to. */
+static void search(struct reading *r, struct lane *lane, u32 object, const u8 *data, u32 size,
+		   u32 from)
+{
+	u64 base = r->numbers->index->page_offset, end = r->numbers->index->end << 12, word;
+	u32 at;
+
+	for (at = 0; at + 8 <= size; at += 8) {
+		word = ks_u64_at(data, at);
+		if (likely(word - base >= end))
+			continue;
+		lane->pending[lane->nr_pending++] =
+			(struct ks_lookup){ .word = word, .holder = object, .at = from + at };
+		if (lane->nr_pending == KS_LOOKUPS)
+			look_up_pending(r, lane);
 	}
 }
 
@@ -171,6 +186,7 @@ static void read_slab(void *arg, const struct ks_slab_view *view)
 			search(r, &r->slabs[view->worker], object, data, searched(r, view, data),
 			       0);
 	}
+	look_up_pending(r, &r->slabs[view->worker]);
 }
 
 static void read_large(void *arg, size_t index, unsigned int worker)
@@ -178,7 +194,7 @@ static void read_large(void *arg, size_t index, unsigned int worker)
 	struct reading *r = arg;
 	const struct ks_pages *pages = r->taking->census->pages;
 	const struct ks_large *large = &pages->large.items[index];
-	u32 object = r->numbers->base[pages->slabs.len + index], at, part;
+	u32 object = r->numbers->index->slabs[pages->slabs.len + index].base, at, part;
 	u32 size = (u32)ks_min(large->pages * 4096ull, (u64)UINT32_MAX & ~4095ull);
 	u64 sum = 0;
 
@@ -195,6 +211,7 @@ static void read_large(void *arg, size_t index, unsigned int worker)
 		if (r->graph)
 			search(r, &r->large[worker], object, r->buf[worker], part, at);
 	}
+	look_up_pending(r, &r->large[worker]);
 	r->snapshot->checksum[object] = (u32)sum;
 }
 
@@ -288,7 +305,7 @@ static int put_together(struct reading *r)
 	for (i = 0; !err && i < pages->slabs.len; i++)
 		put_slab(r, i);
 	for (i = 0; !err && i < pages->large.len; i++) {
-		object = r->numbers->base[pages->slabs.len + i];
+		object = r->numbers->index->slabs[pages->slabs.len + i].base;
 		copy_refs(&r->large[r->owner[pages->slabs.len + i]],
 			  s->refs.items + s->ref_first[object],
 			  s->ref_first[object + 1] - s->ref_first[object]);

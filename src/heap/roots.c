@@ -191,26 +191,41 @@ static void add_rest(struct search *s)
 
 /* === Internals: the search ================================================================ */
 
-static void search_words(struct search *s, unsigned int worker, u64 addr, const u8 *data, u32 len)
+static void look_up(struct search *s, unsigned int worker, struct ks_lookup *lookups, u32 count)
 {
-	u64 base = s->numbers->index->page_offset, end = s->numbers->index->end << 12, word;
 	struct hit *hit;
-	u32 at, to, inside;
+	u32 i;
 
-	for (at = 0; at + 8 <= len; at += 8) {
-		word = ks_u64_at(data, at);
-		if (likely(word - base >= end))
-			continue;
-		to = ks_number_at(s->numbers, word, &inside);
-		if (to == KS_NONE)
+	ks_numbers_look_up(s->numbers, lookups, count);
+	for (i = 0; i < count; i++) {
+		if (lookups[i].to == KS_NONE)
 			continue;
 		hit = ks_vec_push(&s->hits[worker].items);
 		if (!hit) {
 			s->err[worker] = -ENOMEM;
 			return;
 		}
-		*hit = (struct hit){ addr + at, to, inside };
+		*hit = (struct hit){ lookups[i].holder, lookups[i].to, lookups[i].inside };
 	}
+}
+
+static void search_words(struct search *s, unsigned int worker, u64 addr, const u8 *data, u32 len)
+{
+	u64 base = s->numbers->index->page_offset, end = s->numbers->index->end << 12, word;
+	struct ks_lookup lookups[KS_LOOKUPS];
+	u32 at, count = 0;
+
+	for (at = 0; at + 8 <= len; at += 8) {
+		word = ks_u64_at(data, at);
+		if (likely(word - base >= end))
+			continue;
+		lookups[count++] = (struct ks_lookup){ .word = word, .holder = addr + at };
+		if (count == KS_LOOKUPS) {
+			look_up(s, worker, lookups, count);
+			count = 0;
+		}
+	}
+	look_up(s, worker, lookups, count);
 }
 
 static void search_run(void *arg, size_t index, unsigned int worker)

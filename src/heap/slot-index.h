@@ -5,11 +5,13 @@
 
 #include "heap/objects.h"
 
-/* What a lookup needs of a slab, in one cache line with its neighbour. */
+/* What a lookup needs of a slab: half of a cache line. */
 struct ks_slab_key {
 	u64 addr; /* of its first object */
 	u32 size, objects, first;
 	u32 inverse; /* of the size: an index is (offset * inverse) >> 32, or one less than right */
+	u32 base;    /* for ks_numbers: see there */
+	u32 unused;
 };
 
 struct ks_slot_index {

@@ -102,7 +102,7 @@ static void add_slab(struct ks_taking *t, u32 number, const u16 *charged)
 static void add_large(struct ks_taking *t, size_t i)
 {
 	const struct ks_large *large = &t->census->pages->large.items[i];
-	u32 object = t->numbers->base[t->census->pages->slabs.len + i];
+	u32 object = t->numbers->index->slabs[t->census->pages->slabs.len + i].base;
 	struct ks_snapshot *s = t->snapshot;
 
 	s->addr[object] = ks_kernel_addr(t->kernel, large->pfn);
@@ -189,9 +189,11 @@ static int read_all(struct ks_taking *t, const struct ks_snapshot_options *optio
 				  t->snapshot->caches.len);
 	if (!err)
 		err = ks_slots_read(t->kernel, t->census, &t->slots, diag);
-	if (!err)
-		err = ks_typing_make(t->kernel, t->census, t->slots,
-				     options->brief ? NULL : options->kallsyms, &t->typing, diag);
+	if (!err && options->brief)
+		err = ks_typing_make_for_roots(t->kernel, t->census, t->slots, &t->typing, diag);
+	else if (!err)
+		err = ks_typing_make(t->kernel, t->census, t->slots, options->kallsyms, &t->typing,
+				     diag);
 	return err;
 }
 

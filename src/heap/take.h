@@ -41,13 +41,4 @@ int ks_take_labels(struct ks_taking *taking, struct ks_diag *diag);
 /* References that are in no object (roots.c). */
 int ks_take_roots(struct ks_taking *taking, const char *kallsyms, struct ks_diag *diag);
 
-/* The object that a word points into, and how far in words, or KS_NONE. */
-static inline u32 ks_take_target(const struct ks_numbers *numbers, u64 word, u16 *ret_inside)
-{
-	u32 inside, number = ks_number_at(numbers, word, &inside);
-
-	*ret_inside = number == KS_NONE ? 0 : (u16)ks_min(inside / 8, (u32)UINT16_MAX);
-	return number;
-}
-
 #endif

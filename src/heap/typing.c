@@ -57,6 +57,9 @@ static u32 strength_of(const struct ks_type *type, const struct ks_cache *cache,
 		return in_union ? 0 : SCALARS;
 	if (type->size > cache->object_size)
 		return 0;
+	/* A pointer to one that leads elsewhere is an old one, to memory that was freed and is another's now. */
+	if (type->has_cache)
+		return 0;
 	if (type->size > floor)
 		return in_union ? UNION : EXACT;
 	if (type->open)
@@ -235,7 +238,7 @@ static int type_charges(struct round *r)
 static int type_caches(struct round *r)
 {
 	struct ks_typing *typing = r->typing;
-	u32 i;
+	u32 i, k;
 	int err;
 
 	for (i = 0; i < r->census->caches->items.len; i++) {
@@ -245,6 +248,10 @@ static int type_caches(struct round *r)
 		r->candidates[i].count =
 			ks_cache_candidates(typing->types, r->census->caches, i, typing->aliases,
 					    r->candidates[i].types, KS_CANDIDATES_MAX);
+		for (k = 0; k < r->candidates[i].count; k++)
+			typing->types->items.items[r->candidates[i].types[k]].has_cache = true;
+		if (typing->cache_type[i])
+			typing->types->items.items[typing->cache_type[i]].has_cache = true;
 		err = typing->cache_type[i] ? ks_types_expand(typing->types, typing->cache_type[i])
 					    : 0;
 		if (err)
@@ -355,58 +362,6 @@ static int type_merged(struct round *r)
 	return 0;
 }
 
-static int by_bytes(const void *a, const void *b)
-{
-	const struct ks_typing_row *x = a, *y = b;
-
-	if (x->bytes != y->bytes)
-		return x->bytes > y->bytes ? -1 : 1;
-	if (x->cache != y->cache)
-		return x->cache < y->cache ? -1 : 1;
-	if (x->type != y->type)
-		return x->type < y->type ? -1 : 1;
-	return (int)x->known_by - (int)y->known_by;
-}
-
-static int add_up(const struct round *r)
-{
-	const struct ks_pages *pages = r->census->pages;
-	struct ks_typing *typing = r->typing;
-	struct ks_typing_row *row;
-	struct ks_map64 keys;
-	size_t slab;
-	u32 slot, type, number;
-	u8 how;
-	int err = ks_map64_init(&keys);
-
-	for (slab = 0; !err && slab < pages->slabs.len; slab++) {
-		u32 cache = pages->slabs.items[slab].cache;
-
-		for (slot = r->slots->first[slab]; slot < r->slots->first[slab + 1]; slot++) {
-			if (!ks_slot_used(r->slots, slot))
-				continue;
-			type = typing->cache_type[cache];
-			how = type ? KS_KNOWN_CACHE : typing->known_by[slot];
-			type = type ? type : typing->of[slot];
-			number = ks_map64_add(&keys, (u64)cache << 40 | (u64)how << 32 | type);
-			if (number == KS_NONE ||
-			    (number == typing->rows.len && !ks_vec_push(&typing->rows))) {
-				err = -ENOMEM;
-				break;
-			}
-			row = &typing->rows.items[number];
-			*row = (struct ks_typing_row){
-				type, cache, how, row->objects + 1,
-				row->bytes + r->census->caches->items.items[cache].size
-			};
-		}
-	}
-	ks_map64_deinit(&keys);
-	if (!err && typing->rows.len)
-		qsort(typing->rows.items, typing->rows.len, sizeof(*typing->rows.items), by_bytes);
-	return err;
-}
-
 static int prepare(struct round *r, struct ks_slot_index **ret_index)
 {
 	size_t caches = r->census->caches->items.len, slabs = r->census->pages->slabs.len;
@@ -434,42 +389,72 @@ static int prepare(struct round *r, struct ks_slot_index **ret_index)
 	return err;
 }
 
-/* === Public =============================================================================== */
+/* All that pointers and contents tell. */
+static int type_objects(struct round *r, const char *kallsyms, struct ks_diag *diag)
+{
+	struct ks_likeness *alike = NULL;
+	int err = type_charges(r);
 
-int ks_typing_make(struct ks_kernel *k, const struct ks_census *c, const struct ks_slots *slots,
-		   const char *kallsyms, struct ks_typing **ret_typing, struct ks_diag *diag)
+	if (!err) {
+		first_frontier(r);
+		r->first = true;
+		err = run_rounds(r, diag);
+	}
+	if (!err)
+		err = judge_merged(r, diag);
+	if (!err)
+		err = run_rounds(r, diag);
+	if (!err)
+		err = type_alike(r, &alike, diag);
+	if (!err)
+		err = type_merged(r);
+	if (!err && kallsyms)
+		err = ks_contents_type(r->kernel, r->census, r->slots, kallsyms, r->typing, diag);
+	if (!err)
+		err = ks_likeness_name(alike, r->kernel, kallsyms, r->typing);
+	ks_likeness_free(alike);
+	return err ? err : ks_typing_add_up(r->typing, r->census, r->slots);
+}
+
+static bool may_be_for_roots(struct ks_types *types, u32 type)
+{
+	return type && (type == ks_types_struct(types, "task_struct", 11) ||
+			type == ks_types_struct(types, "vmap_area", 9));
+}
+
+/* Areas of vmalloc and tasks, also in merged caches; nothing else. */
+static int type_for_roots(struct round *r, const char *kallsyms, struct ks_diag *diag)
+{
+	bool found;
+	u32 i, k;
+	int err;
+
+	for (i = 0; i < r->census->caches->items.len; i++) {
+		for (found = false, k = 0; k < r->candidates[i].count; k++)
+			found |= may_be_for_roots(r->typing->types, r->candidates[i].types[k]);
+		if (!found)
+			r->candidates[i].count = 0;
+	}
+	err = judge_merged(r, diag);
+	return err ? err : run_rounds(r, diag);
+}
+
+/* @more: what follows the types of caches. */
+static int make(struct ks_kernel *k, const struct ks_census *c, const struct ks_slots *slots,
+		const char *kallsyms,
+		int (*more)(struct round *r, const char *kallsyms, struct ks_diag *diag),
+		struct ks_typing **ret_typing, struct ks_diag *diag)
 {
 	struct ks_typing *typing = calloc(1, sizeof(*typing));
 	struct round r = { .kernel = k, .census = c, .slots = slots, .typing = typing };
 	struct ks_slot_index *index = NULL;
-	struct ks_likeness *alike = NULL;
 	int err = typing ? prepare(&r, &index) : -ENOMEM;
 
 	if (!err)
 		err = type_caches(&r);
 	if (!err)
-		err = type_charges(&r);
-	if (!err) {
-		first_frontier(&r);
-		r.first = true;
-		err = run_rounds(&r, diag);
-	}
-	if (!err)
-		err = judge_merged(&r, diag);
-	if (!err)
-		err = run_rounds(&r, diag);
-	if (!err)
-		err = type_alike(&r, &alike, diag);
-	if (!err)
-		err = type_merged(&r);
-	if (!err && kallsyms)
-		err = ks_contents_type(k, c, slots, kallsyms, typing, diag);
-	if (!err)
-		err = ks_likeness_name(alike, k, kallsyms, typing);
-	if (!err)
-		err = add_up(&r);
+		err = more(&r, kallsyms, diag);
 	ks_slot_index_free(index);
-	ks_likeness_free(alike);
 	free(r.votes);
 	free(r.fresh);
 	free(r.floors);
@@ -481,6 +466,21 @@ int ks_typing_make(struct ks_kernel *k, const struct ks_census *c, const struct 
 	}
 	*ret_typing = typing;
 	return 0;
+}
+
+/* === Public =============================================================================== */
+
+int ks_typing_make(struct ks_kernel *k, const struct ks_census *c, const struct ks_slots *slots,
+		   const char *kallsyms, struct ks_typing **ret_typing, struct ks_diag *diag)
+{
+	return make(k, c, slots, kallsyms, type_objects, ret_typing, diag);
+}
+
+int ks_typing_make_for_roots(struct ks_kernel *k, const struct ks_census *c,
+			     const struct ks_slots *slots, struct ks_typing **ret_typing,
+			     struct ks_diag *diag)
+{
+	return make(k, c, slots, NULL, type_for_roots, ret_typing, diag);
 }
 
 void ks_typing_free(struct ks_typing *typing)

@@ -47,6 +47,16 @@ struct ks_typing {
 int ks_typing_make(struct ks_kernel *kernel, const struct ks_census *census,
 		   const struct ks_slots *slots, const char *kallsyms,
 		   struct ks_typing **ret_typing, struct ks_diag *diag);
+
+/* Only what the search for roots needs: areas of vmalloc, and tasks. Most objects have no type then, and there are no rows. */
+int ks_typing_make_for_roots(struct ks_kernel *kernel, const struct ks_census *census,
+			     const struct ks_slots *slots, struct ks_typing **ret_typing,
+			     struct ks_diag *diag);
+
+/* Private to the files that type: fills in the rows (typing-rows.c). */
+int ks_typing_add_up(struct ks_typing *typing, const struct ks_census *census,
+		     const struct ks_slots *slots);
+
 void ks_typing_free(struct ks_typing *typing);
 
 /* "cache", "field", ... */

@@ -427,6 +427,32 @@ static void test_cache_names(void **state)
 	drop(&t);
 }
 
+/* A pointer to a struct that has a cache, which leads to an object of kmalloc: it is old, and the object another's. */
+static void test_old_pointers(void **state)
+{
+	struct taken t = { 0 };
+	struct ks_slots *slots;
+	struct ks_typing *typing;
+	u64 slab, first;
+
+	model_init(&t.model, MODEL_6_18);
+	slab = model_slab(&t.model, model_cache(&t.model, "alpha", SIZE, 0), SIZE, 2);
+	first = model_slab(&t.model, model_cache(&t.model, "kmalloc-64", 64, 0), 64, 10);
+	model_slab(&t.model, model_cache(&t.model, "beta", 64, 0), 64, 5);
+	/* To a beta, by what the field says; and to an array of pointers. */
+	put64(&t, model_object(&t.model, slab, SIZE, 0) + 8, model_object(&t.model, first, 64, 3));
+	put64(&t, model_object(&t.model, slab, SIZE, 0) + 16, model_object(&t.model, first, 64, 4));
+	assert_int_equal(take(&t), 0);
+	assert_int_equal(ks_slots_read(t.kernel, t.census, &slots, &t.diag), 0);
+	assert_int_equal(ks_typing_make(t.kernel, t.census, slots, NULL, &typing, &t.diag), 0);
+	assert_int_equal(typed(typing, &t, "beta", "beta", KS_KNOWN_CACHE), 5);
+	assert_int_equal(typed(typing, &t, "gamma *[]", "kmalloc-64", KS_KNOWN_FIELD), 1);
+	assert_int_equal(typed(typing, &t, "?", "kmalloc-64", KS_KNOWN_NOT), 9);
+	ks_typing_free(typing);
+	ks_slots_free(slots);
+	drop(&t);
+}
+
 /* Types that lack what is needed: refused by the name of what is missing. */
 static void test_unknown_layout(void **state)
 {
@@ -532,7 +558,8 @@ int main(void)
 		cmocka_unit_test(test_torn_sheaves),   cmocka_unit_test(test_torn_slabs),
 		cmocka_unit_test(test_unknown_layout), cmocka_unit_test(test_bad_image),
 		cmocka_unit_test(test_kcore),	       cmocka_unit_test(test_cache_names),
-		cmocka_unit_test(test_types),	       cmocka_unit_test(test_type_bits),
+		cmocka_unit_test(test_old_pointers),   cmocka_unit_test(test_types),
+		cmocka_unit_test(test_type_bits),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
