@@ -4,6 +4,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -116,9 +119,14 @@ int ks_heap_source_both(const struct ks_heap_source *source, bool graph,
 		return err;
 	options.kallsyms = ks_heap_symbols(kernel);
 	err = ks_snapshot_take(kernel, &options, ret_snapshot, diag);
-	if (err)
+	if (err) {
 		ks_kernel_free(kernel);
-	else
-		*ret_kernel = kernel;
-	return err;
+		return err;
+	}
+#ifdef __GLIBC__
+	/* Taking it has needed much that lies between what is left, and what follows needs as much again. */
+	malloc_trim(0);
+#endif
+	*ret_kernel = kernel;
+	return 0;
 }

@@ -21,11 +21,14 @@ struct tree {
 	u32 *vertex; /* by number: the node */
 	u32 *number; /* by node */
 	u32 *parent;
-	/* edges backwards, by number: those of i are in [first[i], first[i + 1]) */
+	/*
+	 * Edges backwards, by number, without those from the parent: those of i are in [first[i], first[i + 1]). The places
+	 * of nodes that are in trees have who is above them; until that is known, the next in the same bucket.
+	 */
 	u32 *first, *preds;
 	/* the algorithm's own */
-	u32 *semi, *label, *bucket;
-	u32 *above; /* until it is known: the next in its bucket */
+	u32 *semi;
+	u32 *label; /* of nodes that are not in trees yet: the first in their bucket, which is empty when they are */
 	u32 linked; /* nodes from this number on are in trees; their parent is then any node above */
 };
 
@@ -67,23 +70,23 @@ static void arrive(struct tree *t, u32 node, u32 parent)
 	t->parent[t->count++] = parent;
 }
 
-/* Numbers all nodes. @above has for each node on the way how many of its edges are done. */
+/* Numbers all nodes. @done has for each node on the way how many of its edges are done. */
 static void number_nodes(struct tree *t)
 {
-	u32 *stack = t->semi; /* which is not needed yet */
+	u32 *stack = t->semi, *done = t->first; /* which are not needed yet */
 	u32 depth = 1, node, to;
 	struct edges edges;
 
 	memset(t->number, 0xff, t->nodes * sizeof(*t->number));
 	arrive(t, 0, 0);
 	stack[0] = 0;
-	t->above[0] = 0;
+	done[0] = 0;
 	while (depth) {
 		node = stack[depth - 1];
 		edges = edges_of(t, node);
 		to = KS_NONE;
-		while (t->above[node] < edges.count) {
-			to = edge(t, &edges, t->above[node]++);
+		while (done[node] < edges.count) {
+			to = edge(t, &edges, done[node]++);
 			if (t->number[to] == KS_NONE)
 				break;
 			to = KS_NONE;
@@ -93,23 +96,39 @@ static void number_nodes(struct tree *t)
 			continue;
 		}
 		arrive(t, to, t->number[node]);
-		t->above[to] = 0;
+		done[to] = 0;
 		stack[depth++] = to;
 	}
+}
+
+/*
+ * Whether the edge from number @from counts: the way from the parent is known anyway, and one of several edges between the
+ * same two will do. @last has for each number who had an edge to it last.
+ */
+static bool counts(const struct tree *t, u32 *last, u32 from, u32 to)
+{
+	bool known = last[to] == from || t->parent[to] == from || to == from;
+
+	last[to] = from;
+	return !known;
 }
 
 /* Sorts the edges by where they lead to. */
 static int turn_edges(struct tree *t)
 {
+	u32 *last = t->semi; /* which is not needed yet */
 	struct edges edges;
 	u32 i, k, to;
 	u64 sum = 0;
 
 	memset(t->first, 0, (t->count + 1ul) * sizeof(*t->first));
+	memset(last, 0xff, t->count * sizeof(*last));
 	for (i = 0; i < t->count; i++) {
 		edges = edges_of(t, t->vertex[i]);
-		for (k = 0; k < edges.count; k++)
-			t->first[t->number[edge(t, &edges, k)]]++;
+		for (k = 0; k < edges.count; k++) {
+			to = t->number[edge(t, &edges, k)];
+			t->first[to] += counts(t, last, i, to);
+		}
 	}
 	for (i = 0; i < t->count; i++) {
 		sum += t->first[i];
@@ -121,11 +140,13 @@ static int turn_edges(struct tree *t)
 	t->preds = ks_array_new(sum + 1, sizeof(*t->preds));
 	if (!t->preds)
 		return -ENOMEM;
+	memset(last, 0xff, t->count * sizeof(*last));
 	for (i = 0; i < t->count; i++) {
 		edges = edges_of(t, t->vertex[i]);
 		for (k = 0; k < edges.count; k++) {
 			to = t->number[edge(t, &edges, k)];
-			t->preds[--t->first[to]] = i;
+			if (counts(t, last, i, to))
+				t->preds[--t->first[to]] = i;
 		}
 	}
 	return 0;
@@ -133,19 +154,23 @@ static int turn_edges(struct tree *t)
 
 /* === Internals: dominators ================================================================ */
 
-/* Makes the way from @v up to the top of its tree short; the best label on it moves down. */
+/*
+ * Makes the way from @v up to the top of its tree short; the best label on it moves down. On the way up, each node notes
+ * in place of its parent whom the way came from, so that it needs no memory.
+ */
 static void compress(struct tree *t, u32 v)
 {
-	u32 *stack = t->number; /* which is not needed any more */
-	u32 depth = 0, up;
+	u32 below = KS_NONE, up;
 
 	while (t->parent[v] >= t->linked) {
-		stack[depth++] = v;
-		v = t->parent[v];
-	}
-	while (depth) {
-		v = stack[--depth];
 		up = t->parent[v];
+		t->parent[v] = below;
+		below = v;
+		v = up;
+	}
+	for (up = v; below != KS_NONE; up = v) {
+		v = below;
+		below = t->parent[v];
 		if (t->semi[t->label[up]] < t->semi[t->label[v]])
 			t->label[v] = t->label[up];
 		t->parent[v] = t->parent[up];
@@ -162,39 +187,42 @@ static u32 eval(struct tree *t, u32 v)
 
 static void empty_bucket(struct tree *t, u32 parent)
 {
-	u32 v, next, best;
+	u32 *above = t->first, v, next, best;
 
-	for (v = t->bucket[parent]; v != KS_NONE; v = next) {
-		next = t->above[v];
+	for (v = t->label[parent]; v != KS_NONE; v = next) {
+		next = above[v];
 		best = eval(t, v);
-		t->above[v] = t->semi[best] < t->semi[v] ? best : parent;
+		above[v] = t->semi[best] < t->semi[v] ? best : parent;
 	}
-	t->bucket[parent] = KS_NONE;
+	t->label[parent] = KS_NONE;
 }
 
 static void find_dominators(struct tree *t)
 {
-	u32 i, k, best;
+	u32 *above = t->first, end = t->first[t->count], i, k, best;
 
 	for (i = 0; i < t->count; i++) {
-		t->semi[i] = t->label[i] = i;
-		t->bucket[i] = KS_NONE;
+		t->semi[i] = i;
+		t->label[i] = KS_NONE;
 	}
 	t->linked = t->count;
 	for (i = t->count - 1; i > 0; i--) {
-		for (k = t->first[i]; k < t->first[i + 1]; k++) {
+		t->semi[i] = t->parent[i];
+		for (k = t->first[i]; k < end; k++) {
 			best = eval(t, t->preds[k]);
 			t->semi[i] = ks_min(t->semi[i], t->semi[best]);
 		}
-		t->above[i] = t->bucket[t->semi[i]];
-		t->bucket[t->semi[i]] = i;
+		end = t->first[i];
+		above[i] = t->label[t->semi[i]];
+		t->label[t->semi[i]] = i;
+		t->label[i] = i;
 		t->linked = i;
 		empty_bucket(t, t->parent[i]);
 	}
-	t->above[0] = 0;
+	above[0] = 0;
 	for (i = 1; i < t->count; i++)
-		if (t->above[i] != t->semi[i])
-			t->above[i] = t->above[t->above[i]];
+		if (above[i] != t->semi[i])
+			above[i] = above[above[i]];
 }
 
 static u64 size_of(const struct tree *t, u32 node)
@@ -212,7 +240,7 @@ static void put_result(const struct tree *t, struct ks_dominators *d)
 	memset(d->above, 0xff, t->nodes * sizeof(*d->above));
 	for (i = t->count; i-- > 0;) {
 		node = t->vertex[i];
-		d->above[node] = t->vertex[t->above[i]];
+		d->above[node] = t->vertex[t->first[i]];
 		d->retained[node] += size_of(t, node);
 		if (i)
 			d->retained[d->above[node]] += d->retained[node];
@@ -221,8 +249,7 @@ static void put_result(const struct tree *t, struct ks_dominators *d)
 
 static int make_arrays(struct tree *t)
 {
-	u32 **arrays[] = { &t->vertex, &t->number, &t->parent, &t->first,
-			   &t->semi,   &t->label,  &t->bucket, &t->above };
+	u32 **arrays[] = { &t->vertex, &t->number, &t->parent, &t->first, &t->semi };
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(arrays); i++) {
@@ -238,11 +265,9 @@ static void free_tools(struct tree *t)
 {
 	free(t->number);
 	free(t->parent);
-	free(t->first);
 	free(t->preds);
 	free(t->semi);
 	free(t->label);
-	free(t->bucket);
 }
 
 /* === Internals: sets ====================================================================== */
@@ -296,6 +321,12 @@ int ks_dominators_find(const struct ks_snapshot *snapshot, struct ks_dominators 
 		err = turn_edges(&t);
 	}
 	if (!err) {
+		free(t.number);
+		t.number = NULL;
+		t.label = malloc((t.nodes + 1ul) * sizeof(*t.label));
+		err = t.label ? 0 : -ENOMEM;
+	}
+	if (!err) {
 		find_dominators(&t);
 		free_tools(&t);
 		t = (struct tree){ .snapshot = snapshot,
@@ -303,7 +334,7 @@ int ks_dominators_find(const struct ks_snapshot *snapshot, struct ks_dominators 
 				   .nodes = t.nodes,
 				   .count = t.count,
 				   .vertex = t.vertex,
-				   .above = t.above };
+				   .first = t.first };
 		d->nodes = t.nodes;
 		d->first_object = t.first_object;
 		d->above = malloc((t.nodes + 1ul) * sizeof(*d->above));
@@ -318,7 +349,7 @@ int ks_dominators_find(const struct ks_snapshot *snapshot, struct ks_dominators 
 	}
 	free_tools(&t);
 	free(t.vertex);
-	free(t.above);
+	free(t.first);
 	if (err) {
 		ks_dominators_free(d);
 		return ks_diag_nomem(diag, "finding dominators");

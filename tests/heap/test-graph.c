@@ -25,6 +25,7 @@ struct matrix {
 	bool edge[NODES_MAX][NODES_MAX]; /* from object to object */
 	bool root[NODES_MAX][NODES_MAX]; /* from root to object */
 	enum ks_root_kind kind[NODES_MAX];
+	bool doubled; /* some edges are two, as in a list with one member */
 };
 
 /* === Internals: snapshots ================================================================= */
@@ -61,10 +62,11 @@ static struct ks_snapshot *make(const struct matrix *m)
 		s->addr[i] = 0xffff888000000000 + i * 64;
 		s->cache[i] = (u16)(i % 3);
 		s->checksum[i] = i;
-		for (k = 0; k < m->objects; k++)
-			if (m->edge[i][k])
+		for (k = 0; k < 2 * m->objects; k++)
+			if (m->edge[i][k % m->objects] &&
+			    (k < m->objects || (m->doubled && k % 3 == 0)))
 				*(struct ks_heap_ref *)ks_vec_push(&s->refs) =
-					(struct ks_heap_ref){ k, (u16)k, 0 };
+					(struct ks_heap_ref){ k % m->objects, (u16)k, 0 };
 		s->ref_first[i + 1] = (u32)s->refs.len;
 	}
 	for (i = 0; i < m->roots; i++) {
@@ -295,6 +297,7 @@ static void test_random(void **state)
 			m.edge[i][i] = false;
 		m.kind[1] = KS_ROOT_STACK;
 		m.kind[2] = KS_ROOT_STRUCTS;
+		m.doubled = round % 2;
 		compare(&m);
 	}
 }
