@@ -58,6 +58,8 @@ row "memory for unreachable, bytes an object" "$(div "$(rss "$kmemscope" heap un
 row "memory for types, bytes an object" "$(div "$(rss "$kmemscope" heap types)" "$objects" %.4f | awk '{ printf "%.0f", $1 * 1024 }')" "under 100"
 row "memory for a snapshot, bytes an object" "$(div "$(rss "$kmemscope" heap save -o "$work/snapshot")" "$objects" %.4f |
 	awk '{ printf "%.0f", $1 * 1024 }')" "under 100"
+row "memory for holders, bytes an object" "$(div "$(rss "$kmemscope" heap holders dentry)" "$objects" %.4f |
+	awk '{ printf "%.0f", $1 * 1024 }')" "under 100"
 row "snapshot file, bytes an object" "$(div "$(stat -c %s "$work/snapshot")" "$objects" %.1f)" "under 24"
 row "census of the file, s" "$(wall "$kmemscope" heap --from "$work/snapshot")"
 
