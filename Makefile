@@ -11,7 +11,7 @@ WERROR     ?= true
 PREFIX     ?= /usr/local
 DESTDIR    ?=
 
-.PHONY: all check check-all mutate demo lab install clean clean-cache bench fuzz setup
+.PHONY: all check check-all mutate demo demo-fleet lab install clean clean-cache bench fuzz setup
 
 all: setup
 	@tools/build.sh "$(BUILD)"
@@ -35,6 +35,9 @@ mutate: setup
 
 demo: all
 	@tools/demo.sh "$(BUILD)"
+
+demo-fleet: all
+	@tests/fleet/demo.py "$(BUILD)/kmemscope" "$(BUILD)/tests/fleet/fleetsim"
 
 lab: all
 	@tools/cache.sh lab
