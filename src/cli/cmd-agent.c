@@ -48,7 +48,10 @@ struct agent {
 	const char *labels[LABELS_MAX + 1]; /* the first is the machine's own */
 	size_t nr_labels;
 	bool types, once, drain;
+	enum ks_live_level level;
 	char *token;
+	struct ks_fleet_config config;
+	char *settings; /* what the file of --config has */
 
 	struct ks_queue *queue;
 	struct ks_store store;
@@ -228,7 +231,7 @@ static int look(struct agent *agent, const struct ks_agent_opts *opts, struct ks
 
 static int start(struct agent *agent)
 {
-	struct ks_live_opts live_opts = { .level = KS_LIVE_CENSUS,
+	struct ks_live_opts live_opts = { .level = agent->level,
 					  .types_ns = agent->types ? 0 : KS_LIVE_NEVER,
 					  .budget = BUDGET,
 					  .census_first = true };
@@ -287,6 +290,9 @@ int ks_cmd_agent(int argc, char **argv)
 		  .string = &agent.server.http.url },
 		{ 0, "interval", "TIME", "look at the kernel this often; 60s unless given",
 		  .parse = ks_cli_parse_time, .value = &agent.interval_ns, .min = 1000000000 },
+		{ 0, "level", "LEVEL",
+		  "how closely to look: census (default), growth, sampled,\nexact, or 0 to 3",
+		  .parse = ks_cli_parse_level, .value = &agent.level },
 		{ 0, "types", NULL, "rows by type and cache, which costs more",
 		  .flag = &agent.types },
 		{ 0, "host", "NAME", "the name of this host; its own unless given",
@@ -300,6 +306,8 @@ int ks_cmd_agent(int argc, char **argv)
 		{ 0, "drain", NULL, "send what is in the spool, and end", .flag = &agent.drain },
 		{ 0, "token-file", "FILE", "a file with this agent's token, for a relay",
 		  .string = &agent.token_file },
+		{ 0, "config", "FILE", "settings: the options above, as lines NAME = VALUE",
+		  .string = &agent.config.path },
 		KS_FLEET_ACCESS_OPTIONS(&agent.server, 0),
 		{ 0, "strict", NULL, "accepted, but has no effect here",
 		  .flag = &agent.cli.output.strict },
@@ -309,29 +317,32 @@ int ks_cmd_agent(int argc, char **argv)
 	int code, err;
 
 	agent.cli.command = argv[0];
-	code = ks_cli_parse(&agent.cli, own, argc, argv);
-	if (code >= 0)
-		return code;
-	if (optind < argc)
-		return ks_cli_error(&agent.cli, KS_EXIT_USAGE, "takes no argument, but got '%s'",
+	agent.config.nr = &agent.nr_labels;
+	agent.config.least = agent.nr_labels;
+	code = ks_fleet_parse(&agent.cli, own, &agent.config, argc, argv, &agent.settings);
+	if (code < 0 && optind < argc)
+		code = ks_cli_error(&agent.cli, KS_EXIT_USAGE, "takes no argument, but got '%s'",
 				    argv[optind]);
-	if (agent.interval_ns % 1000000000 || agent.interval_ns > 86400000000000)
-		return ks_cli_error(&agent.cli, KS_EXIT_USAGE,
+	if (code < 0 && (agent.interval_ns % 1000000000 || agent.interval_ns > 86400000000000))
+		code = ks_cli_error(&agent.cli, KS_EXIT_USAGE,
 				    "an interval is a number of seconds, a day at most");
+	if (code >= 0) {
+		free(agent.settings);
+		return code;
+	}
 	if (agent.spool == default_spool)
 		mkdir(state_dir, 0700); /* if it can't be made, the spool's error says why */
 	err = ks_queue_open(&(struct ks_queue_opts){ .dir = agent.spool,
 						     .max_bytes = agent.spool_bytes,
 						     .drop_oldest = true },
 			    &agent.queue, &diag);
-	if (err)
-		return ks_cli_fail(&agent.cli, err, &diag);
-	code = connect_out(&agent);
+	code = err ? ks_cli_fail(&agent.cli, err, &diag) : connect_out(&agent);
 	if (!code)
 		code = agent.drain ? drain(&agent) : start(&agent);
 	ks_fleet_disconnect(&agent.server, &agent.store);
 	ks_files_close(agent.files);
 	free(agent.token);
+	free(agent.settings);
 	ks_queue_close(agent.queue);
 	return code;
 }

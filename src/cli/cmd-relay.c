@@ -50,6 +50,8 @@ struct relay {
 	u64 spool_bytes, rate, oldest_ns;
 	bool no_rollup;
 
+	struct ks_fleet_config config;
+	char *settings; /* what the file of --config has */
 	struct ks_queue *queue;
 	struct ks_store shards[SHARDS_MAX];
 	size_t nr_shards;
@@ -245,6 +247,8 @@ int ks_cmd_relay(int argc, char **argv)
 		  .parse = ks_cli_parse_size, .value = &relay.spool_bytes, .min = 65536 },
 		{ 0, "no-rollup", NULL, "do not add up: fleet rollup does that elsewhere",
 		  .flag = &relay.no_rollup },
+		{ 0, "config", "FILE", "settings: the options above, as lines NAME = VALUE",
+		  .string = &relay.config.path },
 		KS_FLEET_ACCESS_OPTIONS(&relay.server, 0),
 		{ 0, "strict", NULL, "accepted, but has no effect here",
 		  .flag = &relay.cli.output.strict },
@@ -255,28 +259,29 @@ int ks_cmd_relay(int argc, char **argv)
 	size_t i;
 
 	relay.cli.command = argv[0];
-	code = ks_cli_parse(&relay.cli, own, argc, argv);
-	if (code >= 0)
-		return code;
-	if (optind < argc)
-		return ks_cli_error(&relay.cli, KS_EXIT_USAGE, "takes no argument, but got '%s'",
+	relay.config.nr = &relay.nr_urls;
+	code = ks_fleet_parse(&relay.cli, own, &relay.config, argc, argv, &relay.settings);
+	if (code < 0 && optind < argc)
+		code = ks_cli_error(&relay.cli, KS_EXIT_USAGE, "takes no argument, but got '%s'",
 				    argv[optind]);
-	code = check(&relay);
-	if (code)
+	if (code < 0 && check(&relay))
+		code = KS_EXIT_USAGE; /* it has said why */
+	if (code >= 0) {
+		free(relay.settings);
 		return code;
+	}
 	if (relay.spool == default_spool)
 		mkdir(state_dir, 0700); /* if it can't be made, the spool's error says why */
 	err = ks_queue_open(
 		&(struct ks_queue_opts){ .dir = relay.spool, .max_bytes = relay.spool_bytes },
 		&relay.queue, &diag);
-	if (err)
-		return ks_cli_fail(&relay.cli, err, &diag);
-	code = connect_shards(&relay);
+	code = err ? ks_cli_fail(&relay.cli, err, &diag) : connect_shards(&relay);
 	if (!code)
 		code = run(&relay);
 	for (i = 0; i < relay.nr_shards; i++)
 		ks_http_free(relay.shards[i].http);
 	ks_fleet_disconnect(&relay.server, &relay.sums);
 	ks_queue_close(relay.queue);
+	free(relay.settings);
 	return code;
 }

@@ -2,10 +2,12 @@
 /* The server that fleet commands ask: its options, its password, the connection. */
 #include <errno.h>
 #include <fcntl.h>
+#include <getopt.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/config.h"
 #include "base/io.h"
 #include "cli/fleet.h"
 
@@ -13,7 +15,43 @@
 
 enum { PASSWORD_MAX = 4096 };
 
+struct setting {
+	struct ks_cli *cli;
+	const struct ks_option *own;
+};
+
+/* === Internals ============================================================================ */
+
+static int take_setting(void *ctx, const char *name, const char *value, struct ks_diag *diag)
+{
+	const struct setting *setting = ctx;
+	int code = ks_cli_set(setting->cli, setting->own, name, value);
+
+	return code < 0 ? 0
+			: ks_diag_set(diag, KS_EBADINPUT, "'%s = %s' can't be set", name, value);
+}
+
 /* === Public =============================================================================== */
+
+int ks_fleet_parse(struct ks_cli *cli, const struct ks_option *own,
+		   const struct ks_fleet_config *config, int argc, char **argv, char **ret_text)
+{
+	struct setting setting = { cli, own };
+	struct ks_diag diag = { 0 };
+	int code = ks_cli_parse(cli, own, argc, argv), err;
+	bool given = *config->nr > config->least;
+
+	if (code >= 0 || !config->path)
+		return code;
+	*config->nr = config->least;
+	err = ks_config_read(config->path, take_setting, &setting, ret_text, &diag);
+	if (err)
+		return ks_cli_fail(cli, err, &diag);
+	if (given)
+		*config->nr = config->least;
+	optind = 0; /* getopt begins anew */
+	return ks_cli_parse(cli, own, argc, argv);
+}
 
 int ks_fleet_read_secret(const struct ks_cli *cli, struct ks_fleet_server *server)
 {

@@ -78,6 +78,18 @@ struct ks_fleet_args {
 								 .parts = (parts_)               \
 	}
 
+/*
+ * The command line of a program with --config: settings of the file are its options, and the command line wins. @nr counts what an
+ * option that may be repeated gave, from @least on: if it is on the command line, that of the file does not count. Values stay as long
+ * as *@ret_text, which the caller frees. Returns as ks_cli_parse() does.
+ */
+struct ks_fleet_config {
+	const char *path; /* of --config; NULL = none */
+	size_t *nr, least;
+};
+int ks_fleet_parse(struct ks_cli *cli, const struct ks_option *own,
+		   const struct ks_fleet_config *config, int argc, char **argv, char **ret_text);
+
 /* Reads the first line of the password file into the password. 0 or an exit code, with a message. */
 int ks_fleet_read_secret(const struct ks_cli *cli, struct ks_fleet_server *server);
 

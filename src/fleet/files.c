@@ -297,7 +297,7 @@ static u32 parse_hour(const char *name)
 {
 	struct tm tm = { 0 };
 	const char *end = strptime(name, "%Y-%m-%dT%H", &tm);
-	time_t at = end && !strcmp(end, ".parquet") ? timegm(&tm) : 0;
+	s64 at = end && !strcmp(end, ".parquet") ? timegm(&tm) : 0;
 
 	return at > 0 && at <= UINT32_MAX ? (u32)at : 0;
 }

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <math.h>
+#include <string.h>
 
 #include "heap/type-sums.h"
 
@@ -28,8 +29,56 @@ static int add_row(struct ks_fleet_batch *batch, struct ks_map64 *known,
 	return ks_fleet_batch_name(batch, known, KS_FLEET_TYPE, type, &row->type);
 }
 
+/*
+ * Live names a stack from the inside, "a+0x1 <- b+0x2"; a fleet's has its frames outermost first, with ';' between them. What does not
+ * fit is left out at the outer end.
+ */
+static int turn_stack(const char *name, struct ks_strbuf *out)
+{
+	static const char arrow[] = " <- ";
+	const char *end = name, *next;
+	size_t len = strlen(name);
+
+	while ((next = strstr(end, arrow)) && (size_t)(next - name) < KS_FLEET_NAME_MAX)
+		end = next + strlen(arrow);
+	if (len >= KS_FLEET_NAME_MAX && end > name)
+		len = (size_t)(end - name) - strlen(arrow);
+	while (len) {
+		size_t from = len;
+
+		while (from >= strlen(arrow) &&
+		       memcmp(name + from - strlen(arrow), arrow, strlen(arrow)))
+			from--;
+		if (from < strlen(arrow))
+			from = 0;
+		if (out->len)
+			ks_strbuf_puts(out, ";");
+		ks_strbuf_add(out, name + from, len - from);
+		len = from ? from - strlen(arrow) : 0;
+	}
+	return out->failed ? -ENOMEM : 0;
+}
+
+static int name_key(struct ks_fleet_batch *batch, struct ks_map64 *known, enum ks_fleet_kind kind,
+		    const char *name, u64 *ret_id)
+{
+	struct ks_strbuf stack;
+	int err;
+
+	if (kind != KS_FLEET_STACK)
+		return ks_fleet_batch_name(batch, known, kind, name, ret_id);
+	ks_strbuf_init(&stack);
+	err = turn_stack(name, &stack);
+	if (!err)
+		err = ks_fleet_batch_name(batch, known, kind, ks_strbuf_str(&stack), ret_id);
+	ks_strbuf_deinit(&stack);
+	return err;
+}
+
+/* The number of the row in *@ret_row. */
 static int add_cell(struct ks_fleet_batch *batch, struct ks_map64 *known,
-		    const struct ks_live_snapshot *snapshot, const struct ks_live_cell *cell)
+		    const struct ks_live_snapshot *snapshot, const struct ks_live_cell *cell,
+		    size_t *ret_row)
 {
 	static const struct {
 		enum ks_live_by by;
@@ -38,6 +87,9 @@ static int add_cell(struct ks_fleet_batch *batch, struct ks_map64 *known,
 	} keys[] = {
 		{ KS_LIVE_BY_CACHE, KS_FLEET_CACHE, offsetof(struct ks_fleet_row, cache) },
 		{ KS_LIVE_BY_TYPE, KS_FLEET_TYPE, offsetof(struct ks_fleet_row, type) },
+		{ KS_LIVE_BY_SITE, KS_FLEET_SITE, offsetof(struct ks_fleet_row, site) },
+		{ KS_LIVE_BY_STACK, KS_FLEET_STACK, offsetof(struct ks_fleet_row, stack) },
+		{ KS_LIVE_BY_CGROUP, KS_FLEET_CGROUP, offsetof(struct ks_fleet_row, cgroup) },
 	};
 	struct ks_fleet_row *row = ks_vec_push(&batch->rows);
 	size_t i;
@@ -48,14 +100,42 @@ static int add_cell(struct ks_fleet_batch *batch, struct ks_map64 *known,
 	row->live_objects = (s64)cell->objects;
 	row->std_error = (float)sqrt(cell->variance);
 	row->quality = KS_FLEET_NO_RATES;
+	if (cell->variance > 0)
+		row->quality |= KS_FLEET_SAMPLED;
 	for (i = 0; i < ARRAY_SIZE(keys); i++) {
-		struct ks_str name =
-			ks_intern_get(&snapshot->names[keys[i].by], cell->key[keys[i].by]);
+		u32 key = cell->key[keys[i].by];
+		struct ks_str name = ks_intern_get(&snapshot->names[keys[i].by], key);
 		u64 *id = (u64 *)((char *)row + keys[i].at);
 
-		if (ks_fleet_batch_name(batch, known, keys[i].kind, name.s, id))
+		if (key != KS_NONE && name_key(batch, known, keys[i].kind, name.s, id))
 			return -ENOMEM;
 	}
+	*ret_row = batch->rows.len - 1;
+	return 0;
+}
+
+/*
+ * What was traced is a part of what was counted. A row for each site says how much, and the row of its cache without a site gets
+ * that much less, so that sums by cache and by type stay what was counted. It may come out below zero where samples
+ * stand for more than there is.
+ */
+static int add_traced(struct ks_fleet_batch *batch, struct ks_map64 *known,
+		      const struct ks_live_snapshot *snapshot, const struct ks_live_cell *cell)
+{
+	struct ks_fleet_row *rest;
+	size_t number;
+
+	if (add_cell(batch, known, snapshot, cell, &number))
+		return -ENOMEM;
+	batch->quality |= batch->rows.items[number].quality & KS_FLEET_SAMPLED;
+	rest = ks_vec_push(&batch->rows);
+	if (!rest)
+		return -ENOMEM;
+	*rest = (struct ks_fleet_row){ .cache = batch->rows.items[number].cache,
+				       .live_bytes = -(s64)cell->bytes,
+				       .live_objects = -(s64)cell->objects,
+				       .std_error = batch->rows.items[number].std_error,
+				       .quality = batch->rows.items[number].quality };
 	return 0;
 }
 
@@ -117,7 +197,8 @@ int ks_fleet_sample_live(struct ks_fleet_batch *batch, struct ks_map64 *known,
 			 const struct ks_live_snapshot *snapshot, bool types, struct ks_diag *diag)
 {
 	enum ks_live_part part = types ? KS_LIVE_TYPES : KS_LIVE_CACHES;
-	size_t i;
+	size_t i, number;
+	int err;
 
 	if (!snapshot->parts[part].present)
 		return ks_diag_set(diag, -ENODATA, "this look at the kernel has no %s",
@@ -130,9 +211,12 @@ int ks_fleet_sample_live(struct ks_fleet_batch *batch, struct ks_map64 *known,
 	for (i = 0; i < snapshot->cells.len; i++) {
 		const struct ks_live_cell *cell = &snapshot->cells.items[i];
 
-		if (cell->part != part || !cell->objects)
+		if (!cell->objects)
 			continue;
-		if (add_cell(batch, known, snapshot, cell))
+		err = cell->part == part ? add_cell(batch, known, snapshot, cell, &number)
+		      : cell->part == KS_LIVE_TRACED ? add_traced(batch, known, snapshot, cell)
+						     : 0;
+		if (err)
 			return ks_diag_nomem(diag, "making rows of a look at the kernel");
 	}
 	ks_fleet_batch_sort(batch);

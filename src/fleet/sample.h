@@ -15,8 +15,8 @@ int ks_fleet_sample(struct ks_fleet_batch *batch, struct ks_map64 *known,
 		    const struct ks_snapshot *snapshot, struct ks_diag *diag);
 
 /*
- * The same from a look at the running kernel: rows by cache, or by type and cache where @types. -ENODATA: the look has no
- * types.
+ * The same from a look at the running kernel: rows by cache, or by type and cache where @types; and by site, stack and
+ * cgroup where its level has traced them. -ENODATA: the look has no types.
  */
 int ks_fleet_sample_live(struct ks_fleet_batch *batch, struct ks_map64 *known,
 			 const struct ks_live_snapshot *snapshot, bool types, struct ks_diag *diag);

@@ -81,6 +81,38 @@ def test_live(bench):
     tap.check("a spool has one agent", "another process" in busy.stderr, busy.stderr)
 
 
+def test_sites(bench):
+    """With probes: rows have sites, and sums by cache are still those of the kernel."""
+    if os.geteuid() or tap.run(KMEMSCOPE, "top", "--once", "--level", "sampled", status=None).returncode:
+        tap.skip("rows by site", "needs root, and a kernel that permits probes")
+        return
+    bench.clear()
+    spool = bench.scratch / "sites"
+    with subprocess.Popen(bench.command("--spool", spool, "--interval", "1s", "--level", "sampled"), stderr=subprocess.PIPE, text=True) as process:
+        for _ in range(600): # programs that start allocate enough for samples
+            if bench.server.number(f"SELECT count() FROM {bench.database}.rows WHERE site != 0") > 50:
+                break
+            for _ in range(10):
+                subprocess.run(["true"], check=True)
+            time.sleep(0.05)
+        process.terminate()
+        err = process.stderr.read()
+    sampled = f"SELECT uniqExact(site), uniqExact(stack), max(std_error) > 0 FROM {bench.database}.rows FINAL WHERE site != 0"
+    sites, stacks, errors = map(int, bench.server.rows(sampled)[0])
+    tap.check("rows by site and stack, with their errors", process.returncode == 0 and sites and stacks >= sites and errors, (sites, stacks, errors, err))
+    names = bench.server.rows(f"SELECT name FROM {bench.database}.names FINAL WHERE kind = 6 LIMIT 50")
+    tap.check("a stack begins with the outermost frame", names and all(" <- " not in row[0] for row in names) and
+              any(row[0].startswith(("entry_SYSCALL", "ret_from_fork", "asm_")) for row in names), names[:3])
+    caches = {row[0]: int(row[1]) for row in bench.server.rows(
+        f"SELECT name, objects FROM (SELECT cache AS id, sum(live_objects) AS objects FROM {bench.database}.rows FINAL WHERE ts = "
+        f"(SELECT max(ts) FROM {bench.database}.reports) GROUP BY id) ANY INNER JOIN (SELECT id, name FROM {bench.database}.names FINAL WHERE kind = 3) USING id")}
+    now = {line.split()[0]: int(line.split()[1]) for line in
+           pathlib.Path("/proc/slabinfo").read_text(encoding="ascii").splitlines() if not line.startswith(("#", "slabinfo"))}
+    big = [name for name, count in now.items() if count > 5000 and name in caches]
+    tap.check("sums by cache are about what slabinfo has", len(big) > 3 and
+              sum(abs(caches[name] - now[name]) < now[name] / 2 for name in big) >= len(big) * 0.8, [(n, caches[n], now[n]) for n in big])
+
+
 def test_away(bench):
     bench.clear()
     spool = bench.scratch / "away"
@@ -99,6 +131,22 @@ def test_away(bench):
     lost = bench.agent("--drain", "--spool", spool, status=1)
     tap.check("without tables nothing is refused for good", "Code: 60" in lost.stderr and len(list(spool.glob("*.msg"))) == 60, lost.stderr)
     bench.server.query(f"RENAME TABLE {bench.database}.rows2 TO {bench.database}.rows")
+
+
+def test_config(bench):
+    bench.clear()
+    spool, config = bench.scratch / "config", bench.scratch / "agent.conf"
+    want = bench.sim("--hosts", 2, "--hours", 1, "--spool", spool)
+    config.write_text(f"# where to\nto = http://127.0.0.1:1/\ndatabase = {bench.database}\nspool = {spool}\nlabel = a=b\ndrain = yes\n", encoding="utf-8")
+    tap.run(KMEMSCOPE, "agent", "--config", config, "--to", bench.server.url)
+    tap.check("settings of a file, and the command line counts more", bench.sums() == want, (bench.sums(), want))
+    config.write_text("to = http://127.0.0.1:1/\n\nnonsense = 1\n", encoding="ascii")
+    wrong = tap.run(KMEMSCOPE, "agent", "--config", config, status=3)
+    tap.check("what is no setting is named, with its line", "nonsense" in wrong.stderr and f"{config}:3" in wrong.stderr, wrong.stderr)
+    etc = pathlib.Path(__file__).resolve().parent.parent.parent / "packaging" / "etc"
+    tap.run(KMEMSCOPE, "agent", "--config", etc / "agent.conf", "--drain", "--spool", spool, "--to", f"file:{bench.scratch / 'tables'}")
+    refused = tap.run(KMEMSCOPE, "relay", "--config", etc / "relay.conf", "--spool", spool, "--tokens", bench.scratch / "none", status=1)
+    tap.check("the examples are understood", "none: cannot read" in refused.stderr, refused.stderr)
 
 
 def test_bound(bench):
@@ -155,7 +203,7 @@ def main():
         try:
             bench = Bench(server, pathlib.Path(scratch))
             bench.clear()
-            for test in (test_live, test_away, test_bound, test_faults):
+            for test in (test_live, test_sites, test_away, test_config, test_bound, test_faults):
                 test(bench)
         finally:
             server.close()
