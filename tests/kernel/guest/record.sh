@@ -38,11 +38,11 @@ compare() {
 live_of() { kmemscope report --by size --csv "$1" 2>/dev/null | awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i }
 	NR > 1 { print $1, $at["live_objects"], $at["allocs"] }'; }
 
-# What the kernel gives back late is given back: dentries and inodes that nobody uses; stacks of tasks that have ended,
-# when memory is read; what RCU frees, for which kfree_rcu() waits five seconds more.
+# What the kernel gives back late is given back: stacks of tasks that have ended, when memory is read; dentries and inodes
+# that nobody uses, those of the reading among them; what RCU frees, for which kfree_rcu() waits five seconds more.
 settle() {
-	put 2 /proc/sys/vm/drop_caches
 	kmemscope heap --csv >/dev/null 2>&1
+	put 2 /proc/sys/vm/drop_caches
 	sleep 7
 }
 
