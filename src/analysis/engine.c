@@ -333,13 +333,13 @@ static bool is_gone(const struct ks_slab_census *census, const struct ks_obj *ob
 	u64 large = 2ull << census->page_shift;
 
 	switch (ks_slab_census_at(census, obj->ptr, NULL)) {
-	case KS_SLOT_FREE:
+	case KS_CENSUS_SAYS_FREE:
 		return true;
-	case KS_SLOT_NONE:
+	case KS_CENSUS_SAYS_NONE:
 		return census->has_large || obj->kind == KS_CACHE_ALLOC ||
 		       obj->bytes_alloc <= large;
-	case KS_SLOT_UNKNOWN:
-	case KS_SLOT_USED:
+	case KS_CENSUS_SAYS_UNKNOWN:
+	case KS_CENSUS_SAYS_USED:
 		break;
 	}
 	return false;

@@ -15,7 +15,7 @@
 #include "trace/event.h"
 #include "db/ksdb.h"
 
-/* An address freed of late, for second frees. */
+/* An address that was freed recently, for second frees. */
 struct ks_recent_free {
 	u64 ptr;
 	u32 alloc_site;

@@ -246,7 +246,7 @@ struct ks_slab_place *ks_slab_census_add(struct ks_slab_census *census, u64 addr
 	return slab;
 }
 
-enum ks_slot ks_slab_census_at(const struct ks_slab_census *census, u64 addr, u32 *ret_cache)
+enum ks_census_says ks_slab_census_at(const struct ks_slab_census *census, u64 addr, u32 *ret_cache)
 {
 	size_t low = 0, high = census->slabs.len;
 	const struct ks_slab_cache *cache;
@@ -256,7 +256,7 @@ enum ks_slot ks_slab_census_at(const struct ks_slab_census *census, u64 addr, u3
 	if (ret_cache)
 		*ret_cache = KS_NONE;
 	if (!census->has_objects)
-		return KS_SLOT_UNKNOWN;
+		return KS_CENSUS_SAYS_UNKNOWN;
 	while (low < high) { /* the first slab behind the address */
 		size_t middle = low + (high - low) / 2;
 
@@ -267,25 +267,26 @@ enum ks_slot ks_slab_census_at(const struct ks_slab_census *census, u64 addr, u3
 	}
 	slab = low ? &census->slabs.items[low - 1] : NULL;
 	if (!slab || (addr - slab->addr) >> census->page_shift >= slab->pages)
-		return KS_SLOT_NONE;
+		return KS_CENSUS_SAYS_NONE;
 	if (ret_cache)
 		*ret_cache = slab->cache;
 	if (!slab->objects)
-		return KS_SLOT_UNKNOWN;
+		return KS_CENSUS_SAYS_UNKNOWN;
 	inside = addr - slab->addr;
 	if (slab->cache == KS_NONE) {
 		object = 0;
 		if (inside)
-			return KS_SLOT_UNKNOWN;
+			return KS_CENSUS_SAYS_UNKNOWN;
 	} else {
 		cache = &census->caches.items[slab->cache];
 		if (inside < cache->pad || (inside - cache->pad) % cache->stride)
-			return KS_SLOT_UNKNOWN;
+			return KS_CENSUS_SAYS_UNKNOWN;
 		object = (inside - cache->pad) / cache->stride;
 		if (object >= slab->objects)
-			return KS_SLOT_UNKNOWN;
+			return KS_CENSUS_SAYS_UNKNOWN;
 	}
-	return bit_at(census, slab->first + (u32)object) ? KS_SLOT_USED : KS_SLOT_FREE;
+	return bit_at(census, slab->first + (u32)object) ? KS_CENSUS_SAYS_USED
+							 : KS_CENSUS_SAYS_FREE;
 }
 
 void ks_slab_census_pack(const struct ks_slab_census *census, enum ks_census_when when,

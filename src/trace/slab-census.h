@@ -68,11 +68,11 @@ struct ks_slab_census {
 };
 
 /* What a census says of the object at an address. */
-enum ks_slot {
-	KS_SLOT_UNKNOWN, /* it does not say */
-	KS_SLOT_NONE,	 /* there is no slab, and no large kmalloc() if has_large */
-	KS_SLOT_FREE,
-	KS_SLOT_USED, /* or free in a slab whose lists changed while they were read */
+enum ks_census_says {
+	KS_CENSUS_SAYS_UNKNOWN, /* it does not say */
+	KS_CENSUS_SAYS_NONE,	/* there is no slab, and no large kmalloc() if has_large */
+	KS_CENSUS_SAYS_FREE,
+	KS_CENSUS_SAYS_USED, /* or free in a slab whose lists changed while they were read */
 };
 
 struct ks_slab_census *ks_slab_census_new(void);
@@ -82,7 +82,8 @@ void ks_slab_census_free(struct ks_slab_census *census); /* accepts NULL */
  * The object that begins at @addr. What was allocated before census->from, and not seen to end up to census->to, has
  * ended if it is not used. *ret_cache, which may be NULL: its cache, KS_NONE where there is none.
  */
-enum ks_slot ks_slab_census_at(const struct ks_slab_census *census, u64 addr, u32 *ret_cache);
+enum ks_census_says ks_slab_census_at(const struct ks_slab_census *census, u64 addr,
+				      u32 *ret_cache);
 
 /* === For those who take one =============================================================== */
 

@@ -62,27 +62,27 @@ static void check_lookups(const struct ks_slab_census *census)
 {
 	static const struct {
 		u64 at;
-		enum ks_slot slot;
+		enum ks_census_says slot;
 		u32 cache;
 	} cases[] = {
-		{ 0, KS_SLOT_NONE, KS_NONE }, /* before all slabs */
-		{ 0x1000, KS_SLOT_USED, 0 },
-		{ 0x1fc0, KS_SLOT_USED, 0 },
-		{ 0x1020, KS_SLOT_UNKNOWN, 0 }, /* inside of an object */
-		{ 0x2000, KS_SLOT_USED, 0 },
-		{ 0x2040, KS_SLOT_FREE, 0 },
-		{ 0x2fc0, KS_SLOT_USED, 0 },
-		{ 0x3000, KS_SLOT_NONE, KS_NONE }, /* behind a slab */
-		{ 0x4000, KS_SLOT_UNKNOWN, 1 },	   /* the pad */
-		{ 0x4000 + 16, KS_SLOT_FREE, 1 },
-		{ 0x4000 + 7016, KS_SLOT_USED, 1 },
-		{ 0x4000 + 8016, KS_SLOT_UNKNOWN, 1 }, /* behind the last object */
-		{ 0x8010, KS_SLOT_UNKNOWN, 1 },	       /* it changed */
-		{ 0x9fff, KS_SLOT_UNKNOWN, 1 },
-		{ 0xa000, KS_SLOT_NONE, KS_NONE },
-		{ 0x10000, KS_SLOT_USED, KS_NONE }, /* large */
-		{ 0x11000, KS_SLOT_UNKNOWN, KS_NONE },
-		{ 0x14000, KS_SLOT_NONE, KS_NONE },
+		{ 0, KS_CENSUS_SAYS_NONE, KS_NONE }, /* before all slabs */
+		{ 0x1000, KS_CENSUS_SAYS_USED, 0 },
+		{ 0x1fc0, KS_CENSUS_SAYS_USED, 0 },
+		{ 0x1020, KS_CENSUS_SAYS_UNKNOWN, 0 }, /* inside of an object */
+		{ 0x2000, KS_CENSUS_SAYS_USED, 0 },
+		{ 0x2040, KS_CENSUS_SAYS_FREE, 0 },
+		{ 0x2fc0, KS_CENSUS_SAYS_USED, 0 },
+		{ 0x3000, KS_CENSUS_SAYS_NONE, KS_NONE }, /* behind a slab */
+		{ 0x4000, KS_CENSUS_SAYS_UNKNOWN, 1 },	  /* the pad */
+		{ 0x4000 + 16, KS_CENSUS_SAYS_FREE, 1 },
+		{ 0x4000 + 7016, KS_CENSUS_SAYS_USED, 1 },
+		{ 0x4000 + 8016, KS_CENSUS_SAYS_UNKNOWN, 1 }, /* behind the last object */
+		{ 0x8010, KS_CENSUS_SAYS_UNKNOWN, 1 },	      /* it changed */
+		{ 0x9fff, KS_CENSUS_SAYS_UNKNOWN, 1 },
+		{ 0xa000, KS_CENSUS_SAYS_NONE, KS_NONE },
+		{ 0x10000, KS_CENSUS_SAYS_USED, KS_NONE }, /* large */
+		{ 0x11000, KS_CENSUS_SAYS_UNKNOWN, KS_NONE },
+		{ 0x14000, KS_CENSUS_SAYS_NONE, KS_NONE },
 	};
 	size_t i;
 	u32 cache;
@@ -92,7 +92,7 @@ static void check_lookups(const struct ks_slab_census *census)
 				 cases[i].slot);
 		assert_int_equal(cache, cases[i].cache);
 	}
-	assert_int_equal(ks_slab_census_at(census, 0, NULL), KS_SLOT_NONE);
+	assert_int_equal(ks_slab_census_at(census, 0, NULL), KS_CENSUS_SAYS_NONE);
 }
 
 static void test_round(void **state)
@@ -155,7 +155,7 @@ static void test_damage(void **state)
 		if (!ks_slab_census_unpack(sb.s, sb.len, &read, &when, &diag)) {
 			for (at = 0; at < 0x20000; at += 0x1000)
 				assert_true(ks_slab_census_at(read, BASE + at + 16, NULL) <=
-					    KS_SLOT_USED);
+					    KS_CENSUS_SAYS_USED);
 			ks_slab_census_free(read);
 		}
 		*byte = was;
@@ -172,7 +172,7 @@ static void test_without_objects(void **state)
 
 	ks_strbuf_init(&sb);
 	made->has_objects = false;
-	assert_int_equal(ks_slab_census_at(made, BASE + 0x1000, NULL), KS_SLOT_UNKNOWN);
+	assert_int_equal(ks_slab_census_at(made, BASE + 0x1000, NULL), KS_CENSUS_SAYS_UNKNOWN);
 	ks_slab_census_pack(made, KS_CENSUS_START, &sb);
 	assert_int_equal(ks_slab_census_unpack(sb.s, sb.len, &read, &when, NULL), 0);
 	assert_int_equal(when, KS_CENSUS_START);
