@@ -29,7 +29,7 @@ MEMINFO = ["Slab", "SReclaimable", "SUnreclaim", "MemTotal", "MemAvailable"]
 def sections(path):
     """The contents of the sections that the version option names."""
     data = pathlib.Path(path).read_bytes()
-    places = re.search(rb"kmemscope \S+[^\0]* sections=([0-9,]+)\0", data).group(1)
+    places = re.search(rb"kmemscope \S+[^\0]* sections=([0-9,]+)[ \0]", data).group(1)
     for place in map(int, places.split(b",")):
         number, flags, _, _, stored, raw = struct.unpack_from("<HHIQII", data, place)
         assert flags == 1
