@@ -51,6 +51,8 @@ struct ks_recorder {
 	size_t events_len;
 	u64 max_size;
 	u64 keep_bytes, keep_ns;
+	char *path;   /* of the file */
+	bool rotated; /* it is not the first */
 	bool no_census;
 	ks_record_census_fn *census;
 	void *census_ctx;

@@ -3,6 +3,7 @@
 #include "capture/recorder-state.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* === Internals ============================================================================ */
 
@@ -21,6 +22,7 @@ static void free_recorder(struct ks_recorder *rec)
 	ks_kernel_filter_deinit(&rec->filter);
 	pthread_cond_destroy(&rec->wrote);
 	pthread_mutex_destroy(&rec->write_lock);
+	free(rec->path);
 	free(rec);
 }
 
@@ -89,19 +91,53 @@ static void trim(struct ks_recorder *rec)
 	ks_strbuf_deinit(&text);
 }
 
-/*
- * What is said of all of the recording is not true of the last of it: neither what there was at the start, nor how many
- * events were lost in all. Pages tell of losses, too.
- */
-static void forget_start(struct ks_recorder *rec)
+/* How many events were lost in all is not true of the last of it. Pages tell of losses, too. */
+static void forget_stats(struct ks_recorder *rec)
 {
 	size_t i;
 
-	ks_strbuf_deinit(&rec->meta.census[KS_CENSUS_START]);
-	ks_strbuf_init(&rec->meta.census[KS_CENSUS_START]);
 	for (i = 0; i < rec->meta.cpu_stats.len; i++)
 		ks_strbuf_deinit(&rec->meta.cpu_stats.items[i]);
 	rec->meta.cpu_stats.len = 0;
+}
+
+/* Nor is what there was at the start, where the oldest was dropped. */
+static void forget_start(struct ks_recorder *rec)
+{
+	ks_strbuf_deinit(&rec->meta.census[KS_CENSUS_START]);
+	ks_strbuf_init(&rec->meta.census[KS_CENSUS_START]);
+	forget_stats(rec);
+}
+
+/* The journal gets its last name, and a new one takes its place. On error all is as it was. */
+static int change_file(struct ks_recorder *rec, const char *path, struct ks_td_writer **ret_old,
+		       struct ks_diag *diag)
+{
+	struct ks_td_writer *old, *writer;
+	struct ks_strbuf text;
+	int err;
+
+	ks_strbuf_init(&text);
+	ks_cmdlines_print(&rec->cmdlines, &text);
+	pthread_mutex_lock(&rec->write_lock);
+	old = rec->writer;
+	err = rec->err ? ks_diag_set(diag, rec->err, "%s", rec->diag.text)
+		       : ks_td_writer_move(old, path, diag);
+	if (!err) {
+		err = ks_td_writer_open(rec->path, &rec->meta, &writer, diag);
+		if (err)
+			ks_td_writer_move(old, rec->path, NULL);
+	}
+	if (!err) {
+		rec->writer = writer;
+		rec->rotated = true;
+		*ret_old = old;
+		if (text.len && !text.failed)
+			rec->err = ks_td_writer_names(writer, text.s, text.len, &rec->diag);
+	}
+	pthread_mutex_unlock(&rec->write_lock);
+	ks_strbuf_deinit(&text);
+	return err;
 }
 
 static void switch_off(struct ks_recorder *rec)
@@ -132,10 +168,11 @@ int ks_recorder_new(const struct ks_record_opts *opts, struct ks_recorder **ret_
 	rec->max_size = opts->max_size;
 	rec->keep_bytes = opts->keep_bytes;
 	rec->keep_ns = opts->keep_ns;
+	rec->path = strdup(opts->path);
 	rec->no_census = opts->no_census;
 	rec->census = opts->census;
 	rec->census_ctx = opts->census_ctx;
-	err = ks_tracefs_open(&rec->tfs, diag);
+	err = rec->path ? ks_tracefs_open(&rec->tfs, diag) : ks_diag_nomem(diag, "recording");
 	if (!err)
 		err = ks_rec_choose_events(rec, opts, diag);
 	if (!err) {
@@ -236,6 +273,36 @@ int ks_recorder_save(struct ks_recorder *rec, const char *path, struct ks_diag *
 	return err;
 }
 
+int ks_recorder_rotate(struct ks_recorder *rec, const char *path, struct ks_diag *diag)
+{
+	struct ks_strbuf *start = &rec->meta.census[KS_CENSUS_START], before = *start, after;
+	struct ks_td_writer *old = NULL;
+	int err = ks_rec_take_census(rec, KS_CENSUS_END);
+
+	if (err)
+		return ks_diag_nomem(diag, "counting the kernel's objects");
+	ks_strbuf_init(start);
+	err = ks_rec_take_census(rec, KS_CENSUS_START);
+	if (err)
+		err = ks_diag_nomem(diag, "counting the kernel's objects");
+	ks_cmdlines_collect(&rec->cmdlines, &rec->tfs);
+	if (!err)
+		err = change_file(rec, path, &old, diag);
+	after = *start;
+	*start = before;
+	if (old) {
+		rec->meta.about.probes_missed = ks_hooks_count_missed(&rec->hooks, &rec->tfs);
+		ks_cmdlines_print(&rec->cmdlines, &rec->meta.cmdlines);
+		/* Without the lock, since it may take long. */
+		err = ks_td_writer_finish(old, &rec->meta, diag);
+		*start = after;
+		after = before;
+	}
+	ks_strbuf_deinit(&after);
+	rec->meta.cmdlines.len = rec->meta.census[KS_CENSUS_END].len = 0;
+	return err;
+}
+
 int ks_recorder_stop(struct ks_recorder *rec, struct ks_record_stats *ret_stats,
 		     struct ks_diag *diag)
 {
@@ -262,6 +329,8 @@ int ks_recorder_stop(struct ks_recorder *rec, struct ks_record_stats *ret_stats,
 	rec->writer = NULL;
 	if (ks_td_writer_trimmed(writer))
 		forget_start(rec);
+	else if (rec->rotated)
+		forget_stats(rec);
 	size = ks_td_writer_size(writer);
 	err = rec->err;
 	if (err) { /* what there is can still be finished, if there is room for it */

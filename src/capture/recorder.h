@@ -69,6 +69,12 @@ void ks_recorder_poll(struct ks_recorder *rec, struct ks_record_stats *ret_stats
 int ks_recorder_save(struct ks_recorder *rec, const char *path, struct ks_diag *diag);
 
 /*
+ * Finishes what the file has now under another name, which nobody must have, and goes on with a new file. Each has its own
+ * census of start and end.
+ */
+int ks_recorder_rotate(struct ks_recorder *rec, const char *path, struct ks_diag *diag);
+
+/*
  * Stops, drains the rings, finishes the file and removes the instance. On error a file that is
  * left behind can be read as far as it goes. Frees the recorder in any case.
  */

@@ -35,6 +35,7 @@ struct record {
 	struct ks_record_opts opts;
 	u64 duration_ns;
 	struct ks_triggers triggers;
+	struct ks_rotation rotation;
 	u32 pid; /* 0 = none */
 	bool quiet;
 	char **command; /* or NULL */
@@ -57,6 +58,11 @@ enum why {
 };
 
 /* === Internals: options =================================================================== */
+
+static bool is_rotating(const struct record *r)
+{
+	return r->rotation.bytes || r->rotation.ns;
+}
 
 static int parse_options(struct record *r, int argc, char **argv)
 {
@@ -86,8 +92,11 @@ static int parse_options(struct record *r, int argc, char **argv)
 		  .parse = ks_cli_parse_size, .value = &r->opts.max_size },
 		{ 0, "keep", "TIME|SIZE", "keep only the last of it, for ever: 10m, 2G",
 		  .parse = ks_cli_parse_keep, .value = &r->opts },
+		{ 0, "rotate", "TIME|SIZE", "begin a new file after 10m, or 2G; all are kept",
+		  .parse = ks_cli_parse_rotate, .value = &r->rotation },
 		{ 0, "trigger", "WHEN",
-		  "with --keep: save it when slab=SIZE or growth=SIZE is reached",
+		  "with --keep: save it when slab=SIZE or growth=SIZE is reached, or when "
+		  "command=PROGRAM exits with 0",
 		  .parse = ks_cli_parse_trigger, .value = &r->triggers },
 		{ 0, "buffer-size", "KB", "size of the kernel's ring buffer, per CPU (8192)",
 		  .number = &r->opts.buffer_kb, .min = 1 },
@@ -116,13 +125,19 @@ static int parse_options(struct record *r, int argc, char **argv)
 		r->command = argv + optind;
 	if (r->pid && r->command)
 		return ks_cli_error(r->cli, KS_EXIT_USAGE, "--pid and a command: choose one");
-	if ((r->triggers.slab || r->triggers.growth) && !r->opts.keep_bytes && !r->opts.keep_ns)
+	if ((r->triggers.slab || r->triggers.growth || r->triggers.words) && !r->opts.keep_bytes &&
+	    !r->opts.keep_ns)
 		return ks_cli_error(r->cli, KS_EXIT_USAGE,
 				    "--trigger saves what --keep has kept: give both");
 	if (!strcmp(r->opts.path, "-"))
 		return ks_cli_error(r->cli, KS_EXIT_USAGE,
 				    "a capture is finished in place, so it can't go to standard "
 				    "output: name a file");
+	if (is_rotating(r) && (r->opts.keep_bytes || r->opts.keep_ns || r->opts.max_size))
+		return ks_cli_error(
+			r->cli, KS_EXIT_USAGE,
+			"--rotate keeps everything, in several files: choose it, --keep or "
+			"--max-size");
 	if (r->opts.max_size && r->opts.keep_bytes)
 		return ks_cli_error(r->cli, KS_EXIT_USAGE, "--max-size and --keep: choose one");
 	if ((r->opts.filter.cache || r->opts.filter.site) && r->opts.pages && !r->opts.slab)
@@ -246,6 +261,26 @@ static void save(struct record *r, struct ks_recorder *rec)
 	free(path);
 }
 
+/* Begins a new file. After an error the recording goes on in the old one, and it is tried again later. */
+static void rotate(struct record *r, struct ks_recorder *rec)
+{
+	char *path = ks_trigger_path(r->opts.path);
+	struct ks_diag diag = { 0 };
+	int err = path ? ks_recorder_rotate(rec, path, &diag) : ks_diag_nomem(&diag, "rotating");
+
+	r->rotation.now = false;
+	r->rotation.next = ks_cli_now_ns() + (r->rotation.ns ? r->rotation.ns : 0);
+	if (err) {
+		ks_cli_fail(r->cli, err, &diag);
+		r->rotation.next = ks_cli_now_ns() + 10000000000ull;
+	} else {
+		r->rotation.files++;
+		if (!r->quiet)
+			fprintf(stderr, "%s: finished\n", path);
+	}
+	free(path);
+}
+
 /* Until something ends the recording. */
 static enum why wait_for_end(struct record *r, struct ks_recorder *rec)
 {
@@ -253,6 +288,7 @@ static enum why wait_for_end(struct record *r, struct ks_recorder *rec)
 	u64 start = ks_cli_now_ns(), last = start, events_before = 0;
 	struct ks_record_stats stats;
 
+	r->rotation.next = start + r->rotation.ns;
 	for (;;) {
 		u64 wait = 250000000, elapsed = ks_cli_now_ns() - start;
 		struct timespec timeout;
@@ -267,7 +303,9 @@ static enum why wait_for_end(struct record *r, struct ks_recorder *rec)
 		signal = sigtimedwait(&r->signals, NULL, &timeout);
 		if (signal == SIGINT)
 			return WHY_INTERRUPTED;
-		if (signal == SIGUSR1)
+		if (signal == SIGUSR1 && is_rotating(r))
+			r->rotation.now = true;
+		else if (signal == SIGUSR1)
 			ks_trigger_pull(&r->triggers, "a signal came", ks_cli_now_ns());
 		else if (signal > 0 && signal != SIGCHLD)
 			return WHY_TERMINATED;
@@ -281,6 +319,8 @@ static enum why wait_for_end(struct record *r, struct ks_recorder *rec)
 			save(r, rec);
 		if (stats.failed)
 			return WHY_ERROR;
+		if (ks_rotation_is_due(&r->rotation, stats.file_size, ks_cli_now_ns()))
+			rotate(r, rec);
 		if (stats.full)
 			return WHY_FULL;
 		if (r->pid && kill((pid_t)r->pid, 0) && errno == ESRCH)
@@ -321,6 +361,7 @@ static void tell_json(const struct record *r, const struct ks_record_stats *stat
 	ks_json_string(&json, "ended_by", ends[why]);
 	ks_json_bool(&json, "all_written", !err);
 	ks_json_u64(&json, "saved_files", r->triggers.saved);
+	ks_json_u64(&json, "rotated_files", r->rotation.files);
 	ks_json_end_object(&json);
 	ks_json_finish(&json);
 	fputs(ks_strbuf_str(&text), stdout);
@@ -350,6 +391,9 @@ static void tell(const struct record *r, const struct ks_record_stats *stats, en
 			"%llu calls that free or allocate without an event were missed by the "
 			"probes\n",
 			(unsigned long long)stats->probes_missed);
+	if (r->rotation.files)
+		fprintf(stderr, "these are in %u files; this one is the last\n",
+			r->rotation.files + 1);
 	if (stats->lost)
 		fputs("events were lost: give the kernel larger buffers with --buffer-size\n",
 		      stderr);
@@ -434,6 +478,46 @@ static int record(struct record *r, struct ks_recorder *rec)
 	return exit_code(r, &stats, why);
 }
 
+/* Makes everything ready, records, and says what came of it. */
+static int run(struct record *r)
+{
+	struct ks_recorder *rec;
+	struct ks_diag diag = { 0 };
+	int code, err;
+
+	ks_cli_block_signals(r->opts.keep_bytes || r->opts.keep_ns || is_rotating(r)
+				     ? (const int[]){ SIGCHLD, SIGUSR1, 0 }
+				     : (const int[]){ SIGCHLD, 0 },
+			     &r->signals);
+	if (r->pid && kill((pid_t)r->pid, 0) && errno == ESRCH)
+		return ks_cli_error(r->cli, KS_EXIT_FAILED, "there is no process %u", r->pid);
+	err = ks_trigger_start(&r->triggers, ks_cli_now_ns());
+	if (err)
+		return ks_cli_error(r->cli, KS_EXIT_FAILED, "--trigger: %s: cannot run it: %s",
+				    r->triggers.words[0], strerror(err));
+	if (r->command) {
+		code = spawn(r);
+		if (code)
+			return code;
+	}
+	err = ks_recorder_new(&r->opts, &rec, &diag);
+	if (!err && r->opts.only_pids) {
+		err = ks_recorder_follow(rec, r->pid ? r->pid : (u32)r->child, &diag);
+		if (err)
+			ks_recorder_abort(rec);
+	}
+	if (!err) {
+		err = ks_recorder_start(rec, &diag);
+		if (err)
+			ks_recorder_abort(rec);
+	}
+	if (err) {
+		drop_child(r);
+		return ks_cli_fail(r->cli, err, &diag);
+	}
+	return record(r, rec);
+}
+
 /* === Public =============================================================================== */
 
 int ks_cmd_record(int argc, char **argv)
@@ -451,46 +535,18 @@ int ks_cmd_record(int argc, char **argv)
 	};
 	struct ks_record_census census = { 0 };
 	struct record r = { .cli = &cli,
+			    .triggers = { .every = 10000000000ull },
 			    .opts = { .path = "trace.dat",
 				      .clock = "local",
 				      .census = ks_record_census_take,
 				      .census_ctx = &census },
 			    .child_gate = -1,
 			    .child_error = -1 };
-	struct ks_recorder *rec;
-	struct ks_diag diag = { 0 };
-	int code = parse_options(&r, argc, argv), err;
+	int code = parse_options(&r, argc, argv);
 
-	if (code >= 0)
-		return code;
-	ks_cli_block_signals(r.opts.keep_bytes || r.opts.keep_ns
-				     ? (const int[]){ SIGCHLD, SIGUSR1, 0 }
-				     : (const int[]){ SIGCHLD, 0 },
-			     &r.signals);
-	if (r.pid && kill((pid_t)r.pid, 0) && errno == ESRCH)
-		return ks_cli_error(&cli, KS_EXIT_FAILED, "there is no process %u", r.pid);
-	if (r.command) {
-		code = spawn(&r);
-		if (code)
-			return code;
-	}
-	err = ks_recorder_new(&r.opts, &rec, &diag);
-	if (!err && r.opts.only_pids) {
-		err = ks_recorder_follow(rec, r.pid ? r.pid : (u32)r.child, &diag);
-		if (err)
-			ks_recorder_abort(rec);
-	}
-	if (!err) {
-		err = ks_recorder_start(rec, &diag);
-		if (err)
-			ks_recorder_abort(rec);
-	}
-	if (err) {
-		drop_child(&r);
-		ks_record_census_deinit(&census);
-		return ks_cli_fail(&cli, err, &diag);
-	}
-	code = record(&r, rec);
+	if (code < 0)
+		code = run(&r);
+	ks_trigger_stop(&r.triggers);
 	ks_record_census_deinit(&census);
 	return code;
 }

@@ -451,6 +451,25 @@ int ks_td_writer_trim(struct ks_td_writer *w, u64 max_bytes, u64 max_age, bool *
 	return 0;
 }
 
+int ks_td_writer_move(struct ks_td_writer *w, const char *path, struct ks_diag *diag)
+{
+	char *name = strdup(path);
+
+	if (!name)
+		return ks_diag_nomem(diag, "naming a capture");
+	/* Not every file system can rename so that nothing is replaced; then there are two names for a moment. */
+	if (renameat2(AT_FDCWD, w->path, AT_FDCWD, path, RENAME_NOREPLACE) &&
+	    (errno != EINVAL || link(w->path, path) || unlink(w->path))) {
+		int err = ks_diag_set(diag, -errno, "%s: cannot create: %s", path, strerror(errno));
+
+		free(name);
+		return err;
+	}
+	free(w->path);
+	w->path = name;
+	return 0;
+}
+
 int ks_td_writer_copy(const struct ks_td_writer *w, const char *path,
 		      struct ks_td_writer **ret_copy, struct ks_diag *diag)
 {

@@ -76,6 +76,9 @@ int ks_td_writer_trim(struct ks_td_writer *writer, u64 max_bytes, u64 max_age, b
 /* Whether anything was dropped. */
 bool ks_td_writer_trimmed(const struct ks_td_writer *writer);
 
+/* Gives the journal another name, which nobody must have: -EEXIST. */
+int ks_td_writer_move(struct ks_td_writer *writer, const char *path, struct ks_diag *diag);
+
 /*
  * Another writer, of what there is now: to finish as a file of its own while the journal goes on. Until that is done, blocks
  * may be appended to the journal, but not dropped.
