@@ -43,7 +43,7 @@ static void take_word(const char *p, char *to, size_t cap)
 		int high = *p == '%' ? hex_digit(p[1]) : -1;
 		int low = high >= 0 ? hex_digit(p[2]) : -1;
 
-		to[len++] = low >= 0 ? (char)(high << 4 | low) : *p;
+		to[len++] = (char)(low >= 0 ? high << 4 | low : *p);
 		p += low >= 0 ? 2 : 0;
 	}
 	to[len] = '\0';
