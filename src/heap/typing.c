@@ -20,7 +20,18 @@
 enum { ROUNDS_MAX = 24 };
 
 /* A vote: how strong above bit 24, and below it the type, inverted. The largest wins. */
-enum strength { START = 1, SHAPE, ALIKE, SCALARS, POINTERS, OPEN_UNION, UNION, OPEN, EXACT };
+enum strength {
+	ELSEWHERE = 1,
+	START,
+	SHAPE,
+	ALIKE,
+	SCALARS,
+	POINTERS,
+	OPEN_UNION,
+	UNION,
+	OPEN,
+	EXACT
+};
 
 #define TYPE_BITS 24
 #define TYPE_MASK ((1u << TYPE_BITS) - 1)
@@ -35,6 +46,7 @@ struct round {
 	u32 *floors;			  /* by cache */
 	struct ks_candidates *candidates; /* by cache: what a merged one may have */
 	bool first;    /* objects of typed caches vote; later the newly typed ones */
+	bool last;     /* nothing stronger will come */
 	u8 *fresh;     /* by slot: typed in the last round */
 	u64 *frontier; /* slabs that have fresh objects */
 };
@@ -57,9 +69,9 @@ static u32 strength_of(const struct ks_type *type, const struct ks_cache *cache,
 		return in_union ? 0 : SCALARS;
 	if (type->size > cache->object_size)
 		return 0;
-	/* A pointer to one that leads elsewhere is an old one, to memory that was freed and is another's now. */
+	/* Often an old pointer, to memory that was freed and is another's now. It counts where nothing else is known. */
 	if (type->has_cache)
-		return 0;
+		return in_union || type->size <= floor ? 0 : ELSEWHERE;
 	if (type->size > floor)
 		return in_union ? UNION : EXACT;
 	if (type->open)
@@ -186,7 +198,7 @@ static int settle(struct round *r, u64 *ret_count)
 {
 	const struct ks_pages *pages = r->census->pages;
 	struct ks_typing *typing = r->typing;
-	u32 slot, type;
+	u32 slot, type, strength;
 	size_t slab;
 	u64 count = 0;
 	int err;
@@ -195,11 +207,12 @@ static int settle(struct round *r, u64 *ret_count)
 	memset(r->fresh, 0, r->slots->count);
 	for (slab = 0; slab < pages->slabs.len; slab++) {
 		for (slot = r->slots->first[slab]; slot < r->slots->first[slab + 1]; slot++) {
-			if (!r->votes[slot])
+			strength = r->votes[slot] >> TYPE_BITS;
+			if (!strength || (strength == ELSEWHERE && !r->last))
 				continue;
 			type = TYPE_MASK - (r->votes[slot] & TYPE_MASK);
 			typing->of[slot] = type;
-			typing->known_by[slot] = (u8)known_by_of(r->votes[slot] >> TYPE_BITS);
+			typing->known_by[slot] = (u8)known_by_of(strength);
 			r->votes[slot] = 0;
 			count++;
 			err = ks_types_expand(typing->types, type);
@@ -333,6 +346,17 @@ static int type_alike(struct round *r, struct ks_likeness **ret_alike, struct ks
 	return err || !count ? err : run_rounds(r, diag);
 }
 
+/* What is known by nothing but a pointer to a struct that has a cache of its own. */
+static int type_elsewhere(struct round *r, struct ks_diag *diag)
+{
+	u64 count;
+	int err;
+
+	r->last = true;
+	err = settle(r, &count);
+	return err || !count ? err : run_rounds(r, diag);
+}
+
 /* === Internals: the result ================================================================ */
 
 /* What nothing else has named: the types that a merged cache may have. */
@@ -406,6 +430,8 @@ static int type_objects(struct round *r, const char *kallsyms, struct ks_diag *d
 		err = run_rounds(r, diag);
 	if (!err)
 		err = type_alike(r, &alike, diag);
+	if (!err)
+		err = type_elsewhere(r, diag);
 	if (!err)
 		err = type_merged(r);
 	if (!err && kallsyms)
