@@ -37,9 +37,10 @@ same_holders() {
 	percpu=$(($(by 'per-CPU .*') - $(truths 6 percpu) - $(truths 6 percpu-module)))
 	check "$1: per-CPU memory, also that of the module" [ "$percpu" -ge 1 ]
 	check "$1: and of nothing else" [ "$percpu" -le "$(truths 6 timer)" ]
-	# A function below may have saved a register that still holds one more.
+	# Functions below may have saved registers that still hold some more.
 	stack=$(($(by 'stack mzheap-holder/[0-9]+') - $(truths 6 stack)))
-	check "$1: the stack of a task, by its name" [ "$stack" -ge 0 -a "$stack" -le 1 ]
+	echo "# $1: the stack has $stack more than $(truths 6 stack)"
+	check "$1: the stack of a task, by its name" [ "$stack" -ge 0 -a "$stack" -le 3 ]
 	check "$1: vmalloc" is "$(by 'vmalloc .*')" "$(truths 6 vmalloc)"
 	check "$1: a table in another object" is "$(by 'kmalloc-rcl-1k .*')" "$(($(truths 6 slab-table) + $(truths 2 440 6 tree)))"
 	check "$1: xarray and idr" is "$(by 'xa_node slots.*')" "$(($(truths 6 xarray) + $(truths 6 idr)))"
