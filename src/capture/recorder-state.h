@@ -22,7 +22,6 @@ struct ks_rec_reader {
 	u32 id; /* of the ring in the file: the CPU, with KS_TD_FREES where it is of the second instance */
 	_Atomic pid_t tid;
 	int fd, pipe[2];
-	bool offline; /* the CPU has no ring */
 	u32 seq;
 	u32 written, unwritten; /* chunks written, and chunks dropped; guarded by write_lock */
 	struct ks_chunk *chunk;

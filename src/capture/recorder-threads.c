@@ -92,16 +92,16 @@ static bool drain_pipe(struct ks_rec_reader *r, size_t len)
 	return true;
 }
 
-/* Why there is nothing to read. A CPU that is offline has no ring until it comes online. */
-static bool is_empty(struct ks_rec_reader *r)
+/* Whether that is why there is nothing to read. A CPU that is offline has no ring until it comes online. */
+static bool is_empty(void)
 {
-	r->offline = errno == ENODEV;
-	return r->offline || errno == EAGAIN;
+	return errno == ENODEV || errno == EAGAIN;
 }
 
 /* Moves all full pages. False: it cannot go on. */
-static bool move_pages(struct ks_rec_reader *r)
+static bool move_pages(struct ks_rec_reader *r, bool *ret_moved)
 {
+	*ret_moved = false;
 	for (;;) {
 		ssize_t n = splice(r->fd, NULL, r->pipe[1], NULL, KS_CHUNK_SIZE,
 				   SPLICE_F_MOVE | SPLICE_F_NONBLOCK);
@@ -109,9 +109,10 @@ static bool move_pages(struct ks_rec_reader *r)
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n <= 0)
-			return n == 0 || is_empty(r);
+			return n == 0 || is_empty();
 		if (!drain_pipe(r, (size_t)n))
 			return false;
+		*ret_moved = true;
 	}
 }
 
@@ -130,7 +131,7 @@ static bool move_rest(struct ks_rec_reader *r)
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n <= 0)
-			return n == 0 || is_empty(r);
+			return n == 0 || is_empty();
 		memset(chunk->data + chunk->len + n, 0, page - (size_t)n);
 		chunk->len += page;
 	}
@@ -155,16 +156,17 @@ static void *reader_main(void *arg)
 	struct ks_recorder *rec = r->rec;
 	struct pollfd pfd = { .fd = r->fd, .events = POLLIN };
 	struct ks_diag diag = { 0 };
-	bool ok = true;
+	bool ok = true, moved, wait = false;
 
 	pin(r->cpu);
 	setpriority(PRIO_PROCESS, 0, READER_NICE);
 	atomic_store(&r->tid, (pid_t)syscall(SYS_gettid));
 	while (ok && !atomic_load(&rec->stop)) {
-		/* A ring that is not there is an error at once, and no reason to wait. */
-		int ready = poll(&pfd, r->offline ? 0 : 1, POLL_MS);
+		int ready = poll(&pfd, wait ? 0 : 1, POLL_MS);
 
-		ok = move_pages(r);
+		ok = move_pages(r, &moved);
+		/* The ring of an offline CPU is always ready, and always empty. */
+		wait = ready > 0 && !moved;
 		if (ready <= 0)
 			r->chunk_age_ms += POLL_MS;
 		if (r->chunk_age_ms >= STALE_MS) {
@@ -173,7 +175,7 @@ static void *reader_main(void *arg)
 		}
 	}
 	if (ok)
-		ok = move_pages(r) && move_rest(r);
+		ok = move_pages(r, &moved) && move_rest(r);
 	if (!ok) {
 		ks_diag_set(&diag, -EIO, "cannot read the ring of CPU %u: %s", r->cpu,
 			    strerror(errno));

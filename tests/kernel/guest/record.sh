@@ -112,7 +112,8 @@ check "and says what can be had" grep -qE '^ok +probes +[23] of 3' /tmp/doctor.t
 # A CPU that is offline has no ring.
 if put 0 /sys/devices/system/cpu/cpu1/online; then
 	check "a CPU is offline: the others are recorded" kmemscope record -q --slab -o /tmp/b.dat --duration 1
-	kmemscope check /tmp/b.dat 2>/dev/null >/tmp/check.txt
+	kmemscope check /tmp/b.dat >/tmp/check.txt 2>&1
+	sed 's/^/# /' /tmp/check.txt
 	check "and the capture is whole" grep -q 'trace.dat, ok' /tmp/check.txt
 	put 1 /sys/devices/system/cpu/cpu1/online
 fi
