@@ -210,7 +210,7 @@ def test_page(tmp):
         r'\{"name":"(\w+)","text":"[^"]*","value":(\d+),"loss":(true|false)\}', page.read_text(encoding='utf-8'))}
     losses = {name: value for name, (value, loss) in rows.items() if loss}
     check('the losses in a page', losses == {'lost_events': 7, 'lost_windows': 1, 'overwritten': 0}, rows)
-    check('its other counters', len(rows) == 20 and not any(value for value, loss in rows.values() if not loss), rows)
+    check('its other counters', len(rows) == 22 and not any(value for value, loss in rows.values() if not loss), rows)
 
 
 def stack_events(m):
