@@ -148,7 +148,7 @@ check "all were made before the file was" equal 300 "$(counts --until "$(moment 
 check "none after" equal 0 "$(counts --since "$(moment 0.01)")"
 check "with a zone" equal 300 "$(counts --until "$(moment 0.01 | tr ' ' T)Z")"
 check "by the time of day alone" equal 300 "$(counts --until "$(moment 0.01 | cut -d' ' -f2)")"
-elsewhere() { must env TZ=Asia/Kolkata "$KMEMSCOPE" export --format csv --table objects --comm patterner --site "$site" --until "$(TZ=Asia/Kolkata date -d "@$made" +'%Y-%m-%d %H:%M:%S.%N')" all.dat | tail -n +2 | wc -l; }
+elsewhere() { must env TZ=Asia/Kolkata "$KMEMSCOPE" export --format csv --table objects --comm patterner --site "$site" --until "$(TZ=Asia/Kolkata date -d "@$(echo "$made + 0.01" | bc)" +'%Y-%m-%d %H:%M:%S.%N')" all.dat | tail -n +2 | wc -l; }
 check "in another time zone" equal 300 "$(elsewhere)"
 check "nothing was made an hour from now, nor an hour ago" equal 0 "$(counts --until '1 hour ago')"
 must "$KMEMSCOPE" import -o all.ksdb all.dat >/dev/null
