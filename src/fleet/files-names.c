@@ -15,12 +15,29 @@ enum { PATH_LEN = 4096 };
 
 /* === Internals ============================================================================ */
 
+/* Writes a table that is complete into a file of the directory. Frees both. */
+static int finish(struct ks_parquet *writer, struct ks_strbuf *out, const char *dir,
+		  const char *name, struct ks_diag *diag)
+{
+	char path[PATH_LEN];
+	int err;
+
+	if (writer)
+		ks_parquet_finish(writer);
+	else
+		out->failed = true;
+	ks_parquet_free(writer);
+	snprintf(path, sizeof(path), "%s/%s", dir, name);
+	err = ks_files_write(path, out, diag);
+	ks_strbuf_deinit(out);
+	return err;
+}
+
 static int write_names(struct ks_files_names *names, const char *dir, struct ks_diag *diag)
 {
 	static const struct ks_parquet_field fields[] = { { "kind", KS_PARQUET_U32, false },
 							  { "id", KS_PARQUET_U64, false },
 							  { "name", KS_PARQUET_STRING, false } };
-	char path[PATH_LEN];
 	struct ks_parquet *writer;
 	struct ks_strbuf out;
 	size_t i;
@@ -33,14 +50,7 @@ static int write_names(struct ks_files_names *names, const char *dir, struct ks_
 		ks_parquet_number(writer, names->ids.keys.items[i]);
 		ks_parquet_string(writer, (u32)i, names->names.items[i].name);
 	}
-	if (writer)
-		ks_parquet_finish(writer);
-	else
-		out.failed = true;
-	ks_parquet_free(writer);
-	snprintf(path, sizeof(path), "%s/names.parquet", dir);
-	err = ks_files_write(path, &out, diag);
-	ks_strbuf_deinit(&out);
+	err = finish(writer, &out, dir, "names.parquet", diag);
 	names->new_names &= err != 0;
 	return err;
 }
@@ -51,7 +61,6 @@ static int write_labels(struct ks_files_names *names, const char *dir, struct ks
 							  { "label", KS_PARQUET_STRING, false },
 							  { "value", KS_PARQUET_STRING, false },
 							  { "ver", KS_PARQUET_U64, false } };
-	char path[PATH_LEN];
 	struct ks_parquet *writer;
 	struct ks_strbuf out;
 	size_t i;
@@ -67,14 +76,7 @@ static int write_labels(struct ks_files_names *names, const char *dir, struct ks
 		ks_parquet_string(writer, (u32)i, label->value);
 		ks_parquet_number(writer, label->ver);
 	}
-	if (writer)
-		ks_parquet_finish(writer);
-	else
-		out.failed = true;
-	ks_parquet_free(writer);
-	snprintf(path, sizeof(path), "%s/labels.parquet", dir);
-	err = ks_files_write(path, &out, diag);
-	ks_strbuf_deinit(&out);
+	err = finish(writer, &out, dir, "labels.parquet", diag);
 	names->new_labels &= err != 0;
 	return err;
 }
