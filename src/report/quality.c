@@ -77,11 +77,12 @@ static void say_coverage(struct ks_doc *doc, const struct ks_model *model)
 
 	if (!slabs->counted[1] || model->filtered || model->only || model->level != KS_SLAB)
 		return;
+	ks_doc_say(doc, "               ");
+	ks_doc_say_bytes(doc, 0, ks_min(live, slabs->bytes[1]), " bytes");
+	ks_doc_say(doc, " of ");
+	ks_doc_say_bytes(doc, 0, slabs->bytes[1], " bytes");
 	ks_doc_say(doc,
-		   "               %" PRIu64 " of %" PRIu64
-		   " MiB of slab objects were allocated while it ran; the others are from before\n",
-		   (ks_min(live, slabs->bytes[1]) + (1 << 19)) >> 20,
-		   (slabs->bytes[1] + (1 << 19)) >> 20);
+		   " of slab objects were allocated while it ran; the others are from before\n");
 }
 
 static void say_limits(struct ks_doc *doc, const struct ks_model *model)
