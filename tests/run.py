@@ -3,17 +3,22 @@
 """Runs the tests of the given build directories and adds up their TAP results.
 
 usage: run.py [--jobs N] [--suite SUITE]... [--test TEST]... [--without TEST]... [--first-failure] [--near WORD]...
-              [--newer-than FILE] [--emulate-all] [--list] BUILD...
+              [--coverage FOLDER] [--emulate-all] [--list] BUILD...
+
+Tests that wait for something leave their processor to others, so one more runs than there are processors. A test of
+suite "live" looks at the running kernel, where another of these would disturb it: one of them runs at a time, beside
+others. A test that is not parallel at all runs alone, at the end.
 
 Each test's line is printed as it ends, and every half minute what is still running. A test that takes
-longer than its timeout (in its meson.build; KMEMSCOPE_TIMEOUTS=3 makes all of them three times as long) is
+longer than twice its timeout (in its meson.build; machines differ by that much; KMEMSCOPE_TIMEOUTS=3 makes it three times) is
 stopped with everything that it started, and its output shown. Its clock stands still between the lines
 "# preparing: ..." and "# prepared", where a test makes what later runs find in the cache.
 
 With --first-failure the quickest tests start first, and the first one that fails ends the run: for whoever
 wants to know whether anything fails, and no more. Tests whose name has a WORD start before all others. A test
-whose duration is known from an earlier run then counts as hanging when it takes ten times as long. With --newer-than
-only tests run whose program, or one that they are told to run, was built after FILE was written.
+whose duration is known from an earlier run then counts as hanging when it takes ten times as long.
+
+With --coverage the tests of a build with gcov leave their counts apart from each other: in FOLDER/TEST.
 
 The last line is "N passed, N failed, N skipped" over every single check of every test. A test that dies,
 hangs, or does not print the results that it planned, is a failed check.
@@ -36,6 +41,7 @@ RESULT = re.compile(r"^\s*(not )?ok\b(.*)$")
 PLAN = re.compile(r"^1\.\.(\d+)\s*(?:#\s*SKIP\b(.*))?", re.I)
 PREPARING_MAX = 5400 # seconds: a kernel on a slow machine
 SAY_EVERY = 30
+TIMEOUT_OF_DURATION = 5 # times
 # A test starts with no signal ignored, whatever this was started by: nohup ignores SIGHUP, some runners
 # SIGPIPE or SIGINT, and what is ignored stays so in all children.
 SIGNALS = ["env", "--default-signal"]
@@ -77,21 +83,18 @@ class Test:
     def __init__(self, build, record):
         self.build, self.record = build, record
         self.name = f"{build}: {record['name']}"
-        self.timeout = record["timeout"] * float(os.environ.get("KMEMSCOPE_TIMEOUTS", "1"))
+        self.is_alone = not record["is_parallel"]
+        self.is_live = any(suite.split(":")[-1] == "live" for suite in record["suite"])
+        self.timeout = record["timeout"] * float(os.environ.get("KMEMSCOPE_TIMEOUTS", "2"))
         self.lines, self.errors = [], []
         self.process = self.started = self.outcome = None
+        self.cpu = 0 # seconds, of all its processes that were waited for
         self.preparing = None # since when
         self.prepared = 0 # seconds
         self.doing = ""
 
     def nearness(self, words):
         return len(set(words) & set(self.record["name"].split("-")))
-
-    def is_newer(self, file):
-        """Whether a program or a file that it is told of is newer."""
-        words = self.record["cmd"] + list(self.record["env"].values())
-        since = os.stat(file).st_mtime_ns
-        return any(os.path.isfile(word) and os.stat(word).st_mtime_ns > since for word in words)
 
     def start(self):
         env = dict(os.environ, **self.record["env"])
@@ -119,6 +122,14 @@ class Test:
         now = time.monotonic()
         return now - self.started - self.prepared - (now - self.preparing if self.preparing else 0)
 
+    def has_ended(self):
+        pid, status, usage = os.wait4(self.process.pid, os.WNOHANG)
+        if not pid:
+            return False
+        self.process.returncode = os.waitstatus_to_exitcode(status)
+        self.cpu = usage.ru_utime + usage.ru_stime
+        return True
+
     def overdue(self):
         if self.preparing:
             return time.monotonic() - self.preparing > PREPARING_MAX
@@ -139,7 +150,7 @@ class Test:
         took = time.monotonic() - self.started
         self.outcome = Outcome(list(self.lines), self.process.returncode or 0, stopped)
         log = {"name": self.record["name"], "result": "FAIL" if self.outcome.failed else "OK",
-               "duration": took, "command": self.record["cmd"], "stdout": "\n".join(self.lines),
+               "duration": took, "cpu": self.cpu, "command": self.record["cmd"], "stdout": "\n".join(self.lines),
                "stderr": "\n".join(self.errors)}
         with open(pathlib.Path(self.build, "meson-logs", "suite.json"), "a", encoding="utf-8") as file:
             file.write(json.dumps(log) + "\n")
@@ -150,7 +161,7 @@ class Test:
         print(f"[{nr:{len(str(total))}}/{total}] {'FAIL' if out.failed else 'ok  '} {self.name}: {out.passed} passed"
               + (f", {out.failed} FAILED" if out.failed else "")
               + (f", {out.skipped} skipped" if out.skipped else "")
-              + f" ({took:.1f} s)")
+              + f" ({took:.1f} s, CPU {self.cpu:.1f} s)")
         for skip in out.skips:
             print(f"     skipped: {skip}")
         for trouble in out.troubles:
@@ -190,7 +201,7 @@ class Times:
                    for build, file in self.files.items()}
 
     def get(self, test):
-        return self.of[test.build].get(test.record["name"], test.record["timeout"])
+        return self.of[test.build].get(test.record["name"], test.record["timeout"] / TIMEOUT_OF_DURATION)
 
     def set(self, test, seconds):
         self.of[test.build][test.record["name"]] = round(seconds, 1)
@@ -200,9 +211,10 @@ class Times:
 class Runner:
     def __init__(self, tests, jobs, times, first_failure, near):
         self.times, self.first_failure = times, first_failure
-        # Tests that must run alone come last, when nothing else is left.
+        # Tests that must run alone come last, when nothing else is left. Those of which one runs at a time come first, as
+        # they would be left over otherwise.
         sign = 1 if first_failure else -1
-        self.waiting = sorted(tests, key=lambda test: (not test.record["is_parallel"], -test.nearness(near),
+        self.waiting = sorted(tests, key=lambda test: (test.is_alone, sign * test.is_live, -test.nearness(near),
                                                        sign * times.get(test)))
         if first_failure:
             for test in tests:
@@ -211,13 +223,17 @@ class Runner:
         self.running, self.totals, self.failed = [], [0, 0, 0], []
         self.said = time.monotonic()
 
-    def may_start(self):
-        if not self.waiting:
-            return False
-        if not self.running:
-            return True
-        return (len(self.running) < self.jobs and self.waiting[0].record["is_parallel"]
-                and self.running[0].record["is_parallel"])
+    def next(self):
+        """The test that may start now, or None. Of several that prepare something most wait for the lock of one that
+        prepares the same, so all of these count as one."""
+        preparing = sum(bool(test.preparing) for test in self.running)
+        if len(self.running) - preparing + bool(preparing) >= self.jobs or len(self.running) >= 2 * self.jobs:
+            return None
+        live = any(test.is_live for test in self.running)
+        test = next((test for test in self.waiting if not (live and test.is_live)), None)
+        if not test or self.running and (test.is_alone or self.running[0].is_alone):
+            return None
+        return test
 
     def end(self, test, stopped=None):
         self.running.remove(test)
@@ -239,12 +255,12 @@ class Runner:
         print(f"     running: {', '.join(what)}", flush=True)
 
     def step(self):
-        while self.may_start():
-            test = self.waiting.pop(0)
+        while test := self.next():
+            self.waiting.remove(test)
             test.start()
             self.running.append(test)
         for test in list(self.running):
-            if test.process.poll() is not None:
+            if test.has_ended():
                 self.end(test)
             elif test.overdue():
                 test.stop()
@@ -274,21 +290,21 @@ def interrupt(number, frame):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--jobs", type=int, default=os.cpu_count())
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() + 1)
     parser.add_argument("--suite", action="append", default=[])
     parser.add_argument("--test", action="append", default=[])
     parser.add_argument("--without", action="append", default=[], metavar="TEST")
     parser.add_argument("--first-failure", action="store_true")
     parser.add_argument("--near", action="append", default=[], metavar="WORD")
-    parser.add_argument("--newer-than", metavar="FILE")
+    parser.add_argument("--coverage", metavar="FOLDER")
     parser.add_argument("--emulate-all", action="store_true")
     parser.add_argument("--list", action="store_true")
     parser.add_argument("builds", nargs="+", metavar="BUILD")
     args = parser.parse_args()
     signal.signal(signal.SIGTERM, interrupt)
     tests = [test for build in args.builds for test in tests_of(build, args.suite, args.test, args.without, args.emulate_all)]
-    if args.newer_than:
-        tests = [test for test in tests if test.is_newer(args.newer_than)]
+    for test in tests if args.coverage else []:
+        test.record["env"]["GCOV_PREFIX"] = os.path.join(os.path.abspath(args.coverage), test.record["name"])
     if args.list:
         print("\n".join(test.name for test in tests))
         return 0

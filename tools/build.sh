@@ -8,7 +8,8 @@ shift
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 # Debian's ccache has a program of the name of each compiler there: what was compiled before is taken from its cache.
-[ ! -d /usr/lib/ccache ] || PATH=/usr/lib/ccache:$PATH
+# A clone in another directory has the same objects but for that directory's name in debug information.
+[ ! -d /usr/lib/ccache ] || export PATH=/usr/lib/ccache:$PATH CCACHE_NOHASHDIR=${CCACHE_NOHASHDIR-1}
 
 if [ ! -f "$dir/build.ninja" ]; then
 	meson setup "$dir" "$@" >"$log" 2>&1 || { cat "$log" >&2; exit 1; }
@@ -16,5 +17,7 @@ elif [ $# -gt 0 ]; then
 	meson configure "$dir" "$@" >"$log" 2>&1 || { cat "$log" >&2; exit 1; }
 fi
 echo "build: $dir"
-ninja -C "$dir" ${TARGETS:-} >"$log" 2>&1 || { cat "$log" >&2; exit 1; }
+TIMEFORMAT="build: $dir took %0R s, CPU %0U s"
+# shellcheck disable=SC2086 # a list of words
+time ninja -C "$dir" ${TARGETS:-} >"$log" 2>&1 || { cat "$log" >&2; exit 1; }
 grep -A3 'warning:' "$log" >&2 || true

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # The cache of kernels, sources and libraries that tests and the lab make once and keep, outside of this tree.
 # cache.sh check|lab: says what the run will fetch and build, and how long that may last.
-# cache.sh clean: removes the cache. The figures are of a machine with two processors.
+# cache.sh checked: notes how long the run of "make check" took that began with "cache.sh check".
+# cache.sh clean: removes the cache.
 set -eu
 cache=${KMEMSCOPE_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/kmemscope}
 
@@ -22,20 +23,59 @@ need_room() { # GB
 		echo "cache: only $(free_gb "$place") GB are free there; KMEMSCOPE_CACHE names another place"
 }
 
+# What "make check" keeps: name in the cache, megabytes of disk, what it is. A kernel for the lab has a key behind its
+# name; one that was never finished has only a directory "-build".
+kept='debian-6.1- 120 fetch Debian'"'"'s kernel 6.1
+debian-6.12- 130 fetch Debian'"'"'s kernel 6.12
+debian-7.2- 400 fetch Debian'"'"'s kernel 7.2 and its compiler
+sysroot-arm64- 210 fetch libraries for arm64
+sysroot-armhf- 160 fetch libraries for armhf
+sysroot-s390x- 210 fetch libraries for s390x
+clickhouse- 150 fetch ClickHouse
+exports 70 fetch readers of exports
+tree- 900 build a kernel to measure
+linux-um- 2000 build a kernel for tests, on User Mode Linux
+linux-x86_64- 600 build a kernel for tests, on x86-64
+lab-6.1-um-[0-9a-f][0-9a-f] 2000 build a kernel that counts accesses, 6.1
+lab-6.12-um-[0-9a-f][0-9a-f] 2000 build a kernel that counts accesses, 6.12
+lab-6.12-x86_64-[0-9a-f][0-9a-f] 600 build a kernel that counts accesses, 6.12 on x86-64'
+
+# Of what is missing: the lines above.
+missing() {
+	local name rest
+	while read -r name rest; do has "$name" || echo "$rest"; done <<<"$kept"
+}
+list() { awk -v verb="$1" '$2 == verb { $1 = $2 = ""; sub("^ *", ""); printf "%s%s", n++ ? "; " : "", $0 }' <<<"$lacks"; }
+
 case ${1:-} in
 check)
-	if has lab-6.1-um- lab-6.12-um- lab-6.12-x86_64- linux-um- linux-x86_64- debian-6.1- debian-6.12- tree- sysroot-; then
-		echo "check: kernels and libraries are in the cache, $cache ($(size)); what has changed is built again." \
-			"About a quarter of an hour."
+	lacks=$(missing) state=cached
+	if [ -z "$lacks" ]; then
+		echo "check: kernels and libraries are in the cache, $cache ($(size)); what has changed is built again."
 	else
-		echo "check: will fetch Debian packages (0.5 GB) and build test kernels into $cache" \
-			"(9 GB of disk; $(size) now). Up to 45 minutes, the next time a third of that." \
-			"\"make clean-cache\" gives the disk back."
-		need_room 10
+		state=missing need=$(awk '{ mb += $1 } END { print int(mb / 1000) + 1 }' <<<"$lacks")
+		echo "check: the cache, $cache ($(size)), needs about $need GB more; \"make clean-cache\" gives all of it back."
+		for verb in fetch build; do
+			[ -z "$(list $verb)" ] || echo "check: will $verb $(list $verb)."
+		done
+		need_room $((need + 1))
 	fi
+	if [ -s "$cache/minutes.$state" ]; then
+		echo "check: the last run that began like this took $(cat "$cache/minutes.$state") minutes here."
+	elif [ $state = cached ]; then
+		echo "check: it may last half an hour on two processors that have nothing else to do."
+	else
+		echo "check: it may last an hour on two processors that have nothing else to do; the next run takes half of that."
+	fi
+	mkdir -p "$cache"
+	echo "$(date +%s) $state" >"$cache/minutes.begun"
+	;;
+checked)
+	read -r begun state <"$cache/minutes.begun"
+	echo $((($(date +%s) - begun + 59) / 60)) >"$cache/minutes.$state"
 	;;
 lab)
-	if has lab-6.12-um-; then
+	if has "lab-6.12-um-[0-9a-f][0-9a-f]"; then
 		echo "lab: a kernel is in the cache, $cache ($(size))."
 	else
 		echo "lab: will unpack a kernel's source and build it into $cache (2 GB of disk; $(size) now)." \
@@ -45,11 +85,11 @@ lab)
 	;;
 clean)
 	echo "cache: removing what is ours in $cache ($(size))"
-	for kind in lab linux debian tree source sysroot exports; do rm -rf "${cache:?}/$kind"{,-*,.*}; done
+	for kind in lab linux debian tree source sysroot exports clickhouse tidy minutes; do rm -rf "${cache:?}/$kind"{,-*,.*}; done
 	if [ -d "$cache" ]; then rmdir --ignore-fail-on-non-empty "$cache"; fi
 	;;
 *)
-	echo "usage: cache.sh check|lab|clean" >&2
+	echo "usage: cache.sh check|checked|lab|clean" >&2
 	exit 2
 	;;
 esac

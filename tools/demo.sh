@@ -45,7 +45,7 @@ workload()
 	done
 }
 
-# A second with call stacks, for the flame graph. It is ten times as much work, so it is kept short.
+# A second with call stacks, for the flame graph. It is several times as much work, so it is kept short.
 record_stacks()
 {
 	"$kmemscope" record -q --stack -o $out/stacks.dat --duration 1 2>/dev/null &

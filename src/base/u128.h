@@ -82,6 +82,11 @@ static inline u64 ks_u128_div(struct ks_u128 a, u64 by)
 #endif
 }
 
+static inline double ks_u128_double(struct ks_u128 a)
+{
+	return (double)a.hi * 0x1p64 + (double)a.lo;
+}
+
 /* a * b / by, rounded down; UINT64_MAX where that needs more than 64 bits. @by is not 0. */
 static inline u64 ks_mul_div(u64 a, u64 b, u64 by)
 {

@@ -2,138 +2,320 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Changes one operator in src/ at a time, by seed, and reports the share of the changes that tests notice.
 
-usage: mutate.py [--mutants N] [--seed N] [--aim PERCENT] [--under FOLDER] [--fast-only] [FILE:LINE:COLUMN]...
+usage: mutate.py [--mutants N] [--seed N] [--aim PERCENT] [--under FOLDER] [--until STAGE] [--without STAGE|TEST]... [--jobs N]
+                 [FILE:LINE:COLUMN]...
 
-Works in a copy of the tree, built once and then step by step. The fast suites run first, in the plain build,
-and no further than to the first failure; the first tests are those that are named after the changed file or
-its folder, then the quickest; a test that runs none of the programs that changed is left out. Only a mutant that
-passes them meets what looks at the running kernel, failing allocations, the browser, and then the sanitized build.
-A mutant that does not compile is drawn again, and so is one that leaves the program as it was. With
-places as arguments, which are those of the lines that it prints, these are the mutants: for a second look at
+Every line of code that has operators is as likely as any other. A mutant that does not compile is drawn again, and so is
+one that leaves the code as it was. The mutants meet the tests in stages, the quickest first: unit tests, the program,
+sanitizers, stores and agents, the running kernel, failing allocations, the browser, guests. What one stage notices, the
+next does not see. In a stage a mutant meets the tests that run its line, as gcov counted them in a build of its own: those
+that are named after its file first, then the quickest; the first failure ends it. A failure of more than a unit test
+counts when it happens twice, and where others on this machine could be its cause only if the test passes without the
+change then.
+
+Works in build-mutate/, a copy of the tree, which is kept: the next run builds what has changed, and counts the tests that
+have. build-mutate/log has the output of the tests.
+
+With places as arguments, which are those of the lines that it prints, these are the mutants: for a second look at
 survivors. Survivors that tests/mutate/equivalent.txt lists, with the reason why nobody can tell them from the
 original, do not count. Ends with one line "N passed, N failed, N skipped": noticed, survived, equivalent;
 survivors are no failures where the aim is reached.
 """
 import argparse
+import contextlib
+import filecmp
 import fnmatch
+import json
 import os
 import pathlib
 import random
-import re
 import shutil
 import subprocess
 import sys
-import tempfile
+import time
 
-STAMP = "mutate.stamp" # in the copy of the tree: when the mutant was made
-ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+sys.path[:0] = [str(pathlib.Path(__file__).parent), str(pathlib.Path(__file__).parent.parent)]
+import run  # noqa: E402 (of tests/)
+from coverage import Coverage  # noqa: E402
+from places import ROOT, all_lines  # noqa: E402
+
 EQUIVALENT = pathlib.Path(__file__).with_name("equivalent.txt")
-SWAPS = {"==": "!=", "!=": "==", "<": "<=", "<=": "<", ">": ">=", ">=": ">", "&&": "||", "||": "&&", "+": "-", "-": "+",
-         "+=": "-=", "-=": "+=", "true": "false", "false": "true", "<<": ">>", ">>": "<<", "|=": "&="}
-# Surrounded by blanks: the style sets binary operators apart, so that pointers and signs are left alone.
-OPERATOR = re.compile(r"(?<= )(" + "|".join(re.escape(op) for op in sorted(SWAPS, key=len, reverse=True)
-                                            if not op.isalpha()) + r")(?= )|\b(true|false)\b")
-SANITIZED = ["-Db_sanitize=address,undefined", "-Db_lundef=false", "-Dbuildtype=debugoptimized",
-             "-Dc_args=-fno-sanitize-recover=all"]
-# What looks at the kernel of this machine, or takes minutes to say what other tests have said before.
-SLOW = ["nomem", "cli-heap", "cli-heap-graph", "cli-heap-snapshot", "cli-kmap-record", "cli-leaks-live", "cli-record",
-        "cli-slab-grows", "cli-top", "live-kernel", "package"]
-STAGES = [("build", ["--suite", "unit", "--suite", "fuzz", "--suite", "captures", "--suite", "cli"], SLOW),
-          ("build", ["--suite", "browser"] + [f"--test={name}" for name in SLOW], ["package"]),
-          ("build-san", ["--suite", "unit", "--suite", "fuzz", "--suite", "captures", "--suite", "cli"], ["package"])]
+WORK = ROOT / "build-mutate"
+TREE = WORK / "tree"
+LOG = WORK / "log"
+BUILDS = {"build": [], "build-cov": ["-Db_coverage=true", "-Dbuildtype=debug"],
+          "build-san": ["-Db_sanitize=address,undefined", "-Db_lundef=false", "-Dbuildtype=debugoptimized",
+                        "-Dc_args=-fno-sanitize-recover=all"]}
+# What looks at the kernel of this machine.
+LIVE = ["census-by-manual", "cli-heap", "cli-heap-graph", "cli-heap-snapshot", "cli-kmap-record", "cli-leaks-live",
+        "cli-record", "cli-record-filter", "cli-record-rotate", "cli-slab-grows", "cli-top", "cli-trace-analyze", "cli-watch-live",
+        "live-kernel", "cli-serve"]
+# What is tested by a machine, not by the program.
+NOT_OF_IT = ["package", "cli-install", "cli-completion"]
+# Guests run a program of their own, whose counts are not seen here: the tests are chosen by the folder.
+GUESTS = {"heap": ["kernel-heap-6.12"], "capture": ["kernel-record-6.12"], "lab": ["kernel-lab"], "kmap": ["kernel-stock-6.12"]}
+SHOWN = ["report", "serve", "heap", "cli"] # folders of which a browser shows more than other tests see
+FIRST = 4 # tests that are built and run before the others are
+MEMORY_MAX = 6 << 30 # of a process of a test: a mutant may ask for memory without an end
 
 
-def places():
-    """(file, line number, column, operator) of all that can be changed: code, no comments, no strings."""
-    found = []
-    for path in sorted((ROOT / "src").rglob("*.c")):
-        comment = False
-        for nr, line in enumerate(path.read_text(encoding="utf-8").splitlines()):
-            text = line.strip()
-            comment = comment or text.startswith("/*")
-            if not comment and not text.startswith(("#", "//", "_Static_assert")):
-                masked = re.sub(r'"(\\.|[^"\\])*"|\'(\\.|[^\'\\])\'|/\*.*?\*/', lambda m: "_" * len(m.group()), line)
-                found += [(path.relative_to(ROOT), nr, match.start(), match.group()) for match in OPERATOR.finditer(masked)]
-            comment = comment and "*/" not in text
-    return found
+class Stage:
+    """Tests that a mutant meets together."""
+
+    def __init__(self, name, build, suites, names=(), without=(), folders=None, shared=False, counted=True):
+        self.name, self.build, self.shared, self.counted, self.folders = name, build, shared, counted, folders
+        self.wanted = lambda record: record["name"] not in without and record["name"] not in NOT_OF_IT and (
+            record["name"] in names or any(suite.split(":")[-1] in suites for suite in record["suite"]))
+        self.tests = []
 
 
-def call(tree, *command, timeout=1800):
-    try:
-        return subprocess.run(command, cwd=tree, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
-                              timeout=timeout, check=False)
-    except subprocess.TimeoutExpired:
-        return None
+STAGES = [Stage("unit", "build", ["unit", "fuzz"]),
+          Stage("program", "build", ["captures", "cli"], without=LIVE),
+          Stage("sanitized", "build-san", ["unit", "fuzz"]),
+          Stage("fleet", "build", ["fleet"], shared=True),
+          Stage("live", "build", [], LIVE, shared=True),
+          Stage("nomem", "build", ["nomem"], counted=False),
+          Stage("browser", "build", ["browser"], folders=SHOWN, shared=True),
+          Stage("guests", "build", ["kernel"], folders=GUESTS, shared=True, counted=False)]
 
 
-def run_tests(tree, build, suites, without, *more):
-    leave_out = [f"--without={name}" for name in without]
-    return call(tree, sys.executable, "tests/run.py", *suites, *leave_out, *more, build)
+def call(*command):
+    return subprocess.run(command, cwd=TREE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
+                          check=False)
+
+
+class Runner(run.Runner):
+    """Says when a test has ended: a run may be interrupted, and what it counted is kept."""
+
+    def __init__(self, *args, ended=None):
+        super().__init__(*args)
+        self.ended = ended
+
+    def end(self, test, stopped=None):
+        super().end(test, stopped)
+        if self.ended:
+            self.ended(test.record["name"], bool(test.outcome.failed))
+
+
+class Suite:
+    """The tests of one build, and how to run them."""
+
+    def __init__(self, build, jobs):
+        self.build, self.jobs = build, jobs
+        done = subprocess.run(["tools/build.sh", build, *BUILDS[build]], cwd=TREE, env=dict(os.environ, TARGETS="build.ninja"),
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+        if done.returncode:
+            sys.exit(f"mutate: {build} can't be set up:\n{done.stdout[-3000:]}")
+        told = subprocess.run(["meson", "introspect", "--tests", "--targets", build], cwd=TREE, check=True,
+                              stdout=subprocess.PIPE, text=True)
+        told = json.loads(told.stdout)
+        self.tests = {record["name"]: record for record in told["tests"]}
+        if len(self.tests) < len(told["tests"]):
+            sys.exit("mutate: two tests have the same name")
+        self.targets = {target["id"]: target for target in told["targets"]}
+
+    def make(self, names):
+        """Builds what these tests run."""
+        targets = {os.path.relpath(file, TREE / self.build) for name in names for target in self.tests[name]["depends"]
+                   for file in self.targets[target]["filename"]}
+        done = call("ninja", "-C", self.build, f"-j{self.jobs}", *sorted(targets))
+        return not done.returncode
+
+    def must_make(self, names):
+        if not self.make(names):
+            sys.exit(f"mutate: {self.build} does not build")
+
+    def sources(self, name):
+        """What is compiled for a test alone."""
+        return [file for target in self.tests[name]["depends"] for part in self.targets[target]["target_sources"]
+                for file in part.get("sources", []) if file.startswith(str(TREE / "tests"))]
+
+    def run(self, names, first_failure, raw=None, bounded=False, ended=None):
+        """The names of the tests that fail; with raw, what gcov counts goes to its folders. Calls ended(name, failed)."""
+        build = str(TREE / self.build)
+        tests = [run.Test(build, dict(self.tests[name], env=dict(self.tests[name]["env"]))) for name in names]
+        times = run.Times([build])
+        for test in tests:
+            if raw:
+                test.record["env"]["GCOV_PREFIX"] = str(raw / test.record["name"])
+            if bounded:
+                test.record["cmd"] = ["prlimit", f"--data={MEMORY_MAX}", *test.record["cmd"]]
+            if first_failure:
+                test.timeout = min(test.timeout, 20 + 10 * times.get(test))
+        runner = Runner(tests, self.jobs, times, first_failure, [], ended=ended)
+        with open(LOG, "a", encoding="utf-8") as log, contextlib.redirect_stdout(log):
+            runner.run()
+        return [name.split(": ", 1)[1] for name in runner.failed]
+
+    def seconds(self):
+        return run.Times([str(TREE / self.build)]).of[str(TREE / self.build)]
+
+
+class Program:
+    """The tree that mutants live in, and which of its tests run what."""
+
+    def __init__(self, jobs, without):
+        sync()
+        self.jobs, self.without, self.suites, self.seconds = jobs, without, {}, {}
+        self.coverage = Coverage(TREE, WORK / "coverage")
+
+    def suite(self, build):
+        if build not in self.suites:
+            self.suites[build] = Suite(build, self.jobs)
+        return self.suites[build]
+
+    def count(self, stage):
+        """Runs those of the stage's tests once without any change whose counts are not known: what fails is left out."""
+        suite = self.suite("build-cov")
+        of = {name: self.coverage.fingerprint(suite.tests[name], suite.sources(name)) for name in stage.tests if name in suite.tests}
+        new = [name for name in of if not self.coverage.is_known(name, of[name])]
+        if new:
+            print(f"mutate: counting {len(new)} tests of stage {stage.name}", flush=True)
+            suite.must_make(new)
+            suite.run(new, False, self.coverage.raw, ended=lambda name, failed: self.coverage.keep(name, of[name], failed))
+        self.seconds.update(suite.seconds())
+        return [name for name in of if self.coverage.failed(name)]
+
+    def prepare(self, stage):
+        suite = self.suite(stage.build)
+        stage.tests = [name for name, record in suite.tests.items() if stage.wanted(record) and name not in self.without]
+        for name in self.count(stage) if stage.counted else []:
+            print(f"mutate: left out, since it fails without any change: {name}", flush=True)
+            stage.tests.remove(name)
+        suite.must_make(stage.tests)
+
+    def tests_for(self, stage, place):
+        """The tests of a stage that run a place: those that are named after its file first, then the quickest."""
+        folder = place.path.parent.name
+        if stage.folders is not None and folder not in stage.folders:
+            return []
+        if stage.name == "guests":
+            return [name for name in GUESTS[folder] if name in stage.tests]
+        words = {folder, *place.path.stem.split("-")} - {"cli", "cmd"}
+        found = [name for name in stage.tests if not stage.counted or self.coverage.runs(name, place)]
+        return sorted(found, key=lambda name: (-len(words & set(name.split("-"))), self.seconds.get(name, 60)))
+
+    def object_of(self, path):
+        """The code that a source file, or for a header the program, is compiled to; None where it does not compile."""
+        source = str(path)
+        found = list((TREE / "build" / path.parent).glob(f"*.p/{path.name}.o"))
+        found += list((TREE / "build").glob(f"kmemscope.p/{source.replace('/', '_')}.o"))
+        if path.suffix == ".c" and not found:
+            return None # for machines without a library that this one has
+        file = found[0] if found else TREE / "build" / "kmemscope"
+        if call("ninja", "-C", "build", f"-j{self.jobs}", os.path.relpath(file, TREE / "build")).returncode:
+            return None
+        bare = WORK / "bare.o"
+        subprocess.run(["objcopy", "--strip-debug", "--remove-section=.note.gnu.build-id", file, bare], check=True)
+        return bare.read_bytes()
+
+    def notices(self, stage, mutant):
+        """The test of the stage that notices the mutant, or None; second, how many run it."""
+        suite = self.suite(stage.build)
+        tests = self.tests_for(stage, mutant.place)
+        for part in (tests[:FIRST], tests[FIRST:]):
+            if not part:
+                break
+            with mutant.alive():
+                if not suite.make(part):
+                    return f"{suite.build}, which does not build", len(tests)
+                # A sanitizer's shadow memory would count, and browsers and servers have more.
+                failed = suite.run(part, True, bounded=stage.build == "build" and not stage.shared)[:1]
+                if failed and stage.name not in ("unit", "sanitized"):
+                    failed = suite.run(failed, False)
+            if failed and stage.shared:
+                suite.must_make(failed)
+                if suite.run(failed, False):
+                    print(f"mutate: {failed[0]} fails without any change, too", flush=True)
+                    failed = []
+            if failed:
+                return failed[0], len(tests)
+        return None, len(tests)
 
 
 def made_here(folder, names):
-    """What is in the root of the tree but not of it, for copytree()."""
+    """What is in the root of the tree but not of it."""
     return fnmatch.filter(names, "build*") + fnmatch.filter(names, "*-out") + [".git"] if pathlib.Path(folder) == ROOT else []
 
 
-def code_of(tree):
-    """The program without what only debuggers read, which has the columns of operators in it."""
-    stripped = tree / "build" / "kmemscope.stripped"
-    subprocess.run(["objcopy", "--strip-all", "--remove-section=.note.gnu.build-id", tree / "build" / "kmemscope", stripped], check=True)
-    return stripped.read_bytes()
+def sync():
+    """Brings the copy of the tree up to date; files that are the same keep their times. What is older than the last time, here
+    and there, is not looked at."""
+    stamp = WORK / "synced"
+    before, start = stamp.stat().st_mtime if stamp.exists() else 0, time.time()
+    for folder, folders, names in os.walk(ROOT):
+        leave = {"__pycache__", *made_here(folder, folders + names)}
+        folders[:] = [name for name in folders if name not in leave]
+        here = TREE / pathlib.Path(folder).relative_to(ROOT)
+        here.mkdir(parents=True, exist_ok=True)
+        there = set(os.listdir(here))
+        for name in set(names) - leave:
+            ours, theirs = pathlib.Path(folder, name), here / name
+            if ours.is_symlink():
+                theirs.unlink(missing_ok=True)
+                theirs.symlink_to(os.readlink(ours))
+            elif name not in there or max(ours.stat().st_mtime, theirs.stat().st_mtime) >= before and \
+                    not filecmp.cmp(ours, theirs, shallow=False):
+                shutil.copyfile(ours, theirs)
+                shutil.copymode(ours, theirs)
+        for name in there - set(os.listdir(folder)) - set(BUILDS) - {"__pycache__"}:
+            gone = here / name
+            shutil.rmtree(gone) if gone.is_dir() else gone.unlink()
+    stamp.touch()
+    os.utime(stamp, (start, start))
 
 
-def prepare(tree, fast_only):
-    """Builds, and runs the fast tests once: they must pass, and then it is known how long each takes. Returns the program."""
-    for build, options in (("build", []), ("build-san", SANITIZED))[:1 if fast_only else 2]:
-        done = call(tree, "tools/build.sh", build, *options)
-        if not done or done.returncode:
-            sys.exit(f"mutate: {build} does not build")
-    done = run_tests(tree, *STAGES[0])
-    if not done or done.returncode:
-        sys.exit("mutate: the suite fails without any change:\n" + (done.stdout[-3000:] if done else "a hang"))
-    return code_of(tree)
+class Mutant:
+    def __init__(self, place):
+        self.place, self.by, self.ran = place, None, 0
+        self.before, self.after, self.text, self.original = place.changed(TREE)
+
+    def __str__(self):
+        return f"{self.place}: {self.before} -> {self.after}"
+
+    @contextlib.contextmanager
+    def alive(self):
+        file = TREE / self.place.path
+        file.write_text(self.text, encoding="utf-8")
+        try:
+            yield
+        finally:
+            file.write_text(self.original, encoding="utf-8")
 
 
-def near(path):
-    """The words by which tests are named after a file: src/cli/cmd-kmap-stream.c is near cli-kmap-stream."""
-    return [f"--near={word}" for word in {path.parent.name, *path.stem.split("-")} - {"cli", "cmd"}]
-
-
-def noticed(tree, path, unchanged, fast_only):
-    """The test that noticed, None for a survivor, or "" where the mutant does not compile, or to the same program."""
-    for build, suites, without in STAGES[:1] if fast_only else STAGES:
-        if call(tree, "ninja", "-C", build).returncode or code_of(tree) == unchanged:
-            return ""
-        done = run_tests(tree, build, suites, without, "--first-failure", "--newer-than", STAMP, *near(path))
-        if done is None or done.returncode:
-            failed = re.search(r"^failed: (.*)$", done.stdout, re.M) if done else None
-            return failed.group(1) if failed else "a hang" if done is None else "a suite that names no test"
-    return None
-
-
-def mutate(tree, place):
-    """Writes the mutant; returns the line before, the line after, and the file's text as it was."""
-    path, nr, column, operator = place
-    file = tree / path
-    original = file.read_text(encoding="utf-8")
-    lines = original.split("\n")
-    before = lines[nr]
-    (tree / STAMP).touch()
-    lines[nr] = before[:column] + SWAPS[operator] + before[column + len(operator):]
-    file.write_text("\n".join(lines), encoding="utf-8")
-    return before.strip(), lines[nr].strip(), original
+def draw(program, places, wanted):
+    """The first mutants that compile to something else."""
+    found = []
+    for place in places:
+        unchanged, mutant = program.object_of(place.path), Mutant(place)
+        with mutant.alive():
+            code = unchanged and program.object_of(place.path)
+        if code and code != unchanged:
+            found.append(mutant)
+        if len(found) == wanted:
+            break
+    return found
 
 
 def equivalents():
     """The changed lines that are known to be as good as the original, with their files."""
-    lines = EQUIVALENT.read_text(encoding="utf-8").splitlines() if EQUIVALENT.exists() else []
+    lines = EQUIVALENT.read_text(encoding="utf-8").splitlines()
     return {tuple(part.strip() for part in line.split("|", 2)[:2]) for line in lines if line and not line.startswith("#")}
 
 
-def again(names, candidates):
-    """The places of these names."""
-    by_name = {f"{path}:{nr + 1}:{column + 1}": (path, nr, column, operator) for path, nr, column, operator in candidates}
+def meet(program, stage, mutants):
+    """Shows the mutants to the tests of a stage."""
+    program.prepare(stage)
+    for mutant in mutants:
+        start = time.monotonic()
+        mutant.by, ran = program.notices(stage, mutant)
+        mutant.ran += ran
+        told = f"noticed by {mutant.by}" if mutant.by else f"not noticed by {ran} tests"
+        print(f"{stage.name}: {told} ({time.monotonic() - start:.0f} s): {mutant}", flush=True)
+
+
+def places_of(names):
+    by_name = {str(place): place for line in all_lines("") for place in line}
     for name in names:
         if name not in by_name:
             sys.exit(f"mutate: nothing to change at {name}")
@@ -146,36 +328,35 @@ def main():
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--aim", type=float, default=90)
     parser.add_argument("--under", default="", metavar="FOLDER", help="of src/, say heap")
-    parser.add_argument("--fast-only", action="store_true")
+    parser.add_argument("--until", default=STAGES[-1].name, choices=[stage.name for stage in STAGES])
+    parser.add_argument("--without", action="append", default=[], metavar="STAGE|TEST")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("places", nargs="*", metavar="FILE:LINE:COLUMN")
     args = parser.parse_args()
-    rng, known, counts = random.Random(args.seed), equivalents(), {"noticed": 0, "survived": 0, "equivalent": 0}
-    candidates = [place for place in places() if place[0].is_relative_to(pathlib.Path("src", args.under))]
-    wanted = len(args.places) or args.mutants
-    rng.shuffle(candidates) # each place at most once
-    with tempfile.TemporaryDirectory(prefix="kmemscope-mutate-") as scratch:
-        tree = pathlib.Path(scratch, "tree")
-        shutil.copytree(ROOT, tree, ignore=made_here)
-        unchanged = prepare(tree, args.fast_only)
-        draw = again(args.places, candidates) if args.places else candidates
-        for place in draw:
-            before, after, original = mutate(tree, place)
-            by = noticed(tree, place[0], unchanged, args.fast_only)
-            (tree / place[0]).write_text(original, encoding="utf-8")
-            if by == "":
-                continue
-            kind = "noticed" if by else "equivalent" if (str(place[0]), after) in known else "survived"
-            counts[kind] += 1
-            where = f"{place[0]}:{place[1] + 1}:{place[2] + 1}"
-            print(f"[{sum(counts.values())}/{wanted}] {kind}{' by ' + by if by else ''}: {where}: {before} -> {after}", flush=True)
-            if sum(counts.values()) == wanted:
-                break
-    share = 100 * counts["noticed"] / max(1, counts["noticed"] + counts["survived"])
+    rng, lines = random.Random(args.seed), all_lines(args.under)
+    rng.shuffle(lines)
+    places = places_of(args.places) or [rng.choice(line) for line in lines]
+    program = Program(args.jobs, args.without)
+    program.suite("build")
+    # Places that are given were drawn before.
+    mutants = [Mutant(place) for place in places] if args.places else draw(program, places, args.mutants)
+    known, rest = equivalents(), mutants
+    for stage in [stage for stage in STAGES if stage.name not in args.without]:
+        meet(program, stage, rest)
+        rest = [mutant for mutant in rest if not mutant.by]
+        print(f"after {stage.name}: {len(mutants) - len(rest)} of {len(mutants)} noticed", flush=True)
+        if stage.name == args.until or not rest:
+            break
+    survived = [mutant for mutant in rest if (str(mutant.place.path), mutant.after) not in known]
+    for mutant in rest:
+        print(f"{'survived' if mutant in survived else 'equivalent'}{'' if mutant.ran else ', never run'}: {mutant}")
+    noticed = len(mutants) - len(rest)
+    share = 100 * noticed / max(1, noticed + len(survived))
     print(f"noticed: {share:.0f} % (aim: {args.aim:.0f} %)")
-    failed, skipped = counts["survived"], counts["equivalent"]
+    failed, skipped = len(survived), len(rest) - len(survived)
     if share >= args.aim:
-        failed, skipped = 0, failed + skipped
-    print(f"{counts['noticed']} passed, {failed} failed, {skipped} skipped")
+        failed, skipped = 0, len(rest)
+    print(f"{noticed} passed, {failed} failed, {skipped} skipped")
     return 1 if failed else 0
 
 
