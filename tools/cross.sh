@@ -18,7 +18,7 @@ s390x) triplet=s390x-linux-gnu family=s390x endian=big emulator=qemu-s390x-stati
 	;;
 esac
 packages="libc6-dev zlib1g-dev libzstd-dev liblzma-dev libelf-dev libdw-dev libcairo2-dev libbpf-dev libkdumpfile-dev
-	libncurses-dev libmicrohttpd-dev libcmocka-dev"
+	libncurses-dev libmicrohttpd-dev libyaml-dev libcapstone-dev libcmocka-dev"
 
 # An apt of its own, which believes that nothing is installed and that this is a machine of the other kind.
 foreign_apt() {
