@@ -73,15 +73,6 @@ static noinline const struct mz_where *look_up(const struct mz_lane *lane, unsig
 
 /* === Internals: from the object to the record ============================================= */
 
-/*
- * A record is full long before a count overflows: no operation adds more than a page at once, and
- * where two processors share a record, both may find room in it at the same time.
- */
-static bool has_room(const struct mz_access *access)
-{
-	return (READ_ONCE(access->count) | READ_ONCE(access->bytes)) <= U32_MAX / 2;
-}
-
 /* The instruction, thread, context, direction and processor: the key of a record of an object. */
 static __always_inline u64 author_of(int level, bool write, unsigned long ip)
 {
@@ -91,42 +82,54 @@ static __always_inline u64 author_of(int level, bool write, unsigned long ip)
 	       (u32)(ip - mz_access_text_start());
 }
 
+/*
+ * Where an access is to be counted: an author at a spot of an object. The caches of a lane know a
+ * record that varies by the spot MZ_SPOT_VARIES alone.
+ */
 static struct mz_record_slot *record_slot(const struct mz_lane *lane, const struct mz_where *where,
-					  u64 author)
+					  u64 author, u32 spot)
 {
-	u64 key = ((where->base + where->page_stamp) ^ author << 20) * GOLDEN_RATIO_64 + author;
+	u64 key = ((where->base + where->page_stamp + ((u64)spot << 40)) ^ author << 20) *
+			  GOLDEN_RATIO_64 +
+		  author;
 
 	return &lane->records[(key ^ key >> 29) * GOLDEN_RATIO_64 >> (64 - lane->record_bits)];
 }
 
-static bool same_record(const struct mz_record_slot *slot, const struct mz_where *where, u64 author)
+static bool same_record(const struct mz_record_slot *slot, const struct mz_where *where, u64 author,
+			u32 spot)
 {
 	return slot->base == where->base && slot->page_stamp == where->page_stamp &&
-	       slot->stamp == where->stamp && slot->author == author;
+	       slot->stamp == where->stamp && slot->author == author && slot->spot == spot;
 }
 
-static noinline struct mz_access *
-look_up_record(struct mz_record_slot *slot, const struct mz_where *where, u64 author, bool full)
+static noinline struct mz_access *look_up_record(const struct mz_lane *lane,
+						 const struct mz_where *where, u64 author, u32 spot,
+						 bool full)
 {
 	struct mz_access *access =
-		mz_index_access(&mz.index, where->obj, (u32)author, author >> 32, full);
+		mz_index_access(&mz.index, where->obj, (u32)author, author >> 32, spot, full);
 
 	if (READ_ONCE(mz.index.hungry))
 		mz_access_refill();
-	if (access)
-		*slot = (struct mz_record_slot){
-			.base = where->base,
-			.author = author,
-			.access = access,
-			.stamp = where->stamp,
-			.page_stamp = where->page_stamp,
-		};
+	if (!access)
+		return NULL;
+	if (mz_access_spot(access) & MZ_SPOT_VARIES)
+		spot = MZ_SPOT_VARIES;
+	*record_slot(lane, where, author, spot) = (struct mz_record_slot){
+		.base = where->base,
+		.author = author,
+		.access = access,
+		.stamp = where->stamp,
+		.page_stamp = where->page_stamp,
+		.spot = spot,
+	};
 	return access;
 }
 
-static void add_shared(u32 *value, u32 by)
+static void add_shared(u64 *value, u64 by)
 {
-	u32 old = READ_ONCE(*value);
+	u64 old = READ_ONCE(*value);
 
 	while (!try_cmpxchg(value, &old, old + by))
 		;
@@ -134,13 +137,18 @@ static void add_shared(u32 *value, u32 by)
 
 static __always_inline void add_to(struct mz_access *access, u32 count, u32 bytes)
 {
-	if (CONFIG_NR_CPUS > PROCESSORS_APART && unlikely(nr_cpu_ids > PROCESSORS_APART)) {
-		add_shared(&access->count, count);
-		add_shared(&access->bytes, bytes);
-		return;
-	}
-	WRITE_ONCE(access->count, access->count + count);
-	WRITE_ONCE(access->bytes, access->bytes + bytes);
+	u64 by = mz_sums(count, bytes, 0);
+
+	if (CONFIG_NR_CPUS > PROCESSORS_APART && unlikely(nr_cpu_ids > PROCESSORS_APART))
+		add_shared(&access->sums, by);
+	else
+		WRITE_ONCE(access->sums, access->sums + by);
+}
+
+/* Whether there is room for another access. */
+static __always_inline bool has_room(const struct mz_access *access)
+{
+	return mz_sums_have_room(READ_ONCE(access->sums));
 }
 
 /* === Internals: whose accesses are wanted ================================================= */
@@ -166,9 +174,12 @@ static bool on_own_stack(unsigned long addr)
 /* === Internals: counting ================================================================== */
 
 struct operation {
-	unsigned long end;
+	unsigned long start, end;
 	u64 author;
 	const void *credited; /* the object or class that has counted it already */
+	/* The record of that object, and how much of the operation is in it. */
+	struct mz_access *access;
+	unsigned long bytes;
 };
 
 static struct mz_recent *recent_of(const struct mz_lane *lane, u64 author)
@@ -187,41 +198,91 @@ static const struct mz_where *find_where(const struct mz_lane *lane, unsigned lo
 }
 
 static struct mz_access *find_record(const struct mz_lane *lane, const struct operation *op,
-				     const struct mz_where *where, bool full)
+				     const struct mz_where *where, unsigned long addr)
 {
-	struct mz_record_slot *slot = record_slot(lane, where, op->author);
+	u32 spot = mz_spot_of(addr - mz_object_addr(where->obj));
+	struct mz_record_slot *slot;
 
-	if (same_record(slot, where, op->author) && !full)
+	if (!(spot & MZ_SPOT_VARIES)) {
+		slot = record_slot(lane, where, op->author, spot);
+		if (same_record(slot, where, op->author, spot))
+			return slot->access;
+	}
+	slot = record_slot(lane, where, op->author, MZ_SPOT_VARIES);
+	if (same_record(slot, where, op->author, MZ_SPOT_VARIES))
 		return slot->access;
-	return look_up_record(slot, where, op->author, full);
+	return look_up_record(lane, where, op->author, spot, false);
+}
+
+/* In the place of a record that is full. */
+static struct mz_access *further_record(const struct mz_lane *lane, const struct operation *op,
+					const struct mz_where *where, const struct mz_access *full)
+{
+	return look_up_record(lane, where, op->author, mz_access_spot(full) & ~MZ_SPOT_LENGTHS,
+			      true);
+}
+
+/*
+ * What an instruction has done is repeated quickly only where it was done: at this distance from
+ * the start of the range, this many bytes. A range with objects is within a page.
+ */
+#define ANYWHERE U32_MAX
+
+static __always_inline u32 extent_of(unsigned long distance, size_t size)
+{
+	return (u32)distance << 16 | (u16)size;
 }
 
 static void remember(struct mz_recent *recent, u64 author, const struct mz_where *where,
-		     struct mz_access *access)
+		     struct mz_access *access, u32 extent)
 {
 	*recent = (struct mz_recent){ *where, access, author };
+	recent->where.extent = extent;
 	if (access)
 		recent->where.class = MZ_TO_OBJECT;
+	if (!access || mz_access_spot(access) & MZ_SPOT_VARIES)
+		recent->where.extent = ANYWHERE;
 }
 
-/* The part of an operation that is in one place. Return: where the next part starts. */
+/* No more of the operation comes into its record. */
+static void close_record(struct operation *op)
+{
+	u64 sums = op->access ? READ_ONCE(op->access->sums) : 0;
+
+	if (op->access && !(mz_sums_spot(sums) & MZ_SPOT_LENGTHS) &&
+	    mz_sums_bytes(sums) != (u64)mz_sums_count(sums) * op->bytes)
+		mz_access_vary(op->access, MZ_SPOT_LENGTHS);
+	op->access = NULL;
+	op->bytes = 0;
+}
+
+/*
+ * The part of an operation that is in one place. All parts in one object are one access to it, at
+ * the spot of the first. Return: where the next part starts.
+ */
 static unsigned long count_part(struct mz_lane *lane, struct operation *op, unsigned long addr)
 {
-	struct mz_recent *recent = recent_of(lane, op->author);
 	const struct mz_where *where = find_where(lane, addr);
-	struct mz_access *access = where->obj ? find_record(lane, op, where, false) : NULL;
 	u32 bytes = min(op->end, where->start + where->len) - addr;
 	const void *target = where->obj ? where->obj : (const void *)(unsigned long)where->class;
-	bool first = target != op->credited;
+	bool first = target != op->credited, whole = addr == op->start && addr + bytes == op->end;
 
-	op->credited = target;
-	if (access && unlikely(!has_room(access)))
-		access = find_record(lane, op, where, true);
-	if (access || !where->obj)
-		remember(recent, op->author, where, access);
-	if (access)
-		add_to(access, first, bytes);
-	lane->counts[access ? MZ_TO_OBJECT : where->obj ? MZ_LOST_FULL : where->class] += first;
+	if (first) {
+		close_record(op);
+		op->credited = target;
+		if (where->obj)
+			op->access = find_record(lane, op, where, addr);
+	}
+	if (op->access && unlikely(!has_room(op->access)))
+		op->access = further_record(lane, op, where, op->access);
+	if (op->access) {
+		add_to(op->access, first, bytes);
+		op->bytes += bytes;
+	}
+	if (whole && (op->access || !where->obj))
+		remember(recent_of(lane, op->author), op->author, where, op->access,
+			 extent_of(addr - where->start, bytes));
+	lane->counts[op->access ? MZ_TO_OBJECT : where->obj ? MZ_LOST_FULL : where->class] += first;
 	return addr + bytes;
 }
 
@@ -273,7 +334,7 @@ static __always_inline bool count_quickly(struct mz_lane *lane, unsigned long ad
 					  bool write, unsigned long ip)
 {
 	const struct mz_recent *recent;
-	unsigned long offset;
+	unsigned long distance;
 	u64 author;
 
 	if (unlikely(!knows_task(lane) || is_far(ip)))
@@ -286,10 +347,13 @@ static __always_inline bool count_quickly(struct mz_lane *lane, unsigned long ad
 	}
 	author = author_of(lane->level, write, ip);
 	recent = recent_of(lane, author);
-	offset = addr - recent->where.start;
-	if (recent->author != author || !covers(&recent->where, addr) ||
-	    size - 1 >= recent->where.len - offset)
+	distance = addr - recent->where.start;
+	if (recent->author != author || !covers(&recent->where, addr))
 		return false;
+	if (recent->where.extent != extent_of(distance, size) || unlikely(size > PAGE_SIZE)) {
+		if (recent->where.extent != ANYWHERE || size - 1 >= recent->where.len - distance)
+			return false;
+	}
 	if (recent->access) {
 		if (unlikely(!has_room(recent->access)))
 			return false;
@@ -304,6 +368,7 @@ static noinline void count_slowly(struct mz_lane *lane, unsigned long addr, size
 				  unsigned long ip)
 {
 	struct operation op = {
+		.start = addr,
 		.end = addr + size,
 		.author = author_of(lane->level, write, ip),
 	};
@@ -324,6 +389,7 @@ static noinline void count_slowly(struct mz_lane *lane, unsigned long addr, size
 	} else {
 		while (addr < op.end)
 			addr = count_part(lane, &op, addr);
+		close_record(&op);
 	}
 	leave(lane);
 }

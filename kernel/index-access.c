@@ -17,16 +17,46 @@
 
 /* === Internals ============================================================================ */
 
-static struct mz_access *find_access(const struct mz_object *obj, u32 ip, u32 who)
+/* Two offsets that are a width apart, as of a loop over bytes or words. */
+static bool is_next_to(u64 sums, u32 spot)
 {
-	struct mz_access *access = mz_object_accesses(obj);
-	unsigned int steps;
+	s32 distance = (s32)spot - (s32)(mz_sums_spot(sums) & MZ_SPOT_FAR);
+	u32 count = mz_sums_count(sums);
+
+	return count && mz_sums_bytes(sums) == (distance < 0 ? -distance : distance) * count;
+}
+
+/*
+ * The record of that spot, or the one of many spots. A loop over the bytes of an object does not
+ * get a record for each: where the second of them is next to the first, the record varies.
+ */
+static struct mz_access *find_access(const struct mz_object *obj, u32 ip, u32 who, u32 *spot)
+{
+	struct mz_access *access = mz_object_accesses(obj), *varying = NULL, *beside = NULL;
+	unsigned int steps, spots = 0;
 
 	for (steps = 0; access && steps < ACCESS_STEPS; access = access->next, steps++) {
-		if (access->ip == ip && access->who == who)
+		u64 sums = READ_ONCE(access->sums);
+
+		if (access->ip != ip || access->who != who)
+			continue;
+		if ((mz_sums_spot(sums) & ~MZ_SPOT_LENGTHS) == *spot)
 			return access;
+		if (mz_sums_spot(sums) & MZ_SPOT_VARIES) {
+			varying = varying ?: access;
+			continue;
+		}
+		spots++;
+		if (is_next_to(sums, *spot))
+			beside = access;
 	}
-	return NULL;
+	if (!varying && beside) {
+		mz_access_vary(beside, MZ_SPOT_VARIES);
+		return beside;
+	}
+	if (spots >= MZ_SPOTS_MAX)
+		*spot |= MZ_SPOT_VARIES;
+	return varying;
 }
 
 /* Less than half of the reserve is left, and the budget has more. */
@@ -44,7 +74,8 @@ static bool is_hungry(const struct mz_index *idx, const struct mz_shard *shard)
  * @obj: what mz_index_find() has found
  * @ip: mz_access::ip
  * @who: mz_access::who; its processor is this one
- * @fresh: make a new record, because the one that exists is full
+ * @spot: where in the object, as mz_spot_of() has it
+ * @fresh: make a new record for exactly that spot, because the one that exists is full
  *
  * The newest records come first, so a record in use is found within a few steps. Where it is not,
  * a further record is made instead of a long search. Readers add up records that belong together.
@@ -52,14 +83,14 @@ static bool is_hungry(const struct mz_index *idx, const struct mz_shard *shard)
  * Return: the record, or NULL if there is no memory for one; the reserve should then be refilled.
  */
 struct mz_access *mz_index_access(struct mz_index *idx, struct mz_object *obj, u32 ip, u32 who,
-				  bool fresh)
+				  u32 spot, bool fresh)
 {
 	struct mz_shard *shard = mz_page_of(obj)->shard;
 	struct mz_access *access;
 	unsigned long flags;
 
 	mz_lock(&shard->lock, flags);
-	access = fresh ? NULL : find_access(obj, ip, who);
+	access = fresh ? NULL : find_access(obj, ip, who, &spot);
 	if (!access) {
 		access = mz_take_item(shard, &shard->access_pages, sizeof(*access));
 		if (access) {
@@ -67,6 +98,7 @@ struct mz_access *mz_index_access(struct mz_index *idx, struct mz_object *obj, u
 				.next = mz_object_accesses(obj),
 				.ip = ip,
 				.who = who,
+				.sums = mz_sums(0, 0, spot),
 			};
 			mz_object_set_accesses(obj, access);
 			shard->nr_accesses++;
@@ -76,6 +108,18 @@ struct mz_access *mz_index_access(struct mz_index *idx, struct mz_object *obj, u
 	}
 	mz_unlock(&shard->lock, flags);
 	return access;
+}
+
+/*
+ * Notes that accesses of a record were at several offsets, or of several lengths. With more
+ * processors than a record can tell apart, another one may be counting in it.
+ */
+void mz_access_vary(struct mz_access *access, u32 flag)
+{
+	u64 old = READ_ONCE(access->sums);
+
+	while (!try_cmpxchg(&access->sums, &old, old | mz_sums(0, 0, flag)))
+		;
 }
 
 /**

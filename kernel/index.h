@@ -39,18 +39,76 @@ struct mz_object {
 #define MZ_ACCESS_CPU_BITS 7 /* 32 less MZ_WHO_CPU_SHIFT */
 
 /*
- * What one instruction did to an object on one processor, in one thread or kind of interrupt: 24
- * bytes. Only that processor in that context counts here, so no atomic operation is needed.
- * Readers add up the records that belong together. When a count is full, a further record is
- * made.
+ * What one instruction did to one spot of an object on one processor, in one thread or kind of
+ * interrupt: 24 bytes. Only that processor in that context counts here, so no atomic operation is
+ * needed. Readers add up the records that belong together. When a count is full, a further record
+ * is made.
  */
 struct mz_access {
 	struct mz_access *next; /* of the same object */
 	u32 ip;			/* distance from the start of the kernel's text, signed */
 	u32 who;		/* see mz_who() */
-	u32 count;
-	u32 bytes;
+	u64 sums;		/* see mz_sums() */
 };
+
+/*
+ * mz_access::sums has, from the lowest bit on, how often the spot was accessed, how many bytes
+ * that were, and the spot: one addition and one comparison each serve all of them.
+ */
+#define MZ_COUNT_BITS 19
+#define MZ_BYTES_BITS 28
+#define MZ_SPOT_BITS  17
+
+/*
+ * A spot: the offset in the object, and what varied since. An offset that is too large is
+ * MZ_SPOT_FAR, whose record always is one that varies.
+ */
+#define MZ_SPOT_FAR	0x7fff
+#define MZ_SPOT_VARIES	0x8000	/* it is the first of several offsets */
+#define MZ_SPOT_LENGTHS 0x10000 /* the accesses were of several lengths */
+
+/* An instruction that is seen at more offsets of an object than this varies. */
+#define MZ_SPOTS_MAX 8
+
+static inline u64 mz_sums(u32 count, u64 bytes, u32 spot)
+{
+	return count | bytes << MZ_COUNT_BITS | (u64)spot << (MZ_COUNT_BITS + MZ_BYTES_BITS);
+}
+
+static inline u32 mz_sums_count(u64 sums)
+{
+	return sums & ((1U << MZ_COUNT_BITS) - 1);
+}
+
+static inline u32 mz_sums_bytes(u64 sums)
+{
+	return sums >> MZ_COUNT_BITS & ((1U << MZ_BYTES_BITS) - 1);
+}
+
+static inline u32 mz_sums_spot(u64 sums)
+{
+	return sums >> (MZ_COUNT_BITS + MZ_BYTES_BITS);
+}
+
+/*
+ * A record is full long before a sum overflows: no operation adds more than a page at once, and
+ * where two processors share a record, both may find room in it at the same time.
+ */
+static inline bool mz_sums_have_room(u64 sums)
+{
+	return !(sums & mz_sums(1U << (MZ_COUNT_BITS - 1), 1U << (MZ_BYTES_BITS - 1), 0));
+}
+
+static inline u32 mz_access_spot(const struct mz_access *access)
+{
+	return mz_sums_spot(READ_ONCE(access->sums));
+}
+
+/* The spot of an access that is so far into its object. */
+static inline u32 mz_spot_of(unsigned long offset)
+{
+	return offset < MZ_SPOT_FAR ? (u32)offset : MZ_SPOT_FAR | MZ_SPOT_VARIES;
+}
 
 #define MZ_WHO_CONTEXT_SHIFT 22 /* the kernel's limit of pids is 2^22 */
 #define MZ_WHO_WRITE_SHIFT   24
@@ -82,6 +140,11 @@ static inline u32 mz_access_context(const struct mz_access *access)
 static inline bool mz_access_is_write(const struct mz_access *access)
 {
 	return access->who >> MZ_WHO_WRITE_SHIFT & 1;
+}
+
+static inline u32 mz_access_cpu(const struct mz_access *access)
+{
+	return access->who >> MZ_WHO_CPU_SHIFT;
 }
 
 /* Freed objects in the order of their frees. */
@@ -176,7 +239,8 @@ void mz_index_drop_live(struct mz_index *idx, u64 now, u32 free_site);
  */
 struct mz_object *mz_index_find(struct mz_index *idx, u64 key);
 struct mz_access *mz_index_access(struct mz_index *idx, struct mz_object *obj, u32 ip, u32 who,
-				  bool fresh);
+				  u32 spot, bool fresh);
+void mz_access_vary(struct mz_access *access, u32 flag);
 bool mz_index_refill(struct mz_index *idx, unsigned int nr, gfp_t gfp);
 bool mz_index_release_accesses(struct mz_index *idx, struct mz_object *obj);
 unsigned long mz_index_nr_accesses(struct mz_index *idx);
@@ -191,8 +255,7 @@ struct mz_visitor {
 	 * its access records alone, as their number has no bound. The records are reached from
 	 * the head in the copy: new records are only put in front of it, and no record goes away
 	 * before the object is released. So the list from that head on can be read later, without
-	 * a lock, by who keeps the object from being released. Only mz_access::count and bytes
-	 * still change.
+	 * a lock, by who keeps the object from being released. Only mz_access::sums still changes.
 	 */
 	void (*visit)(struct mz_visitor *visitor, struct mz_object *obj);
 };

@@ -204,8 +204,7 @@ static int copy_records(struct snapshot *snap, struct mz_object *copy)
 			.next = first,
 			.ip = access->ip,
 			.who = access->who,
-			.count = READ_ONCE(access->count),
-			.bytes = READ_ONCE(access->bytes),
+			.sums = READ_ONCE(access->sums),
 		};
 		first = record;
 		if (++nr % RECORD_BATCH == 0)

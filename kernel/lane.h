@@ -26,6 +26,7 @@ struct mz_where {
 	u32 stamp;
 	u16 base_stamp, page_stamp;
 	enum mz_class class;
+	u32 extent; /* of struct mz_recent: which part of the range, see access.c */
 };
 
 /* As in struct mz_where, a sum can only be compared to a sum of the same two stamps. */
@@ -35,6 +36,7 @@ struct mz_record_slot {
 	struct mz_access *access;
 	u32 stamp;
 	u16 page_stamp;
+	u16 spot; /* mz_spot_of(), or MZ_SPOT_VARIES for all of the object */
 };
 
 /* What an instruction did last: most do the same again, to the same object. One cache line. */

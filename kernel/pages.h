@@ -19,7 +19,7 @@ struct mz_item_page {
 	struct list_head node; /* in mz_shard::pages or access_pages while there is room */
 	struct mz_item *free;
 	u32 nr_used;
-};
+} __aligned(8); /* items have words of 64 bits that change by compare-and-exchange */
 
 static inline struct mz_item_page *mz_page_of(const void *item)
 {

@@ -24,6 +24,7 @@ typedef unsigned int gfp_t;
 
 #define PAGE_SIZE			4096UL
 #define ____cacheline_aligned_in_smp	__attribute__((aligned(64)))
+#define __aligned(n)			__attribute__((aligned(n)))
 #define BUILD_BUG_ON(cond)		_Static_assert(!(cond), #cond)
 #define ARRAY_SIZE(a)			(sizeof(a) / sizeof((a)[0]))
 #define DIV_ROUND_UP(n, d)		(((n) + (d)-1) / (d))
@@ -39,6 +40,8 @@ typedef unsigned int gfp_t;
 #define smp_rmb()			__atomic_thread_fence(__ATOMIC_ACQUIRE)
 #define smp_wmb()			__atomic_thread_fence(__ATOMIC_RELEASE)
 #define smp_store_release(p, v)		__atomic_store_n(p, v, __ATOMIC_RELEASE)
+#define try_cmpxchg(p, old, new) \
+	__atomic_compare_exchange_n(p, old, new, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)
 
 typedef struct {
 	long value;

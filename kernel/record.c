@@ -49,14 +49,41 @@ static int access_pid(const struct mz_access *access)
 	return (int)mz_access_pid(access);
 }
 
-/* Negative, 0 or positive, as by instruction, thread and context @a is before, with or after @b. */
+/* Records of one offset are a sum, and those of many a different one. */
+static u32 access_spot(const struct mz_access *access)
+{
+	return mz_access_spot(access) & ~MZ_SPOT_LENGTHS;
+}
+
+/*
+ * Negative, 0 or positive, as by instruction, thread, context, spot and processor @a is before,
+ * with or after @b.
+ */
 static int compare_accesses(const struct mz_access *a, const struct mz_access *b)
 {
 	if (a->ip != b->ip)
 		return (s32)a->ip < (s32)b->ip ? -1 : 1;
 	if (access_pid(a) != access_pid(b))
 		return access_pid(a) < access_pid(b) ? -1 : 1;
-	return (int)mz_access_context(a) - (int)mz_access_context(b);
+	if (mz_access_context(a) != mz_access_context(b))
+		return (int)mz_access_context(a) - (int)mz_access_context(b);
+	if (access_spot(a) != access_spot(b))
+		return (int)access_spot(a) - (int)access_spot(b);
+	return (int)mz_access_cpu(a) - (int)mz_access_cpu(b);
+}
+
+static u8 spot_flags(u32 spot)
+{
+	return MEMORIZER_HAS_SPOT | (spot & MZ_SPOT_VARIES ? MEMORIZER_OFFSET_VARIES : 0) |
+	       (spot & MZ_SPOT_LENGTHS ? MEMORIZER_LENGTH_VARIES : 0);
+}
+
+/* Whether records are parts of one sum of the binary form, or of one line of the text. */
+static bool belong_together(const struct mz_access *a, const struct mz_access *b, bool apart)
+{
+	if (apart)
+		return compare_accesses(a, b) == 0;
+	return a->ip == b->ip && access_pid(a) == access_pid(b);
 }
 
 static struct mz_access *merge_accesses(struct mz_access *a, struct mz_access *b)
@@ -194,7 +221,7 @@ void mz_accesses_sort(struct mz_object *obj)
 	mz_object_set_accesses(obj, all);
 }
 
-/* The number of sums that mz_accesses_next() makes of an object's records, by context. */
+/* The number of sums that mz_accesses_next() makes of an object's records, spots apart. */
 unsigned int mz_accesses_count(const struct mz_object *obj)
 {
 	const struct mz_access *access = mz_object_accesses(obj);
@@ -209,12 +236,12 @@ unsigned int mz_accesses_count(const struct mz_object *obj)
  * mz_accesses_next() - adds up what one instruction did in one thread
  * @from: the first of its records, which mz_accesses_sort() has sorted
  * @text: where the kernel's text starts
- * @by_context: keep softirq and hardirq apart
+ * @apart: keep kinds of interrupts, spots and processors apart
  * @ret_access: the sum
  *
  * Return: the first record behind them, or NULL.
  */
-const struct mz_access *mz_accesses_next(const struct mz_access *from, u64 text, bool by_context,
+const struct mz_access *mz_accesses_next(const struct mz_access *from, u64 text, bool apart,
 					 struct memorizer_access *ret_access)
 {
 	const struct mz_access *access;
@@ -223,17 +250,19 @@ const struct mz_access *mz_accesses_next(const struct mz_access *from, u64 text,
 		.ip = access_ip(from, text),
 		.pid = access_pid(from),
 		.context = mz_access_context(from),
+		.cpu = mz_access_cpu(from),
+		.offset = access_spot(from) & MZ_SPOT_FAR,
 	};
-	for (access = from; access; access = access->next) {
-		if (access->ip != from->ip || access_pid(access) != ret_access->pid ||
-		    (by_context && mz_access_context(access) != mz_access_context(from)))
-			break;
+	for (access = from; access && belong_together(access, from, apart); access = access->next) {
+		u64 sums = READ_ONCE(access->sums);
+
+		ret_access->flags |= spot_flags(mz_sums_spot(sums));
 		if (mz_access_is_write(access)) {
-			ret_access->writes += READ_ONCE(access->count);
-			ret_access->bytes_written += READ_ONCE(access->bytes);
+			ret_access->writes += mz_sums_count(sums);
+			ret_access->bytes_written += mz_sums_bytes(sums);
 		} else {
-			ret_access->reads += READ_ONCE(access->count);
-			ret_access->bytes_read += READ_ONCE(access->bytes);
+			ret_access->reads += mz_sums_count(sums);
+			ret_access->bytes_read += mz_sums_bytes(sums);
 		}
 	}
 	return access;

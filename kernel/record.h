@@ -51,7 +51,7 @@ int mz_record_text(const struct memorizer_record *record, const struct mz_clock 
 /* Accesses of one object. Once they are sorted, groups of records that belong together follow. */
 void mz_accesses_sort(struct mz_object *obj);
 unsigned int mz_accesses_count(const struct mz_object *obj);
-const struct mz_access *mz_accesses_next(const struct mz_access *from, u64 text, bool by_context,
+const struct mz_access *mz_accesses_next(const struct mz_access *from, u64 text, bool apart,
 					 struct memorizer_access *ret_access);
 int mz_access_text(const struct memorizer_access *access, char *buf, size_t size);
 

@@ -3,9 +3,11 @@
 # Builds a kernel with the memorizer in it from Debian's source package, and prints the directory
 # with the result: image, vmlinux, System.map, .config, and "build", the build directory.
 #
-#   build.sh [--kernel 6.12|6.1] [--arch um|x86_64] [--plain] [--config FILE]...
+#   build.sh [--kernel 6.12|6.1] [--arch um|x86_64] [--plain] [--config FILE]... [--types] [--sites]
 #
-# --plain leaves out the counting of accesses. --config adds options to the configuration.
+# --plain leaves out the counting of accesses. --config adds options to the configuration. --types adds "types": object
+# files with the kernel's type information (BTF), where the result has no "btf" that was made of them. --sites adds "sites":
+# the object files of all code that allocates, with debug information (DWARF).
 #
 # All work is done in a cache, $KMEMSCOPE_CACHE or ~/.cache/kmemscope. A result has its own directory
 # there, named by all that went into it, so a running guest keeps its kernel. Building takes minutes,
@@ -15,7 +17,7 @@ set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 tree=$(cd "$here/.." && pwd)
 cache=${KMEMSCOPE_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/kmemscope}
-version=6.12 arch=um plain=
+version=6.12 arch=um plain='' types='' sites=''
 configs=()
 results_kept=4
 
@@ -31,6 +33,8 @@ while [ $# -gt 0 ]; do
 	--arch) arch=${2:?}; shift 2 ;;
 	--config) configs+=("${2:?}"); shift 2 ;;
 	--plain) plain=-plain; shift ;;
+	--types) types=yes; shift ;;
+	--sites) sites=yes; shift ;;
 	*) usage ;;
 	esac
 done
@@ -137,10 +141,68 @@ publish() {
 		while read -r old; do rm -rf "$old"; done
 }
 
-mkdir -p "$cache"
-if [ ! -d "$result" ] || [ ! -d "$build" ]; then
+# The files whose structures, and those of the headers that they include, are what a heap is made of.
+typed_units() { sed 's/#.*//' "$here/types.list"; }
+
+# The command that compiled a file, as make has noted it ("savedcmd_FILE.o := gcc ... -o FILE.o FILE.c ; ..."), with other options
+# and another result.
+compile_again() { # UNIT OPTIONS RESULT
+	local saved=$build/${1%/*}/.${1##*/}.o.cmd
+	[ -e "$saved" ] && grep -q -e ' -c -o ' "$saved" || return 0 # linked of others
+	sed -n "1{s/^[^=]*:= //; s/ ; .*//; s/-Wp,-MMD,[^ ]*//; s,-c -o [^ ]*,,; p}" "$saved" |
+		sed "s,\$, -w $2 -c -o '$3',"
+}
+
+run_commands() { # FILE
+	(cd "$build" && nice xargs -d '\n' -n 1 -P "$(nproc)" sh -c) <"$1" >>"$log" 2>&1
+}
+
+# Compiles a few files once more, as they were compiled for the kernel, but for their type information alone: it costs
+# a tenth of a build with debug information for all, and needs nothing but gcc.
+make_types() {
+	local new=$result/types.new unit
+	"${CC:-gcc}" -gbtf -x c -c -o /dev/null /dev/null 2>/dev/null ||
+		die "type information takes gcc 12 or newer: it has no -gbtf"
+	say "type information for linux $version, $arch"
+	rm -rf "$new"
+	mkdir -p "$new"
+	for unit in $(typed_units); do
+		compile_again "$unit" "-fno-sanitize=all -gbtf -fno-eliminate-unused-debug-types" "$new/${unit//\//-}.o"
+	done >"$new/commands"
+	run_commands "$new/commands" || die "the type information could not be made, see $log"
+	rm "$new/commands"
+	mv "$new" "$result/types"
+}
+
+# The object files, without .o, that call an allocator.
+allocating_units() {
+	(cd "$build" && find . -name '*.o' -not -name built-in.a -not -path './scripts/*' -not -path './tools/*' -print0 |
+		xargs -0 nm -A -u 2>/dev/null |
+		sed -nE 's,^\./([^:]*)\.o: *U (__)?(kmalloc|kvmalloc|kmem_cache_alloc|vmalloc|vzalloc|kmemdup)[a-z_]*$,\1,p' | sort -u)
+}
+
+# Compiles them once more, with debug information. That changes no instruction, so a call is where it is in the kernel.
+make_sites() {
+	local new=$result/sites.new unit
+	say "debug information of what allocates in linux $version, $arch (some minutes)"
+	rm -rf "$new"
+	mkdir -p "$new"
+	for unit in $(allocating_units); do
+		compile_again "$unit" -g "$new/${unit//\//-}.o"
+	done >"$new/commands"
+	run_commands "$new/commands" || die "the debug information could not be made, see $log"
+	rm "$new/commands"
+	mv "$new" "$result/sites"
+}
+
+lock() {
 	exec 9>"$cache/lab-$version.lock"
 	flock -n 9 || { say "waiting for another build"; flock 9; }
+}
+
+mkdir -p "$cache"
+if [ ! -d "$result" ] || [ ! -d "$build" ]; then
+	lock
 fi
 if [ ! -d "$result" ] || [ ! -d "$build" ]; then
 	: >"$log"
@@ -151,6 +213,14 @@ if [ ! -d "$result" ] || [ ! -d "$build" ]; then
 	configure
 	compile
 	publish
+fi
+if [ -n "$types" ] && [ ! -e "$result/btf" ]; then
+	lock
+	[ -e "$result/types" ] || make_types
+fi
+if [ -n "$sites" ] && [ ! -e "$result/sites" ]; then
+	lock
+	[ -e "$result/sites" ] || make_sites
 fi
 touch "$result"
 echo "$result"

@@ -117,6 +117,17 @@ struct memorizer_record {
 	char cache[MEMORIZER_CACHE_LEN];
 };
 
+/* memorizer_access::flags */
+#define MEMORIZER_HAS_SPOT	(1U << 0) /* offset and cpu are set */
+#define MEMORIZER_OFFSET_VARIES (1U << 1) /* offset is that of the first of these accesses */
+#define MEMORIZER_LENGTH_VARIES (1U << 2) /* not all of them are bytes / count long */
+
+/* memorizer_access::offset of what is too far into its object. */
+#define MEMORIZER_OFFSET_FAR 0x7fffU
+
+/* Processors are counted modulo this in memorizer_access::cpu. */
+#define MEMORIZER_ACCESS_CPUS 128
+
 /**
  * struct memorizer_access - what one instruction did to the object whose record precedes it
  * @ip: the instruction
@@ -126,6 +137,11 @@ struct memorizer_record {
  * @bytes_read: bytes of all these reads. Maps converted from text have 0 in both byte counts.
  * @pid: thread that ran it, or MEMORIZER_PID_NONE
  * @context: enum memorizer_context
+ * @flags: MEMORIZER_HAS_SPOT and so on; 0 in files from before this field
+ * @cpu: processor that ran it
+ * @offset: where in the object the accesses start. What they reach is as long as their bytes by
+ *          their number. An instruction has a record for each offset, up to a few; where there
+ *          are more, or one beside the other, a record for all of them.
  * @reserved: 0
  */
 struct memorizer_access {
@@ -136,7 +152,10 @@ struct memorizer_access {
 	__u64 bytes_read;
 	__s32 pid;
 	__u8 context;
-	__u8 reserved[3];
+	__u8 flags;
+	__u16 cpu;
+	__u32 offset;
+	__u32 reserved;
 };
 
 /* === kmemtrace: per-processor streams of records, no header === */

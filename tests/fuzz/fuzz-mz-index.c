@@ -269,17 +269,12 @@ static void drop_live(u16 free_site)
 
 /* === Steps on accesses ==================================================================== */
 
-static bool has_room(const struct mz_access *access, u32 count, u32 bytes)
-{
-	return access->count <= UINT32_MAX - count && access->bytes <= UINT32_MAX - bytes;
-}
-
-static struct mz_access *record_for(struct mz_object *obj, u32 ip, u32 who, bool fresh)
+static struct mz_access *record_for(struct mz_object *obj, u32 ip, u32 who, u32 spot, bool fresh)
 {
 	struct mz_shard *shard = mz_page_of(obj)->shard;
 	bool memory = shard->spares || !list_empty(&shard->access_pages);
 	unsigned long before = mz_index_nr_accesses(&model.idx), made;
-	struct mz_access *access = mz_index_access(&model.idx, obj, ip, who, fresh);
+	struct mz_access *access = mz_index_access(&model.idx, obj, ip, who, spot, fresh);
 
 	made = mz_index_nr_accesses(&model.idx) - before;
 	FUZZ_ASSERT(made <= 1);
@@ -290,13 +285,17 @@ static struct mz_access *record_for(struct mz_object *obj, u32 ip, u32 who, bool
 		return NULL;
 	}
 	FUZZ_ASSERT(access->ip == ip && access->who == who);
-	FUZZ_ASSERT(!made || (!access->count && !access->bytes));
+	FUZZ_ASSERT(!made || (!mz_sums_count(access->sums) && !mz_sums_bytes(access->sums)));
 	FUZZ_ASSERT(made || !fresh);
+	/* It is of that spot, or of many. */
+	FUZZ_ASSERT(mz_access_spot(access) & MZ_SPOT_VARIES || mz_access_spot(access) == spot);
+	FUZZ_ASSERT(!made || (mz_access_spot(access) & MZ_SPOT_FAR) == (spot & MZ_SPOT_FAR));
 	if (made && shard->nr_spares < model.idx.reserve / 2 &&
 	    atomic_long_read(&model.idx.nr_pages) < model.idx.max_pages)
 		FUZZ_ASSERT(model.idx.hungry);
 	/* The newest record is found without a search. */
-	FUZZ_ASSERT(!made || access == mz_index_access(&model.idx, obj, ip, who, false));
+	FUZZ_ASSERT(!made || access == mz_index_access(&model.idx, obj, ip, who,
+						       mz_access_spot(access), false));
 	return access;
 }
 
@@ -306,19 +305,19 @@ static void count(struct mz_object *obj)
 	u8 choice = step_u8(model.steps);
 	u32 who = mz_who(choice & 3, choice >> 2 & 3, choice >> 4 & 1, choice >> 5 & 3);
 	u32 ip = (u32)(int8_t)step_u8(model.steps);
-	u32 times = choice & 0x80 ? UINT32_MAX - 1 : 1, bytes = step_u16(model.steps);
+	u32 times = choice & 0x80 ? 1U << 18 : 1, bytes = step_u16(model.steps);
+	u32 spot = mz_spot_of((bytes & 0xff) * (bytes & 0x100 ? 1 : 200));
 	struct sum *sum = sum_of(obj->size, ip, who);
 	struct mz_access *access;
 
 	if (!sum)
 		return;
-	access = record_for(obj, ip, who, false);
-	if (access && !has_room(access, times, bytes))
-		access = record_for(obj, ip, who, true);
+	access = record_for(obj, ip, who, spot, false);
+	if (access && !mz_sums_have_room(access->sums))
+		access = record_for(obj, ip, who, mz_access_spot(access), true);
 	if (!access)
 		return;
-	access->count += times;
-	access->bytes += bytes;
+	access->sums += mz_sums(times, bytes, 0);
 	sum->count += times;
 	sum->bytes += bytes;
 }
@@ -337,38 +336,77 @@ static bool in_group(const struct sum *sum, const struct memorizer_access *group
 	int pid = context == MEMORIZER_IN_TASK ? (int)(sum->who & 0x3fffff) : -1;
 
 	return group->ip == 0x100000 + (u64)(s64)(s32)sum->ip && group->pid == pid &&
-	       group->context == context;
+	       group->context == context && group->cpu == sum->who >> 25;
+}
+
+static bool is_before(const struct memorizer_access *a, const struct memorizer_access *b)
+{
+	if (a->ip != b->ip)
+		return a->ip < b->ip;
+	if (a->pid != b->pid)
+		return a->pid < b->pid;
+	if (a->context != b->context)
+		return a->context < b->context;
+	if ((a->flags ^ b->flags) & MEMORIZER_OFFSET_VARIES)
+		return b->flags & MEMORIZER_OFFSET_VARIES;
+	if (a->offset != b->offset)
+		return a->offset < b->offset;
+	return a->cpu < b->cpu;
+}
+
+/* What the model has for a group: at all spots. */
+static struct memorizer_access expected_of(u32 serial, const struct memorizer_access *group)
+{
+	struct memorizer_access expected = { .ip = group->ip };
+	u32 i;
+
+	for (i = 0; i < model.nr_sums; i++) {
+		const struct sum *sum = &model.sums[i];
+		bool write = sum->who >> 24 & 1;
+
+		if (sum->serial != serial || !in_group(sum, group))
+			continue;
+		*(write ? &expected.writes : &expected.reads) += sum->count;
+		*(write ? &expected.bytes_written : &expected.bytes_read) += sum->bytes;
+	}
+	return expected;
+}
+
+/* What is read of all spots together. */
+static struct memorizer_access read_of(struct mz_object *obj, const struct memorizer_access *group)
+{
+	struct memorizer_access all = { .ip = group->ip }, next;
+	const struct mz_access *at;
+
+	for (at = mz_object_accesses(obj); at;) {
+		at = mz_accesses_next(at, 0x100000, true, &next);
+		if (next.ip != group->ip || next.pid != group->pid ||
+		    next.context != group->context || next.cpu != group->cpu)
+			continue;
+		all.writes += next.writes;
+		all.reads += next.reads;
+		all.bytes_written += next.bytes_written;
+		all.bytes_read += next.bytes_read;
+	}
+	return all;
 }
 
 /* Compares the accesses of an object, as they are read, with the expected sums. */
 static void check_accesses(struct mz_object *obj)
 {
 	const struct mz_access *at;
-	struct memorizer_access group, last = { .ip = 0 };
+	struct memorizer_access group, last = { .ip = 0 }, read, expected;
 	u64 counts = 0, counted = 0;
 	u32 i, groups = 0;
 
 	mz_accesses_sort(obj);
 	for (at = mz_object_accesses(obj); at; groups++) {
-		u64 writes = 0, reads = 0, bytes_written = 0, bytes_read = 0;
-
 		at = mz_accesses_next(at, 0x100000, true, &group);
-		FUZZ_ASSERT(!groups || last.ip < group.ip ||
-			    (last.ip == group.ip &&
-			     (last.pid < group.pid ||
-			      (last.pid == group.pid && last.context < group.context))));
-		for (i = 0; i < model.nr_sums; i++) {
-			const struct sum *sum = &model.sums[i];
-			bool write = sum->who >> 24 & 1;
-
-			if (sum->serial != obj->size || !in_group(sum, &group))
-				continue;
-			*(write ? &writes : &reads) += sum->count;
-			*(write ? &bytes_written : &bytes_read) += sum->bytes;
-		}
-		FUZZ_ASSERT(group.writes == writes && group.reads == reads);
-		FUZZ_ASSERT(group.bytes_written == bytes_written && group.bytes_read == bytes_read);
-		counted += writes + reads;
+		FUZZ_ASSERT(!groups || is_before(&last, &group));
+		read = read_of(obj, &group);
+		expected = expected_of(obj->size, &group);
+		FUZZ_ASSERT(!memcmp(&read, &expected, sizeof(read)));
+		counted += group.writes + group.reads;
 		last = group;
 	}
 	FUZZ_ASSERT(mz_accesses_count(obj) == groups);

@@ -6,11 +6,14 @@
 
 need_access_kernel "$1" "$2" ${3:+--config "$here/configs/$3.config"}
 build_test_modules "$kernel/build" ARCH="$2"
+add_user_side
 make_initramfs <<'TEST'
 . /lib.sh
 insmod /mzaccess.ko
 . /access.sh
 . /access-stress.sh
+insmod /mzfields.ko
+. /fields.sh
 insmod /mztest.ko
 . /callers.sh
 finish

@@ -19,7 +19,7 @@ bool user_pages_exhausted;
 
 enum {
 	TEXT = 0x10000,
-	PER_PAGE = sizeof(long) == 8 ? 169 : 203, /* records of 24 bytes, or of 20 */
+	PER_PAGE = 169, /* records of 24 bytes */
 };
 
 static void setup(struct mz_index *idx, long max_pages, u32 reserve)
@@ -39,12 +39,11 @@ static struct mz_object *add(struct mz_index *idx, u64 key)
 
 static bool count(struct mz_index *idx, struct mz_object *obj, s32 ip, u32 by, u32 times, u32 bytes)
 {
-	struct mz_access *access = mz_index_access(idx, obj, ip, by, false);
+	struct mz_access *access = mz_index_access(idx, obj, ip, by, 0, false);
 
 	if (!access)
 		return false;
-	access->count += times;
-	access->bytes += bytes;
+	access->sums += mz_sums(times, bytes, 0);
 	return true;
 }
 
@@ -95,7 +94,7 @@ static void test_sums(void **state)
 
 	obj = end_and_collect(&idx, 0x1000);
 	mz_accesses_sort(obj);
-	assert_int_equal(mz_accesses_count(obj), 5);
+	assert_int_equal(mz_accesses_count(obj), 6);
 
 	at = mz_accesses_next(mz_object_accesses(obj), TEXT, true, &sum);
 	assert_int_equal(sum.ip, TEXT - 0x10);
@@ -111,21 +110,31 @@ static void test_sums(void **state)
 	assert_int_equal(sum.writes, 7);
 	at = mz_accesses_next(at, TEXT, true, &sum);
 	assert_int_equal(sum.pid, 7);
-	assert_int_equal(sum.writes, 7);
+	assert_int_equal(sum.cpu, 0);
+	assert_int_equal(sum.writes, 3);
+	assert_int_equal(sum.reads, 0);
+	assert_int_equal(sum.bytes_written, 12);
+	at = mz_accesses_next(at, TEXT, true, &sum);
+	assert_int_equal(sum.pid, 7);
+	assert_int_equal(sum.cpu, 1);
+	assert_int_equal(sum.writes, 4);
 	assert_int_equal(sum.reads, 1);
-	assert_int_equal(sum.bytes_written, 28);
+	assert_int_equal(sum.bytes_written, 16);
 	assert_int_equal(sum.bytes_read, 100);
 	at = mz_accesses_next(at, TEXT, true, &sum);
 	assert_int_equal(sum.pid, 8);
 	assert_null(at);
 
-	/* The text form does not distinguish kinds of interrupts. */
+	/* The text form does not distinguish kinds of interrupts, nor processors. */
 	at = mz_accesses_next(mz_object_accesses(obj), TEXT, false, &sum);
 	at = mz_accesses_next(at, TEXT, false, &sum);
 	assert_int_equal(sum.writes, 13);
 	len = mz_access_text(&sum, line, sizeof(line));
 	assert_int_equal(len, (int)strlen(line));
 	assert_string_equal(line, "  0000000000010020,-1,13,0\n");
+	at = mz_accesses_next(at, TEXT, false, &sum);
+	assert_int_equal(sum.writes, 7);
+	assert_int_equal(sum.bytes_read, 100);
 
 	mz_index_release(&idx, obj);
 	teardown(&idx);
@@ -144,13 +153,14 @@ static void test_find_and_release(void **state)
 	setup(&idx, 1000, 30);
 	obj = add(&idx, 0x1000);
 	mz_index_refill(&idx, 1000, 0);
-	first = mz_index_access(&idx, obj, 1, 2, false);
-	assert_ptr_equal(first, mz_index_access(&idx, obj, 1, 2, false));
-	first->count = UINT32_MAX;
-	second = mz_index_access(&idx, obj, 1, 2, true);
+	first = mz_index_access(&idx, obj, 1, 2, 0, false);
+	assert_ptr_equal(first, mz_index_access(&idx, obj, 1, 2, 0, false));
+	first->sums += mz_sums(500000, 0, 0);
+	assert_false(mz_sums_have_room(first->sums));
+	second = mz_index_access(&idx, obj, 1, 2, 0, true);
 	assert_ptr_not_equal(first, second);
-	assert_ptr_equal(second, mz_index_access(&idx, obj, 1, 2, false));
-	second->count = 5;
+	assert_ptr_equal(second, mz_index_access(&idx, obj, 1, 2, 0, false));
+	second->sums += mz_sums(5, 0, 0);
 	/* So many records later that they are not found again: each time a new record is made. */
 	for (i = 0; i < 3000; i++)
 		assert_true(count(&idx, obj, 100 + i % 50, 2, 1, 1));
@@ -160,10 +170,121 @@ static void test_find_and_release(void **state)
 	assert_int_equal(mz_accesses_count(obj), 51);
 	for (const struct mz_access *at = mz_object_accesses(obj); at;) {
 		at = mz_accesses_next(at, TEXT, true, &sum);
-		assert_int_equal(sum.reads, sum.ip == TEXT + 1 ? UINT32_MAX + 5ULL : 60);
+		assert_int_equal(sum.reads, sum.ip == TEXT + 1 ? 500005 : 60);
 		total += sum.bytes_read;
 	}
 	assert_int_equal(total, 3000);
+	mz_index_release(&idx, obj);
+	teardown(&idx);
+}
+
+/* The sums of the only instruction at @offset, or of those that vary. */
+static void sum_at(struct mz_object *obj, u32 offset, u8 flags, u64 reads, u64 bytes)
+{
+	const struct mz_access *at = mz_object_accesses(obj);
+	struct memorizer_access sum;
+	u64 found_reads = 0, found_bytes = 0;
+
+	while (at) {
+		at = mz_accesses_next(at, TEXT, true, &sum);
+		if (sum.offset != offset)
+			continue;
+		assert_int_equal(sum.flags, flags);
+		found_reads += sum.reads;
+		found_bytes += sum.bytes_read;
+	}
+	assert_int_equal(found_reads, reads);
+	assert_int_equal(found_bytes, bytes);
+}
+
+static struct mz_access *read_at(struct mz_index *idx, struct mz_object *obj, s32 ip, u64 offset,
+				 u32 width)
+{
+	struct mz_access *access = mz_index_access(idx, obj, ip, 2, mz_spot_of(offset), false);
+
+	assert_non_null(access);
+	access->sums += mz_sums(1, width, 0);
+	return access;
+}
+
+/* A record for each offset, up to a few. */
+static void test_spots(void **state)
+{
+	const u8 one = MEMORIZER_HAS_SPOT, many = one | MEMORIZER_OFFSET_VARIES;
+	struct mz_access *access;
+	struct mz_index idx;
+	struct mz_object *obj;
+	u32 i;
+
+	assert_int_equal(sizeof(struct mz_access), 24);
+	setup(&idx, 1000, 30);
+	mz_index_refill(&idx, 1000, 0);
+
+	/* Two offsets in turn, not beside each other. */
+	obj = add(&idx, 0x1000);
+	for (i = 0; i < 10; i++)
+		read_at(&idx, obj, 1, i % 2 ? 40 : 8, 8);
+	/* Another instruction is no concern of theirs. */
+	read_at(&idx, obj, 5, 16, 8);
+	obj = end_and_collect(&idx, 0x1000);
+	mz_accesses_sort(obj);
+	assert_int_equal(mz_accesses_count(obj), 3);
+	sum_at(obj, 8, one, 5, 40);
+	sum_at(obj, 40, one, 5, 40);
+	mz_index_release(&idx, obj);
+
+	/* A loop over bytes, in either direction. */
+	obj = add(&idx, 0x1000);
+	for (i = 0; i < 100; i++) {
+		read_at(&idx, obj, 1, 20 + i, 1);
+		read_at(&idx, obj, 7, 400 - 4 * i, 4);
+	}
+	obj = end_and_collect(&idx, 0x1000);
+	mz_accesses_sort(obj);
+	assert_int_equal(mz_accesses_count(obj), 2);
+	sum_at(obj, 20, many, 100, 100);
+	sum_at(obj, 400, many, 100, 400);
+	mz_index_release(&idx, obj);
+
+	/* More offsets than there are records for. Those that have one keep it. */
+	obj = add(&idx, 0x1000);
+	for (i = 0; i < 2 * MZ_SPOTS_MAX; i++)
+		read_at(&idx, obj, 1, 64 * i, 8);
+	read_at(&idx, obj, 1, 64, 8);
+	obj = end_and_collect(&idx, 0x1000);
+	mz_accesses_sort(obj);
+	assert_int_equal(mz_accesses_count(obj), MZ_SPOTS_MAX + 1);
+	sum_at(obj, 0, one, 1, 8);
+	sum_at(obj, 64, one, 2, 16);
+	sum_at(obj, 64 * MZ_SPOTS_MAX, many, MZ_SPOTS_MAX, 8 * MZ_SPOTS_MAX);
+	mz_index_release(&idx, obj);
+
+	/* Beyond what a record can say, and the last that it can. */
+	obj = add(&idx, 0x1000);
+	read_at(&idx, obj, 1, 0x7ffe, 1);
+	read_at(&idx, obj, 1, 0x7fff, 1);
+	read_at(&idx, obj, 1, 0x10007ffe, 1);
+	obj = end_and_collect(&idx, 0x1000);
+	mz_accesses_sort(obj);
+	assert_int_equal(mz_accesses_count(obj), 2);
+	sum_at(obj, 0x7ffe, one, 1, 1);
+	sum_at(obj, 0x7fff, many, 2, 2);
+	mz_index_release(&idx, obj);
+
+	/* Lengths, and a record that is full: the next one is of the same spot. */
+	obj = add(&idx, 0x1000);
+	access = read_at(&idx, obj, 1, 24, 100);
+	mz_access_vary(access, MZ_SPOT_LENGTHS);
+	assert_ptr_equal(read_at(&idx, obj, 1, 24, 50), access);
+	access->sums += mz_sums(0, 1 << 27, 0);
+	assert_false(mz_sums_have_room(access->sums));
+	access = mz_index_access(&idx, obj, 1, 2, mz_spot_of(24), true);
+	assert_int_equal(mz_access_spot(access), 24);
+	assert_ptr_equal(read_at(&idx, obj, 1, 24, 50), access);
+	obj = end_and_collect(&idx, 0x1000);
+	mz_accesses_sort(obj);
+	assert_int_equal(mz_accesses_count(obj), 1);
+	sum_at(obj, 24, one | MEMORIZER_LENGTH_VARIES, 3, 200 + (1 << 27));
 	mz_index_release(&idx, obj);
 	teardown(&idx);
 }
@@ -540,6 +661,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_sums),
 		cmocka_unit_test(test_find_and_release),
+		cmocka_unit_test(test_spots),
 		cmocka_unit_test(test_refill),
 		cmocka_unit_test(test_exhausted),
 		cmocka_unit_test(test_deinit),

@@ -23,9 +23,12 @@ static void test_layouts(void **state)
 	assert_int_equal(offsetof(struct memorizer_record, accesses), 76);
 	assert_int_equal(offsetof(struct memorizer_record, comm), 80);
 	assert_int_equal(offsetof(struct memorizer_record, cache), 96);
-	assert_int_equal(sizeof(struct memorizer_access), 48);
+	assert_int_equal(sizeof(struct memorizer_access), 56);
 	assert_int_equal(offsetof(struct memorizer_access, pid), 40);
 	assert_int_equal(offsetof(struct memorizer_access, context), 44);
+	assert_int_equal(offsetof(struct memorizer_access, flags), 45);
+	assert_int_equal(offsetof(struct memorizer_access, cpu), 46);
+	assert_int_equal(offsetof(struct memorizer_access, offset), 48);
 
 	assert_int_equal(sizeof(struct kmemtrace_event), 24);
 	assert_int_equal(offsetof(struct kmemtrace_event, event_size), 2);
