@@ -113,6 +113,8 @@ static void say_what_was_lost(const struct ks_kmap_args *args, const struct ks_k
 		  "accesses in interrupts of unknown kind written as softirqs" },
 		{ done->dropped_bytes,
 		  "byte counts of accesses dropped: the target cannot hold them" },
+		{ done->dropped_spots,
+		  "accesses lost their offset in the object and their processor" },
 		{ done->dropped_pids, "pids of accesses dropped: the target cannot hold them" },
 		{ done->dropped_new_types,
 		  "types of successors dropped: the target cannot hold them" },

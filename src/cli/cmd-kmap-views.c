@@ -12,18 +12,6 @@
 
 /* === Internals ============================================================================ */
 
-/* Only report has the two that are no units of code. */
-static int take_unit(struct ks_kmap_args *args, enum ks_kmap_unit *unit)
-{
-	if (args->view.by < KS_KMAP_UNITS)
-		*unit = (enum ks_kmap_unit)args->view.by;
-	else if (args->view.by != KS_KMAP_BYS)
-		return ks_cli_error(&args->cli, KS_EXIT_USAGE,
-				    "--by '%s': choose one of site function file dir topdir module",
-				    ks_kmap_by_name(args->view.by));
-	return 0;
-}
-
 /* === Internals: answering ================================================================= */
 
 static int verdict(struct ks_kmap_args *args, const struct ks_kmap_census *census)
@@ -34,15 +22,6 @@ static int verdict(struct ks_kmap_args *args, const struct ks_kmap_census *censu
 		return 0;
 	return ks_cli_error(&args->cli, KS_EXIT_LOST,
 			    "parts of the map were not understood (--strict)");
-}
-
-/* Prints the document and frees it. */
-static int answer(struct ks_kmap_args *args, struct ks_doc *doc,
-		  const struct ks_kmap_census *census)
-{
-	int code = ks_cli_print_doc(&args->cli, doc);
-
-	return code ? code : verdict(args, census);
 }
 
 /* The sites of an allocation capture, by the names that a map has for them. */
@@ -80,6 +59,30 @@ static int read_waste(struct ks_kmap_args *args, const char *path, struct ks_kma
 
 /* === Public =============================================================================== */
 
+int ks_kmap_answer(struct ks_kmap_args *args, struct ks_doc *doc,
+		   const struct ks_kmap_census *census)
+{
+	int code = ks_cli_print_doc(&args->cli, doc);
+
+	return code ? code : verdict(args, census);
+}
+
+/* Only report has the two that are no units of code. */
+int ks_kmap_take_unit(struct ks_kmap_args *args, enum ks_kmap_unit *unit)
+{
+	if (args->view.by == KS_KMAP_COMPARTMENT && !args->view.cut)
+		return ks_cli_error(&args->cli, KS_EXIT_USAGE,
+				    "--by compartment: say which with --cut FILE");
+	if (args->view.by < KS_KMAP_UNITS)
+		*unit = (enum ks_kmap_unit)args->view.by;
+	else if (args->view.by != KS_KMAP_BYS)
+		return ks_cli_error(&args->cli, KS_EXIT_USAGE,
+				    "--by '%s': choose one of site function file dir topdir module "
+				    "compartment",
+				    ks_kmap_by_name(args->view.by));
+	return 0;
+}
+
 const char *ks_kmap_by_name(unsigned int by)
 {
 	return by == KS_KMAP_CACHE  ? "cache"
@@ -98,7 +101,7 @@ int ks_kmap_report(struct ks_kmap_args *args)
 	};
 	struct ks_model *model = NULL;
 	struct ks_kmap_map map;
-	int code = opts.by == KS_KMAP_BY_UNIT ? take_unit(args, &opts.unit) : 0;
+	int code = opts.by == KS_KMAP_BY_UNIT ? ks_kmap_take_unit(args, &opts.unit) : 0;
 
 	if (!code && args->view.with)
 		code = read_waste(args, args->view.with, &opts, &model);
@@ -106,7 +109,8 @@ int ks_kmap_report(struct ks_kmap_args *args)
 		return code;
 	code = ks_kmap_map_read(args, args->operands[0], &map);
 	if (!code)
-		code = answer(args, ks_kmap_view_report(map.census, map.places, &opts), map.census);
+		code = ks_kmap_answer(args, ks_kmap_view_report(map.census, map.places, &opts),
+				      map.census);
 	ks_kmap_map_free(&map);
 	free((void *)opts.waste);
 	ks_model_free(model);
@@ -120,7 +124,7 @@ static int one_row(struct ks_kmap_args *args, bool is_site)
 	struct ks_doc *doc;
 	bool found = true;
 	struct ks_kmap_map map;
-	int code = take_unit(args, &unit);
+	int code = ks_kmap_take_unit(args, &unit);
 
 	if (!code)
 		code = ks_kmap_map_read(args, args->operands[1], &map);
@@ -129,7 +133,7 @@ static int one_row(struct ks_kmap_args *args, bool is_site)
 	doc = (is_site ? ks_kmap_view_accesses : ks_kmap_view_touches)(
 		map.census, map.places, name, unit, args->cli.rows->top, &found);
 	if (found) {
-		code = answer(args, doc, map.census);
+		code = ks_kmap_answer(args, doc, map.census);
 	} else {
 		ks_doc_free(doc);
 		code = ks_cli_error(&args->cli, KS_EXIT_FAILED,
@@ -185,7 +189,7 @@ int ks_kmap_matrix(struct ks_kmap_args *args)
 	enum ks_kmap_unit unit = args->cli.capture->kernel ? KS_KMAP_DIR : KS_KMAP_FUNCTION;
 	struct ks_kmap_matrix matrix;
 	struct ks_kmap_map map;
-	int code = take_unit(args, &unit);
+	int code = ks_kmap_take_unit(args, &unit);
 
 	if (!code)
 		code = ks_kmap_map_read(args, args->operands[0], &map);
@@ -203,22 +207,10 @@ int ks_kmap_matrix(struct ks_kmap_args *args)
 	if (args->view.heat_map)
 		code = draw(args, &matrix);
 	if (!code)
-		code = answer(args, ks_kmap_view_matrix(map.census, &matrix, args->cli.rows->top),
-			      map.census);
+		code = ks_kmap_answer(args,
+				      ks_kmap_view_matrix(map.census, &matrix, args->cli.rows->top),
+				      map.census);
 	ks_kmap_matrix_deinit(&matrix);
-	ks_kmap_map_free(&map);
-	return code;
-}
-
-int ks_kmap_privilege(struct ks_kmap_args *args)
-{
-	struct ks_kmap_map map;
-	int code = ks_kmap_map_read(args, args->operands[0], &map);
-
-	if (code)
-		return code;
-	tell_no_files(args, &map, ", so files and directories are all one below");
-	code = answer(args, ks_kmap_view_privilege(map.census, map.places), map.census);
 	ks_kmap_map_free(&map);
 	return code;
 }
@@ -227,7 +219,7 @@ int ks_kmap_diff(struct ks_kmap_args *args)
 {
 	enum ks_kmap_unit unit = KS_KMAP_FUNCTION;
 	struct ks_kmap_map old = { 0 }, new = { 0 };
-	int code = take_unit(args, &unit);
+	int code = ks_kmap_take_unit(args, &unit);
 
 	if (!code)
 		code = ks_kmap_map_read(args, args->operands[0], &old);
@@ -237,8 +229,9 @@ int ks_kmap_diff(struct ks_kmap_args *args)
 		const struct ks_kmap_census *censuses[] = { old.census, new.census };
 		const struct ks_kmap_places *places[] = { old.places, new.places };
 
-		code = answer(args, ks_kmap_view_diff(censuses, places, unit, args->cli.rows->top),
-			      new.census);
+		code = ks_kmap_answer(
+			args, ks_kmap_view_diff(censuses, places, unit, args->cli.rows->top),
+			new.census);
 	}
 	ks_kmap_map_free(&old);
 	ks_kmap_map_free(&new);

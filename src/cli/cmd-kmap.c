@@ -19,8 +19,11 @@ static const char usage[] =
 	"  kmap report FILE             objects by site, cache or type; the hottest objects\n"
 	"  kmap accesses SITE FILE      which code reads and writes the objects of a site\n"
 	"  kmap touches CODE FILE       whose objects a function reads and writes\n"
+	"  kmap fields [TYPE] FILE      what was done to each field of the objects of a type\n"
 	"  kmap matrix FILE             which code touches whose objects, as table or heat map\n"
 	"  kmap privilege FILE          least-privilege measures\n"
+	"  kmap compartments FILE       divides the code, and writes or scores the division\n"
+	"  kmap score FILE              what a compartmentalization (CPM-IF) grants\n"
 	"  kmap diff OLD NEW            what appeared, vanished or changed\n"
 	"  kmap convert --to FORM FILE  writes the map in another form\n"
 	"  kmap stream --to WHERE [FILE]   sends a live map to a file or a listener\n"
@@ -29,10 +32,13 @@ static const char usage[] =
 static const char examples[] = "examples:\n"
 			       "  kmemscope kmap record -o ls.kmap -- ls -l /\n"
 			       "  kmemscope kmap report -k vmlinux --by file ls.kmap\n"
-			       "  kmemscope kmap accesses alloc_inode ls.kmap\n";
+			       "  kmemscope kmap accesses alloc_inode ls.kmap\n"
+			       "  kmemscope kmap fields -k build --types types file ls.kmap\n"
+			       "  kmemscope kmap privilege --model uscope -k vmlinux ls.kmap\n"
+			       "  kmemscope kmap compartments --number 20 -o cut.yaml ls.kmap\n";
 
 /* Numbers of operands that are none. */
-enum { ONE_OR_NONE = -1, A_COMMAND = -2 };
+enum { ONE_OR_NONE = -1, A_COMMAND = -2, ONE_OR_TWO = -3 };
 
 /* The subcommands, as bits: for the options that they have. */
 enum {
@@ -46,9 +52,13 @@ enum {
 	STREAM = 1 << 7,
 	LISTEN = 1 << 8,
 	RECORD = 1 << 9,
+	COMPARTMENTS = 1 << 10,
+	SCORE = 1 << 11,
+	FIELDS = 1 << 12,
 
-	BY_UNIT = REPORT | ACCESSES | TOUCHES | MATRIX | DIFF,
-	ONE_MAP = REPORT | ACCESSES | TOUCHES | MATRIX | PRIVILEGE | CONVERT,
+	BY_UNIT = REPORT | ACCESSES | TOUCHES | MATRIX | DIFF | COMPARTMENTS,
+	WITH_CUT = REPORT | ACCESSES | TOUCHES | MATRIX | PRIVILEGE | COMPARTMENTS,
+	ONE_MAP = WITH_CUT | CONVERT | FIELDS,
 	ANY_MAP = ONE_MAP | DIFF,
 };
 
@@ -62,8 +72,11 @@ static const struct subcommand {
 	{ "report", ks_kmap_report, 1, "FILE", REPORT },
 	{ "accesses", ks_kmap_accesses, 2, "SITE FILE", ACCESSES },
 	{ "touches", ks_kmap_touches, 2, "CODE FILE", TOUCHES },
+	{ "fields", ks_kmap_fields_command, ONE_OR_TWO, "[TYPE] FILE", FIELDS },
 	{ "matrix", ks_kmap_matrix, 1, "FILE", MATRIX },
 	{ "privilege", ks_kmap_privilege, 1, "FILE", PRIVILEGE },
+	{ "compartments", ks_kmap_compartments, 1, "FILE", COMPARTMENTS },
+	{ "score", ks_kmap_score, 1, "FILE", SCORE },
 	{ "diff", ks_kmap_diff, 2, "OLD NEW", DIFF },
 	{ "convert", ks_kmap_convert_command, 1, "--to FORM FILE", CONVERT },
 	{ "stream", ks_kmap_stream, ONE_OR_NONE, "--to WHERE [FILE]", STREAM },
@@ -77,6 +90,8 @@ static bool fits(const struct subcommand *subcommand, int operands)
 {
 	if (subcommand->operands == A_COMMAND)
 		return true;
+	if (subcommand->operands == ONE_OR_TWO)
+		return operands == 1 || operands == 2;
 	return subcommand->operands == ONE_OR_NONE ? operands <= 1
 						   : operands == subcommand->operands;
 }
@@ -89,6 +104,12 @@ static int take_output(struct ks_cli *cli, const struct ks_option *option, const
 	switch (cli->part) {
 	case MATRIX:
 		args->view.heat_map = arg;
+		break;
+	case FIELDS:
+		args->fields.drawing = arg;
+		break;
+	case COMPARTMENTS:
+		args->privilege.output = arg;
 		break;
 	case CONVERT:
 		args->convert.output = arg;
@@ -108,6 +129,17 @@ static int take_to(struct ks_cli *cli, const struct ks_option *option, const cha
 	struct ks_kmap_args *args = option->value;
 
 	*(cli->part == CONVERT ? &args->convert.to : &args->stream.to) = arg;
+	return -1;
+}
+
+static int take_types(struct ks_cli *cli, const struct ks_option *option, const char *arg)
+{
+	struct ks_kmap_fields_opts *opts = option->value;
+
+	if (opts->nr_types == ARRAY_SIZE(opts->types))
+		return ks_cli_error(cli, KS_EXIT_USAGE, "--types: at most %zu of them",
+				    ARRAY_SIZE(opts->types));
+	opts->types[opts->nr_types++] = arg;
 	return -1;
 }
 
@@ -160,14 +192,31 @@ int ks_cmd_kmap(int argc, char **argv)
 		.view = { .by = KS_KMAP_BYS },
 	};
 	const struct ks_option own[] = {
-		{ 0, "by", "WHAT", "site, function, file, dir, topdir, module; report: cache, type",
+		{ 0, "by", "WHAT",
+		  "site, function, file, dir, topdir, module, compartment;\n"
+		  "report: cache, type",
 		  .choice = &args.view.by, .choices = KS_KMAP_BYS, .name_of = ks_kmap_by_name,
 		  .parts = BY_UNIT },
 		{ 0, "order-by", "WHAT", "bytes, objects, live, mean, cold, accesses, foreign",
 		  .choice = &args.view.order, .choices = KS_KMAP_ORDERS, .name_of = order_name,
 		  .parts = REPORT },
 		{ 0, "top", "N", "at most N rows per table (default 20; 0 = all)",
-		  .number = &args.rows.top, .parts = BY_UNIT },
+		  .number = &args.rows.top, .parts = BY_UNIT | FIELDS },
+		{ 0, "types", "PATH",
+		  "fields: debug information (DWARF): a directory of object\n"
+		  "files, a module, a vmlinux; may be given several times",
+		  .parse = take_types, .value = &args.fields, .parts = FIELDS },
+		{ 0, "cut", "FILE", "compartments of the code (CPM-IF): --by compartment",
+		  .string = &args.view.cut, .parts = WITH_CUT },
+		{ 0, "model", "MODEL", "privilege: kmemscope (default), or uscope, as published",
+		  .choice = &args.privilege.model, .choices = KS_KMAP_MODELS,
+		  .name_of = ks_kmap_model_name, .parts = PRIVILEGE },
+		{ 0, "number", "N", "compartments: find this many",
+		  .number = &args.privilege.number, .min = 1, .parts = COMPARTMENTS },
+		{ 0, "size", "N", "compartments: find some of at most N functions",
+		  .number = &args.privilege.size, .min = 1, .parts = COMPARTMENTS },
+		{ 0, "weights", "FILE", "score: lines NAME, READ, WRITE, CALL, RETURN",
+		  .string = &args.privilege.weights, .parts = SCORE },
 		{ 0, "accesses", "FILE", "the second file of a CSV pair",
 		  .string = &args.file.accesses, .parts = ONE_MAP },
 		{ 0, "dialect", "N", "8, 9, 10 or 11 fields in an object's line",
@@ -189,10 +238,11 @@ int ks_cmd_kmap(int argc, char **argv)
 		  "this machine; listen makes it where there is none",
 		  .parse = take_token, .value = &args, .parts = STREAM | LISTEN },
 		{ 'o', "output", "FILE",
-		  "matrix: the heat map (.png, .svg); convert: the map; listen:\n"
-		  "the directory; record: the map (trace.kmap)",
+		  "fields, matrix: a drawing (.png, .svg); compartments: CPM-IF;\n"
+		  "convert: the map; listen: the directory; record: the map\n"
+		  "(trace.kmap)",
 		  .parse = take_output, .value = &args,
-		  .parts = MATRIX | CONVERT | LISTEN | RECORD },
+		  .parts = FIELDS | MATRIX | COMPARTMENTS | CONVERT | LISTEN | RECORD },
 		/* The kernel takes smaller numbers for modes. */
 		{ 'p', "pid", "PID", "record: this process and its future children",
 		  .parse = ks_cli_parse_pid, .value = &args.record.pid, .min = 4, .parts = RECORD },

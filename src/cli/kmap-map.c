@@ -8,7 +8,7 @@
 
 /* === Internals ============================================================================ */
 
-static int read_census(struct ks_kmap_args *args, const char *path,
+static int read_census(struct ks_kmap_args *args, const char *path, bool spots,
 		       struct ks_kmap_census **ret_census)
 {
 	struct ks_kmap_reading reading;
@@ -20,7 +20,8 @@ static int read_census(struct ks_kmap_args *args, const char *path,
 		return code;
 	reading.reader = reader;
 	ks_cli_progress_start(&reading.progress, "reading");
-	err = ks_kmap_census_read(reader, ks_kmap_show_progress, &reading, ret_census, &diag);
+	err = (spots ? ks_kmap_census_read_spots : ks_kmap_census_read)(
+		reader, ks_kmap_show_progress, &reading, ret_census, &diag);
 	ks_cli_progress_end(&reading.progress);
 	ks_kmap_reader_free(reader);
 	return err ? ks_cli_fail(&args->cli, err, &diag) : 0;
@@ -36,6 +37,28 @@ static void set_anchor(const struct ks_kmap_args *args, struct ks_resolver *reso
 	fprintf(stderr,
 		"%s: %s is not the recorded kernel: it has %s at another address; names may be wrong\n",
 		args->cli.command, args->cli.capture->kernel, info->anchor_name);
+}
+
+/* Puts code and sites into the compartments of a file. */
+static int cut(struct ks_kmap_args *args, struct ks_kmap_map *map)
+{
+	struct ks_diag diag = { 0 };
+	struct ks_cpm *cpm;
+	u64 unlisted = 0;
+	int err = ks_cpm_read(args->view.cut, &cpm, &diag);
+
+	if (err)
+		return ks_cli_fail(&args->cli, err, &diag);
+	err = ks_kmap_places_cut(map->places, map->census, cpm, &unlisted);
+	ks_cpm_free(cpm);
+	if (err)
+		return ks_cli_error(&args->cli, KS_EXIT_FAILED, "out of memory");
+	if (unlisted)
+		fprintf(stderr,
+			"%s: %s lists no compartment for %llu of %llu instructions of the map\n",
+			args->cli.command, args->view.cut, (unsigned long long)unlisted,
+			(unsigned long long)map->census->codes.keys.len);
+	return 0;
 }
 
 /* === Public =============================================================================== */
@@ -69,26 +92,39 @@ int ks_kmap_name_places(struct ks_kmap_args *args, const struct ks_kmap_census *
 	return err ? ks_cli_fail(&args->cli, err, &diag) : 0;
 }
 
-int ks_kmap_map_read(struct ks_kmap_args *args, const char *path, struct ks_kmap_map *ret_map)
+static int read_map(struct ks_kmap_args *args, const char *path, bool spots,
+		    struct ks_kmap_map *ret_map)
 {
-	struct ks_resolver *resolver = NULL;
 	int code;
 
 	*ret_map = (struct ks_kmap_map){ 0 };
-	code = ks_cli_resolver(&args->cli, &resolver);
+	code = ks_cli_resolver(&args->cli, &ret_map->resolver);
 	if (!code)
-		code = read_census(args, path, &ret_map->census);
+		code = read_census(args, path, spots, &ret_map->census);
 	if (!code)
-		code = ks_kmap_name_places(args, ret_map->census, resolver, &ret_map->places);
-	ks_resolver_free(resolver);
+		code = ks_kmap_name_places(args, ret_map->census, ret_map->resolver,
+					   &ret_map->places);
+	if (!code && args->view.cut)
+		code = cut(args, ret_map);
 	if (code)
 		ks_kmap_map_free(ret_map);
 	return code;
+}
+
+int ks_kmap_map_read(struct ks_kmap_args *args, const char *path, struct ks_kmap_map *ret_map)
+{
+	return read_map(args, path, false, ret_map);
+}
+
+int ks_kmap_map_read_spots(struct ks_kmap_args *args, const char *path, struct ks_kmap_map *ret_map)
+{
+	return read_map(args, path, true, ret_map);
 }
 
 void ks_kmap_map_free(struct ks_kmap_map *map)
 {
 	ks_kmap_places_free(map->places);
 	ks_kmap_census_free(map->census);
+	ks_resolver_free(map->resolver);
 	*map = (struct ks_kmap_map){ 0 };
 }

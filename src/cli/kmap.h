@@ -19,6 +19,22 @@ struct ks_kmap_view_opts {
 	unsigned int order;   /* --order-by: enum ks_kmap_order */
 	const char *with;     /* an allocation capture of the same run */
 	const char *heat_map; /* -o of matrix */
+	const char *cut;      /* a compartmentalization */
+};
+
+struct ks_kmap_privilege_opts {
+	unsigned int model;  /* --model */
+	const char *output;  /* -o of compartments */
+	const char *weights; /* of score */
+	u64 number, size;    /* of compartments */
+};
+
+#define KS_KMAP_TYPES_PATHS 16
+
+struct ks_kmap_fields_opts {
+	const char *types[KS_KMAP_TYPES_PATHS]; /* --types: where debug information is */
+	size_t nr_types;
+	const char *drawing; /* -o */
 };
 
 /* What --by can say: a unit of code, or what objects are. KS_KMAP_BYS = it was not given. */
@@ -57,6 +73,8 @@ struct ks_kmap_args {
 	struct ks_rows_opts rows;
 	struct ks_kmap_file_opts file;
 	struct ks_kmap_view_opts view;
+	struct ks_kmap_privilege_opts privilege;
+	struct ks_kmap_fields_opts fields;
 	struct ks_kmap_convert_opts convert;
 	struct ks_kmap_stream_opts stream;
 	struct ks_kmap_listen_opts listen;
@@ -72,10 +90,13 @@ int ks_kmap_open(struct ks_kmap_args *args, const char *path, struct ks_kmap_rea
 struct ks_kmap_map {
 	struct ks_kmap_census *census;
 	struct ks_kmap_places *places;
+	struct ks_resolver *resolver; /* NULL = there is no kernel */
 };
 
-/* 0 or an exit code; free accepts what read left. */
+/* 0 or an exit code; free accepts what read left. The second: with offsets. */
 int ks_kmap_map_read(struct ks_kmap_args *args, const char *path, struct ks_kmap_map *ret_map);
+int ks_kmap_map_read_spots(struct ks_kmap_args *args, const char *path,
+			   struct ks_kmap_map *ret_map);
 void ks_kmap_map_free(struct ks_kmap_map *map);
 
 /* Names the code of a census; the resolver may be NULL. */
@@ -93,12 +114,26 @@ int ks_kmap_show_progress(void *reading);
 /* The name of what --by can say. */
 const char *ks_kmap_by_name(unsigned int by);
 
+/* The unit of --by, where it was given; an exit code where it is none. */
+int ks_kmap_take_unit(struct ks_kmap_args *args, enum ks_kmap_unit *unit);
+
+/* Prints the document and frees it. The exit code, with --strict also for what is wrong with the map. */
+int ks_kmap_answer(struct ks_kmap_args *args, struct ks_doc *doc,
+		   const struct ks_kmap_census *census);
+
+/* The models of --model. */
+enum { KS_KMAP_MODEL_OWN, KS_KMAP_MODEL_USCOPE, KS_KMAP_MODELS };
+const char *ks_kmap_model_name(unsigned int model);
+
 /* The subcommands: each returns the exit code. */
 int ks_kmap_report(struct ks_kmap_args *args);
 int ks_kmap_accesses(struct ks_kmap_args *args);
 int ks_kmap_touches(struct ks_kmap_args *args);
 int ks_kmap_matrix(struct ks_kmap_args *args);
 int ks_kmap_privilege(struct ks_kmap_args *args);
+int ks_kmap_compartments(struct ks_kmap_args *args);
+int ks_kmap_score(struct ks_kmap_args *args);
+int ks_kmap_fields_command(struct ks_kmap_args *args);
 int ks_kmap_diff(struct ks_kmap_args *args);
 int ks_kmap_convert_command(struct ks_kmap_args *args);
 int ks_kmap_stream(struct ks_kmap_args *args);

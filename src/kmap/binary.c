@@ -12,6 +12,13 @@
 
 _Static_assert(KS_KMAP_RECORD_MAX <= KS_KMAP_BUFFER_SIZE, "the buffer has room for any record");
 
+/* These have the values of enum ks_kmap_spot_flag. */
+#define KNOWN_SPOT_FLAGS (MEMORIZER_HAS_SPOT | MEMORIZER_OFFSET_VARIES | MEMORIZER_LENGTH_VARIES)
+_Static_assert(KS_KMAP_HAS_SPOT == MEMORIZER_HAS_SPOT &&
+		       KS_KMAP_OFFSET_VARIES == MEMORIZER_OFFSET_VARIES &&
+		       KS_KMAP_LENGTH_VARIES == MEMORIZER_LENGTH_VARIES,
+	       "flags are taken as they are");
+
 static const bool host_is_big_endian = __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__;
 
 /* === Internals ============================================================================ */
@@ -95,6 +102,8 @@ static void swap_access(struct memorizer_access *a)
 	SWAP(a->bytes_written);
 	SWAP(a->bytes_read);
 	SWAP(a->pid);
+	SWAP(a->cpu);
+	SWAP(a->offset);
 }
 
 /* Where the buffer has it, a record may be at any address. */
@@ -154,17 +163,20 @@ static u32 parse_record(const struct ks_kmap_binary *binary, const char *at,
 	return FIELD(accesses);
 }
 
-/* @at has room for a whole struct memorizer_access. */
+/* @at has room for an access of the size that the header says. */
 static void parse_access(const struct ks_kmap_binary *binary, const char *at,
 			 struct ks_kmap_access *access)
 {
-	struct memorizer_access swapped;
+	struct memorizer_access whole;
 	s32 pid;
 
-	if (unlikely(binary->big_endian != host_is_big_endian)) {
-		memcpy(&swapped, at, sizeof(swapped));
-		swap_access(&swapped);
-		at = (const char *)&swapped;
+	if (unlikely(binary->big_endian != host_is_big_endian ||
+		     binary->access_size < sizeof(whole))) {
+		memset(&whole, 0, sizeof(whole));
+		memcpy(&whole, at, ks_min(binary->access_size, sizeof(whole)));
+		if (binary->big_endian != host_is_big_endian)
+			swap_access(&whole);
+		at = (const char *)&whole;
 	}
 	pid = ACCESS(pid);
 	access->ip = ACCESS(ip);
@@ -174,6 +186,9 @@ static void parse_access(const struct ks_kmap_binary *binary, const char *at,
 	access->bytes_written = ACCESS(bytes_written);
 	access->bytes_read = ACCESS(bytes_read);
 	access->context = context_of(ACCESS(context));
+	access->spot = binary->access_size >= sizeof(whole) ? ACCESS(flags) & KNOWN_SPOT_FLAGS : 0;
+	access->cpu = ACCESS(cpu);
+	access->offset = ACCESS(offset);
 	if (ACCESS(context) != MEMORIZER_IN_TASK)
 		access->pid = MEMORIZER_PID_NONE;
 	else

@@ -215,8 +215,9 @@ static void add_uses(struct ks_kmap_stat *stat, const struct uses *uses,
 }
 
 /* A clock that went backwards, or an end that was not recorded, gives no lifetime. */
-static void add_life(struct ks_kmap_stat *stat, const struct ks_kmap_object *object)
+static int add_life(struct ks_kmap_site *site, const struct ks_kmap_object *object)
 {
+	struct ks_kmap_stat *stat = &site->stat;
 	u64 life = object->free_time - object->alloc_time;
 
 	if (ks_kmap_is_live(object)) {
@@ -224,16 +225,18 @@ static void add_life(struct ks_kmap_stat *stat, const struct ks_kmap_object *obj
 		stat->live_bytes = ks_add_sat(stat->live_bytes, object->size);
 		stat->live_begin = ks_u128_add(stat->live_begin,
 					       ks_u128_mul(object->size, object->alloc_time));
-		return;
+		ks_kmap_life_add_live(&site->life, object->alloc_time);
+		return 0;
 	}
 	stat->implied += ks_kmap_is_implied(object);
 	if (object->free_time < object->alloc_time)
-		return;
+		return 0;
 	stat->lifetime_min = stat->ended ? ks_min(stat->lifetime_min, life) : life;
 	stat->lifetime_max = ks_max(stat->lifetime_max, life);
 	stat->lifetime_sum = ks_u128_add(stat->lifetime_sum, ks_u128_of(life));
 	stat->area = ks_u128_add(stat->area, ks_u128_mul(object->size, life));
 	stat->ended++;
+	return ks_kmap_life_add(&site->life, object->alloc_time, object->free_time);
 }
 
 static void note_times(struct ks_kmap_census *census, const struct ks_kmap_object *object)
@@ -296,12 +299,16 @@ static int add_object(struct ks_kmap_census *census, const struct ks_kmap_object
 		return -ENOMEM;
 	number = (u32)(site - census->sites.items);
 	census->nr_objects++;
-	if (add_accesses(census, number, object, &uses))
+	if (add_accesses(census, number, object, &uses) ||
+	    (census->has_spots &&
+	     ks_kmap_spots_add(&census->spots, number, &census->codes, object)))
 		return -ENOMEM;
 	site->stat.objects++;
 	site->stat.bytes = ks_add_sat(site->stat.bytes, object->size);
 	add_uses(&site->stat, &uses, object);
-	add_life(&site->stat, object);
+	site->largest = ks_max(site->largest, object->size);
+	if (add_life(site, object))
+		return -ENOMEM;
 	note_times(census, object);
 	if (ks_kmap_is_code(object->free_ip)) {
 		struct ks_kmap_edge *edge = find_edge(census, number, object->free_ip);
@@ -350,6 +357,14 @@ static int init_tables(struct ks_kmap_census *census)
 	return 0;
 }
 
+/* Bytes times time of all objects, where the live ones last until the end of the map. */
+static struct ks_u128 area_of(const struct ks_kmap_census *census, const struct ks_kmap_stat *stat)
+{
+	struct ks_u128 live = ks_u128_mul(stat->live_bytes, census->last_time);
+
+	return ks_u128_add(stat->area, ks_u128_sub(live, stat->live_begin));
+}
+
 /* === Public =============================================================================== */
 
 int ks_kmap_census_new(struct ks_kmap_census **ret_census, struct ks_diag *diag)
@@ -366,6 +381,8 @@ int ks_kmap_census_new(struct ks_kmap_census **ret_census, struct ks_diag *diag)
 
 void ks_kmap_census_free(struct ks_kmap_census *census)
 {
+	size_t i;
+
 	if (!census)
 		return;
 	ks_map64_deinit(&census->codes);
@@ -376,9 +393,13 @@ void ks_kmap_census_free(struct ks_kmap_census *census)
 	ks_intern_deinit(&census->types);
 	ks_intern_deinit(&census->caches);
 	ks_intern_deinit(&census->comms);
+	for (i = 0; i < census->sites.len; i++)
+		ks_kmap_life_free(&census->sites.items[i].life);
 	ks_vec_free(&census->sites);
 	ks_vec_free(&census->edges);
 	ks_vec_free(&census->calls);
+	if (census->has_spots)
+		ks_kmap_spots_deinit(&census->spots);
 	free(census);
 }
 
@@ -401,8 +422,8 @@ void ks_kmap_census_finish(struct ks_kmap_census *census, const struct ks_kmap_r
 	census->info = *ks_kmap_reader_info(reader);
 }
 
-int ks_kmap_census_read(struct ks_kmap_reader *reader, int (*progress)(void *ctx), void *ctx,
-			struct ks_kmap_census **ret_census, struct ks_diag *diag)
+static int read_all(struct ks_kmap_reader *reader, bool spots, int (*progress)(void *ctx),
+		    void *ctx, struct ks_kmap_census **ret_census, struct ks_diag *diag)
 {
 	struct ks_kmap_census *census;
 	struct ks_kmap_object object;
@@ -413,6 +434,10 @@ int ks_kmap_census_read(struct ks_kmap_reader *reader, int (*progress)(void *ctx
 
 	if (err)
 		return err;
+	if (spots && ks_kmap_spots_init(&census->spots))
+		err = ks_diag_nomem(diag, "adding up an access map");
+	else
+		census->has_spots = spots;
 	while (!err && item != KS_KMAP_END) {
 		err = ks_kmap_next(reader, &item, &object, &call, diag);
 		if (!err)
@@ -429,17 +454,34 @@ int ks_kmap_census_read(struct ks_kmap_reader *reader, int (*progress)(void *ctx
 	return 0;
 }
 
+int ks_kmap_census_read(struct ks_kmap_reader *reader, int (*progress)(void *ctx), void *ctx,
+			struct ks_kmap_census **ret_census, struct ks_diag *diag)
+{
+	return read_all(reader, false, progress, ctx, ret_census, diag);
+}
+
+int ks_kmap_census_read_spots(struct ks_kmap_reader *reader, int (*progress)(void *ctx), void *ctx,
+			      struct ks_kmap_census **ret_census, struct ks_diag *diag)
+{
+	return read_all(reader, true, progress, ctx, ret_census, diag);
+}
+
 u64 ks_kmap_mean_bytes(const struct ks_kmap_census *census, const struct ks_kmap_stat *stat)
 {
 	u64 span = census->last_time > census->first_time ? census->last_time - census->first_time
 							  : 0;
-	struct ks_u128 live = ks_u128_mul(stat->live_bytes, census->last_time), area;
 
 	if (!span)
 		return stat->live_bytes;
-	live = ks_u128_sub(live, stat->live_begin);
-	area = ks_u128_add(ks_u128_add(stat->area, live), ks_u128_of(span / 2));
-	return ks_u128_div(area, span);
+	return ks_u128_div(ks_u128_add(area_of(census, stat), ks_u128_of(span / 2)), span);
+}
+
+double ks_kmap_weight(const struct ks_kmap_census *census, const struct ks_kmap_site *site)
+{
+	u64 time = ks_kmap_life_time(&site->life, census->last_time);
+	struct ks_u128 area = area_of(census, &site->stat);
+
+	return time ? ks_u128_double(area) / (double)time : (double)site->largest;
 }
 
 void ks_kmap_stat_add(struct ks_kmap_stat *to, const struct ks_kmap_stat *from)

@@ -9,7 +9,9 @@
 #include "base/intern.h"
 #include "base/map64.h"
 #include "base/u128.h"
+#include "kmap/life.h"
 #include "kmap/reader.h"
+#include "kmap/spots.h"
 
 /*
  * Bytes never read, written or touched are those of whole objects that never were; and where the map
@@ -42,7 +44,9 @@ struct ks_kmap_stat {
 struct ks_kmap_site {
 	u64 ip;
 	u32 type, cache; /* numbers in the tables of the census */
+	u64 largest;	 /* of its objects */
 	struct ks_kmap_stat stat;
+	struct ks_kmap_life life;
 };
 
 /* What one instruction did to the objects of one site. */
@@ -81,6 +85,8 @@ struct ks_kmap_census {
 	u64 nr_accesses;	   /* lines or records of them */
 	struct ks_kmap_quality quality;
 	struct ks_kmap_info info;
+	bool has_spots;
+	struct ks_kmap_spots spots; /* only with has_spots */
 
 	/* How the above are found while reading. */
 	struct ks_map64 site_index, edge_index, call_index, name_index;
@@ -105,8 +111,18 @@ void ks_kmap_census_finish(struct ks_kmap_census *census, const struct ks_kmap_r
 int ks_kmap_census_read(struct ks_kmap_reader *reader, int (*progress)(void *ctx), void *ctx,
 			struct ks_kmap_census **ret_census, struct ks_diag *diag);
 
+/* The same, with the offsets of accesses. */
+int ks_kmap_census_read_spots(struct ks_kmap_reader *reader, int (*progress)(void *ctx), void *ctx,
+			      struct ks_kmap_census **ret_census, struct ks_diag *diag);
+
 /* Time-weighted mean of the live bytes over the span of the map. */
 u64 ks_kmap_mean_bytes(const struct ks_kmap_census *census, const struct ks_kmap_stat *stat);
+
+/*
+ * Mean of the live bytes over the time in which any object of the site lives: what code that reaches them can
+ * reach. The largest object, where that is no time.
+ */
+double ks_kmap_weight(const struct ks_kmap_census *census, const struct ks_kmap_site *site);
 
 /* Adds one to the other, which may be zeroed. */
 void ks_kmap_stat_add(struct ks_kmap_stat *to, const struct ks_kmap_stat *from);

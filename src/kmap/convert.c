@@ -104,8 +104,26 @@ static void put_numbers(struct writer *writer, const struct ks_kmap_object *obje
 
 /* === Internals: lines ===================================================================== */
 
+/*
+ * A line of text has what an instruction did to an object in one thread, wherever in it; accesses with their
+ * offsets are in the order of their instructions and threads. Returns the number behind those that it adds up.
+ */
+static size_t take_line(const struct ks_kmap_object *object, size_t i, struct ks_kmap_access *sum)
+{
+	const struct ks_kmap_access *next = &object->accesses[i], *end;
+
+	*sum = *next++;
+	end = object->accesses + object->nr_accesses;
+	for (; sum->spot && next < end && next->ip == sum->ip && next->pid == sum->pid; next++) {
+		sum->writes = ks_add_sat(sum->writes, next->writes);
+		sum->reads = ks_add_sat(sum->reads, next->reads);
+	}
+	return (size_t)(next - object->accesses);
+}
+
 static void put_seed(struct writer *writer, const struct ks_kmap_object *object)
 {
+	struct ks_kmap_access sum;
 	size_t i;
 
 	put_numbers(writer, object);
@@ -113,13 +131,11 @@ static void put_seed(struct writer *writer, const struct ks_kmap_object *object)
 	ks_strbuf_puts(&writer->first, "\n");
 	writer->done.dropped_types += object->type_name.len > 0;
 	writer->done.dropped_caches += object->cache.len > 0;
-	for (i = 0; i < object->nr_accesses; i++) {
-		const struct ks_kmap_access *access = &object->accesses[i];
-
+	for (i = 0; i < object->nr_accesses;) {
+		i = take_line(object, i, &sum);
 		ks_strbuf_printf(&writer->first, "  %016llx,%d,%llu,%llu\n",
-				 (unsigned long long)access->ip, pid_of(access->pid),
-				 (unsigned long long)access->writes,
-				 (unsigned long long)access->reads);
+				 (unsigned long long)sum.ip, pid_of(sum.pid),
+				 (unsigned long long)sum.writes, (unsigned long long)sum.reads);
 	}
 }
 
@@ -205,31 +221,30 @@ static void put_iti_line(struct writer *writer, const struct ks_kmap_object *obj
 
 static void put_iti(struct writer *writer, const struct ks_kmap_object *object)
 {
+	struct ks_kmap_access sum;
 	size_t i;
 
 	put_iti_line(writer, object);
-	for (i = 0; i < object->nr_accesses; i++) {
-		const struct ks_kmap_access *access = &object->accesses[i];
-
+	for (i = 0; i < object->nr_accesses;) {
+		i = take_line(object, i, &sum);
 		ks_strbuf_printf(&writer->first, "  %016llx,%llu,%llu,%d\n",
-				 (unsigned long long)access->ip, (unsigned long long)access->writes,
-				 (unsigned long long)access->reads, pid_of(access->pid));
+				 (unsigned long long)sum.ip, (unsigned long long)sum.writes,
+				 (unsigned long long)sum.reads, pid_of(sum.pid));
 	}
 }
 
 static void put_csv(struct writer *writer, const struct ks_kmap_object *object)
 {
+	struct ks_kmap_access sum;
 	size_t i;
 
 	put_iti_line(writer, object);
-	for (i = 0; i < object->nr_accesses; i++) {
-		const struct ks_kmap_access *access = &object->accesses[i];
-
+	for (i = 0; i < object->nr_accesses;) {
+		i = take_line(object, i, &sum);
 		ks_strbuf_printf(&writer->second, "%llu,%016llx,%d,%llu,%llu\n",
-				 (unsigned long long)object->alloc_time,
-				 (unsigned long long)access->ip, pid_of(access->pid),
-				 (unsigned long long)access->writes,
-				 (unsigned long long)access->reads);
+				 (unsigned long long)object->alloc_time, (unsigned long long)sum.ip,
+				 pid_of(sum.pid), (unsigned long long)sum.writes,
+				 (unsigned long long)sum.reads);
 	}
 }
 
@@ -238,6 +253,15 @@ static void put_json_string(struct ks_strbuf *out, const char *key, struct ks_sl
 	ks_strbuf_printf(out, ",\"%s\":\"", key);
 	ks_escape_json(out, value.s, value.len);
 	ks_strbuf_puts(out, "\"");
+}
+
+static void put_json_spot(struct ks_strbuf *out, const struct ks_kmap_access *access)
+{
+	ks_strbuf_printf(out, ",\"offset\":%u,\"cpu\":%u", access->offset, access->cpu);
+	if (access->spot & KS_KMAP_OFFSET_VARIES)
+		ks_strbuf_puts(out, ",\"offset_varies\":true");
+	if (access->spot & KS_KMAP_LENGTH_VARIES)
+		ks_strbuf_puts(out, ",\"length_varies\":true");
 }
 
 static void put_json(struct writer *writer, const struct ks_kmap_object *object)
@@ -280,6 +304,8 @@ static void put_json(struct writer *writer, const struct ks_kmap_object *object)
 			ks_strbuf_printf(out, ",\"bytes_written\":%llu,\"bytes_read\":%llu",
 					 (unsigned long long)access->bytes_written,
 					 (unsigned long long)access->bytes_read);
+		if (access->spot)
+			put_json_spot(out, access);
 		if (access->caller)
 			ks_strbuf_printf(out, ",\"caller\":\"0x%llx\"",
 					 (unsigned long long)access->caller);
@@ -338,6 +364,9 @@ static void put_binary_access(struct writer *writer, const struct ks_kmap_access
 		.bytes_read = access->bytes_read,
 		.pid = pid_of(access->pid),
 		.context = context_for(writer, access),
+		.flags = access->spot,
+		.cpu = access->spot ? access->cpu : 0,
+		.offset = access->spot ? access->offset : 0,
 	};
 
 	ks_strbuf_add(&writer->first, &record, sizeof(record));
@@ -468,6 +497,7 @@ static void count_dropped(struct writer *writer, const struct ks_kmap_object *ob
 		return;
 	done->dropped_contexts += access->context != KS_KMAP_IN_ANY;
 	done->dropped_bytes += object->has_bytes;
+	done->dropped_spots += access->spot != 0;
 }
 
 static int put_object(struct writer *writer, const struct ks_kmap_object *object)

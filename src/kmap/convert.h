@@ -37,6 +37,7 @@ struct ks_kmap_converted {
 	u64 dropped_contexts; /* of accesses: the kind of interrupt */
 	u64 changed_contexts; /* of accesses: interrupts of unknown kind became softirqs */
 	u64 dropped_bytes;    /* of accesses: how many they moved */
+	u64 dropped_spots;    /* of accesses: where in the object, and on which processor */
 	u64 dropped_pids;     /* of accesses; lines of one instruction become one */
 	u64 dropped_new_types;
 	u64 changed_names; /* with commas or line ends: these became _ */

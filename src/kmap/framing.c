@@ -281,7 +281,7 @@ bool ks_kmap_header_is_sane(const struct ks_kmap_header *header)
 	return header->header_size >= sizeof(struct memorizer_header) &&
 	       header->record_size >= sizeof(struct memorizer_record) &&
 	       header->record_size <= KS_KMAP_RECORD_MAX &&
-	       header->access_size >= sizeof(struct memorizer_access) &&
+	       header->access_size >= KS_KMAP_ACCESS_MIN &&
 	       header->access_size <= KS_KMAP_RECORD_MAX;
 }
 

@@ -8,6 +8,7 @@
 #ifndef KS_KMAP_FRAMING_H
 #define KS_KMAP_FRAMING_H
 
+#include <stddef.h>
 #include <string.h>
 
 #include "net/spool.h"
@@ -15,6 +16,9 @@
 
 /* No header may announce records or accesses of more bytes than this. */
 #define KS_KMAP_RECORD_MAX (1u << 20)
+
+/* An access of the first streams, which had no offset. */
+#define KS_KMAP_ACCESS_MIN offsetof(struct memorizer_access, offset)
 
 /* The header of a binary stream. */
 struct ks_kmap_header {

@@ -50,6 +50,13 @@ enum ks_kmap_context {
 	KS_KMAP_IN_HARDIRQ,
 };
 
+/* Where in its object an access was; 0 = not recorded. */
+enum ks_kmap_spot_flag {
+	KS_KMAP_HAS_SPOT = 1,
+	KS_KMAP_OFFSET_VARIES = 2, /* the offset is the first of several */
+	KS_KMAP_LENGTH_VARIES = 4,
+};
+
 struct ks_kmap_access {
 	u64 ip;
 	u64 caller; /* 0 = not recorded */
@@ -57,6 +64,9 @@ struct ks_kmap_access {
 	u64 bytes_written, bytes_read; /* of an object with has_bytes */
 	s32 pid;
 	u8 context; /* enum ks_kmap_context */
+	u8 spot;    /* enum ks_kmap_spot_flag; with it: */
+	u16 cpu;
+	u32 offset;
 };
 
 /* How often one function called another; in the stream of a map, but without an object. */

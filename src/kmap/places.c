@@ -9,11 +9,14 @@
 
 /* === Data ================================================================================= */
 
-static const char *const unit_names[KS_KMAP_UNITS] = { "site", "function", "file",
-						       "dir",  "topdir",   "module" };
+static const char *const unit_names[KS_KMAP_UNITS] = { "site",	 "function", "file",	   "dir",
+						       "topdir", "module",   "compartment" };
 
 /* Code that no table has a file for. */
 static const char unknown[] = "[unknown]";
+
+/* Code that a cut does not list. */
+static const char no_compartment[] = "[no compartment]";
 
 /* === Internals ============================================================================ */
 
@@ -63,6 +66,7 @@ static void label_path(struct ks_kmap_places *places, const struct ks_sym_place 
 	else
 		snprintf(text, sizeof(text), "%s", place->func[0] ? "vmlinux" : unknown);
 	labels[KS_KMAP_MODULE] = add_str(places, text);
+	labels[KS_KMAP_COMPARTMENT] = add_str(places, no_compartment);
 	if (!path) {
 		u32 label = add_str(places, place->module[0] ? text : unknown);
 
@@ -78,18 +82,25 @@ static void label_path(struct ks_kmap_places *places, const struct ks_sym_place 
 				       : add_str(places, ".");
 }
 
+static int label(struct ks_kmap_places *places, struct ks_resolver *resolver,
+		 const struct ks_sym_query *query, u32 *labels, struct ks_diag *diag)
+{
+	struct ks_sym_place place = { .func = "", .owner = "", .module = "" };
+	int err = resolver ? ks_resolver_lookup(resolver, query, &place, diag) : 0;
+
+	if (err)
+		return err;
+	label_function(places, &place, query->addr, labels);
+	label_path(places, &place, labels);
+	return 0;
+}
+
 static int label_code(struct ks_kmap_places *places, struct ks_resolver *resolver, u64 ip,
 		      u32 *labels, struct ks_diag *diag)
 {
 	struct ks_sym_query query = { .func = "", .module = "", .addr = ip };
-	struct ks_sym_place place = { .func = "", .owner = "", .module = "" };
-	int err = resolver ? ks_resolver_lookup(resolver, &query, &place, diag) : 0;
 
-	if (err)
-		return err;
-	label_function(places, &place, ip, labels);
-	label_path(places, &place, labels);
-	return 0;
+	return label(places, resolver, &query, labels, diag);
 }
 
 /* Globals, stacks, memory from before the allocators: objects that no instruction allocated. */
@@ -137,6 +148,51 @@ static int label_everything(struct ks_kmap_places *places, const struct ks_kmap_
 	return 0;
 }
 
+/* === Internals: cuts ====================================================================== */
+
+static int add_member(struct ks_kmap_places *places, const char *name, u32 domain)
+{
+	u32 number = ks_intern_add(&places->members, name, strlen(name)), *slot;
+
+	if (number == KS_NONE)
+		return -ENOMEM;
+	if (number < places->domains.len) /* the first domain that names it has it */
+		return 0;
+	slot = ks_vec_push(&places->domains);
+	if (!slot)
+		return -ENOMEM;
+	*slot = domain;
+	return 0;
+}
+
+static int add_members(struct ks_kmap_places *places, const struct ks_cpm *cpm,
+		       const struct ks_cpm_domain *domain)
+{
+	u32 name = add_str(places, ks_cpm_name(cpm, domain->name));
+	size_t i;
+
+	if (name == KS_NONE)
+		return -ENOMEM;
+	for (i = 0; i < domain->members.len; i++)
+		if (add_member(places, ks_cpm_name(cpm, domain->members.items[i].name), name))
+			return -ENOMEM;
+	return 0;
+}
+
+/* The domain of what is called "FILE|NAME" or just NAME; KS_NONE = no domain lists it. */
+static u32 domain_of(const struct ks_kmap_places *places, u32 file, u32 name)
+{
+	const char *short_name = ks_kmap_label(places, name);
+	char text[640];
+	u32 number;
+
+	snprintf(text, sizeof(text), "%s|%s", ks_kmap_label(places, file), short_name);
+	number = ks_intern_find(&places->members, text, strlen(text));
+	if (number == KS_NONE)
+		number = ks_intern_find(&places->members, short_name, strlen(short_name));
+	return number == KS_NONE ? KS_NONE : places->domains.items[number];
+}
+
 /* Labels come by the thousand: that one could not be made is looked for once, at the end. */
 static bool has_gap(u32 (*labels)[KS_KMAP_UNITS], size_t len)
 {
@@ -178,7 +234,8 @@ int ks_kmap_places_new(const struct ks_kmap_census *census, struct ks_resolver *
 		places->codes = calloc(census->codes.keys.len + 1, sizeof(*places->codes));
 		places->sites = calloc(census->sites.len + 1, sizeof(*places->sites));
 	}
-	if (!places || !places->codes || !places->sites || ks_intern_init(&places->labels)) {
+	if (!places || !places->codes || !places->sites || ks_intern_init(&places->labels) ||
+	    ks_intern_init(&places->members)) {
 		ks_kmap_places_free(places);
 		return ks_diag_nomem(diag, "naming the code of an access map");
 	}
@@ -198,6 +255,8 @@ void ks_kmap_places_free(struct ks_kmap_places *places)
 	if (!places)
 		return;
 	ks_intern_deinit(&places->labels);
+	ks_intern_deinit(&places->members);
+	ks_vec_free(&places->domains);
 	free(places->codes);
 	free(places->sites);
 	free(places);
@@ -222,4 +281,82 @@ bool ks_kmap_knows_files(const struct ks_kmap_census *census, const struct ks_km
 		if (strcmp(ks_kmap_label(places, places->sites[i][KS_KMAP_FILE]), unknown))
 			return true;
 	return false;
+}
+
+int ks_kmap_places_label(struct ks_kmap_places *places, struct ks_resolver *resolver,
+			 const char *function, u64 size, u32 *ret_labels, struct ks_diag *diag)
+{
+	struct ks_sym_query query = { .func = function, .module = "", .extent = size };
+	u32 labels[KS_KMAP_UNITS];
+	int err = label(places, resolver, &query, labels, diag);
+
+	if (!err && has_gap(&labels, 1))
+		err = ks_diag_nomem(diag, "naming the code of a kernel");
+	if (!err)
+		memcpy(ret_labels, labels, sizeof(labels));
+	return err;
+}
+
+u32 ks_kmap_places_domain(struct ks_kmap_places *places, const u32 *labels)
+{
+	u32 domain = domain_of(places, labels[KS_KMAP_FILE], labels[KS_KMAP_FUNCTION]);
+
+	return domain == KS_NONE ? add_str(places, no_compartment) : domain;
+}
+
+int ks_kmap_places_cut(struct ks_kmap_places *places, const struct ks_kmap_census *census,
+		       const struct ks_cpm *cpm, u64 *ret_unlisted)
+{
+	u32 none = add_str(places, no_compartment);
+	u64 unlisted = 0;
+	size_t i;
+
+	if (none == KS_NONE)
+		return -ENOMEM;
+	for (i = 0; i < cpm->subjects.len; i++)
+		if (add_members(places, cpm, &cpm->subjects.items[i]))
+			return -ENOMEM;
+	for (i = 0; i < cpm->objects.len; i++)
+		if (add_members(places, cpm, &cpm->objects.items[i]))
+			return -ENOMEM;
+	for (i = 0; i < census->codes.keys.len; i++) {
+		u32 *labels = places->codes[i];
+
+		if (!ks_kmap_is_code(census->codes.keys.items[i]))
+			continue;
+		labels[KS_KMAP_COMPARTMENT] = ks_kmap_places_domain(places, labels);
+		unlisted += labels[KS_KMAP_COMPARTMENT] == none;
+	}
+	for (i = 0; i < census->sites.len; i++) {
+		u32 *labels = places->sites[i];
+		u32 own = domain_of(places, labels[KS_KMAP_FILE], labels[KS_KMAP_SITE]);
+
+		if (own != KS_NONE)
+			labels[KS_KMAP_COMPARTMENT] = own;
+		else if (ks_kmap_is_code(census->sites.items[i].ip))
+			labels[KS_KMAP_COMPARTMENT] = ks_kmap_places_domain(places, labels);
+	}
+	places->has_cut = true;
+	*ret_unlisted = unlisted;
+	return 0;
+}
+
+bool ks_kmap_can_cut(const struct ks_kmap_census *census, const struct ks_kmap_places *places,
+		     enum ks_kmap_unit unit)
+{
+	u64 code = 0, named = 0;
+	size_t i;
+
+	if (unit == KS_KMAP_COMPARTMENT)
+		return places->has_cut;
+
+	for (i = 0; i < census->codes.keys.len; i++) {
+		if (!ks_kmap_is_code(census->codes.keys.items[i]))
+			continue;
+		code++;
+		named += strcmp(ks_kmap_label(places, places->codes[i][unit]), unknown) != 0;
+	}
+	if (unit == KS_KMAP_FUNCTION)
+		named = code - ks_min(code, places->unnamed);
+	return 2 * named >= code;
 }

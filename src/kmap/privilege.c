@@ -17,7 +17,7 @@ enum op { OP_READ, OP_WRITE, OP_FREE, OP_CALL, OPS };
 static const char *const op_names[OPS] = { "read", "write", "free", "call" };
 
 static const enum ks_kmap_unit cuts[] = { KS_KMAP_TOPDIR, KS_KMAP_DIR, KS_KMAP_FILE,
-					  KS_KMAP_FUNCTION };
+					  KS_KMAP_FUNCTION, KS_KMAP_COMPARTMENT };
 
 /* One observed right: subject @code, object @target of weight @size, used @count times. */
 struct right {
@@ -264,7 +264,8 @@ struct ks_doc *ks_kmap_view_privilege(const struct ks_kmap_census *census,
 	if (gather(rights, census, places, sizes))
 		doc->failed = true;
 	for (i = 0; !doc->failed && i < ARRAY_SIZE(cuts); i++)
-		put_cut(table, rights, census, places, sizes, cuts[i]);
+		if (ks_kmap_can_cut(census, places, cuts[i]))
+			put_cut(table, rights, census, places, sizes, cuts[i]);
 	for (i = 0; i < OPS; i++) {
 		ks_vec_free(&rights[i].items);
 		free(rights[i].clusters);

@@ -6,7 +6,8 @@
 #ifndef KS_KMAP_VIEWS_H
 #define KS_KMAP_VIEWS_H
 
-#include "kmap/places.h"
+#include "kmap/fields.h"
+#include "kmap/functions.h"
 #include "table/doc.h"
 
 /* How objects are grouped: by where they were allocated, or by what they are. */
@@ -95,8 +96,50 @@ enum ks_kmap_privilege_column {
 	KS_KMAP_PRIVILEGE_COLUMNS
 };
 
+/* By our own model. */
 struct ks_doc *ks_kmap_view_privilege(const struct ks_kmap_census *census,
 				      const struct ks_kmap_places *places);
+
+enum ks_kmap_uscope_column {
+	KS_KMAP_USCOPE_CUT,
+	KS_KMAP_USCOPE_OPERATION,
+	KS_KMAP_USCOPE_PS_MIN,
+	KS_KMAP_USCOPE_PS,
+	KS_KMAP_USCOPE_PS_MONO,
+	KS_KMAP_USCOPE_PSR,
+	KS_KMAP_USCOPE_PS_MONO_WX,
+	KS_KMAP_USCOPE_PSR_WX,
+	KS_KMAP_USCOPE_PM,
+	KS_KMAP_USCOPE_PMR,
+	KS_KMAP_USCOPE_OR,
+	KS_KMAP_USCOPE_MEDIATED,
+	KS_KMAP_USCOPE_COLUMNS
+};
+
+/* By the published rules of uSCOPE and PrivilegeCalculator. */
+struct ks_doc *ks_kmap_view_uscope(const struct ks_kmap_census *census,
+				   const struct ks_kmap_places *places,
+				   const struct ks_kmap_functions *functions);
+
+/* Adds a table of the compartments, or of what else @unit cuts into, most used first. */
+void ks_kmap_list_compartments(struct ks_doc *doc, const struct ks_kmap_census *census,
+			       const struct ks_kmap_places *places,
+			       const struct ks_kmap_functions *functions, enum ks_kmap_unit unit,
+			       u64 top);
+
+/* What a compartmentalization grants, by the same rules. NULL when there is no memory. */
+struct ks_doc *ks_kmap_view_score(const struct ks_cpm *cpm, const struct ks_cpm_weights *weights);
+
+/* All types of a map, most accesses first; and the fields of one. */
+struct ks_doc *ks_kmap_view_types(const struct ks_kmap_census *census,
+				  const struct ks_kmap_places *places,
+				  const struct ks_kmap_fields *fields, u64 top);
+const struct ks_kmap_struct *ks_kmap_find_struct(const struct ks_kmap_fields *fields,
+						 const char *name);
+struct ks_doc *ks_kmap_view_fields(const struct ks_kmap_census *census,
+				   const struct ks_kmap_places *places,
+				   const struct ks_kmap_fields *fields,
+				   const struct ks_kmap_struct *type);
 
 /* For a page that aggregates by itself: tables "sites", "codes" and "links" between them. */
 struct ks_doc *ks_kmap_view_page(const struct ks_kmap_census *census,

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/num.h"
-#include "report/chart.h"
+#include "report/chart-put.h"
 
 /* === Data ================================================================================= */
 
@@ -27,11 +27,6 @@ struct axis {
 	size_t len;
 	bool others;
 	double width; /* of the widest name */
-};
-
-/* Light yellow to dark red: lightness falls all the way, so that it reads in grey too. */
-static const struct ks_rgb scale[] = {
-	{ 255, 247, 215 }, { 254, 217, 118 }, { 253, 141, 60 }, { 214, 40, 40 }, { 103, 0, 31 }
 };
 
 static const struct ks_rgb black = { 30, 30, 30 }, grey = { 110, 110, 110 },
@@ -106,53 +101,6 @@ static void measure_axis(struct axis *axis, const struct ks_text_measure *measur
 
 /* === Internals: drawing =================================================================== */
 
-static int put_text(struct ks_chart *chart, const struct ks_text_measure *measure,
-		    const struct ks_chart_text *text)
-{
-	struct ks_chart_text *slot = ks_vec_push(&chart->texts);
-
-	if (!slot)
-		return -ENOMEM;
-	*slot = *text;
-	slot->text = ks_arena_strndup(&chart->arena, text->text, strlen(text->text));
-	slot->slice = KS_NONE;
-	if (!slot->text)
-		return -ENOMEM;
-	slot->width =
-		ks_min(measure->width(measure->ctx, slot->text, slot->size, slot->bold), MAX_LABEL);
-	return 0;
-}
-
-static int put_box(struct ks_chart *chart, double x, double y, double width, double height,
-		   struct ks_rgb fill)
-{
-	struct ks_chart_box *box = ks_vec_push(&chart->boxes);
-
-	if (!box)
-		return -ENOMEM;
-	*box = (struct ks_chart_box){ x, y, width, height, fill };
-	return 0;
-}
-
-/* @heat in [0, 1] */
-static struct ks_rgb color_of(double heat)
-{
-	double at = heat * (double)(ARRAY_SIZE(scale) - 1);
-	size_t i = ks_min((size_t)at, ARRAY_SIZE(scale) - 2);
-	double part = at - (double)i;
-
-	return (struct ks_rgb){
-		(u8)(scale[i].r + part * (scale[i + 1].r - scale[i].r)),
-		(u8)(scale[i].g + part * (scale[i + 1].g - scale[i].g)),
-		(u8)(scale[i].b + part * (scale[i + 1].b - scale[i].b)),
-	};
-}
-
-static double heat_of(u64 accesses, u64 most)
-{
-	return most > 1 ? log((double)accesses) / log((double)most) : 1;
-}
-
 static int put_names(struct ks_chart *chart, const struct ks_text_measure *measure,
 		     const struct axis *rows, const struct axis *columns, double x, double y)
 {
@@ -160,26 +108,26 @@ static int put_names(struct ks_chart *chart, const struct ks_text_measure *measu
 	int err = 0;
 
 	for (i = 0; i < axis_slots(rows) && !err; i++)
-		err = put_text(chart, measure,
-			       &(struct ks_chart_text){
-				       .x = x - 6,
-				       .y = y + ((double)i + 0.5) * CELL,
-				       .size = FONT,
-				       .anchor = KS_ANCHOR_END,
-				       .color = black,
-				       .text = axis_name(rows, i),
-			       });
+		err = ks_chart_put_text(chart, measure, MAX_LABEL,
+					&(struct ks_chart_text){
+						.x = x - 6,
+						.y = y + ((double)i + 0.5) * CELL,
+						.size = FONT,
+						.anchor = KS_ANCHOR_END,
+						.color = black,
+						.text = axis_name(rows, i),
+					});
 	for (i = 0; i < axis_slots(columns) && !err; i++)
-		err = put_text(chart, measure,
-			       &(struct ks_chart_text){
-				       .x = x + ((double)i + 0.5) * CELL,
-				       .y = y - 6,
-				       .angle = -M_PI / 2,
-				       .size = FONT,
-				       .anchor = KS_ANCHOR_START,
-				       .color = black,
-				       .text = axis_name(columns, i),
-			       });
+		err = ks_chart_put_text(chart, measure, MAX_LABEL,
+					&(struct ks_chart_text){
+						.x = x + ((double)i + 0.5) * CELL,
+						.y = y - 6,
+						.angle = -M_PI / 2,
+						.size = FONT,
+						.anchor = KS_ANCHOR_START,
+						.color = black,
+						.text = axis_name(columns, i),
+					});
 	return err;
 }
 
@@ -193,9 +141,9 @@ static int put_cells(struct ks_chart *chart, const u64 *sums, const struct axis 
 		for (column = 0; column < width && !err; column++) {
 			u64 sum = sums[row * width + column];
 
-			err = put_box(chart, x + (double)column * CELL + 0.5,
-				      y + (double)row * CELL + 0.5, CELL - 1, CELL - 1,
-				      sum ? color_of(heat_of(sum, most)) : empty);
+			err = ks_chart_put_box(chart, x + (double)column * CELL + 0.5,
+					       y + (double)row * CELL + 0.5, CELL - 1, CELL - 1,
+					       sum ? ks_heat_color(ks_heat_of(sum, most)) : empty);
 		}
 	return err;
 }
@@ -210,18 +158,20 @@ static int put_legend(struct ks_chart *chart, const struct ks_text_measure *meas
 	ks_strbuf_init(&text);
 	ks_strbuf_printf(&text, "%llu accesses; colours are logarithmic", (unsigned long long)most);
 	for (i = 0; i < 50 && !err; i++)
-		err = put_box(chart, x + 12 + i * 2, y - 5, 2, 10, color_of(i / 49.0));
+		err = ks_chart_put_box(chart, x + 12 + i * 2, y - 5, 2, 10,
+				       ks_heat_color(i / 49.0));
 	if (!err)
-		err = put_text(chart, measure,
-			       &(struct ks_chart_text){
-				       .x = x, .y = y, .size = FONT, .color = grey, .text = "1" });
+		err = ks_chart_put_text(
+			chart, measure, MAX_LABEL,
+			&(struct ks_chart_text){
+				.x = x, .y = y, .size = FONT, .color = grey, .text = "1" });
 	if (!err)
-		err = put_text(chart, measure,
-			       &(struct ks_chart_text){ .x = x + 118,
-							.y = y,
-							.size = FONT,
-							.color = grey,
-							.text = ks_strbuf_str(&text) });
+		err = ks_chart_put_text(chart, measure, MAX_LABEL,
+					&(struct ks_chart_text){ .x = x + 118,
+								 .y = y,
+								 .size = FONT,
+								 .color = grey,
+								 .text = ks_strbuf_str(&text) });
 	ks_strbuf_deinit(&text);
 	return err;
 }
@@ -261,22 +211,22 @@ static int lay_out(struct ks_chart *chart, const struct ks_kmap_matrix *matrix, 
 	chart->title = "who touches whose objects";
 	chart->width = ks_max(x + (double)axis_slots(columns) * CELL + MARGIN, 480.0);
 	chart->height = bottom + 34;
-	err = put_text(chart, measure,
-		       &(struct ks_chart_text){ .x = MARGIN,
-						.y = MARGIN + 6,
-						.size = 13,
-						.bold = true,
-						.color = black,
-						.text = "Who touches whose objects" });
+	err = ks_chart_put_text(chart, measure, MAX_LABEL,
+				&(struct ks_chart_text){ .x = MARGIN,
+							 .y = MARGIN + 6,
+							 .size = 13,
+							 .bold = true,
+							 .color = black,
+							 .text = "Who touches whose objects" });
 	if (!err)
-		err = put_text(chart, measure,
-			       &(struct ks_chart_text){
-				       .x = MARGIN,
-				       .y = MARGIN + 22,
-				       .size = FONT,
-				       .color = grey,
-				       .text = "rows: the code; columns: whose objects",
-			       });
+		err = ks_chart_put_text(chart, measure, MAX_LABEL,
+					&(struct ks_chart_text){
+						.x = MARGIN,
+						.y = MARGIN + 22,
+						.size = FONT,
+						.color = grey,
+						.text = "rows: the code; columns: whose objects",
+					});
 	if (!err)
 		err = put_names(chart, measure, rows, columns, x, y);
 	if (!err)

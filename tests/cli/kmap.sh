@@ -262,7 +262,9 @@ check "a real map, binary, by the manual page" prints "$(python3 by-manual.py tr
 check "a real map: every view adds up" same \
 	<(for view in "report --by site" "report --by cache" "matrix --by function"; do kmap $view --top 0 --csv true.bin | sums reads writes; done | sort -u) \
 	<(python3 by-manual.py true.bin | cut -d ' ' -f 3-)
-check "a real map, to binary and back" cmp true.bin <(kmap convert --to binary true.bin 2>/dev/null)
+must "$KMEMSCOPE" kmap convert --to binary -o true-now.bin true.bin 2>/dev/null
+check "a real map from before there were offsets, to binary: the same map" same <(kmap convert --to json true.bin) <(kmap convert --to json true-now.bin)
+check "a real map, to binary and back" cmp true-now.bin <(kmap convert --to binary true-now.bin 2>/dev/null)
 check "a real map, cut anywhere" prints 0 eval 'for n in 73 200 201 1000 5000 99999 200000; do
 	head -c $n true.bin | kmap report - >/dev/null || echo $n; done | wc -l'
 
@@ -317,6 +319,69 @@ printf 'ffffffff81000000 T alloc_it\nffffffff81000180 T use_it\nffffffff81000800
 check "a matrix without files is by function" says 'no source file is known, so the table is by function' "$KMEMSCOPE" kmap matrix -k bare.syms bare.kmap
 check "and has them" says 'use_it' "$KMEMSCOPE" kmap matrix -k bare.syms bare.kmap
 check "privilege says what it can't tell" says 'no source file is known' "$KMEMSCOPE" kmap privilege -k bare.syms bare.kmap
+check "and has no cut by file" bash -c '! must "$0" kmap privilege -k bare.syms --csv bare.kmap | grep -q "^file"' "$KMEMSCOPE"
+check "but one by function" says '^function,read,' "$KMEMSCOPE" kmap privilege -k bare.syms --csv bare.kmap
+
+# A linked kernel of three functions: objects of 64 bytes are allocated by one, touched by the next, freed by the third.
+cat >tiny.s <<'ASM'
+	.text
+	.globl alloc_it, use_it, free_it
+	.type alloc_it, @function
+	.type use_it, @function
+	.type free_it, @function
+alloc_it:			# reads 1, writes 1, calls 1 beside the compiler's own
+	mov (%rdi), %rax
+	mov %rax, (%rsi)
+	call __asan_load8
+	call use_it
+	ret
+	.size alloc_it, 0x40
+	.org 0x180, 0x90
+use_it:				# reads 2, writes 1: an addition in memory does both; names memory, and the stack
+	addl $1, (%rdi)
+	cmpl $0, 8(%rdi)
+	lea 8(%rdi), %rax
+	mov %rax, -8(%rsp)
+	ret
+	.size use_it, 0x100
+	.org 0x800, 0x90
+free_it:
+	ret
+	.size free_it, 0x10
+	.org 0x810, 0x90
+	.type __asan_load8, @function
+__asan_load8:
+	ret
+	.size __asan_load8, 1
+ASM
+if x86_64-linux-gnu-as -o tiny.o tiny.s 2>/dev/null || as -o tiny.o tiny.s; then
+	ld -Ttext=0xffffffff81000000 -e alloc_it -z max-page-size=4096 -o tiny.vmlinux tiny.o
+	cp bare.kmap calls.kmap
+	echo 'ffffffff81000010 ffffffff81000180 3' >>calls.kmap
+	check "compartments by function are written" exits_with 0 "$KMEMSCOPE" kmap compartments --by function -k tiny.vmlinux -o tiny.yaml calls.kmap
+	python3 - tiny.yaml >tiny.counts <<'PY'
+import re, sys
+for domain in open(sys.argv[1]).read().split("object_map")[0].split("- name: ")[1:]:
+    name = domain.split("\n")[0].strip('"')
+    print(name, re.search(r"sizes:\n  - (\d+)", domain)[1], *re.findall(r"_instructions: (\d+)", domain))
+PY
+	sort tiny.counts | diff - <(printf '%s\n' '__asan_load8 1 0 0 0 1' 'alloc_it 64 1 1 1 1' 'free_it 16 0 0 0 1' 'use_it 256 2 1 0 1') >&2
+	check "with the sizes and instructions of the image" test $? = 0
+	# Data weighs 64, code 64 + 256 + 16 + 1. Read: 3 instructions may read 64 + 337 bytes; use_it's 2 read across.
+	check "privilege by the published rules" says '^function,read,64,64,1203,0.0532.*,192,0.3333' "$KMEMSCOPE" kmap privilege --model uscope -k tiny.vmlinux --csv calls.kmap
+	# A call reaches use_it, 256 bytes, out of 337.
+	check "calls weigh code" says '^function,call,256,256,401,0.638.*,337,0.7596' "$KMEMSCOPE" kmap privilege --model uscope -k tiny.vmlinux --csv calls.kmap
+	check "returns, too" says '^function,return,64,64,1604,' "$KMEMSCOPE" kmap privilege --model uscope -k tiny.vmlinux --csv calls.kmap
+	check "what was written is a cut" says 'use_it' "$KMEMSCOPE" kmap report --by compartment --cut tiny.yaml -k tiny.vmlinux calls.kmap
+	check "and has a score" says '^total ' "$KMEMSCOPE" kmap score tiny.yaml
+fi
+check "compartments want a number" fails_saying 2 'say how to divide' "$KMEMSCOPE" kmap compartments bare.kmap
+check "--by compartment wants a cut" fails_saying 2 'say which with --cut' "$KMEMSCOPE" kmap report --by compartment bare.kmap
+check "a cut that is none" fails_saying 3 'bare.syms' "$KMEMSCOPE" kmap report --by compartment --cut bare.syms bare.kmap
+check "no such cut" fails_saying 1 'no such file' "$KMEMSCOPE" kmap score nothing.yaml
+printf 'O2, 1, x, 1, 1\n' >bad.weights
+printf 'subject_map: []\nobject_map: []\nprivileges: []\n' >empty.yaml
+check "weights that are none" fails_saying 3 'bad.weights: line 1' "$KMEMSCOPE" kmap score --weights bad.weights empty.yaml
 check "a name that only symbols would know" fails_saying 1 'it has addresses only: name its code with -k' "$KMEMSCOPE" kmap accesses alloc_it bare.kmap
 check "with them it is found" says 'use_it' "$KMEMSCOPE" kmap accesses -k bare.syms alloc_it bare.kmap
 check "kmap alone lists what it can do" fails_saying 2 'kmap report FILE' "$KMEMSCOPE" kmap

@@ -2,7 +2,9 @@
 /* Any bytes as an access map; and, where a line "--" splits them, as a CSV pair. */
 #include "fuzz.h"
 
+#include "base/num.h"
 #include "kmap/census.h"
+#include "kmap/fields.h"
 #include "kmap/framing.h"
 
 static void check(const struct ks_kmap_census *census)
@@ -56,6 +58,28 @@ static void check_counter(const uint8_t *data, size_t size, bool text)
 	FUZZ_ASSERT(whole.last_begin == pieces.last_begin && whole.last_begin <= size);
 }
 
+/* No access may be lost on the way from the map to its fields. */
+static void add_up_fields(const struct ks_kmap_census *census)
+{
+	struct ks_kmap_places *places;
+	struct ks_kmap_fields *fields;
+	struct ks_diag diag = { 0 };
+	u64 spots = 0, structs = 0;
+	size_t i;
+
+	if (ks_kmap_places_new(census, NULL, &places, &diag))
+		return;
+	if (!ks_kmap_fields_new(census, places, NULL, &fields, &diag)) {
+		for (i = 0; i < census->spots.spots.len; i++)
+			spots = ks_add_sat(spots, census->spots.spots.items[i].reads);
+		for (i = 0; i < fields->structs.len; i++)
+			structs = ks_add_sat(structs, fields->structs.items[i].reads);
+		FUZZ_ASSERT(spots == structs);
+		ks_kmap_fields_free(fields);
+	}
+	ks_kmap_places_free(places);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	const uint8_t *split = memmem(data, size, "\n--\n", 4);
@@ -81,7 +105,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		FUZZ_ASSERT(diag.err);
 		return 0;
 	}
-	if (!ks_kmap_census_read(reader, NULL, NULL, &census, &diag)) {
+	if (!ks_kmap_census_read_spots(reader, NULL, NULL, &census, &diag)) {
+		add_up_fields(census);
 		check(census);
 		ks_kmap_census_free(census);
 	}

@@ -82,6 +82,84 @@ static void test_conversions(void **state)
 	check_trip(KS_KMAP_TO_BINARY, 0);
 }
 
+/*
+ * What binary maps have and other forms do not is counted: requested sizes and details by object, kinds of interrupts (two
+ * accesses are in one) and bytes by access. Of the two objects one was allocated without a known size.
+ */
+static void test_drops(void **state)
+{
+	static const struct {
+		enum ks_kmap_target target;
+		u64 sizes, details, contexts, bytes;
+	} cases[] = {
+		{ KS_KMAP_TO_SEED, 1, 2, 2, 3 }, { KS_KMAP_TO_USCOPE, 1, 2, 2, 3 },
+		{ KS_KMAP_TO_ITI, 1, 2, 2, 3 },	 { KS_KMAP_TO_CSV, 1, 2, 2, 3 },
+		{ KS_KMAP_TO_JSON, 0, 0, 0, 0 }, { KS_KMAP_TO_BINARY, 0, 0, 0, 0 },
+	};
+	const struct memorizer_header header = { .magic = MEMORIZER_MAGIC,
+						 .version = 1,
+						 .header_size = sizeof(header),
+						 .record_size = sizeof(struct memorizer_record),
+						 .tick_ns = 1000000,
+						 .access_size = sizeof(struct memorizer_access) };
+	struct memorizer_record record = { .addr = 0xffff888000000000,
+					   .alloc_ip = 0xffffffff81000010,
+					   .alloc_ns = 1000,
+					   .bytes_req = 60,
+					   .bytes_alloc = 64,
+					   .pid = 42,
+					   .tgid = 42,
+					   .kind = MEMORIZER_KMALLOC,
+					   .context = MEMORIZER_IN_TASK,
+					   .accesses = 2,
+					   .comm = "ls",
+					   .cache = "kmalloc-64" };
+	struct memorizer_access access = { .ip = 0xffffffff81000100,
+					   .reads = 1,
+					   .bytes_read = 8,
+					   .pid = 42,
+					   .context = MEMORIZER_IN_TASK };
+	struct ks_strbuf map, parts[2];
+	struct ks_kmap_sink sink = { collect, parts };
+	struct ks_kmap_converted done;
+	struct ks_kmap_reader *reader;
+	size_t i;
+
+	ks_strbuf_init(&map);
+	ks_strbuf_add(&map, &header, sizeof(header));
+	ks_strbuf_add(&map, &record, sizeof(record));
+	ks_strbuf_add(&map, &access, sizeof(access));
+	access.context = MEMORIZER_IN_HARDIRQ;
+	access.pid = -1;
+	ks_strbuf_add(&map, &access, sizeof(access));
+	record.addr += 64;
+	record.bytes_req = 0;
+	record.accesses = 1;
+	ks_strbuf_add(&map, &record, sizeof(record));
+	ks_strbuf_add(&map, &access, sizeof(access));
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		ks_strbuf_init(&parts[0]);
+		ks_strbuf_init(&parts[1]);
+		assert_int_equal(
+			ks_kmap_reader_new(input_of(map.s, map.len), NULL, 0, &reader, NULL), 0);
+		assert_int_equal(
+			ks_kmap_convert(reader, cases[i].target, &sink, NULL, NULL, &done, NULL),
+			0);
+		ks_kmap_reader_free(reader);
+		assert_int_equal(done.objects, 2);
+		assert_int_equal(done.accesses, 3);
+		assert_int_equal(done.dropped_sizes, cases[i].sizes);
+		assert_int_equal(done.dropped_details, cases[i].details);
+		assert_int_equal(done.dropped_contexts, cases[i].contexts);
+		assert_int_equal(done.dropped_bytes, cases[i].bytes);
+		assert_int_equal(done.dropped_callers, 0);
+		assert_int_equal(done.dropped_new_types, 0);
+		ks_strbuf_deinit(&parts[0]);
+		ks_strbuf_deinit(&parts[1]);
+	}
+	ks_strbuf_deinit(&map);
+}
+
 /* A pid of a binary record or access, in the byte order of this machine. */
 static s32 pid_at(const struct ks_strbuf *sb, size_t at)
 {
@@ -251,9 +329,9 @@ static void test_framing(void **state)
 }
 
 static const struct CMUnitTest tests[] = {
-	cmocka_unit_test(test_conversions), cmocka_unit_test(test_pids_of_interrupts),
-	cmocka_unit_test(test_older_pids),  cmocka_unit_test(test_merge_many),
-	cmocka_unit_test(test_framing),
+	cmocka_unit_test(test_conversions),	   cmocka_unit_test(test_drops),
+	cmocka_unit_test(test_pids_of_interrupts), cmocka_unit_test(test_older_pids),
+	cmocka_unit_test(test_merge_many),	   cmocka_unit_test(test_framing),
 };
 
 KS_RUN(tests)
