@@ -15,8 +15,9 @@
 #include "capture/hooks.h"
 #include "cli/commands.h"
 #include "cli/heap-source.h"
-#include "live/live.h"
 #include "cli/output.h"
+#include "heap/guests.h"
+#include "live/live.h"
 
 /* === Data ================================================================================= */
 
@@ -29,6 +30,8 @@ static const char usage[] =
 
 static const char examples[] = "examples:\n"
 			       "  kmemscope doctor\n";
+
+enum { GUESTS_TRIED = 2 };
 
 enum state { FINE, NOTE, MISSING };
 
@@ -279,6 +282,39 @@ static void check_heap(struct doctor *d)
 		    "built without libkdumpfile: kmemscope heap --vmcore can't read dumps");
 }
 
+/* The guests that run here; only the first of many are tried. */
+static void check_guests(struct doctor *d)
+{
+	struct ks_diag diag, why = { 0 };
+	struct ks_kernel *kernel;
+	size_t i, tried, fine = 0;
+	ks_pids pids = { 0 };
+
+	d->nomem |= !!ks_find_guests(&pids);
+	tried = ks_min(pids.len, (size_t)GUESTS_TRIED);
+	for (i = 0; i < tried; i++) {
+		const struct ks_heap_source source = { .guest = (u64)pids.items[i] };
+		int err = ks_heap_source_kernel(&source, &kernel, &diag);
+
+		d->nomem |= err == -ENOMEM;
+		if (!err) {
+			ks_kernel_free(kernel);
+			fine++;
+		} else if (!why.text[0]) {
+			why = diag;
+		}
+	}
+	if (!pids.len)
+		add(d, FINE, "heap guests", NULL,
+		    "kmemscope heap --guest reads guests of QEMU and User Mode Linux; none runs here");
+	else
+		add(d, fine == tried ? FINE : NOTE, "heap guests", NULL,
+		    "kmemscope heap --guest can read %zu of %zu guests that %s%s%s", fine, tried,
+		    tried < pids.len ? "were tried" : "run here", why.text[0] ? "; " : "",
+		    why.text);
+	ks_vec_free(&pids);
+}
+
 /* A level of top and watch, tried for one look; what it can't see here is part of the answer. */
 static void check_level(struct doctor *d, enum ks_live_level level, const char *what)
 {
@@ -396,6 +432,7 @@ int ks_cmd_doctor(int argc, char **argv)
 	check_memory(&d);
 	check_others(&d);
 	check_heap(&d);
+	check_guests(&d);
 	check_levels(&d);
 	for (i = 0; i < d.findings.len; i++)
 		ready &= d.findings.items[i].state != MISSING;

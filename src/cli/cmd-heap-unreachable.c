@@ -8,6 +8,7 @@
 #include "cli/heap-sites.h"
 #include "cli/heap.h"
 #include "cli/output.h"
+#include "heap/alloc-tags.h"
 #include "heap/tracks.h"
 
 /* === Internals ============================================================================ */
@@ -98,8 +99,9 @@ static int find_sites(struct ks_heap_args *args, const struct look *look,
 {
 	int code = 0;
 
-	if (look->kernel && ks_heap_sites_add_tracks(sites, look->kernel, &look->list,
-						     ks_heap_symbols(look->kernel)))
+	if (look->kernel && (ks_heap_sites_add_tags(sites, look->kernel, &look->list) ||
+			     ks_heap_sites_add_tracks(sites, look->kernel, &look->list,
+						      ks_heap_symbols(look->kernel))))
 		code = ks_cli_error(&args->cli, KS_EXIT_FAILED, "out of memory");
 	if (!code && args->sites)
 		code = ks_heap_sites_of_capture(&args->cli, args->sites, sites);

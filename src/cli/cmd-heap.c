@@ -16,7 +16,7 @@ static const char usage[] =
 	"\n"
 	"Counts the objects in the memory of the running kernel: by cache, by type, by the\n"
 	"cgroup that they are charged to, or by NUMA node. Reads the kernel's own structures, without\n"
-	"tracing, and changes nothing. Needs root, but for a dump.\n"
+	"tracing, and changes nothing. Needs root, but for a dump or a guest of one's own.\n"
 	"\n"
 	"  heap                 counts objects by cache, type, cgroup or node\n"
 	"  heap types           what the objects are, and how that is known\n"
@@ -66,6 +66,22 @@ static const struct subcommand {
 
 /* === Internals ============================================================================ */
 
+/* A heap has one source. 0, or the exit code. */
+static int check_source(const struct ks_heap_args *args)
+{
+	const struct ks_heap_source *source = &args->source;
+
+	if (source->memory != KS_HEAP_AUTO && (source->vmcore || source->guest))
+		return ks_cli_error(&args->cli, KS_EXIT_USAGE,
+				    "--memory is of the running kernel, %s of another",
+				    source->vmcore ? "--vmcore" : "--guest");
+	if (!!source->vmcore + !!source->guest + !!source->from > 1)
+		return ks_cli_error(&args->cli, KS_EXIT_USAGE,
+				    "--vmcore is a dump, --guest a guest, --from a snapshot: only "
+				    "one of them");
+	return 0;
+}
+
 static int run(struct ks_heap_args *args, const struct ks_option *own,
 	       const struct subcommand *subcommand, int argc, char **argv)
 {
@@ -77,12 +93,9 @@ static int run(struct ks_heap_args *args, const struct ks_option *own,
 	code = ks_cli_parse(cli, own, argc, argv);
 	if (code >= 0)
 		return code;
-	if (args->source.vmcore && args->source.memory != KS_HEAP_AUTO)
-		return ks_cli_error(cli, KS_EXIT_USAGE,
-				    "--memory is of the running kernel, --vmcore of another");
-	if (args->source.vmcore && args->source.from)
-		return ks_cli_error(cli, KS_EXIT_USAGE,
-				    "--vmcore is a dump, --from a snapshot: only one of them");
+	code = check_source(args);
+	if (code)
+		return code;
 	args->operands = argv + optind;
 	args->nr_operands = argc - optind;
 	if (args->nr_operands == subcommand->operands ||
@@ -124,6 +137,9 @@ int ks_cmd_heap(int argc, char **argv)
 		  .name_of = ks_heap_memory_name, .parts = OF_A_KERNEL },
 		{ 0, "vmcore", "FILE", "read a dump of a kernel instead",
 		  .string = &args.source.vmcore, .parts = OF_A_KERNEL },
+		{ 0, "guest", "PID",
+		  "read a guest of QEMU or User Mode Linux instead, by its process",
+		  .number = &args.source.guest, .min = 1, .max = INT32_MAX, .parts = OF_A_KERNEL },
 		{ 0, "btf", "FILE", "take the kernel's types from this file (BTF, or a vmlinux)",
 		  .string = &args.source.btf, .parts = OF_A_KERNEL },
 		{ 0, "wait", "TIME", "unreachable: look again after 30s (default), 5m, ...",

@@ -11,9 +11,11 @@
 #include <unistd.h>
 
 #include "capture/tracefs.h"
+#include "cli/heap-source.h"
 #include "cli/lab.h"
 #include "cli/output.h"
 #include "cli/signals.h"
+#include "heap/snapshot-file.h"
 #include "kmap/kernel-stats.h"
 #include "lab/ramdisk.h"
 #include "lab/session.h"
@@ -34,6 +36,10 @@ struct lab {
 	bool has_map;
 	int ramdisk, signals;
 	sigset_t blocked;
+	/* of the heap's snapshot; 1 = none was taken */
+	int heap_err;
+	struct ks_diag heap_diag;
+	u64 heap_objects;
 	/* the caller's terminal, where the command gets one */
 	bool tty;
 	struct termios terminal;
@@ -126,6 +132,11 @@ static int prepare(struct lab *lab, struct ks_diag *diag)
 	const struct ks_lab_args *args = lab->args;
 	int err = ks_lab_kernel_find(args->version, args->arch, &lab->kernel, diag);
 
+	if (!err && args->heap && access(lab->kernel.btf, R_OK))
+		err = ks_diag_set(diag, -ENOENT,
+				  "%s: no types of the kernel, which --heap needs; make them with "
+				  "'kmemscope lab build --types --kernel %s --arch %s'",
+				  lab->kernel.btf, args->version, ks_lab_arch_names[args->arch]);
 	if (!err)
 		err = ks_lab_find_helper("lab-init", &lab->init, diag);
 	if (!err && args->arch == KS_LAB_UM)
@@ -162,6 +173,24 @@ static void set_raw(const struct lab *lab)
 	tcsetattr(STDIN_FILENO, TCSADRAIN, &raw);
 }
 
+/* === Internals: the heap ================================================================== */
+
+/* What the guest holds when its command has ended. What comes of it is told in conclude(). */
+static void save_heap(struct ks_lab_session *session)
+{
+	struct lab *lab = session->arg;
+	struct ks_heap_source source = { .guest = (u64)session->guest->pid,
+					 .btf = lab->kernel.btf };
+	struct ks_snapshot *snapshot;
+
+	lab->heap_err = ks_heap_source_snapshot(&source, true, &snapshot, &lab->heap_diag);
+	if (lab->heap_err)
+		return;
+	lab->heap_err = ks_snapshot_save(snapshot, lab->args->heap, NULL, NULL, &lab->heap_diag);
+	lab->heap_objects = snapshot->count;
+	ks_snapshot_free(snapshot);
+}
+
 /* === Internals: the guest ================================================================= */
 
 static int run_guest(struct lab *lab, bool kvm, struct ks_lab_session *session,
@@ -194,6 +223,8 @@ static int run_guest(struct lab *lab, bool kvm, struct ks_lab_session *session,
 						   : BOOT_MS_TCG,
 		.run_ms = args->timeout_ns / 1000000,
 		.tty = lab->tty,
+		.at_end = args->heap ? save_heap : NULL,
+		.arg = lab,
 	};
 	err = ks_lab_guest_start(&guest, &machine, diag);
 	if (err)
@@ -315,8 +346,9 @@ static void tell(const struct lab *lab, const struct ks_lab_session *session)
 	else
 		fprintf(stderr, "%s: %llu bytes\n", lab->path,
 			(unsigned long long)session->counter.bytes);
-	fprintf(stderr, "%s: read it with 'kmemscope kmap report -k %s %s'\n", lab->path,
-		lab->kernel.vmlinux, lab->path);
+	/* The tree has the object files, which tell the source file of each function. */
+	fprintf(stderr, "%s: read it with 'kmemscope kmap report -k %s/build %s'\n", lab->path,
+		lab->kernel.dir, lab->path);
 }
 
 /* Writes the console's text where it was wanted, or to a new file if something went wrong. */
@@ -391,12 +423,21 @@ static int conclude(struct lab *lab, struct ks_lab_session *session, int err, st
 		return ks_cli_error(cli, KS_EXIT_LAB, "%s", map_diag.text);
 	if (err)
 		return KS_EXIT_LAB;
+	if (lab->args->heap && lab->heap_err)
+		return ks_cli_error(cli, KS_EXIT_LAB, "the heap: %s",
+				    lab->heap_err > 0 ? "the guest ended before"
+						      : lab->heap_diag.text);
+	if (lab->args->heap && !lab->args->quiet)
+		fprintf(stderr, "%s: %llu objects; read it with 'kmemscope heap --from %s'\n",
+			lab->args->heap, (unsigned long long)lab->heap_objects, lab->args->heap);
 	return lab->path ? judge_map(lab, session) : session->status;
 }
 
 static int run(struct ks_lab_args *args, const char *path, bool tty)
 {
-	struct lab lab = { .args = args, .path = path, .tty = tty, .ramdisk = -1, .signals = -1 };
+	struct lab lab = {
+		.args = args, .path = path, .tty = tty, .ramdisk = -1, .signals = -1, .heap_err = 1
+	};
 	struct ks_lab_session session = { 0 };
 	struct ks_diag diag = { 0 };
 	int err, code;

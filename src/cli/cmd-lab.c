@@ -11,6 +11,7 @@
 #include "base/num.h"
 #include "cli/commands.h"
 #include "cli/lab.h"
+#include "heap/btf-merge.h"
 
 /* === Data ================================================================================= */
 
@@ -26,9 +27,11 @@ static const char usage[] =
 	"  lab run COMMAND      boot the kernel, run COMMAND in it, write the map\n"
 	"  lab shell            run a shell in the kernel\n";
 
-static const char examples[] = "examples:\n"
-			       "  kmemscope lab build\n"
-			       "  kmemscope lab run --access -o ls.kmap -- ls -l /\n";
+static const char examples[] =
+	"examples:\n"
+	"  kmemscope lab build\n"
+	"  kmemscope lab run --access -o ls.kmap -- ls -l /\n"
+	"  kmemscope lab build --types && kmemscope lab run --heap ls.heap -- ls -l /\n";
 
 /* === Internals: options =================================================================== */
 
@@ -91,6 +94,10 @@ static int finish(struct ks_lab_args *args, int argc, char **argv)
 				    "--smp %llu: User Mode Linux has one processor; add --arch "
 				    "x86_64",
 				    (unsigned long long)args->processors);
+	if (args->arch != KS_LAB_UM && (args->heap || args->types))
+		return ks_cli_error(&args->cli, KS_EXIT_USAGE,
+				    "--heap and --types are for User Mode Linux, not for --arch %s",
+				    ks_lab_arch_names[args->arch]);
 	if (!args->memory_mb)
 		args->memory_mb = args->arch == KS_LAB_UM ? 512 : 1024;
 	return -1;
@@ -114,7 +121,11 @@ static int run_script(const struct ks_lab_args *args, const char *script, struct
 		close(ends[0]);
 		close(ends[1]);
 		execl(script, script, "--kernel", args->version, "--arch",
-		      ks_lab_arch_names[args->arch], (char *)NULL);
+		      ks_lab_arch_names[args->arch],
+		      args->types   ? "--types"
+		      : args->sites ? "--sites"
+				    : (char *)NULL,
+		      args->types && args->sites ? "--sites" : (char *)NULL, (char *)NULL);
 		_exit(127);
 	}
 	close(ends[1]);
@@ -138,11 +149,27 @@ static int run_script(const struct ks_lab_args *args, const char *script, struct
 	return 0;
 }
 
+/* One file of the types that the script has made, which are then of no use any more. */
+static int keep_types(const struct ks_lab_kernel *kernel, struct ks_diag *diag)
+{
+	struct ks_strbuf folder;
+	int err;
+
+	if (!access(kernel->btf, R_OK))
+		return 0;
+	ks_strbuf_init(&folder);
+	ks_strbuf_printf(&folder, "%s/types", kernel->dir);
+	err = folder.failed ? ks_diag_nomem(diag, "putting types together")
+			    : ks_btf_merge(ks_strbuf_str(&folder), kernel->btf, diag);
+	ks_strbuf_deinit(&folder);
+	return err;
+}
+
 /* === Public =============================================================================== */
 
 int ks_lab_build(struct ks_lab_args *args)
 {
-	struct ks_lab_kernel kernel;
+	struct ks_lab_kernel kernel = { 0 };
 	struct ks_strbuf script, dir;
 	struct ks_diag diag = { 0 };
 	int err, code;
@@ -157,12 +184,13 @@ int ks_lab_build(struct ks_lab_args *args)
 		err = ks_lab_kernel_set(args->version, args->arch, ks_strbuf_str(&dir), &diag);
 		if (!err)
 			err = ks_lab_kernel_find(args->version, args->arch, &kernel, &diag);
-		if (err) {
+		if (!err && args->types)
+			err = keep_types(&kernel, &diag);
+		if (err)
 			code = ks_cli_fail(&args->cli, err, &diag);
-		} else {
+		else
 			puts(kernel.dir);
-			ks_lab_kernel_deinit(&kernel);
-		}
+		ks_lab_kernel_deinit(&kernel);
 	}
 	ks_strbuf_deinit(&dir);
 	ks_strbuf_deinit(&script);
@@ -193,6 +221,10 @@ int ks_cmd_lab(int argc, char **argv)
 		  .value = &args.version },
 		{ 0, "arch", "ARCH", "um: User Mode Linux (default); x86_64: under QEMU",
 		  .choice = &args.arch, .choices = KS_LAB_ARCHES, .name_of = arch_name },
+		{ 0, "types", NULL, "build: also the kernel's types, which run --heap needs",
+		  .flag = &args.types },
+		{ 0, "sites", NULL, "build: also debug information, for 'kmap fields --types'",
+		  .flag = &args.sites },
 		{ 'o', "output", "FILE", "the map (run: trace.kmap; shell: none)",
 		  .string = &args.output },
 		{ 0, "mode", "N",
@@ -219,6 +251,8 @@ int ks_cmd_lab(int argc, char **argv)
 		  .value = &args.timeout_ns, .min = 1000000 },
 		{ 0, "log", "FILE", "the kernel's console output; else kept only after a failure",
 		  .string = &args.log },
+		{ 0, "heap", "FILE", "a snapshot of the guest's heap at the end of COMMAND",
+		  .string = &args.heap },
 		{ 'q', "quiet", NULL, "print nothing about the map", .flag = &args.quiet },
 		{ 0, "strict", NULL, "exit with 4 when objects or accesses were dropped",
 		  .flag = &args.cli.output.strict },

@@ -30,6 +30,8 @@ static int open_memory(const struct ks_heap_source *source, struct ks_memory **r
 {
 	if (source->vmcore)
 		return ks_memory_open_vmcore(source->vmcore, ret_memory, diag);
+	if (source->guest)
+		return ks_memory_open_guest((pid_t)source->guest, ret_memory, diag);
 	if (source->memory == KS_HEAP_KCORE)
 		return ks_memory_open_kcore(kcore, ret_memory, diag);
 	if (source->memory == KS_HEAP_BPF)

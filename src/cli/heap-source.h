@@ -12,6 +12,7 @@ enum ks_heap_memory { KS_HEAP_AUTO, KS_HEAP_BPF, KS_HEAP_KCORE, KS_HEAP_MEMORIES
 struct ks_heap_source {
 	const char *from;    /* a file; NULL = the kernel that runs here */
 	const char *vmcore;  /* a dump; NULL = the kernel that runs here */
+	u64 guest;	     /* the process of a guest; 0 = the kernel that runs here */
 	const char *btf;     /* a file with the kernel's types; NULL = its own */
 	unsigned int memory; /* enum ks_heap_memory */
 	bool brief;	     /* a snapshot that is taken now has few types */

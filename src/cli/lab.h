@@ -16,10 +16,13 @@ struct ks_lab_args {
 	struct ks_cli cli;
 	const char *version; /* --kernel */
 	enum ks_lab_arch arch;
+	bool types; /* --types, of build */
+	bool sites; /* --sites, of build */
 	/* of run and shell: */
 	enum ks_lab_accel accel;
 	const char *output;	/* -o */
 	const char *log;	/* --log */
+	const char *heap;	/* --heap */
 	const char *parameters; /* --append */
 	u64 mode;		/* 0 = not given */
 	u64 processors, memory_mb, timeout_ns;

@@ -24,6 +24,9 @@ static const struct bases {
 	{ 0xff11000000000000, 0xffd4000000000000 },
 };
 
+/* And where it has its image, whatever is randomised. The last page has the values of errors. */
+static const struct ks_span fixed_image = { 0xffffffff80000000, 0x7ffff000 };
+
 #define GIB (1ull << 30) /* both are random in steps of this */
 
 /* === Internals: symbols =================================================================== */
@@ -149,6 +152,10 @@ int ks_kernel_find_bases(struct ks_kernel *k, struct ks_diag *diag)
 	k->vmemmap = facts->vmemmap;
 	k->slab_caches = facts->slab_caches;
 	k->page_table = facts->page_table;
+	k->image = facts->image.size ? facts->image : fixed_image;
+	k->modules = facts->modules;
+	/* Pointers of x86-64 kernels are in the upper half; those of others begin with their memory. */
+	k->layout.lowest = facts->image.size ? facts->page_offset : 1ull << 63;
 	/* A guess that is tried out costs less than making the kernel print its symbols. */
 	if ((!k->page_offset || !k->vmemmap) && !solve_fixed(k) && *facts->symbols)
 		use_symbols(k);

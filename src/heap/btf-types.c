@@ -17,11 +17,15 @@ enum {
 	DEPTH_MAX = 12,
 	ELEMENTS_MAX = 64, /* of an array that are looked at */
 	FIELDS_MAX = 2048, /* pointers of one struct */
+	STEPS_MAX =
+		1
+		<< 18, /* members of one struct, and of those in it: types that make no sense have more */
 };
 
 struct expansion {
 	struct ks_types *types;
-	u32 left; /* fields that may still be added */
+	u32 left;  /* fields that may still be added */
+	u32 steps; /* that may still be gone */
 	int err;
 };
 
@@ -138,8 +142,9 @@ static void expand(struct expansion *e, u32 id, u32 offset, const struct home *h
 	struct home inner;
 	u32 i, count, of;
 
-	if (!type || depth > DEPTH_MAX || !e->left)
+	if (!type || depth > DEPTH_MAX || !e->left || !e->steps)
 		return;
+	e->steps--;
 	if (btf_is_ptr(type)) {
 		add_field(e, offset, type->type, home);
 	} else if (btf_is_array(type)) {
@@ -306,7 +311,7 @@ u32 ks_types_name(struct ks_types *types, const char *name, size_t len)
 
 int ks_types_expand(struct ks_types *types, u32 number)
 {
-	struct expansion e = { .types = types, .left = FIELDS_MAX };
+	struct expansion e = { .types = types, .left = FIELDS_MAX, .steps = STEPS_MAX };
 	const struct home none = { 0 };
 	u32 first = (u32)types->fields.len;
 

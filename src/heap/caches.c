@@ -16,12 +16,6 @@ enum {
 
 /* === Internals ============================================================================ */
 
-/* Behind it is the kernel's image: the list's head is there, caches never are. */
-static bool in_image(u64 addr)
-{
-	return addr >= 0xffffffff80000000ull;
-}
-
 /* Follows the list from a node of it, until it comes back or makes no sense. */
 static int follow(struct ks_kernel *k, struct ks_pages *pages, u64 start, size_t *ret_listed)
 {
@@ -29,7 +23,8 @@ static int follow(struct ks_kernel *k, struct ks_pages *pages, u64 start, size_t
 	u32 i;
 
 	for (i = 0; i < CACHES_MAX; i++) {
-		if (!in_image(node)) {
+		/* The list's head is in the image, caches never are. */
+		if (!ks_kernel_in_image(k, node)) {
 			if (ks_map64_add(&pages->caches, node - k->layout.cache_list) == KS_NONE)
 				return -ENOMEM;
 			(*ret_listed)++;
@@ -76,6 +71,9 @@ static void parse(const struct ks_layout *l, const void *raw, struct ks_cache *c
 	c->offset = ks_u32_at(raw, l->cache_offset);
 	c->pad = ks_u32_at(raw, l->cache_red_left_pad);
 	c->users = ks_u32_at(raw, l->cache_refcount);
+	/* Those of the boot have a negative count, which keeps others from being merged into them. */
+	if (c->users > INT32_MAX)
+		c->users = 1;
 	if (l->cache_random != KS_NONE)
 		c->random = ks_u64_at(raw, l->cache_random);
 	if (l->cache_cpu_slab != KS_NONE)

@@ -257,10 +257,10 @@ int ks_charges_read(struct ks_kernel *kernel, const struct ks_pages *pages,
 		err = ks_map64_init(&charges->payers);
 	if (!err)
 		err = ks_map64_init(&s.pairs);
-	while (!err && s.layout->slab_exts != KS_NONE && at < pages->slabs.len)
+	while (!err && s.layout->ext_objcg != KS_NONE && at < pages->slabs.len)
 		err = add_batch(&s, pages, &at, diag);
 	/* Bit 0: the page is a slab's; bit 1: the word is an obj_cgroup. */
-	for (i = 0; !err && s.layout->slab_exts != KS_NONE && i < pages->large.len; i++)
+	for (i = 0; !err && s.layout->ext_objcg != KS_NONE && i < pages->large.len; i++)
 		if ((pages->large.items[i].memcg & 3) == 2)
 			err = add(&s, pages->large.items[i].memcg & ~FLAGS, KS_NONE, 1,
 				  pages->large.items[i].pages * 4096ull);

@@ -11,17 +11,7 @@
 
 enum { TABLE_WORDS = 8 };
 
-#define IMAGE 0xffffffff80000000ull
-
 /* === Internals ============================================================================ */
-
-/* The function that begins here. */
-static const struct ks_symbol *function_at(const struct ks_symtab *symbols, u64 addr)
-{
-	const struct ks_symbol *symbol = addr >= IMAGE ? ks_symtab_find(symbols, addr) : NULL;
-
-	return symbol && symbol->addr == addr ? symbol : NULL;
-}
 
 /* Functions that many tables have: they say nothing of whose table it is. */
 static bool is_common(const char *name)
@@ -52,10 +42,19 @@ void ks_code_names_free(struct ks_symtab *symbols)
 	ks_symtab_free(symbols);
 }
 
+const struct ks_symbol *ks_code_at(const struct ks_kernel *k, const struct ks_symtab *symbols,
+				   u64 addr)
+{
+	const struct ks_symbol *symbol = ks_kernel_in_image(k, addr) ? ks_symtab_find(symbols, addr)
+								     : NULL;
+
+	return symbol && symbol->addr == addr ? symbol : NULL;
+}
+
 void ks_code_name(struct ks_kernel *kernel, const struct ks_symtab *symbols, u64 word, char *text,
 		  size_t size)
 {
-	const struct ks_symbol *symbol = symbols ? function_at(symbols, word) : NULL;
+	const struct ks_symbol *symbol = symbols ? ks_code_at(kernel, symbols, word) : NULL;
 	u64 table[TABLE_WORDS] = { 0 };
 	size_t i;
 
@@ -64,11 +63,12 @@ void ks_code_name(struct ks_kernel *kernel, const struct ks_symtab *symbols, u64
 		snprintf(text, size, "%s()", ks_symtab_name(symbols, symbol));
 		return;
 	}
-	if (!symbols || word < IMAGE || word >= UINT64_MAX - 4096 || word & 7 ||
+	if (!symbols || !ks_kernel_in_image(kernel, word) || word & 7 ||
 	    ks_memory_get(kernel->memory, word, table, sizeof(table)))
 		return;
 	for (i = 0; i < TABLE_WORDS && (!symbol || is_common(ks_symtab_name(symbols, symbol))); i++)
-		symbol = function_at(symbols, table[i]) ? function_at(symbols, table[i]) : symbol;
+		if (ks_code_at(kernel, symbols, table[i]))
+			symbol = ks_code_at(kernel, symbols, table[i]);
 	if (symbol)
 		snprintf(text, size, "table with %s()", ks_symtab_name(symbols, symbol));
 }

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "base/parallel.h"
+#include "heap/code-names.h"
 #include "heap/sysctl-headers.h"
 #include "sym/symtab.h"
 
@@ -21,8 +22,6 @@ enum {
 	TABLES = 3,	  /* pointers of an object into the kernel's image that are followed */
 	TABLE_BYTES = 64, /* and so much behind them is looked at */
 };
-
-#define IMAGE 0xffffffff80000000ull
 
 struct clue {
 	u32 slot;
@@ -38,6 +37,7 @@ struct clues {
 };
 
 struct search {
+	const struct ks_kernel *kernel;
 	const struct ks_slots *slots;
 	const struct ks_symtab *symbols;
 	const struct ks_typing *typing;
@@ -47,14 +47,6 @@ struct search {
 
 /* === Internals: looking for clues ========================================================= */
 
-/* The function that begins here. */
-static const struct ks_symbol *function_at(const struct ks_symtab *symbols, u64 addr)
-{
-	const struct ks_symbol *symbol = addr >= IMAGE ? ks_symtab_find(symbols, addr) : NULL;
-
-	return symbol && symbol->addr == addr ? symbol : NULL;
-}
-
 static bool find_clue(const struct search *s, const u8 *data, u32 size, struct clue *clue)
 {
 	u32 at, tables = 0;
@@ -62,9 +54,9 @@ static bool find_clue(const struct search *s, const u8 *data, u32 size, struct c
 
 	for (at = 0; at + 8 <= size; at += 8) {
 		word = ks_u64_at(data, at);
-		if (word < IMAGE || word >= UINT64_MAX - 4096)
+		if (!ks_kernel_in_image(s->kernel, word))
 			continue;
-		if (function_at(s->symbols, word)) {
+		if (ks_code_at(s->kernel, s->symbols, word)) {
 			clue->function = word;
 			clue->function_at = at;
 			return true;
@@ -90,7 +82,7 @@ static void search_slab(void *arg, const struct ks_slab_view *view)
 		slot = view->first + i;
 		if (!ks_slot_used(s->slots, slot) || s->typing->of[slot])
 			continue;
-		clue.type = ks_sysctl_header_type(&s->sysctl,
+		clue.type = ks_sysctl_header_type(&s->sysctl, s->kernel,
 						  view->addr + (u64)i * view->cache->size, data,
 						  view->cache->object_size);
 		if (!clue.type && !find_clue(s, data, view->cache->object_size, &clue))
@@ -167,7 +159,7 @@ static int read_tables(struct ks_kernel *k, const struct ks_symtab *symbols,
 		err = ks_memory_read(k->memory, pieces, count, diag);
 	for (i = 0; !err && i < count; i++)
 		for (at = 0; !functions[i] && at < TABLE_BYTES; at += 8)
-			if (function_at(symbols, ks_u64_at(pieces[i].buf, at)))
+			if (ks_code_at(k, symbols, ks_u64_at(pieces[i].buf, at)))
 				functions[i] = ks_u64_at(pieces[i].buf, at);
 	free(pieces);
 	free(raw);
@@ -181,7 +173,7 @@ static int read_tables(struct ks_kernel *k, const struct ks_symtab *symbols,
 static int give_type(const struct ks_symtab *symbols, struct ks_typing *typing, u32 slot,
 		     u64 function, u32 at, bool table)
 {
-	const struct ks_symbol *symbol = function_at(symbols, function);
+	const struct ks_symbol *symbol = ks_symtab_find(symbols, function);
 	char text[192];
 	u32 type;
 
@@ -240,7 +232,7 @@ static int settle(struct ks_kernel *k, const struct ks_symtab *symbols, const st
 int ks_contents_type(struct ks_kernel *k, const struct ks_census *c, const struct ks_slots *slots,
 		     const char *kallsyms, struct ks_typing *typing, struct ks_diag *diag)
 {
-	struct search s = { .slots = slots, .typing = typing };
+	struct search s = { .kernel = k, .slots = slots, .typing = typing };
 	struct ks_symtab *symbols;
 	struct clues all = { 0 };
 	struct ks_diag hidden;

@@ -112,29 +112,40 @@ u64 ks_kernel_end(const struct ks_kernel *k)
 	return end;
 }
 
-int ks_kernel_cache_of(struct ks_kernel *k, u64 object, u64 *ret_cache)
+int ks_kernel_slab_of(struct ks_kernel *k, u64 object, u8 *ret_page, u64 *ret_first)
 {
 	const struct ks_layout *l = &k->layout;
 	u64 pfn = (object - k->page_offset) >> 12, page, head;
-	u8 buf[256];
 
 	if (object < k->page_offset || pfn >= ks_kernel_end(k))
 		return -ERANGE;
 	page = ks_kernel_page(k, pfn);
-	if (ks_memory_get(k->memory, page, buf, l->page_size))
+	if (ks_memory_get(k->memory, page, ret_page, l->page_size))
 		return -EFAULT;
-	head = ks_u64_at(buf, l->page_head);
+	head = ks_u64_at(ret_page, l->page_head);
 	if (head & 1) {
 		/* The head's address, or a mask that makes the head's address from the tail's (7.x). */
-		head = head >= k->vmemmap && head < ks_kernel_page(k, ks_kernel_end(k))
+		page = head >= k->vmemmap && head < ks_kernel_page(k, ks_kernel_end(k))
 			       ? head - 1
 			       : page & head;
-		if (ks_memory_get(k->memory, head, buf, l->page_size))
+		if (ks_memory_get(k->memory, page, ret_page, l->page_size))
 			return -EFAULT;
 	}
-	if (l->typing == KS_TYPING_NUMBER ? ks_u32_at(buf, l->page_type) >> 24 != l->type_slab
-					  : !(ks_u64_at(buf, l->page_flags) >> l->flag_slab & 1))
+	if (l->typing == KS_TYPING_NUMBER
+		    ? ks_u32_at(ret_page, l->page_type) >> 24 != l->type_slab
+		    : !(ks_u64_at(ret_page, l->page_flags) >> l->flag_slab & 1))
 		return -ENOENT;
-	*ret_cache = ks_u64_at(buf, l->slab_cache);
+	*ret_first = ks_kernel_addr(k, (page - k->vmemmap) / l->page_size);
 	return 0;
+}
+
+int ks_kernel_cache_of(struct ks_kernel *k, u64 object, u64 *ret_cache)
+{
+	u8 page[KS_STRUCT_PAGE_MAX];
+	u64 first;
+	int err = ks_kernel_slab_of(k, object, page, &first);
+
+	if (!err)
+		*ret_cache = ks_u64_at(page, k->layout.slab_cache);
+	return err;
 }

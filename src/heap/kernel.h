@@ -15,6 +15,7 @@ struct ks_kernel {
 	struct ks_layout layout;
 	u64 page_offset;			 /* where physical memory is mapped */
 	u64 vmemmap;				 /* the struct page of page 0 */
+	struct ks_span image, modules;		 /* see struct ks_memory_facts */
 	u64 slab_caches;			 /* head of the list of caches; 0 = not known */
 	u64 page_table;				 /* top level; 0 = not known */
 	struct ks_memory *lanes[KS_WORKERS_MAX]; /* a handle for each thread; the first is memory */
@@ -47,6 +48,12 @@ static inline u64 ks_kernel_addr(const struct ks_kernel *k, u64 pfn)
 	return k->page_offset + (pfn << 12);
 }
 
+/* Whether the address is in the kernel's code or data, or in a module's: where functions and variables are. */
+static inline bool ks_kernel_in_image(const struct ks_kernel *k, u64 addr)
+{
+	return ks_span_has(&k->image, addr) || ks_span_has(&k->modules, addr);
+}
+
 /* Makes handles for this many threads, where there are none yet. */
 int ks_kernel_lanes(struct ks_kernel *kernel, unsigned int count, struct ks_diag *diag);
 
@@ -58,6 +65,12 @@ u64 ks_kernel_end(const struct ks_kernel *kernel);
  * tried out.
  */
 int ks_kernel_cache_of(struct ks_kernel *kernel, u64 object, u64 *ret_cache);
+
+/*
+ * The same with the slab's struct page, into KS_STRUCT_PAGE_MAX bytes, and where its memory begins. -ENOENT: the address
+ * is not in a slab.
+ */
+int ks_kernel_slab_of(struct ks_kernel *kernel, u64 object, u8 *ret_page, u64 *ret_first);
 
 /* Private: finds the bases that the memory's back end does not know (bases.c). */
 int ks_kernel_find_bases(struct ks_kernel *kernel, struct ks_diag *diag);

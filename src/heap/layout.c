@@ -69,6 +69,11 @@ static const struct want wants[] = {
 	WANT(barn_full, "node_barn", "sheaves_full", false),
 
 	WANT(ext_objcg, "slabobj_ext", "objcg", false),
+	WANT(ext_tag, "slabobj_ext", "ref", false),
+	WANT(tag_line, "codetag", "lineno", false),
+	WANT(tag_module, "codetag", "modname", false),
+	WANT(tag_function, "codetag", "function", false),
+	WANT(tag_file, "codetag", "filename", false),
 	WANT(objcg_memcg, "obj_cgroup", "memcg", false),
 	WANT(memcg_css, "mem_cgroup", "css", false),
 	WANT(css_cgroup, "cgroup_subsys_state", "cgroup", false),
@@ -91,6 +96,7 @@ static const char *const names[] = {
 	"kmem_cache_node",
 	"node_barn",
 	"slabobj_ext",
+	"codetag",
 	"obj_cgroup",
 	"mem_cgroup",
 	"cgroup_subsys_state",
@@ -175,7 +181,7 @@ static int check_page(const struct ks_layout *l, struct ks_diag *diag)
 static int load_slab(const struct ks_btf_types *types, struct ks_layout *l, struct ks_diag *diag)
 {
 	l->page_size = ks_btf_size(types, "page");
-	if (l->page_size == KS_NONE || l->page_size < 32 || l->page_size > 256)
+	if (l->page_size == KS_NONE || l->page_size < 32 || l->page_size > KS_STRUCT_PAGE_MAX)
 		return need(diag, "struct page of a plausible size");
 	if (!find_bits(types, "inuse", &l->slab_inuse) ||
 	    !find_bits(types, "objects", &l->slab_objects) ||
@@ -325,17 +331,21 @@ static int load_waiting(const struct ks_btf_types *types, struct ks_layout *l, s
 	return 0;
 }
 
-static void load_charges(const struct ks_btf_types *types, struct ks_layout *l)
+static void load_notes(const struct ks_btf_types *types, struct ks_layout *l)
 {
 	l->ext_size = ks_btf_size(types, "slabobj_ext");
-	if (l->ext_size == KS_NONE || l->ext_objcg == KS_NONE) {
-		/* Before 6.10: an array of pointers. With alloc tags alone: no charges. */
-		if (l->ext_size != KS_NONE)
-			l->slab_exts = KS_NONE;
+	if (l->ext_size == KS_NONE) {
+		/* Before 6.10: an array of pointers. */
 		l->ext_size = 8;
 		l->ext_objcg = 0;
 	}
-	if (l->objcg_memcg == KS_NONE)
+	/* Kernels without either have an empty struct. */
+	if (l->objcg_memcg == KS_NONE || l->slab_exts == KS_NONE || l->ext_size < 8)
+		l->ext_objcg = KS_NONE;
+	if (l->tag_line == KS_NONE || l->tag_module == KS_NONE || l->tag_function == KS_NONE ||
+	    l->tag_file == KS_NONE || l->slab_exts == KS_NONE || l->ext_size < 8)
+		l->ext_tag = KS_NONE;
+	if (l->ext_objcg == KS_NONE && l->ext_tag == KS_NONE)
 		l->slab_exts = KS_NONE;
 }
 
@@ -362,7 +372,7 @@ int ks_layout_load(const struct btf *btf, struct ks_layout *ret_layout, struct k
 		err = load_waiting(&types, &l, diag);
 	if (err)
 		return err;
-	load_charges(&types, &l);
+	load_notes(&types, &l);
 	*ret_layout = l;
 	return 0;
 }

@@ -52,12 +52,19 @@ struct ks_layout {
 	u32 sheaf_size, sheaf_list, sheaf_cache, sheaf_count, sheaf_objects;
 	u32 node_barn, barn_full;
 
-	/* charges */
-	u32 ext_size, ext_objcg, objcg_memcg, memcg_css, css_cgroup, cgroup_kn, kn_parent, kn_name;
+	/* notes by object: charges and alloc tags, either of which may be KS_NONE */
+	u32 ext_size, ext_objcg, ext_tag;
+	u32 tag_line, tag_module, tag_function, tag_file;
+	u32 objcg_memcg, memcg_css, css_cgroup, cgroup_kn, kn_parent, kn_name;
 
 	/* page tables */
 	u32 task_mm, mm_pgd;
+
+	u64 lowest; /* no pointer of the kernel is below it; bases.c finds it */
 };
+
+/* No struct page is larger. */
+enum { KS_STRUCT_PAGE_MAX = 256 };
 
 /* KS_EBADINPUT: BTF lacks something. */
 int ks_layout_load(const struct btf *btf, struct ks_layout *ret_layout, struct ks_diag *diag);

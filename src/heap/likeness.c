@@ -19,6 +19,12 @@ static const struct place {
 	{ "inode", "i_private", "i_fop" },
 };
 
+/*
+ * One in so many of a group must have its type by a field. Such fields lead to nearly all objects of a kind or to none of
+ * them, so what few have is by an old pointer: one of these must not name hundreds of timers after what was there before.
+ */
+#define WITNESS_OF 10
+
 /* An object behind such a pointer. */
 struct sight {
 	u64 operations;
@@ -163,12 +169,12 @@ static size_t group_end(const struct ks_likeness *alike, size_t from)
 	return i;
 }
 
-/* The type that all of a group have that have one by a field; 0 = none has, or they differ. */
+/* The type that all of a group have that have one by a field; 0 = too few have, or they differ. */
 static u32 agreed(const struct ks_likeness *alike, const struct ks_typing *typing, size_t from,
 		  size_t to)
 {
+	size_t i, witnesses = 0;
 	u32 type = 0, slot;
-	size_t i;
 
 	for (i = from; i < to; i++) {
 		slot = alike->all.items.items[i].slot;
@@ -177,8 +183,9 @@ static u32 agreed(const struct ks_likeness *alike, const struct ks_typing *typin
 		if (type && type != typing->of[slot])
 			return 0;
 		type = typing->of[slot];
+		witnesses++;
 	}
-	return type;
+	return witnesses * WITNESS_OF >= to - from ? type : 0;
 }
 
 /* === Public =============================================================================== */

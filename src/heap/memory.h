@@ -6,6 +6,8 @@
 #ifndef KS_HEAP_MEMORY_H
 #define KS_HEAP_MEMORY_H
 
+#include <sys/types.h>
+
 #include "base/diag.h"
 #include "base/vec.h"
 
@@ -24,6 +26,16 @@ struct ks_ram {
 	u64 first, end;
 };
 
+/* Addresses from @start on, as many as @size. */
+struct ks_span {
+	u64 start, size;
+};
+
+static inline bool ks_span_has(const struct ks_span *span, u64 addr)
+{
+	return addr - span->start < span->size;
+}
+
 /*
  * What a back end knows of its kernel beyond the bytes. Zero: it does not know; then kernel.c asks the
  * symbols, or works it out.
@@ -32,6 +44,8 @@ struct ks_memory_facts {
 	KS_VEC(struct ks_ram) ram;
 	KS_VEC(u64) percpu; /* what to add to a per-CPU pointer, by CPU */
 	u64 page_offset, vmemmap;
+	struct ks_span image;	/* the kernel's code and data; on x86-64 modules, too */
+	struct ks_span modules; /* where they are elsewhere */
 	u64 slab_caches;	/* the head of the list of caches */
 	u64 page_table;		/* the top level, as a virtual address */
 	u64 task;		/* any task that has a user's address space */
@@ -103,6 +117,15 @@ int ks_memory_open_running(struct ks_memory **ret_memory, struct ks_diag *diag);
  * known here, by name.
  */
 int ks_memory_open_vmcore(const char *path, struct ks_memory **ret_memory, struct ks_diag *diag);
+
+/*
+ * A guest, by the process that it runs in: User Mode Linux, or QEMU with x86-64. KS_EBADINPUT: neither of them, or a
+ * guest that is not known here, by name.
+ */
+int ks_memory_open_guest(pid_t pid, struct ks_memory **ret_memory, struct ks_diag *diag);
+
+/* Private: the one of them; -ENOENT: it is no User Mode Linux. */
+int ks_memory_open_uml(pid_t pid, struct ks_memory **ret_memory, struct ks_diag *diag);
 
 /* Whether this program was built with what reads dumps. */
 bool ks_memory_reads_dumps(void);

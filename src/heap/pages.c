@@ -108,7 +108,7 @@ static enum ks_page_use kind_of_user(const struct ks_layout *l, const void *page
 	if (l->page_pp_magic != KS_NONE &&
 	    (ks_u64_at(page, l->page_pp_magic) & PP_MASK) == PP_SIGNATURE)
 		return KS_USE_POOL;
-	if (!mapping || !(mapping >> 63))
+	if (!mapping || mapping < l->lowest)
 		return KS_USE_KERNEL;
 	if (mapping & 1)
 		return KS_USE_ANON;

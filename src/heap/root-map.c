@@ -18,7 +18,6 @@
 
 /* === Data ================================================================================= */
 
-#define IMAGE	     0xffffffff80000000ull /* the kernel's image, and behind it modules */
 #define VARIABLE_MAX (1ull << 20) /* no variable is larger: between symbols there is a gap */
 
 struct finding {
@@ -134,7 +133,7 @@ static void see_area(void *arg, u32 object, const u8 *const *fields)
 		return;
 	if (f->vm_caller != KS_NONE)
 		ks_memory_word(f->taking->kernel->memory, vm + f->vm_caller, &area.caller);
-	if (area.caller >= IMAGE)
+	if (ks_kernel_in_image(f->taking->kernel, area.caller))
 		symbol = symbol_at(f->map, area.caller, &next);
 	area.name = symbol ? symbol->name : "";
 	if (strstr(area.name, "irqstack") || strstr(area.name, "irq_stack")) {
@@ -354,11 +353,12 @@ u64 ks_root_map_find(const struct ks_root_map *map, u64 addr, struct ks_heap_roo
 		     u64 *ret_end)
 {
 	u64 page = addr & ~4095ull, direct = map->kernel->page_offset, next;
+	bool image = ks_kernel_in_image(map->kernel, addr);
 	const struct ks_root_area *area = area_at(map, addr);
 	const struct ks_root_symbol *symbol;
 
 	/* Modules are in areas, too, but their variables have names. */
-	if (area && !(addr >= IMAGE && is_variable(map, addr))) {
+	if (area && !(image && is_variable(map, addr))) {
 		*ret_root = (struct ks_heap_root){ area->kind, area->name, area->start };
 		*ret_end = area->end;
 		return area->from;
@@ -367,10 +367,12 @@ u64 ks_root_map_find(const struct ks_root_map *map, u64 addr, struct ks_heap_roo
 	if (find_percpu(map, addr, ret_root, ret_end))
 		return 0;
 	*ret_root = (struct ks_heap_root){ KS_ROOT_PAGES, "", page };
-	if (addr - direct < ks_kernel_end(map->kernel) << 12)
-		return 0;
-	ret_root->kind = addr >= IMAGE ? KS_ROOT_DATA : KS_ROOT_VMALLOC;
-	if (addr < IMAGE || !is_variable(map, addr))
+	/* The image may lie in the direct map. */
+	if (image)
+		ret_root->kind = KS_ROOT_DATA;
+	else if (addr - direct >= ks_kernel_end(map->kernel) << 12)
+		ret_root->kind = KS_ROOT_VMALLOC;
+	if (!image || !is_variable(map, addr))
 		return 0;
 	symbol = symbol_at(map, addr, &next);
 	ret_root->name = symbol->name;

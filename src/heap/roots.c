@@ -17,8 +17,6 @@ enum {
 	BLOCK = 1 << KS_BLOCK_ORDER,
 };
 
-#define IMAGE 0xffffffff80000000ull /* the kernel's image, and behind it modules */
-
 /* Pages in a row, as they are mapped. */
 struct run {
 	u64 addr, pfn;
@@ -100,7 +98,8 @@ static bool may_be_freed(const struct search *s, u64 addr, u64 pfn)
 {
 	const struct ks_pages *pages = s->taking->census->pages;
 
-	return addr >= IMAGE && pfn < pages->end && !(pages->reserved[pfn / 64] >> pfn % 64 & 1);
+	return ks_kernel_in_image(s->taking->kernel, addr) && pfn < pages->end &&
+	       !(pages->reserved[pfn / 64] >> pfn % 64 & 1);
 }
 
 static void add_later(struct search *s, u64 addr, u64 pfn)

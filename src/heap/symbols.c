@@ -9,10 +9,13 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include <bpf/btf.h>
 
+#include "base/io.h"
 #include "heap/btf-members.h"
 #include "heap/layout.h"
 #include "heap/vmcoreinfo.h"
@@ -307,4 +310,44 @@ void ks_symbols_find(const char *path, struct ks_wanted_symbol *wanted, size_t c
 	}
 	if (file)
 		fclose(file);
+}
+
+u64 ks_symbol_address(const char *path, const char *name)
+{
+	struct ks_wanted_symbol wanted = { name, 0 };
+
+	ks_symbols_find(path, &wanted, 1);
+	return wanted.addr;
+}
+
+int ks_symbols_keep(int *fd, const struct ks_strbuf *text, struct ks_memory_facts *facts,
+		    struct ks_diag *diag)
+{
+	int err;
+
+	if (text->failed)
+		return ks_diag_nomem(diag, "reading symbols");
+	if (*fd < 0)
+		*fd = memfd_create("symbols", MFD_CLOEXEC);
+	err = *fd < 0 ? -errno : ks_write_all(*fd, text->s, text->len);
+	if (err)
+		return ks_diag_set(diag, err, "keeping the kernel's symbols: %s", strerror(-err));
+	snprintf(facts->symbols, sizeof(facts->symbols), "/proc/self/fd/%d", *fd);
+	return 0;
+}
+
+int ks_symbols_keep_modules(int *fd, struct ks_memory *memory, const struct btf *btf,
+			    struct ks_diag *diag)
+{
+	u64 list = ks_symbol_address(memory->facts.symbols, "modules");
+	struct ks_strbuf text;
+	int err = 0;
+
+	ks_strbuf_init(&text);
+	if (ks_symbols_of_modules(memory, btf, list, &text))
+		err = ks_diag_nomem(diag, "reading symbols");
+	if (!err && text.len)
+		err = ks_symbols_keep(fd, &text, &memory->facts, diag);
+	ks_strbuf_deinit(&text);
+	return err;
 }

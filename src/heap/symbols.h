@@ -23,4 +23,18 @@ int ks_symbols_of_modules(struct ks_memory *memory, const struct btf *btf, u64 l
 /* Finds symbols of the kernel in such a file. What can't be read has none. */
 void ks_symbols_find(const char *path, struct ks_wanted_symbol *wanted, size_t count);
 
+/* One of them; 0 = it is not there. */
+u64 ks_symbol_address(const char *path, const char *name);
+
+/*
+ * Appends text to a file in memory, *@fd, which is made where it is -1; @facts then name it. Who wants symbols reads
+ * them as those of a running kernel.
+ */
+int ks_symbols_keep(int *fd, const struct ks_strbuf *text, struct ks_memory_facts *facts,
+		    struct ks_diag *diag);
+
+/* Appends those of modules to that file. */
+int ks_symbols_keep_modules(int *fd, struct ks_memory *memory, const struct btf *btf,
+			    struct ks_diag *diag);
+
 #endif

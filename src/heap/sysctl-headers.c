@@ -2,12 +2,6 @@
 /* Knows registrations of sysctl tables by a pointer that leads right behind them. */
 #include "heap/sysctl-headers.h"
 
-#include "heap/layout.h"
-
-/* === Data ================================================================================= */
-
-#define IMAGE 0xffffffff80000000ull
-
 /* === Public =============================================================================== */
 
 void ks_sysctl_headers_init(struct ks_types *types, struct ks_sysctl_headers *ret_headers)
@@ -30,14 +24,16 @@ void ks_sysctl_headers_init(struct ks_types *types, struct ks_sysctl_headers *re
 		*ret_headers = h;
 }
 
-u32 ks_sysctl_header_type(const struct ks_sysctl_headers *h, u64 addr, const u8 *data, u32 size)
+u32 ks_sysctl_header_type(const struct ks_sysctl_headers *h, const struct ks_kernel *k, u64 addr,
+			  const u8 *data, u32 size)
 {
 	u64 table;
 
 	if (!h->header || size < h->header_size)
 		return 0;
 	table = ks_u64_at(data, h->table);
-	if (!table || table != ks_u64_at(data, h->argument) || ks_u64_at(data, h->root) < IMAGE)
+	if (!table || table != ks_u64_at(data, h->argument) ||
+	    !ks_kernel_in_image(k, ks_u64_at(data, h->root)))
 		return 0;
 	if (ks_u64_at(data, h->node) == addr + h->header_size)
 		return h->header;

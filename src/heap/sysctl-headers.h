@@ -7,6 +7,7 @@
 #define KS_HEAP_SYSCTL_HEADERS_H
 
 #include "heap/btf-types.h"
+#include "heap/kernel.h"
 
 struct ks_sysctl_headers {
 	u32 header, directory; /* types; 0 = this kernel has none */
@@ -17,7 +18,7 @@ struct ks_sysctl_headers {
 void ks_sysctl_headers_init(struct ks_types *types, struct ks_sysctl_headers *ret_headers);
 
 /* The type of the object at @addr with these contents, or 0. */
-u32 ks_sysctl_header_type(const struct ks_sysctl_headers *headers, u64 addr, const u8 *data,
-			  u32 size);
+u32 ks_sysctl_header_type(const struct ks_sysctl_headers *headers, const struct ks_kernel *kernel,
+			  u64 addr, const u8 *data, u32 size);
 
 #endif

@@ -10,9 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "heap/alloc-tags.h"
 #include "heap/btf-modules.h"
-#include "heap/likeness.h"
 #include "heap/contents.h"
+#include "heap/likeness.h"
 #include "heap/shape.h"
 
 /* === Data ================================================================================= */
@@ -55,7 +56,7 @@ static const char *const names[KS_KNOWN_WAYS] = {
 	[KS_KNOWN_NOT] = "unknown", [KS_KNOWN_CACHE] = "cache",	  [KS_KNOWN_SLAB] = "slab",
 	[KS_KNOWN_FIELD] = "field", [KS_KNOWN_UNION] = "union",	  [KS_KNOWN_START] = "start",
 	[KS_KNOWN_SHAPE] = "shape", [KS_KNOWN_MERGED] = "merged", [KS_KNOWN_TEXT] = "contents",
-	[KS_KNOWN_LIKE] = "like",   [KS_KNOWN_HOLDER] = "holder",
+	[KS_KNOWN_LIKE] = "like",   [KS_KNOWN_HOLDER] = "holder", [KS_KNOWN_TAG] = "tag",
 };
 
 /* === Internals: votes ===================================================================== */
@@ -439,6 +440,8 @@ static int type_objects(struct round *r, const char *kallsyms, struct ks_diag *d
 	if (!err)
 		err = ks_likeness_name(alike, r->kernel, kallsyms, r->typing);
 	ks_likeness_free(alike);
+	if (!err)
+		err = ks_alloc_tags_type(r->kernel, r->census, r->slots, r->typing, diag);
 	return err ? err : ks_typing_add_up(r->typing, r->census, r->slots);
 }
 

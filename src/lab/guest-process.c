@@ -254,8 +254,8 @@ static void wait_for_an_end(pid_t guest, int leash, int child_signals)
 	}
 }
 
-static void __attribute__((noreturn))
-keep(const struct ks_lab_machine *machine, char **argv, int channel, int console, int leash)
+static void __attribute__((noreturn)) keep(const struct ks_lab_machine *machine, char **argv,
+					   int channel, int console, int leash, int told)
 {
 	sigset_t signals;
 	int child_signals;
@@ -276,6 +276,10 @@ keep(const struct ks_lab_machine *machine, char **argv, int channel, int console
 	if (!guest)
 		become_guest(machine, argv, channel, console);
 	setpgid(guest, guest);
+	/* Who is not told ends the guest by the leash. */
+	if (write(told, &guest, sizeof(guest)) < 0)
+		kill(guest, SIGKILL);
+	close(told);
 	close(channel);
 	close(console);
 	wait_for_an_end(guest, leash, child_signals);
@@ -290,10 +294,13 @@ keep(const struct ks_lab_machine *machine, char **argv, int channel, int console
 int ks_lab_guest_start(struct ks_lab_guest *guest, const struct ks_lab_machine *machine,
 		       struct ks_diag *diag)
 {
-	int channel[2] = { -1, -1 }, console[2] = { -1, -1 }, leash[2] = { -1, -1 }, err = 0;
+	enum { CHANNEL, CONSOLE, LEASH, TOLD, PAIRS };
+	int ends[PAIRS][2], err = 0, i;
 	struct words words = { 0 };
-	pid_t keeper = -1;
+	pid_t keeper = -1, pid;
 
+	for (i = 0; i < PAIRS; i++)
+		ends[i][0] = ends[i][1] = -1;
 	if (machine->kernel->arch == KS_LAB_UM)
 		um_command(&words, machine);
 	else
@@ -302,36 +309,39 @@ int ks_lab_guest_start(struct ks_lab_guest *guest, const struct ks_lab_machine *
 		err = ks_diag_nomem(diag, "starting a guest");
 		goto out;
 	}
-	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, channel) ||
-	    pipe2(console, O_CLOEXEC) || pipe2(leash, O_CLOEXEC) || (keeper = fork()) < 0) {
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends[CHANNEL]) ||
+	    pipe2(ends[CONSOLE], O_CLOEXEC) || pipe2(ends[LEASH], O_CLOEXEC) ||
+	    pipe2(ends[TOLD], O_CLOEXEC) || (keeper = fork()) < 0) {
 		err = ks_diag_set(diag, -errno, "cannot start a guest: %s", strerror(errno));
 		goto out;
 	}
 	if (!keeper) {
-		close(channel[0]);
-		close(console[0]);
-		close(leash[1]);
-		keep(machine, words.list.items, channel[1], console[1], leash[0]);
+		close(ends[CHANNEL][0]);
+		close(ends[CONSOLE][0]);
+		close(ends[LEASH][1]);
+		close(ends[TOLD][0]);
+		keep(machine, words.list.items, ends[CHANNEL][1], ends[CONSOLE][1], ends[LEASH][0],
+		     ends[TOLD][1]);
 	}
-	fcntl(channel[0], F_SETFL, O_NONBLOCK);
-	fcntl(console[0], F_SETFL, O_NONBLOCK);
-	*guest = (struct ks_lab_guest){
-		.channel = channel[0], .console = console[0], .leash = leash[1], .keeper = keeper
-	};
-	channel[0] = console[0] = leash[1] = -1;
+	close(ends[TOLD][1]);
+	ends[TOLD][1] = -1;
+	if (read(ends[TOLD][0], &pid, sizeof(pid)) != sizeof(pid)) {
+		err = ks_diag_set(diag, -EIO, "cannot start a guest: its keeper ended");
+		waitpid(keeper, NULL, 0);
+		goto out;
+	}
+	fcntl(ends[CHANNEL][0], F_SETFL, O_NONBLOCK);
+	fcntl(ends[CONSOLE][0], F_SETFL, O_NONBLOCK);
+	*guest = (struct ks_lab_guest){ .channel = ends[CHANNEL][0],
+					.console = ends[CONSOLE][0],
+					.leash = ends[LEASH][1],
+					.keeper = keeper,
+					.pid = pid };
+	ends[CHANNEL][0] = ends[CONSOLE][0] = ends[LEASH][1] = -1;
 out:
-	if (channel[0] >= 0)
-		close(channel[0]);
-	if (channel[1] >= 0)
-		close(channel[1]);
-	if (console[0] >= 0)
-		close(console[0]);
-	if (console[1] >= 0)
-		close(console[1]);
-	if (leash[0] >= 0)
-		close(leash[0]);
-	if (leash[1] >= 0)
-		close(leash[1]);
+	for (i = 0; i < 2 * PAIRS; i++)
+		if (ends[i / 2][i % 2] >= 0)
+			close(ends[i / 2][i % 2]);
 	free_words(&words);
 	return err;
 }

@@ -25,6 +25,7 @@ struct ks_lab_guest {
 	int console; /* what its kernel prints */
 	int leash;   /* closed, by whatever means, it ends the guest */
 	pid_t keeper;
+	pid_t pid; /* of the process that has the guest's memory */
 };
 
 /* The descriptors do not block. */

@@ -108,7 +108,13 @@ static int find_files(const char *link, enum ks_lab_arch arch, struct ks_lab_ker
 	if (!kernel->dir)
 		return errno == ENOMEM ? -ENOMEM : -ENOENT;
 	err = in_dir(kernel->dir, images[arch], &kernel->image);
-	return err ? err : in_dir(kernel->dir, "vmlinux", &kernel->vmlinux);
+	if (!err)
+		err = in_dir(kernel->dir, "vmlinux", &kernel->vmlinux);
+	if (!err && asprintf(&kernel->btf, "%s/btf", kernel->dir) < 0) {
+		kernel->btf = NULL;
+		err = -ENOMEM;
+	}
+	return err;
 }
 
 /* === Public =============================================================================== */
@@ -212,5 +218,6 @@ void ks_lab_kernel_deinit(struct ks_lab_kernel *kernel)
 	free(kernel->dir);
 	free(kernel->image);
 	free(kernel->vmlinux);
+	free(kernel->btf);
 	*kernel = (struct ks_lab_kernel){ 0 };
 }

@@ -16,6 +16,7 @@ struct ks_lab_kernel {
 	char *dir;     /* where its build is */
 	char *image;   /* what boots */
 	char *vmlinux; /* what names its functions */
+	char *btf;     /* its types, which not every kernel has: may not be there */
 };
 
 /*

@@ -163,6 +163,16 @@ static int greet(struct run *run, const char *data, size_t len, struct ks_diag *
 	return 0;
 }
 
+/* Stopped, it can't change what is looked at, nor lose patience. */
+static void call_at_end(struct ks_lab_session *s)
+{
+	if (!s->at_end)
+		return;
+	kill(s->guest->pid, SIGSTOP);
+	s->at_end(s);
+	kill(s->guest->pid, SIGCONT);
+}
+
 static int take_frame(struct run *run, const struct lab_frame *frame, const char *data,
 		      struct ks_diag *diag)
 {
@@ -195,6 +205,7 @@ static int take_frame(struct run *run, const struct lab_frame *frame, const char
 		memcpy(&run->s->status, data, sizeof(run->s->status));
 		run->s->stage = KS_LAB_END;
 		run->ended = true;
+		call_at_end(run->s);
 		send_frame(run, LAB_BYE, NULL, 0);
 		return 0;
 	default:

@@ -20,6 +20,11 @@ done
 { printf makedumpfile; head -c 4084 /dev/zero; printf 'piece'; } >flattened
 check "a flattened dump that breaks off" fails_saying 3 'flattened: flattened dump, at byte 4096: it ends' \
 	"$KMEMSCOPE" heap --vmcore flattened
+check "a guest whose process is not there" fails_saying 1 'there is no process 2147483647' "$KMEMSCOPE" heap --guest 2147483647
+check "a process that is no guest" fails_saying 3 "process $$ is neither QEMU for x86-64 nor User Mode Linux" "$KMEMSCOPE" heap --guest $$
+check "a guest is no number of one" exits_with 2 "$KMEMSCOPE" heap --guest 0
+check "a guest is no dump" fails_saying 2 'only one of them' "$KMEMSCOPE" heap --guest $$ --vmcore text
+check "a guest is not read by BPF" fails_saying 2 'of the running kernel, --guest of another' "$KMEMSCOPE" heap --guest $$ --memory bpf
 check "a dump is not read by BPF" exits_with 2 "$KMEMSCOPE" heap --vmcore text --memory bpf
 check "types that are no types" exits_with 3 "$KMEMSCOPE" heap --btf text
 
@@ -33,6 +38,7 @@ fi
 # Why a way to read memory does not work. Without these capabilities root can't either, and CAP_SYS_ADMIN stands in
 # for both.
 "$KMEMSCOPE" doctor >doctor.txt || true
+check "doctor: guests" grep -qE '^(ok|note) +heap guests +kmemscope heap --guest (can read [0-9]+ of|reads guests of)' doctor.txt
 if grep -qE '^ok +heap bpf ' doctor.txt; then
 	check "doctor: heap takes BPF" grep -qE '^ok +heap +kmemscope heap takes BPF' doctor.txt
 	for missing in bpf perfmon; do

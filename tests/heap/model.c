@@ -69,6 +69,11 @@ enum {
 	G_KN = 24,
 	K_PARENT = 8,
 	K_NAME = 16,
+	/* struct codetag */
+	T_LINE = 4,
+	T_MODULE = 8,
+	T_FUNCTION = 16,
+	T_FILE = 24,
 	/* flags of pages */
 	FLAG_HEAD = 6,
 	FLAG_SLAB = 9,
@@ -264,12 +269,25 @@ static void add_objects(struct builder *b)
 	add(b, "", part, 32);
 }
 
+/* With alloc tags behind the charges. */
+static u32 note_size(enum model_kind kind)
+{
+	return kind == MODEL_7_2 ? 16 : 8;
+}
+
 static void add_charges(struct builder *b, enum model_kind kind)
 {
 	if (kind > MODEL_6_1) {
-		begin(b, "slabobj_ext", 8);
+		begin(b, "slabobj_ext", note_size(kind));
 		add(b, "objcg", b->pointer, 0);
+		if (kind == MODEL_7_2)
+			add(b, "ref", b->pointer, 8);
 	}
+	begin(b, "codetag", 32);
+	add(b, "lineno", b->half, T_LINE);
+	add(b, "modname", b->pointer, T_MODULE);
+	add(b, "function", b->pointer, T_FUNCTION);
+	add(b, "filename", b->pointer, T_FILE);
 	begin(b, "obj_cgroup", 64);
 	add(b, "memcg", b->pointer, O_MEMCG);
 	begin(b, "mem_cgroup", 128);
@@ -341,7 +359,7 @@ static u64 put_name(struct model *m, const char *name)
 	u64 addr = MODEL_IMAGE + 1024 + m->next_name;
 
 	m->next_name += (u32)strlen(name) + 1;
-	assert(m->next_name < 3072);
+	assert(m->next_name < 2560);
 	strcpy(model_at(m, addr), name);
 	return addr;
 }
@@ -572,16 +590,41 @@ u64 model_cgroup(struct model *m, const char *name)
 	return payer;
 }
 
-void model_charge(struct model *m, u64 slab, u64 payer, u32 count)
+/* Where the notes of a slab are. */
+static u64 notes_of(struct model *m, u64 slab)
 {
 	u64 notes = get64(m, slab + S_EXTS) & ~7ull;
-	u32 i;
 
 	if (!notes)
 		notes = addr_of(take_page(m));
-	for (i = 0; i < count; i++)
-		set64(m, notes + i * 8, payer);
 	set64(m, slab + S_EXTS, notes | 1);
+	return notes;
+}
+
+void model_charge(struct model *m, u64 slab, u64 payer, u32 count)
+{
+	u64 notes = notes_of(m, slab);
+	u32 i;
+
+	for (i = 0; i < count; i++)
+		set64(m, notes + i * note_size(m->kind), payer);
+}
+
+u64 model_tag(struct model *m, const char *file, u32 line, const char *function, const char *module)
+{
+	u64 tag = MODEL_IMAGE + 1024 + 3072 - 32 * ++m->tags;
+
+	set32(m, tag + T_LINE, line);
+	set64(m, tag + T_MODULE, *module ? put_name(m, module) : 0);
+	set64(m, tag + T_FUNCTION, put_name(m, function));
+	set64(m, tag + T_FILE, put_name(m, file));
+	return tag;
+}
+
+void model_allocated(struct model *m, u64 slab, u32 index, u64 tag)
+{
+	assert(m->kind == MODEL_7_2);
+	set64(m, notes_of(m, slab) + index * note_size(m->kind) + 8, tag);
 }
 
 void *model_pack(const struct model *m, size_t *ret_len)

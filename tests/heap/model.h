@@ -15,7 +15,7 @@ enum model_kind {
 	MODEL_5_10, /* as the next, and slabs are struct pages */
 	MODEL_6_1,  /* PG_slab in the flags, per-CPU slabs, an array of obj_cgroups */
 	MODEL_6_18, /* numbered page types, per-CPU slabs and sheaves, a barn in each node */
-	MODEL_7_2,  /* no per-CPU slabs, barns in the cache */
+	MODEL_7_2,  /* no per-CPU slabs, barns in the cache, alloc tags */
 	MODEL_KINDS,
 };
 
@@ -38,6 +38,7 @@ struct model {
 	u8 *percpu;  /* 4 KiB a CPU */
 	u32 next_page, next_name, next_percpu;
 	u64 last_cache;
+	u32 tags;
 };
 
 struct btf *model_btf(enum model_kind kind);
@@ -79,6 +80,11 @@ u64 model_cgroup(struct model *m, const char *name);
 
 /* Charges objects [0, @count) of a slab. */
 void model_charge(struct model *m, u64 slab, u64 payer, u32 count);
+
+/* A call of the allocator, and an object that it has made. @module "" = the kernel itself. Only of MODEL_7_2. */
+u64 model_tag(struct model *m, const char *file, u32 line, const char *function,
+	      const char *module);
+void model_allocated(struct model *m, u64 slab, u32 index, u64 tag);
 
 /* Gives the page a use: its type number (see PGTY_ in model.c) or a mapping. */
 u64 model_page(struct model *m, u32 type, u64 mapping, u32 refcount);

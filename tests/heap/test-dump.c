@@ -16,6 +16,7 @@
 
 #include "base/io.h"
 #include "heap/flattened.h"
+#include "heap/kallsyms.h"
 #include "heap/memory.h"
 #include "heap/symbols.h"
 #include "heap/vmcoreinfo.h"
@@ -25,20 +26,8 @@
 #define TABLES 0xffffffff82000000ull
 #define TEXT   0xffffffff81000000ull
 
-/* Places of the tables of symbols in one page, and behind it the names. */
-enum {
-	AT_COUNT = 0,
-	AT_BASE = 8,
-	AT_INDEX = 16,
-	AT_OFFSETS = 528,
-	AT_TOKENS = 1024,
-	AT_NAMES = 4096,
-	SIZE = 8192,
-};
-
 struct tables {
-	u8 data[SIZE];
-	u32 count, names;
+	struct kallsyms symbols;
 	void *image;
 	size_t image_len;
 	struct ks_memory *memory;
@@ -48,34 +37,9 @@ struct tables {
 
 /* === Internals: symbols =================================================================== */
 
-/* A token for each character, but for two: 1 is "kmem_", 2 "cache_". */
-static void add_tokens(struct tables *t)
-{
-	u16 at = 0, *index = (u16 *)(t->data + AT_INDEX);
-	char text[8];
-	int i;
-
-	for (i = 0; i < 256; i++) {
-		snprintf(text, sizeof(text), i == 1 ? "kmem_" : i == 2 ? "cache_" : "%c", i);
-		index[i] = at;
-		memcpy(t->data + AT_TOKENS + at, text, strlen(text) + 1);
-		at = (u16)(at + strlen(text) + 1);
-	}
-}
-
 static void add_symbol(struct tables *t, const char *name, s32 offset)
 {
-	size_t len = strlen(name);
-
-	if (len > 127) {
-		t->data[AT_NAMES + t->names++] = (u8)(len & 0x7f) | 0x80;
-		t->data[AT_NAMES + t->names++] = (u8)(len >> 7);
-	} else {
-		t->data[AT_NAMES + t->names++] = (u8)len;
-	}
-	memcpy(t->data + AT_NAMES + t->names, name, len);
-	t->names += (u32)len;
-	memcpy(t->data + AT_OFFSETS + 4 * (size_t)t->count++, &offset, 4);
+	kallsyms_add(&t->symbols, name, offset);
 }
 
 static void add64(struct tables *t, u64 word)
@@ -86,12 +50,11 @@ static void add64(struct tables *t, u64 word)
 
 static int read_symbols(struct tables *t, struct ks_diag *diag)
 {
-	u64 base = TEXT;
+	char note[400];
 	int i;
 
-	memcpy(t->data + AT_COUNT, &t->count, 4);
-	memcpy(t->data + AT_BASE, &base, 8);
-	t->image = calloc(1, SIZE + 256);
+	kallsyms_finish(&t->symbols, TEXT);
+	t->image = calloc(1, KALLSYMS_SIZE + 256);
 	memcpy(t->image, "KSIMAGE1", 8);
 	t->image_len = 8;
 	add64(t, 1ull << 32); /* no CPU, one segment */
@@ -99,15 +62,12 @@ static int read_symbols(struct tables *t, struct ks_diag *diag)
 		add64(t, 0);
 	add64(t, 1); /* RAM: one page */
 	add64(t, TABLES);
-	add64(t, SIZE);
-	memcpy((u8 *)t->image + t->image_len, t->data, SIZE);
-	assert_int_equal(ks_memory_open_image(t->image, t->image_len + SIZE, &t->memory, diag), 0);
-	snprintf(t->info, sizeof(t->info),
-		 "OSRELEASE=6.0\nSYMBOL(kallsyms_names)=%llx\nSYMBOL(kallsyms_num_syms)=%llx\n"
-		 "SYMBOL(kallsyms_token_table)=%llx\nSYMBOL(kallsyms_token_index)=%llx\n"
-		 "SYMBOL(kallsyms_offsets)=%llx\nSYMBOL(kallsyms_relative_base)=%llx\n",
-		 TABLES + AT_NAMES, TABLES + AT_COUNT, TABLES + AT_TOKENS, TABLES + AT_INDEX,
-		 TABLES + AT_OFFSETS, TABLES + AT_BASE);
+	add64(t, KALLSYMS_SIZE);
+	memcpy((u8 *)t->image + t->image_len, t->symbols.data, KALLSYMS_SIZE);
+	assert_int_equal(
+		ks_memory_open_image(t->image, t->image_len + KALLSYMS_SIZE, &t->memory, diag), 0);
+	kallsyms_note(note, sizeof(note), TABLES);
+	snprintf(t->info, sizeof(t->info), "OSRELEASE=6.0\n%s", note);
 	return ks_symbols_of_kernel(t->memory, t->info, &t->text, diag);
 }
 
@@ -115,7 +75,7 @@ static struct tables *new_tables(void)
 {
 	struct tables *t = calloc(1, sizeof(*t));
 
-	add_tokens(t);
+	kallsyms_add_tokens(&t->symbols);
 	ks_strbuf_init(&t->text);
 	return t;
 }
@@ -200,7 +160,7 @@ static void test_symbols_newest(void **state)
 	struct tables *t = new_tables();
 	struct ks_diag diag;
 
-	add_symbol(t, "T_stext", (s32)(TEXT - (TABLES + AT_OFFSETS)));
+	add_symbol(t, "T_stext", (s32)(TEXT - (TABLES + KALLSYMS_OFFSETS)));
 	add_symbol(t, "Dafter", 0x1000);
 	assert_int_equal(read_symbols(t, &diag), 0);
 	t->text.len = 0;
@@ -223,14 +183,14 @@ static void test_symbols_broken(void **state)
 
 	/* More symbols than there are names for: the next name is of no length. */
 	add_symbol(t, "Ttext", 0);
-	t->count = 100;
+	t->symbols.count = 100;
 	assert_int_equal(read_symbols(t, &diag), KS_EBADINPUT);
 	assert_non_null(strstr(diag.text, "symbol 1 of 100"));
 	free_tables(t);
 
 	t = new_tables();
 	add_symbol(t, "Ttext", 0);
-	t->count = UINT32_MAX;
+	t->symbols.count = UINT32_MAX;
 	assert_int_equal(read_symbols(t, &diag), KS_EBADINPUT);
 	/* What older kernels don't say. */
 	*strstr(t->info, "kallsyms_names") = 'K';

@@ -16,6 +16,7 @@
 
 #include <bpf/btf.h>
 
+#include "heap/alloc-tags.h"
 #include "heap/census.h"
 #include "heap/model.h"
 #include "heap/shape.h"
@@ -408,6 +409,65 @@ static void test_types(void **state)
 	}
 }
 
+/* Objects that nothing else names are called after the code that allocated them. */
+static void test_alloc_tags(void **state)
+{
+	struct taken t = { 0 };
+	struct ks_slots *slots;
+	struct ks_typing *typing;
+	struct ks_candidates_list list = { 0 };
+	struct ks_heap_sites sites;
+	u64 alphas, slab, open_tag, load_tag, object;
+
+	model_init(&t.model, MODEL_7_2);
+	alphas = model_slab(&t.model, model_cache(&t.model, "alpha", SIZE, 0), SIZE, 2);
+	slab = model_slab(&t.model, model_cache(&t.model, "kmalloc-64", 64, 0), 64, 10);
+	open_tag = model_tag(&t.model, "fs/open.c", 42, "do_open", "");
+	load_tag = model_tag(&t.model, "drivers/net/load.c", 7, "load_all", "load");
+	/* A typed object stays what it is; a free one, one with the mark of "none" and one with a wild tag stay unknown. */
+	model_allocated(&t.model, alphas, 0, open_tag);
+	for (u32 i = 0; i < 4; i++)
+		model_allocated(&t.model, slab, i, open_tag);
+	model_allocated(&t.model, slab, 4, load_tag);
+	model_allocated(&t.model, slab, 5, 1);
+	model_allocated(&t.model, slab, 6, 0xffff000000000000);
+	model_allocated(&t.model, slab, 12, open_tag);
+	model_charge(&t.model, slab, model_cgroup(&t.model, "shop"), 3);
+	assert_int_equal(take(&t), 0);
+	assert_int_equal(ks_slots_read(t.kernel, t.census, &slots, &t.diag), 0);
+	assert_int_equal(ks_typing_make(t.kernel, t.census, slots, NULL, &typing, &t.diag), 0);
+	assert_int_equal(typed(typing, &t, "alpha", "alpha", KS_KNOWN_CACHE), 2);
+	assert_int_equal(typed(typing, &t, "of fs/open.c:42 do_open()", "kmalloc-64", KS_KNOWN_TAG),
+			 4);
+	assert_int_equal(typed(typing, &t, "of drivers/net/load.c:7 load_all() [load]",
+			       "kmalloc-64", KS_KNOWN_TAG),
+			 1);
+	assert_int_equal(typed(typing, &t, "?", "kmalloc-64", KS_KNOWN_NOT), 5);
+	/* The charges of these objects are still found beside their tags. */
+	assert_int_equal(t.census->charges->rows.len, 1);
+	assert_int_equal(t.census->charges->rows.items[0].objects, 3);
+
+	assert_int_equal(ks_heap_sites_init(&sites), 0);
+	for (u32 i = 3; i < 7; i++) {
+		struct ks_candidate *candidate = ks_vec_push(&list.items);
+
+		assert_non_null(candidate);
+		*candidate = (struct ks_candidate){ .addr = model_object(&t.model, slab, 64, i) };
+	}
+	assert_int_equal(ks_heap_sites_add_tags(&sites, t.kernel, &list), 0);
+	object = model_object(&t.model, slab, 64, 3);
+	assert_string_equal(ks_heap_site(&sites, object), "fs/open.c:42 do_open()");
+	assert_string_equal(ks_heap_site(&sites, object + 64),
+			    "drivers/net/load.c:7 load_all() [load]");
+	assert_string_equal(ks_heap_site(&sites, object + 128), "");
+	assert_string_equal(ks_heap_site(&sites, object + 192), "");
+	ks_heap_sites_deinit(&sites);
+	ks_vec_free(&list.items);
+	ks_typing_free(typing);
+	ks_slots_free(slots);
+	drop(&t);
+}
+
 /* A cache is named after the struct of its objects, which may be a few bytes smaller. */
 static void test_cache_names(void **state)
 {
@@ -562,7 +622,7 @@ int main(void)
 		cmocka_unit_test(test_unknown_layout), cmocka_unit_test(test_bad_image),
 		cmocka_unit_test(test_kcore),	       cmocka_unit_test(test_cache_names),
 		cmocka_unit_test(test_old_pointers),   cmocka_unit_test(test_types),
-		cmocka_unit_test(test_type_bits),
+		cmocka_unit_test(test_type_bits),      cmocka_unit_test(test_alloc_tags),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -325,6 +325,33 @@ static void test_round_trip(void **state)
 	ks_snapshot_free(s);
 }
 
+/* Labels are found by their object, wherever in the list it stands. */
+static void test_labels(void **state)
+{
+	static const struct ks_heap_label labels[] = { { 1, "a" },  { 2, "b" },	 { 5, "c" },
+						       { 9, "d" },  { 10, "e" }, { 700, "f" },
+						       { 701, "g" } };
+	struct ks_snapshot s = { 0 };
+	size_t count, i;
+	u32 object;
+
+	(void)state;
+	assert_int_equal(ks_vec_reserve(&s.labels, ARRAY_SIZE(labels)), 0);
+	memcpy(s.labels.items, labels, sizeof(labels));
+	for (count = 0; count <= ARRAY_SIZE(labels); count++) {
+		s.labels.len = count;
+		for (object = 0; object < 710; object++) {
+			const char *expected = "";
+
+			for (i = 0; i < count; i++)
+				if (labels[i].object == object)
+					expected = labels[i].name;
+			assert_string_equal(ks_snapshot_label(&s, object), expected);
+		}
+	}
+	ks_vec_free(&s.labels);
+}
+
 static void test_empty(void **state)
 {
 	struct ks_snapshot *s = make("");
@@ -471,10 +498,11 @@ static void test_find(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_round_trip), cmocka_unit_test(test_empty),
-		cmocka_unit_test(test_blocks),	   cmocka_unit_test(test_small_file),
-		cmocka_unit_test(test_damage),	   cmocka_unit_test(test_other_files),
-		cmocka_unit_test(test_stop),	   cmocka_unit_test(test_find),
+		cmocka_unit_test(test_round_trip),  cmocka_unit_test(test_labels),
+		cmocka_unit_test(test_empty),	    cmocka_unit_test(test_blocks),
+		cmocka_unit_test(test_small_file),  cmocka_unit_test(test_damage),
+		cmocka_unit_test(test_other_files), cmocka_unit_test(test_stop),
+		cmocka_unit_test(test_find),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);

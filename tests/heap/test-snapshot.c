@@ -305,6 +305,33 @@ static void test_likeness(void **state)
 	drop(&t);
 }
 
+/* Files with the same operations, of which one private_data is known to be a beta: one of ten tells, one of eleven does not. */
+static void test_few_witnesses(void **state)
+{
+	for (u32 count = 10; count <= 11; count++) {
+		struct taken t = { 0 };
+		u64 files, others, file;
+		u32 i;
+
+		build(&t, MODEL_6_18);
+		files = model_slab(&t.model, model_cache(&t.model, "file", 64, 0), 64, count);
+		others = model_slab(&t.model, model_cache(&t.model, "kmalloc-cg-64", 64, 0), 64,
+				    count);
+		for (i = 0; i < count; i++) {
+			file = model_object(&t.model, files, 64, i);
+			put64(&t, file + 8, MODEL_IMAGE + 512);
+			put64(&t, file + 16,
+			      i ? model_object(&t.model, others, 64, i) : beta_at(&t, 3));
+		}
+		take(&t, false);
+		assert_string_equal(type_of(&t, beta_at(&t, 3)), "beta");
+		for (i = 1; i < count; i++)
+			assert_string_equal(type_of(&t, model_object(&t.model, others, 64, i)),
+					    count == 10 ? "beta" : "file.private_data");
+		drop(&t);
+	}
+}
+
 /* What a sheaf had before is not held by it. What only looks like a sheaf holds all that it points to. */
 static void test_sheaves(void **state)
 {
@@ -332,9 +359,9 @@ static void test_sheaves(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_objects), cmocka_unit_test(test_checksums),
-		cmocka_unit_test(test_graph),	cmocka_unit_test(test_likeness),
-		cmocka_unit_test(test_sheaves),
+		cmocka_unit_test(test_objects),	      cmocka_unit_test(test_checksums),
+		cmocka_unit_test(test_graph),	      cmocka_unit_test(test_likeness),
+		cmocka_unit_test(test_few_witnesses), cmocka_unit_test(test_sheaves),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -32,7 +32,7 @@ need_debian_kernel "$1"
 build_test_modules "$headers" ONLY=mzheap
 add_user_side
 # With this device, and the module for it, the kernel tells QEMU where its note for dumps is. Else it is searched.
-qemu_options="-m 512"
+qemu_options="-m 512 -pidfile $work/pid"
 add_module() { # PATH: of Debian's modules, compressed or not
 	if [ -e "$modules/kernel/$1" ]; then
 		cp "$modules/kernel/$1" "$work/modules"
@@ -59,8 +59,15 @@ check "mzheap.ko can be unloaded" rmmod mzheap
 . /heap-refused.sh
 TEST
 
+# The same questions to the guest's memory itself.
+ask_guest() {
+	"$KMEMSCOPE" heap "$@" --guest "$(cat "$work/pid")"
+}
 make_dumps() {
 	monitor stop
+	ask_guest --csv >"$work/qemu.csv" 2>"$work/qemu.log"
+	ask_guest --by type --csv >"$work/qemu-types.csv" 2>>"$work/qemu.log"
+	ask_guest save -o "$work/qemu.snap" >>"$work/qemu.log" 2>&1
 	monitor "dump-guest-memory $work/elf"
 	monitor "dump-guest-memory -z $work/zlib"
 	monitor cont
@@ -94,6 +101,10 @@ for form in elf zlib; do
 done
 check "both forms of the dump give the same answers" same "$work/elf.csv" "$work/zlib.csv"
 check "and the same types" same "$work/elf-types.csv" "$work/zlib-types.csv"
+sed 's/^/# qemu: /' "$work/qemu.log"
+check "so does the memory of the guest, by the process that it runs in" same "$work/qemu.csv" "$work/elf.csv"
+check "which has the same types" same "$work/qemu-types.csv" "$work/elf-types.csv"
+same_leaks qemu "$work/qemu.snap"
 total=$(must "$KMEMSCOPE" heap --vmcore "$work/elf" --json | sed -n 's/^ *"total": \([0-9]*\),*$/\1/p')
 check "all uses of memory add up to MemTotal" \
 	equal "$((total / 1024)) kB" "$(sed -n 's/^MemTotal: *//p' "$work/guest-meminfo")"

@@ -101,7 +101,7 @@ check "more files than a program of this machine may have open" eval \
 # --- Maps ----------------------------------------------------------------------------------------
 
 lab run --access -o ls.kmap -- ls -l / >/dev/null 2>said
-check "says how to read it" grep -q "ls.kmap: read it with 'kmemscope kmap report -k .*/vmlinux ls.kmap'" said
+check "says how to read it" grep -q "ls.kmap: read it with 'kmemscope kmap report -k .*/build ls.kmap'" said
 check "a map is readable by its owner alone" [ "$(stat -c %a ls.kmap)" = 600 ]
 check "has objects of the command" [ "$(lines_of ',ls$' ls.kmap)" -gt 100 ]
 check "with accesses" [ "$(lines_of '^ +[0-9a-f]{16},[0-9]+,[0-9]+,[0-9]+$' ls.kmap)" -gt 1000 ]
@@ -129,6 +129,30 @@ for nr in 1 2; do
 	grep -v '^ ' same$nr.kmap | grep ',prog$' | cut -d, -f1 | sort -u >sites$nr
 done
 check "the same program twice: the same sites" eval '[ -s sites1 ] && [ "$(comm -3 sites1 sites2 | wc -l)" -le $(($(wc -l <sites1) / 10)) ]'
+
+# --- The heap ------------------------------------------------------------------------------------
+
+preparing "types of linux-6.12-um"
+check "builds the kernel's types" eval 'lab build --types >types 2>log || { tail log; false; }'
+prepared
+run --heap um.heap -- sh -c 'sed -n "s/^MemTotal: *//p" /proc/meminfo; exit 5' >got
+check "a snapshot at the end, and the command's status" [ $? = 5 ]
+check "readable by its owner alone" [ "$(stat -c %a um.heap)" = 600 ]
+"$KMEMSCOPE" heap --from um.heap --json >um.json
+check "all uses of memory add up to the guest's MemTotal" \
+	equal "$(($(sed -n 's/^ *"total": \([0-9]*\),*$/\1/p' um.json) / 1024)) kB" "$(cat got)"
+check "with types, and who holds them" says 'mount +mnt.mnt_sb' "$KMEMSCOPE" heap holders --from um.heap super_block
+check "only for User Mode Linux" fails_saying 2 'not for --arch x86_64' run --arch x86_64 --heap x true
+# A guest that runs: timers of a process in it, which no other has there.
+start -- python3 -c 'import ctypes, signal, time
+libc = ctypes.CDLL(None)
+for _ in range(500):
+    assert not libc.timer_create(1, ctypes.byref((ctypes.c_char * 64)(*b"\0" * 12, 1)), ctypes.byref(ctypes.c_void_p()))
+print("up", flush=True)
+time.sleep(1000)'
+"$KMEMSCOPE" heap --guest "$(pgrep -f -- "/linux mem=.*$scratch/marker" | head -n 1)" --btf "$(cat built)/btf" --csv >live.csv 2>log || cat log
+check "a guest that runs has the timers that a program made" equal "$(grep ^posix_timers live.csv | cut -d, -f3)" 500
+stop TERM
 
 # --- The other kernel ----------------------------------------------------------------------------
 

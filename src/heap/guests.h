@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: LGPL-2.1-only */
+/* Which processes have a guest in them whose memory may be read. */
+#ifndef KS_HEAP_GUESTS_H
+#define KS_HEAP_GUESTS_H
+
+#include <sys/types.h>
+
+#include "base/types.h"
+#include "base/vec.h"
+
+typedef KS_VEC(pid_t) ks_pids;
+
+/* QEMU, for a machine of x86. */
+bool ks_is_qemu(pid_t pid);
+
+/*
+ * Those that run here, by what their programs are called: QEMU's, and "linux" of User Mode Linux, without the processes that
+ * this one starts. In the order of their numbers. 0 or -ENOMEM.
+ */
+int ks_find_guests(ks_pids *pids);
+
+#endif
