@@ -155,6 +155,17 @@ int ks_hooks_enable(const struct ks_hooks *hooks, const struct ks_tracefs *alloc
 	return err;
 }
 
+int ks_hooks_end_allocs(const struct ks_hooks *hooks, const struct ks_tracefs *allocs)
+{
+	char path[160];
+
+	if (!((hooks->defined & ~hooks->unused) >> KS_HOOK_BULK_ALLOC & 1))
+		return 0;
+	snprintf(path, sizeof(path), "events/%s/%s/enable", hooks->group,
+		 names[KS_HOOK_BULK_ALLOC]);
+	return ks_tracefs_write(allocs, path, "0", NULL);
+}
+
 u64 ks_hooks_missed(const struct ks_hooks *hooks, const char *events, const char *profile)
 {
 	u64 sum = 0;

@@ -29,6 +29,9 @@ int ks_hooks_describe(struct ks_hooks *hooks, const struct ks_tracefs *tfs,
 int ks_hooks_enable(const struct ks_hooks *hooks, const struct ks_tracefs *allocs,
 		    const struct ks_tracefs *frees, struct ks_diag *diag);
 
+/* Switches off what tells of allocations. */
+int ks_hooks_end_allocs(const struct ks_hooks *hooks, const struct ks_tracefs *allocs);
+
 /*
  * How many calls they missed, by the kernel's own count: both lists have one line a probe, in the same order, but only the
  * first has the whole name.

@@ -20,9 +20,8 @@ static u64 wall_clock(void)
 /* By the caller's means, which see single objects; else as the kernel adds them up. */
 static int fill(struct ks_recorder *rec, enum ks_census_when when, struct ks_slab_census **census)
 {
-	/* Without events beside it, what single objects become is not known. */
-	bool objects = when == KS_CENSUS_END && !rec->off;
-	int err = rec->census ? rec->census(rec->census_ctx, objects, *census) : -EOPNOTSUPP;
+	int err = rec->census ? rec->census(rec->census_ctx, when == KS_CENSUS_END, *census)
+			      : -EOPNOTSUPP;
 
 	if (!err || err == -ENOMEM)
 		return err;
@@ -57,17 +56,22 @@ int ks_rec_take_census(struct ks_recorder *rec, enum ks_census_when when)
 	wall_ns = wall->len ? wall->points[wall->len - 1].ns : wall_clock();
 	if (rec->no_census)
 		return 0;
+	if (ks_cgroup_watch_look(&rec->cgroups, &rec->cmdlines))
+		return -ENOMEM;
 	census = ks_slab_census_new();
 	err = census ? fill(rec, when, &census) : -ENOMEM;
 	if (!err) {
 		census->from = from;
 		census->wall_ns = wall_ns;
+		census->allocs_end = when == KS_CENSUS_END ? rec->allocs_end : 0;
 		/* Rounded up, as the start of it was rounded down. */
 		census->to = ks_max(ks_machine_now(&rec->tfs) + 1000, from);
 		err = ks_machine_meminfo(census->memory);
 	}
 	if (!err) {
+		census->tasks = rec->cgroups.tasks;
 		ks_slab_census_pack(census, when, packed);
+		census->tasks = NULL; /* the recorder's */
 		err = packed->failed ? -ENOMEM : 0;
 	}
 	ks_slab_census_free(census);

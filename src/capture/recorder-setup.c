@@ -208,6 +208,24 @@ int ks_rec_enable(struct ks_recorder *rec, struct ks_diag *diag)
 	return err ? err : ks_tracefs_write(&rec->tfs, "tracing_on", "1", diag);
 }
 
+u64 ks_rec_end_allocs(struct ks_recorder *rec)
+{
+	u64 since = ks_machine_now(&rec->tfs);
+	char path[96];
+	int err = since ? 0 : -EOPNOTSUPP;
+	size_t i;
+
+	for (i = 0; i < rec->events_len && !err; i++) {
+		if (rec->is_free[i])
+			continue;
+		snprintf(path, sizeof(path), "events/kmem/%s/enable", rec->events[i]);
+		err = ks_tracefs_write(&rec->tfs, path, "0", NULL);
+	}
+	if (!err)
+		err = ks_hooks_end_allocs(&rec->hooks, &rec->tfs);
+	return err ? 0 : since;
+}
+
 int ks_recorder_follow(struct ks_recorder *rec, u32 pid, struct ks_diag *diag)
 {
 	char path[64], *file;

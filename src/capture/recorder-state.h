@@ -6,6 +6,7 @@
 #include <pthread.h>
 #include <sys/types.h>
 
+#include "capture/cgroups.h"
 #include "capture/chunks.h"
 #include "capture/hooks.h"
 #include "capture/machine.h"
@@ -45,6 +46,7 @@ struct ks_recorder {
 	struct ks_kernel_filter filter;
 	struct ks_td_meta meta;
 	struct ks_cmdlines cmdlines;
+	struct ks_cgroup_watch cgroups;
 	const char *events[KS_REC_MAX_EVENTS];
 	bool is_free[KS_REC_MAX_EVENTS];
 	size_t events_len;
@@ -70,7 +72,8 @@ struct ks_recorder {
 	int err; /* of the first failure */
 	struct ks_diag diag;
 	bool full;
-	bool off; /* no more events come in */
+	bool off;	/* no more events come in */
+	u64 allocs_end; /* since when allocations are not recorded any more; 0 = they are */
 };
 
 /* Finds out which events the kernel has, and sets the instance up (recorder-setup.c). */
@@ -91,6 +94,12 @@ int ks_rec_set_filter(struct ks_recorder *rec, const struct ks_record_opts *opts
 
 /* Switches the events on, each in its instance. */
 int ks_rec_enable(struct ks_recorder *rec, struct ks_diag *diag);
+
+/*
+ * Switches off the events of allocations; frees are still recorded. Returns since when not all of them are recorded, 0 if
+ * that is not known.
+ */
+u64 ks_rec_end_allocs(struct ks_recorder *rec);
 
 /* The threads, from opening the rings to the last page of them (recorder-threads.c). */
 int ks_rec_open_readers(struct ks_recorder *rec, struct ks_diag *diag);

@@ -17,6 +17,7 @@ static void free_recorder(struct ks_recorder *rec)
 	if (rec->tfs.root)
 		ks_hooks_remove(&rec->hooks, &rec->tfs);
 	ks_tracefs_close(&rec->tfs);
+	ks_cgroup_watch_stop(&rec->cgroups);
 	ks_cmdlines_deinit(&rec->cmdlines);
 	ks_td_meta_deinit(&rec->meta);
 	ks_kernel_filter_deinit(&rec->filter);
@@ -148,6 +149,19 @@ static void switch_off(struct ks_recorder *rec)
 	rec->off = true;
 }
 
+/*
+ * Finishes a file while recording goes on. The census comes after the file's last event: what was allocated up to then
+ * is in it, or has ended.
+ */
+static int finish_counted(struct ks_recorder *rec, struct ks_td_writer *writer,
+			  struct ks_diag *diag)
+{
+	bool no_memory = ks_rec_take_census(rec, KS_CENSUS_END) != 0;
+	int err = ks_td_writer_finish(writer, &rec->meta, diag);
+
+	return err || !no_memory ? err : ks_diag_nomem(diag, "counting the kernel's objects");
+}
+
 /* === Public =============================================================================== */
 
 int ks_recorder_new(const struct ks_record_opts *opts, struct ks_recorder **ret_recorder,
@@ -202,6 +216,8 @@ int ks_recorder_new(const struct ks_record_opts *opts, struct ks_recorder **ret_
 		err = ks_rec_start_threads(rec, diag);
 	if (!err && !opts->only_pids && ks_rec_name_self(rec))
 		err = ks_diag_nomem(diag, "recording");
+	if (!err && !rec->no_census && ks_cgroup_watch_start(&rec->cgroups))
+		err = ks_diag_nomem(diag, "recording");
 	if (!err && ks_rec_take_census(rec, KS_CENSUS_START))
 		err = ks_diag_nomem(diag, "counting the kernel's objects");
 	if (!err) {
@@ -243,6 +259,9 @@ void ks_recorder_say_hooks(const struct ks_recorder *rec, struct ks_strbuf *sb)
 void ks_recorder_poll(struct ks_recorder *rec, struct ks_record_stats *ret_stats)
 {
 	ks_cmdlines_collect(&rec->cmdlines, &rec->tfs);
+	/* Without memory, it knows fewer. */
+	if (rec->cgroups.tasks)
+		ks_cgroup_watch_look(&rec->cgroups, &rec->cmdlines);
 	keep_names(rec);
 	trim(rec);
 	collect_stats(rec, false, ret_stats);
@@ -252,10 +271,8 @@ int ks_recorder_save(struct ks_recorder *rec, const char *path, struct ks_diag *
 {
 	struct ks_strbuf *census = &rec->meta.census[KS_CENSUS_END], start;
 	struct ks_td_writer *copy;
-	int err = ks_rec_take_census(rec, KS_CENSUS_END);
+	int err;
 
-	if (err)
-		return ks_diag_nomem(diag, "counting the kernel's objects");
 	rec->meta.about.probes_missed = ks_hooks_count_missed(&rec->hooks, &rec->tfs);
 	ks_cmdlines_collect(&rec->cmdlines, &rec->tfs);
 	ks_cmdlines_print(&rec->cmdlines, &rec->meta.cmdlines);
@@ -267,7 +284,7 @@ int ks_recorder_save(struct ks_recorder *rec, const char *path, struct ks_diag *
 	pthread_mutex_unlock(&rec->write_lock);
 	/* Without the lock, since it may take long. Only this thread drops blocks. */
 	if (!err)
-		err = ks_td_writer_finish(copy, &rec->meta, diag);
+		err = finish_counted(rec, copy, diag);
 	rec->meta.census[KS_CENSUS_START] = start;
 	rec->meta.cmdlines.len = census->len = 0;
 	return err;
@@ -277,10 +294,8 @@ int ks_recorder_rotate(struct ks_recorder *rec, const char *path, struct ks_diag
 {
 	struct ks_strbuf *start = &rec->meta.census[KS_CENSUS_START], before = *start, after;
 	struct ks_td_writer *old = NULL;
-	int err = ks_rec_take_census(rec, KS_CENSUS_END);
+	int err;
 
-	if (err)
-		return ks_diag_nomem(diag, "counting the kernel's objects");
 	ks_strbuf_init(start);
 	err = ks_rec_take_census(rec, KS_CENSUS_START);
 	if (err)
@@ -294,7 +309,7 @@ int ks_recorder_rotate(struct ks_recorder *rec, const char *path, struct ks_diag
 		rec->meta.about.probes_missed = ks_hooks_count_missed(&rec->hooks, &rec->tfs);
 		ks_cmdlines_print(&rec->cmdlines, &rec->meta.cmdlines);
 		/* Without the lock, since it may take long. */
-		err = ks_td_writer_finish(old, &rec->meta, diag);
+		err = finish_counted(rec, old, diag);
 		*start = after;
 		after = before;
 	}
@@ -311,12 +326,18 @@ int ks_recorder_stop(struct ks_recorder *rec, struct ks_record_stats *ret_stats,
 	u64 size;
 	int err;
 
-	/* While events still come in, so that none is missed in between; but not where there is no room for them. */
+	/*
+	 * What is allocated during the census may or may not be in it, and so no allocation is recorded from here on. Frees
+	 * are, so that what ends meanwhile is seen to end; but not where there is no room for them.
+	 */
 	pthread_mutex_lock(&rec->write_lock);
 	no_room = rec->full || rec->err;
 	pthread_mutex_unlock(&rec->write_lock);
 	if (no_room)
 		switch_off(rec);
+	else if (!rec->no_census)
+		rec->allocs_end = ks_rec_end_allocs(rec);
+	ks_cmdlines_collect(&rec->cmdlines, &rec->tfs);
 	no_memory = ks_rec_take_census(rec, KS_CENSUS_END) != 0;
 	switch_off(rec);
 	ks_cmdlines_collect(&rec->cmdlines, &rec->tfs);

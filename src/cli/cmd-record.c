@@ -72,7 +72,7 @@ static int parse_options(struct record *r, int argc, char **argv)
 		{ 0, "slab", NULL, "only kmalloc and kmem_cache", .flag = &r->opts.slab },
 		{ 0, "pages", NULL, "only the page allocator", .flag = &r->opts.pages },
 		{ 0, "all", NULL, "both (default)", .flag = &all },
-		{ 0, "stack", NULL, "a stack trace with each event; ten times the cost",
+		{ 0, "stack", NULL, "a stack trace with each event; several times the cost",
 		  .flag = &r->opts.stack },
 		{ 0, "cache", "NAME", "only allocations of this cache",
 		  .string = &r->opts.filter.cache },

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <sched.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cli/heap-source.h"
@@ -31,8 +32,9 @@ static char *alias_names(struct ks_slab_census *to, const struct ks_aliases *ali
 	return names;
 }
 
+/* @used: how many objects of the cache are in use, object by object; NULL where only slabs were counted. */
 static int add_cache(const struct ks_kernel *kernel, const struct ks_census *from, u32 number,
-		     const struct ks_aliases *aliases, struct ks_slab_census *to)
+		     const struct ks_aliases *aliases, const u64 *used, struct ks_slab_census *to)
 {
 	const struct ks_cache *cache = &from->caches->items.items[number];
 	const struct ks_census_row *row = &from->rows.items[number];
@@ -51,14 +53,16 @@ static int add_cache(const struct ks_kernel *kernel, const struct ks_census *fro
 	entry->pad = cache->pad;
 	entry->reclaimable = ks_cache_reclaimable(&kernel->layout, cache);
 	entry->slabs = row->slabs;
-	entry->objects = row->objects;
-	entry->bytes = row->bytes;
+	/* Of one moment with the objects, so that there are never more of these. */
+	entry->objects = used ? *used : row->objects;
+	entry->bytes = used ? *used * cache->size : row->bytes;
 	for (place = 0; place < KS_WAITING_PLACES; place++)
 		entry->waiting += row->waiting[place];
 	return 0;
 }
 
-static int add_caches(const struct ks_kernel *kernel, const struct ks_census *from,
+/* @used: by number of the cache, or NULL. */
+static int add_caches(const struct ks_kernel *kernel, const struct ks_census *from, const u64 *used,
 		      struct ks_slab_census *to)
 {
 	struct ks_aliases *aliases;
@@ -68,7 +72,7 @@ static int add_caches(const struct ks_kernel *kernel, const struct ks_census *fr
 	if (err)
 		return err;
 	for (i = 0; i < from->caches->items.len && !err; i++)
-		err = add_cache(kernel, from, (u32)i, aliases, to);
+		err = add_cache(kernel, from, (u32)i, aliases, used ? &used[i] : NULL, to);
 	for (i = 0; i < from->pages->slabs.len && !err; i++) {
 		const struct ks_slab *slab = &from->pages->slabs.items[i];
 		u32 *pages = &to->caches.items[slab->cache].pages;
@@ -80,7 +84,8 @@ static int add_caches(const struct ks_kernel *kernel, const struct ks_census *fr
 }
 
 static int add_slab(const struct ks_kernel *kernel, const struct ks_census *from,
-		    const struct ks_slots *slots, size_t number, struct ks_slab_census *to)
+		    const struct ks_slots *slots, size_t number, u64 *used,
+		    struct ks_slab_census *to)
 {
 	const struct ks_slab *slab = &from->pages->slabs.items[number];
 	u32 first = slots->first[number], objects = slab->objects, i;
@@ -93,9 +98,14 @@ static int add_slab(const struct ks_kernel *kernel, const struct ks_census *from
 				   slab->pages);
 	if (!place)
 		return -ENOMEM;
-	for (i = 0; i < objects; i++)
-		if (ks_slot_used(slots, first + i))
-			ks_slab_census_use(to, place, i);
+	for (i = 0; i < objects; i++) {
+		if (!ks_slot_used(slots, first + i))
+			continue;
+		ks_slab_census_use(to, place, i);
+		used[slab->cache]++;
+	}
+	if (!objects)
+		used[slab->cache] += slab->inuse;
 	return 0;
 }
 
@@ -112,7 +122,8 @@ static int add_large(const struct ks_kernel *kernel, const struct ks_large *larg
 }
 
 /* Slabs and large kmalloc() are each in the order of their addresses; so is what comes of them. */
-static int add_objects(struct ks_kernel *kernel, struct ks_census *from, struct ks_slab_census *to)
+static int add_objects(struct ks_kernel *kernel, struct ks_census *from, u64 *used,
+		       struct ks_slab_census *to)
 {
 	const struct ks_pages *pages = from->pages;
 	struct ks_slots *slots;
@@ -128,7 +139,7 @@ static int add_objects(struct ks_kernel *kernel, struct ks_census *from, struct 
 		if (large == pages->large.len ||
 		    (slab < pages->slabs.len &&
 		     pages->slabs.items[slab].pfn < pages->large.items[large].pfn))
-			err = add_slab(kernel, from, slots, slab++, to);
+			err = add_slab(kernel, from, slots, slab++, used, to);
 		else
 			err = add_large(kernel, &pages->large.items[large++], to);
 	}
@@ -153,6 +164,7 @@ static void stay_here(cpu_set_t *before)
 static int count(struct ks_kernel *kernel, bool objects, struct ks_slab_census *to)
 {
 	struct ks_census *census;
+	u64 *used = NULL;
 	cpu_set_t before;
 	int err;
 
@@ -160,10 +172,13 @@ static int count(struct ks_kernel *kernel, bool objects, struct ks_slab_census *
 	err = ks_census_take(kernel, &(struct ks_census_options){ 0 }, &census, NULL);
 	if (!err) {
 		to->how = KS_CENSUS_BY_MEMORY;
-		if (objects)
-			err = add_objects(kernel, census, to);
+		if (objects) {
+			used = calloc(census->caches->items.len + 1, sizeof(*used));
+			err = used ? add_objects(kernel, census, used, to) : -ENOMEM;
+		}
 		if (!err)
-			err = add_caches(kernel, census, to);
+			err = add_caches(kernel, census, used, to);
+		free(used);
 		ks_census_free(census);
 	}
 	if (CPU_COUNT(&before))

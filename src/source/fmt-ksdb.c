@@ -173,6 +173,7 @@ int ks_ksdb_source_open(struct ks_input *input, const struct ks_source_opts *opt
 	}
 	kt->base.info.host = *ks_db_host(kt->base.db);
 	ks_source_wall_of_census(&kt->base);
+	ks_source_tasks_of_census(&kt->base);
 	*ret_source = &kt->base;
 	return 0;
 }

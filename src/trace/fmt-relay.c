@@ -415,7 +415,7 @@ int ks_relay_dir_open(const char *dir, const struct ks_source_opts *opts,
 	}
 	free(entries);
 	if (!err && !n)
-		err = ks_diag_set(diag, -ENOENT,
+		err = ks_diag_set(diag, KS_EBADINPUT,
 				  "%s: is a directory without cpu0.out, cpu1.out...: no capture",
 				  dir);
 	if (!err)

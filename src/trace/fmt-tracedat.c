@@ -238,8 +238,11 @@ static void take_census(struct ks_td_reader *tt)
 			continue;
 		census->from = ks_td_time(tt, census->from);
 		census->to = ks_td_time(tt, census->to);
+		if (census->allocs_end)
+			census->allocs_end = ks_td_time(tt, census->allocs_end);
 		tt->base.info.census[i] = census;
 	}
+	ks_source_tasks_of_census(&tt->base);
 }
 
 /* Where the recorder did not note it, the time of day is that of the census. */

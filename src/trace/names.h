@@ -4,6 +4,7 @@
 #define KS_TRACE_NAMES_H
 
 #include "base/intern.h"
+#include "trace/task-cgroups.h"
 
 /* A call site, taken apart once. Strings live in the table's arena; "" where not known. */
 struct ks_site {
@@ -29,6 +30,7 @@ struct ks_names {
 	struct ks_sites frames;	 /* of stacks: apart, since most of them allocate nothing */
 	struct ks_intern stacks; /* each the u32 ids of its frames, innermost first */
 	KS_VEC(u64) gfp_masks;	 /* by id in gfps, where the capture has them as numbers */
+	const struct ks_task_cgroups *tasks; /* the source's; NULL = it does not know */
 };
 
 int ks_names_init(struct ks_names *names);

@@ -15,6 +15,8 @@ enum {
 	VERSION = 1,
 	HAS_OBJECTS = 1,
 	HAS_LARGE = 2,
+	ALLOCS_END = 4,
+	HAS_TASKS = 8,
 	RECLAIMABLE = 1, /* of a cache */
 	PARTLY_USED = 1, /* of a slab */
 	MAX_PAGES = 1 << 20,
@@ -69,6 +71,21 @@ static void pack_slab(struct ks_strbuf *sb, const struct ks_slab_census *census,
 			ks_strbuf_add(sb, &byte, 1);
 			byte = 0;
 		}
+	}
+}
+
+static void pack_slabs(struct ks_strbuf *sb, const struct ks_slab_census *census)
+{
+	u64 frame, before = 0;
+	size_t i;
+
+	ks_pack_varint(sb, census->page_shift);
+	ks_pack_varint(sb, census->slabs.len);
+	for (i = 0; i < census->slabs.len; i++) {
+		frame = census->slabs.items[i].addr >> census->page_shift;
+		ks_pack_varint(sb, frame - before);
+		before = frame;
+		pack_slab(sb, census, &census->slabs.items[i]);
 	}
 }
 
@@ -204,6 +221,12 @@ static int unpack(struct ks_bytes *b, struct ks_slab_census *census, enum ks_cen
 	err = unpack_caches(b, census);
 	if (!err && census->has_objects)
 		err = unpack_slabs(b, census);
+	if (!err && flags & ALLOCS_END)
+		census->allocs_end = ks_bytes_varint(b);
+	if (!err && flags & HAS_TASKS) {
+		census->tasks = ks_task_cgroups_new();
+		err = census->tasks ? ks_task_cgroups_unpack(b, census->tasks) : -ENOMEM;
+	}
 	return err ? err : b->overrun || census->to < census->from ? KS_EBADINPUT : 0;
 }
 
@@ -225,6 +248,7 @@ void ks_slab_census_free(struct ks_slab_census *census)
 	ks_vec_free(&census->caches);
 	ks_vec_free(&census->slabs);
 	ks_vec_free(&census->bits);
+	ks_task_cgroups_free(census->tasks);
 	ks_arena_deinit(&census->arena);
 	free(census);
 }
@@ -296,13 +320,13 @@ void ks_slab_census_pack(const struct ks_slab_census *census, enum ks_census_whe
 		VERSION,
 		when,
 		census->how,
-		(census->has_objects ? HAS_OBJECTS : 0) | (census->has_large ? HAS_LARGE : 0),
+		(census->has_objects ? HAS_OBJECTS : 0) | (census->has_large ? HAS_LARGE : 0) |
+			(census->allocs_end ? ALLOCS_END : 0) | (census->tasks ? HAS_TASKS : 0),
 		census->from,
 		census->to,
 		census->wall_ns,
 		KS_CENSUS_MEMORIES,
 	};
-	u64 frame, before = 0;
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(head); i++)
@@ -312,16 +336,12 @@ void ks_slab_census_pack(const struct ks_slab_census *census, enum ks_census_whe
 	ks_pack_varint(sb, census->caches.len);
 	for (i = 0; i < census->caches.len; i++)
 		pack_cache(sb, &census->caches.items[i]);
-	if (!census->has_objects)
-		return;
-	ks_pack_varint(sb, census->page_shift);
-	ks_pack_varint(sb, census->slabs.len);
-	for (i = 0; i < census->slabs.len; i++) {
-		frame = census->slabs.items[i].addr >> census->page_shift;
-		ks_pack_varint(sb, frame - before);
-		before = frame;
-		pack_slab(sb, census, &census->slabs.items[i]);
-	}
+	if (census->has_objects)
+		pack_slabs(sb, census);
+	if (census->allocs_end)
+		ks_pack_varint(sb, census->allocs_end);
+	if (census->tasks)
+		ks_task_cgroups_pack(census->tasks, sb);
 }
 
 int ks_slab_census_unpack(const void *data, size_t len, struct ks_slab_census **ret_census,

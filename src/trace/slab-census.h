@@ -10,6 +10,7 @@
 #include "base/diag.h"
 #include "base/strbuf.h"
 #include "base/vec.h"
+#include "trace/task-cgroups.h"
 
 enum ks_census_how {
 	KS_CENSUS_BY_SLABINFO =
@@ -58,8 +59,10 @@ struct ks_slab_census {
 	bool has_large;	  /* with them large kmalloc(): all others have ended */
 	u64 from, to;	  /* when it was read, by the clock of the capture */
 	u64 wall_ns;	  /* at @from: nanoseconds since 1970 */
+	u64 allocs_end;	  /* from here on only frees are recorded; 0 = allocations are, too */
 	u64 memory[KS_CENSUS_MEMORIES];
 	u32 page_shift;
+	struct ks_task_cgroups *tasks; /* where they were up to then; NULL = not known */
 	KS_VEC(struct ks_slab_cache) caches;
 	KS_VEC(struct ks_slab_place) slabs; /* by address */
 	KS_VEC(u64) bits;		    /* one for each object: it is in use, or may be */

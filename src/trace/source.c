@@ -46,6 +46,16 @@ void ks_source_set_clock(struct ks_source *source, enum ks_clock clock)
 		source->gives |= KS_GIVES_TIME;
 }
 
+void ks_source_tasks_of_census(struct ks_source *source)
+{
+	int i;
+
+	/* That of the end knows more. */
+	for (i = 0; i < KS_CENSUS_WHENS; i++)
+		if (source->info.census[i] && source->info.census[i]->tasks)
+			source->names.tasks = source->info.census[i]->tasks;
+}
+
 void ks_source_wall_of_census(struct ks_source *source)
 {
 	size_t i;

@@ -220,6 +220,9 @@ void ks_source_free(struct ks_source *source);
 /* Sets the clock, and whether the source gives time. */
 void ks_source_set_clock(struct ks_source *source, enum ks_clock clock);
 
+/* Takes from info.census which cgroups tasks are in. */
+void ks_source_tasks_of_census(struct ks_source *source);
+
 /* Takes the time of day from info.census, where there is one. */
 void ks_source_wall_of_census(struct ks_source *source);
 

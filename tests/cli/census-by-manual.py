@@ -57,6 +57,10 @@ def read_census(b):
             if objects & 1:
                 used = int.from_bytes(b.take(((objects >> 1) + 7) // 8), "little")
             census["slabs"].append((frame << shift, cache, pages, objects >> 1, used))
+    census["allocs_end"] = b.varint() if flags & 4 else None
+    if flags & 8:
+        paths = [b.string() for _ in range(b.varint())]
+        census["tasks"] = {b.varint(): paths[b.varint()] for _ in range(b.varint())}
     assert b.at == len(b.data)
     return census
 
@@ -78,10 +82,10 @@ def hold_items():
 
 
 def event_times(path):
-    """Of the first and the last event, as trace-cmd reads them; and what it complains of."""
+    """Of the first and the last event and the last allocation, as trace-cmd reads them; and what it complains of."""
     done = tap.run("trace-cmd", "report", "-t", "-i", path)
-    times = re.findall(r"\] +([0-9]+)\.([0-9]{9}): k", done.stdout)
-    return [int(seconds + nanos) for seconds, nanos in (times[0], times[-1])], done.stderr
+    times = [(int(seconds + nanos), name) for seconds, nanos, name in re.findall(r"\] +([0-9]+)\.([0-9]{9}): (k\w+)", done.stdout)]
+    return times[0][0], times[-1][0], max(ts for ts, name in times if "alloc" in name), done.stderr
 
 
 def main():
@@ -107,10 +111,15 @@ def main():
     tap.check("with lines of meminfo", all(c["memory"]["MemTotal"] == total for c in found) and
               all(0 < c["memory"]["SReclaimable"] < c["memory"]["Slab"] < total for c in found), [c["memory"] for c in found])
     tap.check("and the time of day", begun <= start["wall"] < end["wall"] <= ended, (begun, start["wall"], end["wall"], ended))
-    (first, last), complaints = event_times(capture)
+    first, last, last_alloc, complaints = event_times(capture)
     tap.check("trace-cmd reads the file without complaint", not complaints, complaints)
     tap.check("the start is before the first event", start["from"] <= start["to"] <= first + 1000, (start["to"], first))
     tap.check("the end is before the last one", first < end["from"] <= end["to"] and end["from"] <= last, (end["from"], last))
+    tap.check("no allocation is recorded while the kernel is counted", start["allocs_end"] is None and
+              first < end["allocs_end"] <= end["from"] and last_alloc <= end["from"], (end["allocs_end"], last_alloc, end["from"]))
+    mine = [line.split(":", 2)[2] for line in pathlib.Path("/proc/self/cgroup").read_text().splitlines()
+            if line.startswith("0::") or ":memory:" in line]
+    tap.check("our own task is in its cgroup", all(c["tasks"].get(os.getpid()) in mine for c in found), mine)
     names = {line.split()[0] for line in pathlib.Path("/proc/slabinfo").read_text().splitlines()[2:]}
     known = {entry["name"] for entry in end["caches"]}
     tap.check("all caches of slabinfo are there", len(names - known) < 5, names - known)
@@ -122,7 +131,7 @@ def main():
         tap.skip("object by object", "the kernel's memory can't be read here")
     else:
         used = sum(bin(bits).count("1") for _, c, _, _, bits in end["slabs"] if c == number + 1)
-        tap.check("object by object", abs(used - after["objects"]) <= 20, (used, after))
+        tap.check("object by object", used == after["objects"], (used, after))
         tap.check("slabs are in order and do not overlap", all(
             a[0] + (a[2] << 12) <= b[0] for a, b in zip(end["slabs"], end["slabs"][1:])))
         compressed = sum(struct.unpack_from("<I", capture.read_bytes(), place + 16)[0] for place in [int(

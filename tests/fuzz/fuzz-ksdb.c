@@ -191,7 +191,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	fd = fuzz_file(file.s, file.len, path);
 	/* Two of all questions a run: which ones, the input decides. */
 	for (turn = 0; turn < 2; turn++) {
-		unsigned int by = ((unsigned int)size + turn * 7) % (KS_BY_SAMPLE + 1);
+		unsigned int by = ((unsigned int)size + turn * 7) % (KS_BY_OWNER + 1);
 		struct ks_analysis_opts opts = { .level = by & 1,
 						 .filter = { .malloc_only = by % 3 == 0 },
 						 .helpers = &helpers,
