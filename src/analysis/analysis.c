@@ -52,6 +52,30 @@ static int add_absent(struct ks_analysis *a, const char *what, const char *why,
 	return 0;
 }
 
+#define NO_CGROUPS "the capture does not say which cgroups its tasks are in"
+
+static bool has_cgroup(const struct ks_task_cgroups *tasks, const char *name)
+{
+	u32 i;
+
+	for (i = 0; i < tasks->paths.strs.len; i++)
+		if (ks_task_cgroup_is_in(tasks, i, name))
+			return true;
+	return false;
+}
+
+/* Why objects can't be told apart by the cgroup of the filter; NULL = they can. */
+static const char *why_no_cgroup(const struct ks_analysis *a)
+{
+	if (!a->opts.filter.cgroup)
+		return NULL;
+	if (!a->source->names.tasks)
+		return NO_CGROUPS;
+	return has_cgroup(a->source->names.tasks, a->opts.filter.cgroup)
+		       ? NULL
+		       : "no task of the capture is in it; report --by cgroup lists those that there are";
+}
+
 /* Why a source can't be grouped so; NULL = it can. */
 static const char *why_not_by(const struct ks_source *source, enum ks_by by)
 {
@@ -61,6 +85,8 @@ static const char *why_not_by(const struct ks_source *source, enum ks_by by)
 		return source->gives & KS_GIVES_GFP ? NULL : "the source does not have GFP flags";
 	if (by == KS_BY_NODE)
 		return source->gives & KS_GIVES_NODES ? NULL : "the source does not name nodes";
+	if (by == KS_BY_CGROUP && !source->names.tasks)
+		return NO_CGROUPS;
 	if (ks_by_is_task(by))
 		return source->gives & KS_GIVES_TASKS ? NULL
 						      : "the source does not say who allocates";
@@ -471,7 +497,8 @@ void ks_analysis_wants(const struct ks_analysis *a, struct ks_source_opts *ret_o
 			!a->opts.filter.cache && !places_pages(a),
 	};
 	for (i = 0; i < a->bys.len; i++) {
-		ret_opts->stacks |= a->bys.items[i] >= KS_BY_STACK;
+		ret_opts->stacks |= a->bys.items[i] == KS_BY_STACK ||
+				    a->bys.items[i] == KS_BY_SAMPLE;
 		ret_opts->bare &= is_by_site(a->bys.items[i]);
 	}
 	for (i = 0; i < a->all_views.len; i++)
@@ -502,6 +529,8 @@ int ks_analysis_start(struct ks_analysis *a, struct ks_source *source, struct ks
 		err = start_view(a, a->all_views.items[i], diag);
 	if (!err && a->opts.filter.by_cpu && !(source->gives & KS_GIVES_CPUS))
 		err = add_absent(a, "objects of one CPU", "the source does not name CPUs", diag);
+	if (!err && why_no_cgroup(a))
+		err = add_absent(a, "objects of that cgroup", why_no_cgroup(a), diag);
 	return err;
 }
 

@@ -2,11 +2,6 @@
 /* Adds the numbers of models up by directory. */
 #include "analysis/dirtree-model.h"
 
-#include <errno.h>
-#include <string.h>
-
-#include "base/strbuf.h"
-
 /* === Internals ============================================================================ */
 
 static u64 value_of(const struct ks_stat *stat, enum ks_dirtree_value value)
@@ -21,24 +16,11 @@ static u64 value_of(const struct ks_stat *stat, enum ks_dirtree_value value)
 	}
 }
 
-/* What the capture itself says of a site: module, function, offset. */
-static int add_by_function(struct ks_dirtree *tree, const struct ks_group *group, u64 bytes)
+static int add_by_owner(struct ks_dirtree *tree, const struct ks_group *group, u64 bytes)
 {
-	const char *offset = strchr(group->label, '+');
-	struct ks_strbuf path;
-	int err;
+	const char *const names[] = { group->owner, group->cache, group->label };
 
-	ks_strbuf_init(&path);
-	if (*group->func) {
-		if (*group->module)
-			ks_strbuf_printf(&path, "[%s]/", group->module);
-		ks_strbuf_printf(&path, "%s/", group->func);
-		if (offset) /* the label repeats the module behind it */
-			ks_strbuf_add(&path, offset, strcspn(offset, " "));
-	}
-	err = path.failed ? -ENOMEM : ks_dirtree_add(tree, ks_strbuf_str(&path), bytes);
-	ks_strbuf_deinit(&path);
-	return err;
+	return ks_dirtree_add_names(tree, names, ARRAY_SIZE(names), bytes);
 }
 
 /* === Public =============================================================================== */
@@ -57,7 +39,7 @@ int ks_dirtree_add_footprint(struct ks_dirtree *tree, const struct ks_static_mod
 }
 
 int ks_dirtree_add_model(struct ks_dirtree *tree, const struct ks_model *model,
-			 enum ks_dirtree_value value, bool by_path)
+			 enum ks_dirtree_value value)
 {
 	size_t i;
 	int err = 0;
@@ -66,8 +48,8 @@ int ks_dirtree_add_model(struct ks_dirtree *tree, const struct ks_model *model,
 		const struct ks_group *group = &ks_model_account(model)->groups.items[i];
 		u64 bytes = value_of(&group->stat, value);
 
-		err = by_path ? ks_dirtree_add(tree, group->path, bytes)
-			      : add_by_function(tree, group, bytes);
+		err = group->owner ? add_by_owner(tree, group, bytes)
+				   : ks_dirtree_add(tree, group->path, bytes);
 	}
 	return err;
 }

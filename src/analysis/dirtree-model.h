@@ -18,10 +18,9 @@ enum ks_dirtree_value {
 int ks_dirtree_add_footprint(struct ks_dirtree *tree, const struct ks_static_model *footprint);
 
 /*
- * Adds the sites of a model that is grouped by site. With @by_path each is put at its source file; else
- * there are no files, and it is put at its module, function and offset. 0 or -ENOMEM.
+ * Adds the groups of a model: by owner at their process, cache and site; by site at the source file. 0 or -ENOMEM.
  */
 int ks_dirtree_add_model(struct ks_dirtree *tree, const struct ks_model *model,
-			 enum ks_dirtree_value value, bool by_path);
+			 enum ks_dirtree_value value);
 
 #endif

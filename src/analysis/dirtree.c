@@ -146,6 +146,20 @@ int ks_dirtree_add(struct ks_dirtree *tree, const char *path, u64 bytes)
 	return 0;
 }
 
+int ks_dirtree_add_names(struct ks_dirtree *tree, const char *const *names, size_t len, u64 bytes)
+{
+	u32 node = 0;
+	size_t i;
+
+	for (i = 0; bytes && i < len && node != KS_NONE; i++)
+		if (*names[i])
+			node = add_child(tree, node, names[i], strlen(names[i]));
+	if (node == KS_NONE)
+		return -ENOMEM;
+	add_bytes(tree, node, bytes);
+	return 0;
+}
+
 int ks_dirtree_sort(struct ks_dirtree *tree)
 {
 	u32 *order = calloc(tree->nodes.len, sizeof(*order)), parent, node;

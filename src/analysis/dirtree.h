@@ -29,6 +29,9 @@ void ks_dirtree_deinit(struct ks_dirtree *tree);
 /* Puts bytes at a path; NULL or "" is unresolved. 0 bytes leave no trace. 0 or -ENOMEM. */
 int ks_dirtree_add(struct ks_dirtree *tree, const char *path, u64 bytes);
 
+/* The same at names below each other, which may hold slashes. An empty name is no level. */
+int ks_dirtree_add_names(struct ks_dirtree *tree, const char *const *names, size_t len, u64 bytes);
+
 /* Children by size, largest first, then by name; unresolved last. Call when all is in. */
 int ks_dirtree_sort(struct ks_dirtree *tree);
 

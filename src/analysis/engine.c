@@ -326,13 +326,27 @@ static int start(struct ks_audience *to, const struct ks_event *events, size_t c
 	return 0;
 }
 
+/* From when on a free may be of what was allocated after the last recorded allocation. */
+static u64 allocs_end(const struct ks_source_info *info)
+{
+	const struct ks_slab_census *census = info->census[KS_CENSUS_END];
+
+	return census && census->allocs_end ? census->allocs_end : UINT64_MAX;
+}
+
 /* Whether the census can say that the object has ended. */
 static bool is_gone(const struct ks_slab_census *census, const struct ks_obj *obj)
 {
 	/* The largest objects of slabs are of two pages; beyond are pages, which not every census has. */
 	u64 large = 2ull << census->page_shift;
+	enum ks_census_says says;
+	u32 cache;
 
-	switch (ks_slab_census_at(census, obj->ptr, NULL)) {
+	says = ks_slab_census_at(census, obj->ptr, &cache);
+	/* Its page has become one of another cache. */
+	if (cache != KS_NONE && census->caches.items[cache].stride != obj->bytes_alloc)
+		return true;
+	switch (says) {
 	case KS_CENSUS_SAYS_FREE:
 		return true;
 	case KS_CENSUS_SAYS_NONE:
@@ -406,6 +420,7 @@ int ks_engine_feed(struct ks_matcher *m, struct ks_audience *to, const struct ks
 	int err = to->started ? 0 : start(to, events, count, diag);
 
 	m->some_allocs = to->run.info->some_allocs;
+	m->allocs_end = allocs_end(to->run.info);
 	if (err)
 		return err;
 	if (!is_plain(to))

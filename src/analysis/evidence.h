@@ -9,11 +9,8 @@
 
 #include "analysis/model.h"
 
-enum {
-	KS_EVIDENCE_SLICES = 12, /* of the capture's time */
-	/* The youngest are left out: they had no time to end. */
-	KS_EVIDENCE_USED = 10,
-};
+/* Of the slices of time. The youngest are left out: what is from them had no time to end. */
+enum { KS_EVIDENCE_USED = 10 };
 
 /* What came of some objects. */
 struct ks_fate {

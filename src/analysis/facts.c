@@ -27,6 +27,8 @@ enum { COUNTERS = 8 };
 /* Bits of a DB. */
 enum { PTRS_HASHED = 1 << 0, SOME_TASKS = 1 << 1, HOOKS_SHIFT = 2 }; /* hooks: 4 bits */
 
+enum { BULK_ALLOCS = 8 }; /* of hooks, as in struct ks_model */
+
 /* Of the quality counters, those that every DB has. */
 enum { QUALITIES_LEAST = KS_Q_SELF + 1 };
 
@@ -148,12 +150,15 @@ static int fill_finding(const struct ks_facts_misuse *item, struct ks_places *pl
 
 /*
  * Kernels that free without an event allocate without one, too: from bulk lists and sheaves, or in a page that
- * went to another cache. Then a second free, or one by the wrong function, is most likely of another object.
+ * went to another cache. Then a second free, or one by the wrong function, is most likely of another object. Where
+ * probes see all frees, as on 6.1, but not what is allocated in bulk, no end is unseen, and beginnings are.
  */
 static bool is_explained(const struct ks_facts *facts, enum ks_quality what)
 {
 	if (what != KS_Q_SECOND_FREES && what != KS_Q_CACHE_FREE_OF_KMALLOC)
 		return false;
+	if (facts->hooks && !(facts->hooks & BULK_ALLOCS))
+		return true;
 	return facts->quality[KS_Q_IMPLIED_FREES] || facts->quality[KS_Q_PAGE_FREES] ||
 	       facts->quality[KS_Q_CENSUS_FREES] || facts->quality[KS_Q_LOST_WINDOWS];
 }

@@ -11,6 +11,13 @@ static bool is_named(const struct ks_intern *names, u32 id, const char *name)
 	return id != KS_NONE && !strcmp(ks_intern_get(names, id).s, name);
 }
 
+static bool is_in_cgroup(const struct ks_task_cgroups *tasks, u32 tid, const char *name)
+{
+	u32 cgroup = ks_task_cgroup_of(tasks, tid);
+
+	return cgroup != KS_NONE && ks_task_cgroup_is_in(tasks, cgroup, name);
+}
+
 /* The function, or "function+0xoffset", with or without the module that follows. */
 static bool is_site(const struct ks_place *place, const char *site)
 {
@@ -78,5 +85,6 @@ bool ks_selector_passes_task(const struct ks_selector *selector, const struct ks
 
 	return (!filter->by_cpu || ev->cpu == filter->cpu) &&
 	       (!filter->by_pid || ev->pid == filter->pid) &&
-	       (!filter->comm || is_named(&selector->names->comms, ev->comm, filter->comm));
+	       (!filter->comm || is_named(&selector->names->comms, ev->comm, filter->comm)) &&
+	       (!filter->cgroup || is_in_cgroup(selector->names->tasks, ev->pid, filter->cgroup));
 }

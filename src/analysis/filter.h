@@ -19,6 +19,7 @@ struct ks_filter {
 	u32 cpu, pid;
 	u64 size;		  /* bytes allocated */
 	const char *comm, *cache; /* names in full, or NULL */
+	const char *cgroup;	  /* or one that it is in: ks_task_cgroup_is_in() */
 	const char *site;	  /* a function, or function+0xoffset, or NULL */
 };
 
@@ -26,7 +27,7 @@ static inline bool ks_filter_is_empty(const struct ks_filter *filter)
 {
 	return filter->malloc_only == filter->cache_only && !filter->branch && !filter->since.set &&
 	       !filter->until.set && !filter->by_cpu && !filter->by_pid && !filter->by_size &&
-	       !filter->comm && !filter->cache && !filter->site;
+	       !filter->comm && !filter->cgroup && !filter->cache && !filter->site;
 }
 
 /* How much of a capture lies in the window. */
@@ -36,7 +37,7 @@ u64 ks_filter_span(const struct ks_filter *filter, const struct ks_wall *wall, u
 /* Whether it asks for the task, and not for the shape of the event alone. */
 static inline bool ks_filter_is_task(const struct ks_filter *filter)
 {
-	return filter->by_cpu || filter->by_pid || filter->comm;
+	return filter->by_cpu || filter->by_pid || filter->comm || filter->cgroup;
 }
 
 /* A filter at work on one source. */

@@ -88,12 +88,13 @@ static int find_origin(struct ks_grouping *g, const struct ks_event *ev, u32 *re
 		       struct ks_diag *diag)
 {
 	struct ks_origin origin = {
-		.cache = g->by == KS_BY_SAMPLE ? cache_key(ev) : 0,
+		.cache = g->by != KS_BY_STACK ? cache_key(ev) : 0,
 		.site = ev->site,
+		.comm = g->by == KS_BY_OWNER ? ev->comm : KS_NONE,
 	};
-	u32 number = KS_NONE;
+	u32 stack = g->by == KS_BY_OWNER ? KS_NONE : ev->stack, number = KS_NONE;
 
-	if (!ks_alike_find(&g->alike, g->names, ev->stack, &origin.stack))
+	if (!ks_alike_find(&g->alike, g->names, stack, &origin.stack))
 		number = ks_origin_add(&g->strings, origin);
 	return number == KS_NONE ? ks_diag_nomem(diag, "accounting events")
 				 : number_of_key(g, number, ret_group, diag);
@@ -163,10 +164,18 @@ static int fill_origin(const struct ks_grouping *g, u32 number, struct ks_arena 
 
 	if (!err)
 		err = ks_origin_fill(g->names, origin.stack, g->frames, arena, group, diag);
-	if (err || g->by != KS_BY_SAMPLE)
+	if (err || g->by == KS_BY_STACK)
 		return err;
 	group->cache = cache_label(g, arena, origin.cache);
-	return group->cache ? 0 : ks_diag_nomem(diag, "gathering results");
+	if (g->by == KS_BY_OWNER && origin.cache == KS_NONE)
+		group->cache = ""; /* of pages: that would be a level of one */
+	if (g->by == KS_BY_OWNER)
+		group->owner = g->names->comms.strs.len
+				       ? string_label(arena, &g->names->comms, origin.comm)
+				       : "";
+	return group->cache && (g->by != KS_BY_OWNER || group->owner)
+		       ? 0
+		       : ks_diag_nomem(diag, "gathering results");
 }
 
 /* === Public =============================================================================== */
@@ -210,6 +219,9 @@ int ks_grouping_find(struct ks_grouping *g, const struct ks_event *ev, u32 *ret_
 		return number_of_key(g, ev->pid, ret_group, diag);
 	case KS_BY_COMM:
 		return number_of_key(g, ev->comm, ret_group, diag);
+	case KS_BY_CGROUP:
+		return number_of_key(g, ks_task_cgroup_of(g->names->tasks, ev->pid), ret_group,
+				     diag);
 	case KS_BY_CPU:
 		return number_of_key(g, ev->cpu, ret_group, diag);
 	case KS_BY_NODE:
@@ -218,6 +230,7 @@ int ks_grouping_find(struct ks_grouping *g, const struct ks_event *ev, u32 *ret_
 		return number_of_key(g, ev->gfp, ret_group, diag);
 	case KS_BY_STACK:
 	case KS_BY_SAMPLE:
+	case KS_BY_OWNER:
 		break;
 	}
 	return find_origin(g, ev, ret_group, diag);
@@ -235,6 +248,9 @@ const char *ks_grouping_label(const struct ks_grouping *g, u32 group, struct ks_
 		return cache_label(g, arena, key);
 	case KS_BY_COMM:
 		return string_label(arena, &g->names->comms, key);
+	case KS_BY_CGROUP:
+		return key == KS_NONE ? "unknown"
+				      : string_label(arena, &g->names->tasks->paths, key);
 	case KS_BY_GFP:
 		return string_label(arena, &g->names->gfps, key);
 	case KS_BY_PID:
@@ -248,6 +264,7 @@ const char *ks_grouping_label(const struct ks_grouping *g, u32 group, struct ks_
 	case KS_BY_SITE:
 	case KS_BY_STACK:
 	case KS_BY_SAMPLE:
+	case KS_BY_OWNER:
 		break;
 	}
 	return "?";
@@ -260,6 +277,7 @@ int ks_grouping_fill(const struct ks_grouping *g, u32 group, struct ks_arena *ar
 
 	ret_group->func = ret_group->module = ret_group->path = ret_group->inlined =
 		ret_group->text = ret_group->cache = "";
+	ret_group->owner = NULL;
 	if (g->by == KS_BY_SITE)
 		return fill_site(g, number, arena, ret_group, diag);
 	if (g->by >= KS_BY_STACK)

@@ -46,10 +46,16 @@ static inline u32 ks_grouping_known_site(const struct ks_grouping *grouping, u32
 	return likely(at < grouping->of_site.len) ? grouping->of_site.items[at] : KS_NONE;
 }
 
-/* Whether the group depends on the task, and not on the shape of the event alone. */
+/* Whether the group depends on the task, and not on the shape of the event. */
 static inline bool ks_by_is_task(enum ks_by by)
 {
-	return by == KS_BY_PID || by == KS_BY_COMM || by == KS_BY_CPU;
+	return by == KS_BY_PID || by == KS_BY_COMM || by == KS_BY_CGROUP || by == KS_BY_CPU;
+}
+
+/* Whether it depends on both. */
+static inline bool ks_by_is_both(enum ks_by by)
+{
+	return by == KS_BY_OWNER;
 }
 
 /* The key that a group has by its site: what ks_places_get() takes. */

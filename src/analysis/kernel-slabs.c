@@ -60,8 +60,8 @@ static bool is_kmalloc(const char *name)
 }
 
 /*
- * More than the kernel has can't live. Counts by cache come a moment after the last event, so this is only where the
- * kernel did not count object by object, which ends objects one by one.
+ * More than the kernel has can't live. Where it was counted object by object, objects end one by one, and what is left
+ * here are pages that went from one cache to another of the same size of objects.
  */
 static void clamp(struct ks_model *model, struct ks_group *group)
 {
@@ -95,7 +95,7 @@ static void compare_group(struct ks_model *model, struct ks_group *group)
 	group->kernel_counted = model->kernel_slabs.counted[KS_CENSUS_END];
 	group->kernel_objects = sum.objects[KS_CENSUS_END];
 	group->kernel_bytes = sum.bytes[KS_CENSUS_END];
-	if (group->kernel_counted && !model->kernel_slabs.by_object && !model->window_ends &&
+	if (group->kernel_counted && !model->window_ends &&
 	    group->stat.live_objs > group->kernel_objects)
 		clamp(model, group);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only
-/* A snapshot of the view of leaks: what lives by site, with ages, and how much speaks for a leak. */
+/* A snapshot of the view of leaks: what lives by site and process, with ages, and how much speaks for a leak. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,8 +20,8 @@ struct living {
 	bool unknown; /* nobody can say what lives */
 };
 
-/* All users of a site. */
-struct site_sum {
+/* All users of a site, or those of them that have one name. */
+struct user_sum {
 	struct ks_fate fate;
 	u64 implied, paged, counted;
 };
@@ -35,9 +35,13 @@ struct cache_sum {
 	bool reclaimable;
 };
 
-/* What a user has in a row, which may lack its young objects, and its objects from other stacks. */
-struct share {
-	u64 objects, bytes;
+/* A row in the making: what lives of a site and a process, from one stack. */
+struct row {
+	struct ks_leak leak;
+	u32 process; /* the number of site and process */
+	u32 stack;
+	u32 best;   /* of its users, which have a cache each, the one with most evidence */
+	u32 cgroup; /* of its processes; KS_NONE = several, or not known */
 };
 
 /* A user with so much evidence is judged by itself, whatever comes of the objects of others. */
@@ -48,14 +52,14 @@ struct gather {
 	const struct ks_leaks_view *view;
 	const struct ks_run *run;
 	struct ks_leaks *leaks;
-	u64 now;	      /* since the first event */
-	struct ks_map64 keys; /* site << 32 | stack, numbered as rows */
-	KS_VEC(struct ks_leak) rows;
-	KS_VEC(u32) best;	    /* by row: its user with most evidence */
-	struct ks_map64 share_keys; /* row << 32 | user, numbered as shares */
-	KS_VEC(struct share) shares;
+	u64 now;		       /* since the first event */
+	struct ks_map64 processes;     /* site << 32 | comm */
+	KS_VEC(u32) process_of;	       /* by user */
+	KS_VEC(struct user_sum) sums;  /* by the number of site and process */
+	KS_VEC(struct user_sum) sites; /* by site + 1 */
+	struct ks_map64 keys; /* the number of site and process << 32 | stack, numbered as rows */
+	KS_VEC(struct row) rows;
 	KS_VEC(struct living) living;	 /* by user */
-	KS_VEC(struct site_sum) sites;	 /* by site + 1 */
 	KS_VEC(struct cache_sum) caches; /* by their group */
 	const struct ks_kernel_slabs *kernel;
 	bool proven; /* the kernel itself said of each object whether it lives */
@@ -64,51 +68,91 @@ struct gather {
 
 /* === Internals ============================================================================ */
 
-static void count_living(struct gather *g, const struct ks_held *held, u64 born)
+/* When an object was born, since the first event. */
+static u64 birth_of(const struct gather *g, const struct ks_held *held)
+{
+	return held->born > g->run->first_ts ? held->born - g->run->first_ts : 0;
+}
+
+static u64 slice_of(const struct gather *g, u64 born)
+{
+	u64 slice = g->now ? born / (g->now / KS_EVIDENCE_SLICES + 1) : 0;
+
+	return ks_min(slice, (u64)KS_EVIDENCE_SLICES - 1);
+}
+
+static int count_living(struct gather *g, const struct ks_held *held)
 {
 	struct living *living = &g->living.items[held->user];
-	u64 slice = g->now ? born / (g->now / KS_EVIDENCE_SLICES + 1) : 0;
 
 	living->objects++;
 	living->bytes += held->bytes_alloc;
-	living->births[ks_min(slice, (u64)KS_EVIDENCE_SLICES - 1)]++;
-}
-
-static int add_share(struct gather *g, u32 row, const struct ks_held *held)
-{
-	u32 at = ks_map64_add(&g->share_keys, (u64)row << 32 | held->user);
-
-	if (at == KS_NONE || (at == g->shares.len && !ks_vec_push(&g->shares)))
-		return -ENOMEM;
-	g->shares.items[at].objects++;
-	g->shares.items[at].bytes += held->bytes_alloc;
+	living->births[slice_of(g, birth_of(g, held))]++;
 	return 0;
 }
 
+/* Of two users of a row, which one speaks more for a leak. */
+static bool is_better(const struct gather *g, u32 number, u32 than)
+{
+	const struct living *a = &g->living.items[number], *b = &g->living.items[than];
+
+	if (a->unknown != b->unknown)
+		return b->unknown;
+	if (a->evidence != b->evidence)
+		return a->evidence > b->evidence;
+	return a->bytes != b->bytes ? a->bytes > b->bytes : number < than;
+}
+
+static int find_row(struct gather *g, const struct ks_held *held, struct row **ret_row)
+{
+	u32 process = g->process_of.items[held->user];
+	u32 at = ks_map64_add(&g->keys, (u64)process << 32 | held->stack);
+	struct row *row;
+
+	if (at == KS_NONE || (at == g->rows.len && !ks_vec_push(&g->rows)))
+		return -ENOMEM;
+	row = &g->rows.items[at];
+	if (!row->leak.objects)
+		*row = (struct row){ { .pid = held->pid },
+				     process,
+				     held->stack,
+				     held->user,
+				     ks_task_cgroup_of(g->run->names->tasks, held->pid) };
+	*ret_row = row;
+	return 0;
+}
+
+/* Once all users are judged. */
 static int add_object(struct gather *g, const struct ks_held *held)
 {
-	u64 born = held->born > g->run->first_ts ? held->born - g->run->first_ts : 0;
+	u64 born = birth_of(g, held);
 	u64 age = g->now > born ? g->now - born : 0;
 	struct ks_leak *leak;
-	u32 at;
+	struct row *row;
 
-	count_living(g, held, born);
 	if (age < g->leaks->min_age) {
 		g->leaks->young_objects++;
 		g->leaks->young_bytes += held->bytes_alloc;
 		return 0;
 	}
-	at = ks_map64_add(&g->keys, (u64)g->view->users.items[held->user].site << 32 | held->stack);
-	if (at == KS_NONE || (at == g->rows.len && !ks_vec_push(&g->rows)))
+	if (find_row(g, held, &row))
 		return -ENOMEM;
-	leak = &g->rows.items[at];
+	if (row->best != held->user && is_better(g, held->user, row->best))
+		row->best = held->user;
+	leak = &row->leak;
+	if (leak->pid != held->pid) {
+		leak->pid = KS_PID_UNKNOWN;
+		if (row->cgroup != ks_task_cgroup_of(g->run->names->tasks, held->pid))
+			row->cgroup = KS_NONE;
+	}
 	leak->oldest = ks_max(leak->oldest, age);
 	leak->youngest = leak->objects ? ks_min(leak->youngest, age) : age;
 	leak->age_sum += age;
+	leak->births[slice_of(g, born)]++;
 	leak->objects++;
 	leak->bytes += held->bytes_alloc;
 	leak->bytes_req += held->bytes_req;
-	return add_share(g, at, held);
+	return 0;
 }
 
 static u64 unseen_of(const struct ks_leak_user *user)
@@ -116,22 +160,31 @@ static u64 unseen_of(const struct ks_leak_user *user)
 	return user->implied + user->paged + user->counted;
 }
 
+static void add_to_sum(struct user_sum *sum, const struct ks_leak_user *user)
+{
+	sum->fate.allocs += user->allocs;
+	sum->fate.frees += user->frees;
+	sum->fate.unseen += unseen_of(user);
+	sum->implied += user->implied;
+	sum->paged += user->paged;
+	sum->counted += user->counted;
+}
+
 static int add_user(struct gather *g, u32 number)
 {
 	const struct ks_leak_user *user = &g->view->users.items[number];
 	struct cache_sum *cache = &g->caches.items[user->cache];
-	struct site_sum *site;
+	u32 process = ks_map64_add(&g->processes, (u64)user->site << 32 | user->comm);
+	u32 *process_of = ks_vec_push(&g->process_of);
 
+	if (process == KS_NONE || !process_of || (process == g->sums.len && !ks_vec_push(&g->sums)))
+		return -ENOMEM;
+	*process_of = process;
 	while (g->sites.len <= (u32)(user->site + 1))
 		if (!ks_vec_push(&g->sites))
 			return -ENOMEM;
-	site = &g->sites.items[(u32)(user->site + 1)];
-	site->fate.allocs += user->allocs;
-	site->fate.frees += user->frees;
-	site->fate.unseen += unseen_of(user);
-	site->implied += user->implied;
-	site->paged += user->paged;
-	site->counted += user->counted;
+	add_to_sum(&g->sums.items[process], user);
+	add_to_sum(&g->sites.items[(u32)(user->site + 1)], user);
 	cache->fate.frees += user->frees;
 	cache->fate.unseen += unseen_of(user);
 	cache->live += g->living.items[number].objects;
@@ -178,63 +231,6 @@ static void judge_user(struct gather *g, u32 number)
 	else
 		living->unknown = ks_fate_is_unknown(&fate, living->objects, &cache->fate) ||
 				  cache->excess > living->objects / 2;
-}
-
-/* Of two users of a row, which one speaks more for a leak. */
-static bool is_better(const struct gather *g, u32 row, u32 number, u32 than)
-{
-	const struct living *a = &g->living.items[number], *b = &g->living.items[than];
-	u64 key = (u64)row << 32;
-	u64 bytes = g->shares.items[ks_map64_find(&g->share_keys, key | number)].bytes;
-	u64 than_bytes = g->shares.items[ks_map64_find(&g->share_keys, key | than)].bytes;
-
-	if (a->unknown != b->unknown)
-		return b->unknown;
-	if (a->evidence != b->evidence)
-		return a->evidence > b->evidence;
-	return bytes != than_bytes ? bytes > than_bytes : number < than;
-}
-
-/* Once all users are judged. */
-static int find_best(struct gather *g)
-{
-	size_t i;
-
-	if (ks_vec_reserve(&g->best, g->rows.len))
-		return -ENOMEM;
-	for (g->best.len = 0; g->best.len < g->rows.len; g->best.len++)
-		g->best.items[g->best.len] = KS_NONE;
-	for (i = 0; i < g->shares.len; i++) {
-		u32 row = (u32)(g->share_keys.keys.items[i] >> 32);
-		u32 number = (u32)g->share_keys.keys.items[i];
-		u32 *best = &g->best.items[row];
-
-		if (*best == KS_NONE || is_better(g, row, number, *best))
-			*best = number;
-	}
-	return 0;
-}
-
-/* What a row has of the process that speaks most for a leak: a name may use several caches. */
-static void add_shares_of_best(struct gather *g)
-{
-	const struct ks_leak_user *users = g->view->users.items;
-	size_t i;
-
-	for (i = 0; i < g->rows.len; i++)
-		g->rows.items[i].pid = users[g->best.items[i]].pid;
-	for (i = 0; i < g->shares.len; i++) {
-		u32 row = (u32)(g->share_keys.keys.items[i] >> 32);
-		const struct ks_leak_user *user = &users[(u32)g->share_keys.keys.items[i]];
-		struct ks_leak *leak = &g->rows.items[row];
-
-		if (user->comm != users[g->best.items[row]].comm)
-			continue;
-		leak->process_objects += g->shares.items[i].objects;
-		leak->process_bytes += g->shares.items[i].bytes;
-		if (leak->pid != user->pid)
-			leak->pid = KS_PID_UNKNOWN;
-	}
 }
 
 /* A stack trace begins with the allocator; what matters begins with the site's own function. */
@@ -298,31 +294,38 @@ static int compare(const void *pa, const void *pb)
 		return a->objects > b->objects ? -1 : 1;
 	if (strcmp(a->label, b->label))
 		return strcmp(a->label, b->label);
+	if (strcmp(a->comm, b->comm))
+		return strcmp(a->comm, b->comm);
 	for (i = 0; i < a->frames_len && i < b->frames_len; i++)
 		if (strcmp(a->frames[i], b->frames[i]))
 			return strcmp(a->frames[i], b->frames[i]);
 	return a->frames_len < b->frames_len ? -1 : a->frames_len > b->frames_len;
 }
 
-/* Who it is that speaks for a leak. */
-static int add_process(struct gather *g, u32 number, struct ks_leak *leak, struct ks_diag *diag)
+/* Who holds the objects of a row, and where they are from. */
+static int add_process(struct gather *g, u32 number, u32 cgroup, struct ks_leak *leak,
+		       struct ks_diag *diag)
 {
 	const struct ks_leak_user *user = &g->view->users.items[number];
-	struct ks_str comm = { "", 0 };
+	struct ks_str comm = { "", 0 }, path = { "", 0 };
 
 	if (user->comm != KS_NONE)
 		comm = ks_intern_get(&g->run->names->comms, user->comm);
+	if (cgroup != KS_NONE)
+		path = ks_intern_get(&g->run->names->tasks->paths, cgroup);
 	leak->evidence = g->living.items[number].evidence;
+	leak->cgroup = ks_arena_strndup(&g->leaks->arena, path.s, path.len);
 	leak->comm = ks_arena_strndup(&g->leaks->arena, comm.s, comm.len);
 	leak->cache = ks_grouping_label(&g->view->caches, user->cache, &g->leaks->arena);
-	return leak->comm && leak->cache ? 0 : ks_diag_nomem(diag, "looking for leaks");
+	return leak->comm && leak->cgroup && leak->cache ? 0
+							 : ks_diag_nomem(diag, "looking for leaks");
 }
 
 /*
  * From where to where the number of living objects may be. The kernel's own list of objects settles it; without
  * one, any object of a site or a cache whose objects end unseen may have ended.
  */
-static void set_interval(const struct gather *g, const struct site_sum *site,
+static void set_interval(const struct gather *g, const struct user_sum *site,
 			 const struct cache_sum *cache, struct ks_leak *leak)
 {
 	bool unseen = site->fate.unseen || cache->fate.unseen || cache->excess;
@@ -339,12 +342,17 @@ static void set_interval(const struct gather *g, const struct site_sum *site,
 		leak->objects_least = leak->bytes_least = 0;
 }
 
-/* The table that a row belongs to gets it. */
-static int file_row(struct gather *g, const struct site_sum *site, u32 user,
-		    const struct ks_place *place, const struct ks_leak *leak)
+/*
+ * The table that a row belongs to gets it. Whether ends are seen depends on the code that frees, so the site is asked,
+ * whoever uses it.
+ */
+static int file_row(struct gather *g, const struct row *row, const struct ks_place *place,
+		    const struct ks_leak *leak)
 {
-	const struct cache_sum *cache = &g->caches.items[g->view->users.items[user].cache];
-	const struct living *best = &g->living.items[user];
+	const struct ks_leak_user *user = &g->view->users.items[row->best];
+	const struct cache_sum *cache = &g->caches.items[user->cache];
+	const struct user_sum *site = &g->sites.items[(u32)(user->site + 1)];
+	const struct living *best = &g->living.items[row->best];
 	struct ks_leaks *leaks = g->leaks;
 	struct ks_leak *slot;
 	bool unseen = ks_fate_is_unseen(&site->fate, &cache->fate) || cache->excess;
@@ -364,13 +372,13 @@ static int file_row(struct gather *g, const struct site_sum *site, u32 user,
 	return 0;
 }
 
-static int add_row(struct gather *g, size_t row, struct ks_diag *diag)
+static int add_row(struct gather *g, const struct row *row, struct ks_diag *diag)
 {
-	u32 site = (u32)(g->keys.keys.items[row] >> 32), stack = (u32)g->keys.keys.items[row];
-	struct ks_leak leak = g->rows.items[row];
-	const struct site_sum *sum = &g->sites.items[(u32)(site + 1)];
+	const struct ks_leak_user *user = &g->view->users.items[row->best];
+	const struct user_sum *sum = &g->sums.items[row->process];
+	struct ks_leak leak = row->leak;
 	const struct ks_place *place;
-	int err = ks_places_get(g->run->places, site, &place, diag);
+	int err = ks_places_get(g->run->places, user->site, &place, diag);
 
 	if (err)
 		return err;
@@ -382,14 +390,29 @@ static int add_row(struct gather *g, size_t row, struct ks_diag *diag)
 	leak.implied_frees = sum->implied;
 	leak.page_frees = sum->paged;
 	leak.census_frees = sum->counted;
-	set_interval(g, sum, &g->caches.items[g->view->users.items[g->best.items[row]].cache],
+	set_interval(g, &g->sites.items[(u32)(user->site + 1)], &g->caches.items[user->cache],
 		     &leak);
-	err = add_process(g, g->best.items[row], &leak, diag);
+	err = add_process(g, row->best, row->cgroup, &leak, diag);
 	if (!err)
-		err = add_frames(g, stack, place->func, &leak, diag);
-	if (!err && file_row(g, sum, g->best.items[row], place, &leak))
+		err = add_frames(g, row->stack, place->func, &leak, diag);
+	if (!err && file_row(g, row, place, &leak))
 		err = ks_diag_nomem(diag, "looking for leaks");
 	return err;
+}
+
+/* Calls @add for all that lives. */
+static int each_living(struct gather *g, int (*add)(struct gather *g, const struct ks_held *held))
+{
+	const struct ks_leaks_view *v = g->view;
+	size_t i;
+
+	for (i = 0; i < v->held.len; i++)
+		if (v->held.items[i].lives && add(g, &v->held.items[i]))
+			return -ENOMEM;
+	for (i = 0; i < v->left.len; i++)
+		if (add(g, &v->left.items[i]))
+			return -ENOMEM;
+	return 0;
 }
 
 static int add_living(struct gather *g)
@@ -403,12 +426,8 @@ static int add_living(struct gather *g)
 	while (g->caches.len < ks_grouping_len(&v->caches))
 		if (!ks_vec_push(&g->caches))
 			return -ENOMEM;
-	for (i = 0; i < v->held.len; i++)
-		if (v->held.items[i].lives && add_object(g, &v->held.items[i]))
-			return -ENOMEM;
-	for (i = 0; i < v->left.len; i++)
-		if (add_object(g, &v->left.items[i]))
-			return -ENOMEM;
+	if (each_living(g, count_living))
+		return -ENOMEM;
 	for (i = 0; i < v->users.len; i++)
 		if (add_user(g, (u32)i))
 			return -ENOMEM;
@@ -417,10 +436,7 @@ static int add_living(struct gather *g)
 			return -ENOMEM;
 	for (i = 0; i < v->users.len; i++)
 		judge_user(g, (u32)i);
-	if (find_best(g))
-		return -ENOMEM;
-	add_shares_of_best(g);
-	return 0;
+	return each_living(g, add_object);
 }
 
 static void sort(struct ks_leak *rows, size_t len)
@@ -436,7 +452,7 @@ static int fill(struct gather *g, struct ks_diag *diag)
 	int err = add_living(g) ? ks_diag_nomem(diag, "looking for leaks") : 0;
 
 	for (i = 0; i < g->rows.len && !err; i++)
-		err = add_row(g, i, diag);
+		err = add_row(g, &g->rows.items[i], diag);
 	sort(leaks->sites.items, leaks->sites.len);
 	sort(leaks->kept.items, leaks->kept.len);
 	sort(leaks->unseen.items, leaks->unseen.len);
@@ -461,15 +477,15 @@ int ks_leaks_snapshot(struct ks_view *view, const struct ks_run *run, struct ks_
 	g.proven = g.kernel->by_object && run->until == UINT64_MAX && run->level == KS_SLAB;
 	g.lost = model->quality[KS_Q_LOST_EVENTS] || model->quality[KS_Q_LOST_WINDOWS];
 	g.now = until - ks_min(until, run->first_ts);
-	if (ks_map64_init(&g.keys) || ks_map64_init(&g.share_keys))
+	if (ks_map64_init(&g.keys) || ks_map64_init(&g.processes))
 		err = ks_diag_nomem(diag, "looking for leaks");
 	else
 		err = fill(&g, diag);
 	ks_map64_deinit(&g.keys);
-	ks_map64_deinit(&g.share_keys);
+	ks_map64_deinit(&g.processes);
 	ks_vec_free(&g.rows);
-	ks_vec_free(&g.best);
-	ks_vec_free(&g.shares);
+	ks_vec_free(&g.process_of);
+	ks_vec_free(&g.sums);
 	ks_vec_free(&g.living);
 	ks_vec_free(&g.sites);
 	ks_vec_free(&g.caches);

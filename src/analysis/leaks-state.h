@@ -11,6 +11,7 @@ struct ks_held {
 	u64 born;
 	u32 stack;
 	u32 user;
+	u32 pid;
 	u32 bytes_req, bytes_alloc;
 	bool lives;
 };
@@ -22,7 +23,6 @@ struct ks_held {
 struct ks_leak_user {
 	u32 site, comm;
 	u32 cache; /* the number of the group in caches */
-	u32 pid;   /* KS_PID_UNKNOWN: several */
 	u64 allocs, frees, implied, paged, counted;
 };
 

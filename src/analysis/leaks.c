@@ -12,7 +12,7 @@
 static int find_user(struct ks_leaks_view *v, const struct ks_event *ev, u32 *ret_user,
 		     struct ks_diag *diag)
 {
-	struct ks_leak_user fresh = { .site = ev->site, .comm = ev->comm, .pid = ev->pid };
+	struct ks_leak_user fresh = { .site = ev->site, .comm = ev->comm };
 	u32 key[3], number;
 	int err = ks_grouping_find(&v->caches, ev, &fresh.cache, diag);
 
@@ -35,7 +35,6 @@ static int user_of(struct ks_leaks_view *v, const struct ks_event *ev, u32 *ret_
 {
 	size_t at = (u32)(ev->site + 1);
 	struct ks_leak_memo *memo;
-	struct ks_leak_user *user;
 	int err;
 
 	while (v->last.len <= at) {
@@ -52,10 +51,7 @@ static int user_of(struct ks_leaks_view *v, const struct ks_event *ev, u32 *ret_
 		if (err)
 			return err;
 	}
-	user = &v->users.items[memo->user];
-	if (user->pid != ev->pid)
-		user->pid = KS_PID_UNKNOWN;
-	user->allocs++;
+	v->users.items[memo->user].allocs++;
 	*ret_user = memo->user;
 	return 0;
 }
@@ -95,6 +91,7 @@ static int leaks_begin(struct ks_view *view, const struct ks_run *run, const str
 	*held = (struct ks_held){
 		.born = ev->ts,
 		.stack = view->wants_stacks ? ev->stack : KS_NONE,
+		.pid = ev->pid,
 		.bytes_req = (u32)ev->bytes_req,
 		.bytes_alloc = (u32)ev->bytes_alloc,
 		.lives = true,

@@ -19,6 +19,7 @@ int ks_matcher_init(struct ks_matcher *m)
 	int level;
 
 	memset(m, 0, sizeof(*m));
+	m->allocs_end = UINT64_MAX;
 	for (level = 0; level < KS_LEVELS; level++) {
 		if (ks_live_init(&m->live[level]))
 			goto nomem;
@@ -116,7 +117,7 @@ int ks_matcher_stray_free(struct ks_matcher *m, const struct ks_event *ev, enum 
 {
 	struct ks_recent_free *recent = ks_matcher_recent(m, level, ev->ptr);
 
-	if (m->some_allocs)
+	if (m->some_allocs || ev->ts >= m->allocs_end)
 		return KS_OP_NOTHING;
 	/* What kfree_rcu() promised: the object has ended before. */
 	if (recent->ptr == ev->ptr && recent->rcu && !(ev->flags & KS_EV_RCU)) {

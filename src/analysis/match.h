@@ -61,6 +61,7 @@ struct ks_matcher {
 	u64 first_ts, last_ts;
 	bool any_ts;
 	bool some_allocs; /* frees of what is not known mean nothing: info.some_allocs of the source */
+	u64 allocs_end;	  /* so do all from here on, as allocations are no longer recorded */
 	u32 bucket;	  /* of the object that the last step looked for */
 	u32 lost_windows; /* so far: what was freed before the last one proves nothing */
 	struct ks_misuses misuses[KS_QUALITIES];
@@ -172,7 +173,8 @@ ks_inline int ks_match_free(struct ks_matcher *m, const struct ks_event *ev, u64
 	match->op = KS_OP_FREE;
 	obj = &m->live[match->level].objs.items[match->slot];
 	/* The two of a family are neighbours. Hooks do not know the family. */
-	if (likely(obj->kind + 1 == ev->kind) || ev->flags & (KS_EV_RCU | KS_EV_BULK))
+	if (likely(obj->kind + 1 == ev->kind) || ev->flags & (KS_EV_RCU | KS_EV_BULK) ||
+	    ev->ts >= m->allocs_end)
 		return 0;
 	return ks_matcher_misuse(
 		m, ev->kind == KS_KFREE ? KS_Q_KFREE_OF_CACHE : KS_Q_CACHE_FREE_OF_KMALLOC,

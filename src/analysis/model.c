@@ -12,7 +12,7 @@ static const char *const by_names[] = {
 	[KS_BY_SITE] = "site",	 [KS_BY_FUNCTION] = "function", [KS_BY_MODULE] = "module",
 	[KS_BY_CACHE] = "cache", [KS_BY_SIZE] = "size",		[KS_BY_PID] = "pid",
 	[KS_BY_COMM] = "comm",	 [KS_BY_CPU] = "cpu",		[KS_BY_NODE] = "node",
-	[KS_BY_GFP] = "gfp",
+	[KS_BY_GFP] = "gfp",	 [KS_BY_CGROUP] = "cgroup",
 };
 _Static_assert(ARRAY_SIZE(by_names) == KS_BYS, "a name for every grouping");
 

@@ -23,6 +23,7 @@ enum ks_by {
 	KS_BY_SIZE,
 	KS_BY_PID,
 	KS_BY_COMM,
+	KS_BY_CGROUP,
 	KS_BY_CPU,
 	KS_BY_NODE,
 	KS_BY_GFP,
@@ -30,6 +31,8 @@ enum ks_by {
 	/* Of profiles: a site and its stack; and the cache too. Sites where there are no stacks. */
 	KS_BY_STACK = KS_BYS,
 	KS_BY_SAMPLE,
+	/* Of charts where there are no stacks: the name of the process, the cache, and the site. */
+	KS_BY_OWNER,
 };
 
 const char *ks_by_name(enum ks_by by);
@@ -120,7 +123,9 @@ struct ks_group {
 	bool helper;	      /* sites only: allocates for its caller */
 	const char **callers; /* by stack or sample: functions, innermost first */
 	size_t callers_len;
-	const char *cache; /* by sample: where the memory is from, else "" */
+	const char *cache; /* by sample and by owner: where the memory is from, else "" */
+	const char *
+		owner; /* by owner: the process, "" where the source names none at all; else NULL */
 	struct ks_stat stat;
 	struct ks_bounds bounds;
 	/* By cache, where the kernel counted it at the end. */
@@ -243,18 +248,20 @@ struct ks_frag {
 enum {
 	KS_EVIDENCE_FULL = 1000,
 	KS_EVIDENCE_LISTED = 100, /* less is no reason to name a site */
+	KS_EVIDENCE_SLICES = 12,  /* of the capture's time */
 };
 
-/* What still lives at the end, by site. */
+/* What still lives at the end of what processes of one name allocated at a site. */
 struct ks_leak {
 	const char *label;
 	u32 evidence; /* for a leak, of KS_EVIDENCE_FULL: see analysis/evidence.h */
+	/* Where the objects that speak most for a leak are from: "filp", "kmalloc of 64 bytes", ... */
+	const char *cache;
+	const char *comm; /* "" where not known */
 	const char
-		*cache; /* where the objects of the process are from, "kmalloc of 64 bytes", ... */
-	/* Of the processes that have objects in this row, the one that speaks most for a leak; "" where not known. */
-	const char *comm;
-	u32 pid;			    /* KS_PID_UNKNOWN: there are several of that name */
-	u64 process_objects, process_bytes; /* of objects and bytes, what that name allocated */
+		*cgroup; /* of all its processes; "" where there are several, or it is not known */
+	u32 pid;	 /* KS_PID_UNKNOWN: objects of several processes of that name live */
+	u64 births[KS_EVIDENCE_SLICES]; /* how many of the objects are from each part of the time */
 	u64 objects, bytes, bytes_req;
 	/*
 	 * What is certain, where events were lost or ends not seen: from least to most. Of objects that were lost
@@ -263,9 +270,10 @@ struct ks_leak {
 	bool unsure, above;
 	u64 objects_least, objects_most, bytes_least, bytes_most;
 	u64 oldest, youngest, age_sum; /* ages at the end of the capture, in units of its clock */
-	u64 allocs, frees, implied_frees, page_frees, census_frees; /* of the site, in all */
-	const char **frames; /* of the stack trace, innermost first */
-	size_t frames_len;   /* 0: by site alone */
+	u64 allocs, frees, implied_frees, page_frees,
+		census_frees; /* by that name at the site, in all */
+	const char **frames;  /* of the stack trace, innermost first */
+	size_t frames_len;    /* 0: by site alone */
 };
 
 /* "likely", "possible" or "unlikely": what the evidence amounts to. */

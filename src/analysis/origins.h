@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only */
-/* Groups of profiles: a call site together with the stack that led to it, and maybe the cache. */
+/* Groups of profiles: a call site together with the stack that led to it, and maybe the cache and the process. */
 #ifndef KS_ANALYSIS_ORIGINS_H
 #define KS_ANALYSIS_ORIGINS_H
 
@@ -15,6 +15,8 @@ struct ks_places;
 struct ks_origin {
 	u64 cache; /* the key of its group by cache; 0 where that does not matter */
 	u32 site, stack;
+	u32 comm; /* KS_NONE also where that does not matter */
+	u32 zero; /* origins are compared as bytes */
 };
 
 /* Which stacks are of the same functions: for a profile they are one. */

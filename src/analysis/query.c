@@ -46,6 +46,9 @@ struct ks_query {
 	struct ks_selector *selector;
 	struct counted *in_slot[KS_LEVELS]; /* by slot + 1; the first is for events without one */
 	bool by_task;
+	struct ks_map64 pairs;	   /* of a block: shape and task, where groups depend on both */
+	KS_VEC(u32) group_of_pair; /* as these are numbered */
+	bool failed;		   /* to find the group of a pair */
 	struct plan plans[KS_DB_BLOCK_EVENTS];
 	struct task_plan task_plans[KS_DB_BLOCK_EVENTS];
 };
@@ -81,9 +84,9 @@ static int plan_shape(struct ks_query *q, const struct ks_db_shape *shape, struc
 		return passes;
 	if (q->account->grouping.by == KS_BY_SITE)
 		return ks_account_site(q->account, &ev, &plan->next.group, diag);
-	if (!ks_by_is_task(q->account->grouping.by))
+	if (!ks_by_is_task(q->account->grouping.by) && !ks_by_is_both(q->account->grouping.by))
 		return ks_account_group(q->account, &ev, &plan->next.group, diag);
-	plan->next.group = 0; /* groups are tasks: any number says that it passes */
+	plan->next.group = 0; /* groups depend on tasks: any number says that it passes */
 	return 0;
 }
 
@@ -99,11 +102,31 @@ static int plan_task(struct ks_query *q, const struct ks_db_task *task, struct t
 	return ks_account_group(q->account, &ev, &plan->group, diag);
 }
 
+/* The group of an event by its shape and its task. They are few in a block; each is asked for once. */
+static u32 group_of_pair(struct ks_query *q, const struct ks_db_block *block, u32 i)
+{
+	u32 pair = ks_map64_add(&q->pairs, (u64)block->shape_of[i] << 16 | block->task_of[i]),
+	    *slot;
+	struct ks_event ev;
+
+	if (pair < q->group_of_pair.len)
+		return q->group_of_pair.items[pair];
+	ev = ks_db_event(block, i, 0);
+	slot = pair == KS_NONE ? NULL : ks_vec_push(&q->group_of_pair);
+	if (!slot || ks_account_group(q->account, &ev, slot, NULL)) {
+		q->failed = true;
+		return KS_NONE;
+	}
+	return *slot;
+}
+
 static int plan_block(struct ks_query *q, const struct ks_db_block *block, struct ks_diag *diag)
 {
 	int err = 0;
 	u32 i;
 
+	ks_map64_clear(&q->pairs);
+	q->group_of_pair.len = 0;
 	for (i = 0; i < block->shapes_len && !err; i++)
 		err = plan_shape(q, &block->shapes[i], &q->plans[i], diag);
 	for (i = 0; q->by_task && i < block->tasks_len && !err; i++)
@@ -112,13 +135,15 @@ static int plan_block(struct ks_query *q, const struct ks_db_block *block, struc
 }
 
 /* The group of an event whose shape passes. */
-static inline u32 group_by_task(const struct ks_query *q, const struct ks_db_block *block, u32 i,
+static inline u32 group_by_task(struct ks_query *q, const struct ks_db_block *block, u32 i,
 				u32 group)
 {
 	const struct task_plan *plan = &q->task_plans[block->task_of[i]];
 
 	if (!plan->passes)
 		return KS_NONE;
+	if (unlikely(ks_by_is_both(q->account->grouping.by)))
+		return group_of_pair(q, block, i);
 	return plan->group != KS_NONE ? plan->group : group;
 }
 
@@ -180,7 +205,12 @@ int ks_query_new(struct ks_account *account, struct ks_selector *selector, struc
 		return -ENOMEM;
 	q->account = account;
 	q->selector = selector;
-	q->by_task = ks_by_is_task(account->grouping.by) || ks_filter_is_task(&selector->filter);
+	q->by_task = ks_by_is_task(account->grouping.by) || ks_by_is_both(account->grouping.by) ||
+		     ks_filter_is_task(&selector->filter);
+	if (ks_map64_init(&q->pairs)) {
+		free(q);
+		return -ENOMEM;
+	}
 	for (level = 0; level < KS_LEVELS; level++) {
 		q->in_slot[level] = malloc(slots * sizeof(struct counted));
 		if (!q->in_slot[level]) {
@@ -198,6 +228,8 @@ void ks_query_free(struct ks_query *q)
 {
 	if (!q)
 		return;
+	ks_map64_deinit(&q->pairs);
+	ks_vec_free(&q->group_of_pair);
 	free(q->in_slot[KS_SLAB]);
 	free(q->in_slot[KS_PAGES]);
 	free(q);
@@ -220,5 +252,5 @@ int ks_query_block(struct ks_query *q, const struct ks_db_block *block,
 		run_events(q, block, true);
 	else
 		run_events(q, block, false);
-	return 0;
+	return q->failed ? ks_diag_nomem(diag, "accounting events") : 0;
 }

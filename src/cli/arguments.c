@@ -126,7 +126,13 @@ int ks_cli_parse_pid(struct ks_cli *cli, const struct ks_option *option, const c
 
 const char *ks_frames_name(unsigned int frames)
 {
-	return frames == KS_FRAMES_STACK ? "stack" : "place";
+	static const char *const names[] = {
+		[KS_FRAMES_STACK] = "stack",
+		[KS_FRAMES_PLACE] = "place",
+		[KS_FRAMES_PROCESS] = "process",
+	};
+
+	return frames < ARRAY_SIZE(names) ? names[frames] : "?";
 }
 
 int ks_cli_input(struct ks_cli *cli, int argc, char **argv)

@@ -65,7 +65,13 @@ struct ks_cli {
 };
 
 /* What the frames of a profile are: recorded stacks, where there are any, or places in the source. */
-enum ks_frames { KS_FRAMES_STACK, KS_FRAMES_PLACE, KS_FRAMES };
+enum ks_frames {
+	KS_FRAMES_STACK,
+	KS_FRAMES_PLACE,
+	KS_FRAMES,
+	KS_FRAMES_PROCESS = KS_FRAMES,
+	KS_FLAMES
+};
 
 const char *ks_frames_name(unsigned int frames);
 

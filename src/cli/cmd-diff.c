@@ -179,7 +179,7 @@ int ks_cmd_diff(int argc, char **argv)
 		  .value = &opts.sides[1] },
 		{ 0, "by", "KEY",
 		  "site (default), function, module, cache, size, pid, comm,\n"
-		  "cpu, node, gfp: of the allocation",
+		  "cgroup, cpu, node, gfp: of the allocation",
 		  .choice = &opts.by, .choices = KS_BYS, .name_of = ks_by_name },
 		{ 0, "measure", "WHAT", "live (default), waste, objects, peak, total, allocs",
 		  .choice = &opts.measure, .choices = KS_MEASURES, .name_of = ks_measure_name },

@@ -51,7 +51,7 @@ const struct ks_report ks_report_leaks = {
 		"usage: kmemscope leaks [OPTION...] FILE\n"
 		"\n"
 		"Lists what was allocated during the capture and is still live at its end, by call\n"
-		"site, with ages and processes, most evidence of a leak first. Page cache and inodes\n"
+		"site and process, with ages, most evidence of a leak first. Page cache and inodes\n"
 		"are listed separately, and so are sites whose frees raise no event.\n",
 	.examples = "examples:\n"
 		    "  kmemscope leaks trace.dat\n"

@@ -43,7 +43,7 @@ static void set_options(struct ks_cli *cli, void *opts, struct ks_option *rows)
 	const struct ks_option mine[] = {
 		{ 0, "by", "KEY",
 		  "site (default), function, module, cache, size, pid, comm,\n"
-		  "cpu, node, gfp: of the allocation",
+		  "cgroup, cpu, node, gfp: of the allocation",
 		  .choice = &report->by, .choices = KS_BYS, .name_of = ks_by_name },
 		{ 0, "frag", NULL,
 		  "requested, allocated, wasted, and frees on other CPUs, by\n"

@@ -76,6 +76,8 @@ static void make_table(struct ks_cli *cli, const struct ks_option *own, struct t
 		  .value = &capture->filter, .set = KS_WITH_FILTER },
 		{ 0, "comm", "NAME", "only allocations by tasks of this name",
 		  .string = &capture->filter.comm, .set = KS_WITH_FILTER },
+		{ 0, "cgroup", "PATH", "only allocations by tasks in this cgroup, or below it",
+		  .string = &capture->filter.cgroup, .set = KS_WITH_FILTER },
 		{ 0, "cpu", "N", "only allocations on this CPU", .parse = ks_cli_parse_cpu,
 		  .value = &capture->filter, .set = KS_WITH_FILTER },
 		{ 0, "pages", NULL, "the page allocator instead of the slab allocator",
@@ -265,12 +267,6 @@ static void suggest(const struct ks_cli *cli, const struct table *table, const c
 
 	if (!strncmp(arg, "--", 2)) {
 		snprintf(word, sizeof(word), "%.*s", (int)strcspn(arg + 2, "="), arg + 2);
-		if (!strcmp(word, "cgroup") && cli->shared & KS_WITH_FILTER) {
-			fputs("The events of a capture name tasks, not cgroups: filter by --comm or --pid. "
-			      "'kmemscope heap --by cgroup' says who is charged now.\n",
-			      stderr);
-			return;
-		}
 		nearest = ks_nearest_to(word);
 		for (i = 0; i < table->len; i++)
 			ks_nearest_offer(&nearest, table->rows[i].name);

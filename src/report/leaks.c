@@ -17,8 +17,7 @@ enum {
 	CACHE,
 	PROCESS,
 	PID,
-	PROCESS_BYTES,
-	PROCESS_OBJECTS,
+	CGROUP,
 	BYTES,
 	REQUESTED,
 	OBJECTS,
@@ -47,9 +46,8 @@ static const struct ks_column columns[COLUMNS] = {
 	[CACHE] = { "cache", NULL, KS_CELL_TEXT },
 	[PROCESS] = { "comm", "process", KS_CELL_TEXT, .width = 22, .gap = 2,
 		      .show = show_process },
+	[CGROUP] = { "cgroup", NULL, KS_CELL_TEXT, .optional = true },
 	[PID] = { "pid", NULL, KS_CELL_U64, KS_UNIT_COUNT, .optional = true },
-	[PROCESS_BYTES] = { "comm_bytes", NULL, KS_CELL_U64, KS_UNIT_BYTES },
-	[PROCESS_OBJECTS] = { "comm_objects", NULL, KS_CELL_U64, KS_UNIT_OBJECTS },
 	[BYTES] = { "bytes", "bytes", KS_CELL_U64, KS_UNIT_BYTES, .width = 12 },
 	[REQUESTED] = { "requested", NULL, KS_CELL_U64, KS_UNIT_BYTES },
 	[OBJECTS] = { "objects", "objects", KS_CELL_U64, KS_UNIT_OBJECTS, .width = 10, .gap = 1,
@@ -106,7 +104,7 @@ static void show_objects(const struct ks_table *table, size_t row, unsigned int 
 				 ks_table_cell(table, row, OBJECTS_MOST)->u64);
 }
 
-/* "leakyd 4711": by whom most is held; with its number, where that is one process. */
+/* "leakyd 4711": with its number, where that is one process. */
 static void show_process(const struct ks_table *table, size_t row, unsigned int column,
 			 struct ks_strbuf *out)
 {
@@ -136,7 +134,7 @@ static struct ks_table *new_table(struct ks_doc *doc, const struct ks_model *mod
 		return NULL;
 	ks_table_select(table, KS_FORM_TEXT, in_text, ARRAY_SIZE(in_text));
 	table->text_rows = (size_t)top;
-	table->more = "more sites";
+	table->more = "more";
 	return table;
 }
 
@@ -171,8 +169,8 @@ static struct ks_table *add_rows(struct ks_doc *doc, const struct ks_model *mode
 		ks_row_text(row, PROCESS, leak->comm);
 		if (leak->pid != KS_PID_UNKNOWN)
 			ks_row_u64(row, PID, leak->pid);
-		ks_row_u64(row, PROCESS_BYTES, leak->process_bytes);
-		ks_row_u64(row, PROCESS_OBJECTS, leak->process_objects);
+		if (*leak->cgroup)
+			ks_row_text(row, CGROUP, leak->cgroup);
 		ks_row_u64(row, BYTES, leak->bytes);
 		ks_row_u64(row, REQUESTED, leak->bytes_req);
 		ks_row_u64(row, OBJECTS, leak->objects);

@@ -154,8 +154,9 @@ static void put_leak(struct ks_strbuf *sb, const struct ks_leak *l)
 {
 	size_t k;
 
-	ks_strbuf_printf(sb, "%u %s %s %u %llu ", l->evidence, l->cache, l->comm, l->pid,
-			 (unsigned long long)l->process_bytes);
+	ks_strbuf_printf(sb, "%u %s %s %u ", l->evidence, l->cache, l->comm, l->pid);
+	for (k = 0; k < KS_EVIDENCE_SLICES; k++)
+		ks_strbuf_printf(sb, "%llu ", (unsigned long long)l->births[k]);
 	ks_strbuf_printf(sb, "%s %llu %llu %llu %llu %llu %llu %llu %llu %llu", l->label,
 			 (unsigned long long)l->objects, (unsigned long long)l->bytes,
 			 (unsigned long long)l->oldest, (unsigned long long)l->youngest,
@@ -259,7 +260,10 @@ static void put_model(struct ks_strbuf *sb, struct ks_model *model)
 			      compare_groups);
 		ks_strbuf_printf(sb, "\nby %d\n", sums->by);
 		for (k = 0; k < sums->groups.len; k++) {
-			ks_strbuf_puts(sb, sums->groups.items[k].label);
+			ks_strbuf_printf(sb, "%s %s %s", sums->groups.items[k].label,
+					 sums->groups.items[k].cache,
+					 sums->groups.items[k].owner ? sums->groups.items[k].owner
+								     : "");
 			put_stat(sb, &sums->groups.items[k].stat);
 		}
 	}
@@ -300,7 +304,7 @@ static struct ks_analysis *new_analysis(const struct ks_analysis_opts *opts,
 {
 	static const enum ks_by bys[] = { KS_BY_SITE, KS_BY_FUNCTION, KS_BY_MODULE, KS_BY_CACHE,
 					  KS_BY_SIZE, KS_BY_PID,      KS_BY_COMM,   KS_BY_CPU,
-					  KS_BY_NODE, KS_BY_GFP,      KS_BY_STACK };
+					  KS_BY_NODE, KS_BY_GFP,      KS_BY_STACK,  KS_BY_OWNER };
 	struct ks_analysis *analysis = ks_analysis_new(opts);
 	size_t i;
 

@@ -7,6 +7,7 @@
 
 #include "analysis/analysis.h"
 #include "analysis/live.h"
+#include "trace/rawevent.h"
 
 /* === A tiny world of names ================================================================ */
 
@@ -42,13 +43,15 @@ static struct ks_event event(enum ks_kind kind, u64 ptr, u32 site, u64 req, u64 
 				  .kind = (u8)kind };
 }
 
+static u32 hooks; /* what probes of the recorder saw */
+
 static struct ks_model *run_by(const struct ks_event *events, size_t count, enum ks_by by,
 			       const struct ks_analysis_opts *opts)
 {
 	struct ks_source source = {
 		.gives = KS_GIVES_CAPTURE,
 		.names = names,
-		.info = { .format = "test", .clock = KS_CLOCK_SECONDS },
+		.info = { .format = "test", .clock = KS_CLOCK_SECONDS, .hooks = hooks },
 	};
 	struct ks_analysis *analysis = ks_analysis_new(opts);
 	struct ks_model *model;
@@ -475,6 +478,20 @@ static void test_reused_unseen(void **state)
 	assert_int_equal(model->quality[KS_Q_CACHE_FREE_OF_KMALLOC], 1);
 	assert_int_equal(model->findings.len, 2);
 	ks_model_free(model);
+
+	/* So it was with probes on frees; but what was allocated in bulk was not. */
+	hooks = 1 << KS_HOOK_RCU | 1 << KS_HOOK_BULK_FREE;
+	model = run(ev + 1, ARRAY_SIZE(ev) - 1, &opts);
+	assert_int_equal(model->quality[KS_Q_REUSED], 2);
+	assert_int_equal(model->quality[KS_Q_SECOND_FREES], 0);
+	assert_int_equal(model->findings.len, 0);
+	ks_model_free(model);
+	hooks |= 1 << KS_HOOK_BULK_ALLOC;
+	model = run(ev + 1, ARRAY_SIZE(ev) - 1, &opts);
+	assert_int_equal(model->quality[KS_Q_SECOND_FREES], 1);
+	assert_int_equal(model->findings.len, 2);
+	ks_model_free(model);
+	hooks = 0;
 }
 
 /* === The slow and obvious model =========================================================== */
@@ -519,6 +536,8 @@ static u32 slow_group(enum ks_by by, const struct ks_event *ev)
 		return ev->pid;
 	case KS_BY_COMM:
 		return ev->comm;
+	case KS_BY_CGROUP:
+		return 0; /* of no task is it known */
 	case KS_BY_CPU:
 		return ev->cpu;
 	case KS_BY_NODE:

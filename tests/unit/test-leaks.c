@@ -86,6 +86,9 @@ static void test_kept(void **state)
 	assert_true(ks_is_kept("some_alloc", "some_cache", true)); /* the kernel says so */
 	assert_false(ks_is_kept("sock_alloc_inode", "sock_inode_cache", true));
 	assert_false(ks_is_kept("", "alloc_vmap_area()", false));
+	/* A name of a directory entry; a closed connection, whose cache is merged with that of others. */
+	assert_true(ks_is_kept("__d_alloc", "kmalloc of 96 bytes", false));
+	assert_true(ks_is_kept("inet_bind2_bucket_create", "eventpoll_epi", false));
 }
 
 /* === The view ============================================================================= */
@@ -160,7 +163,7 @@ static void add_load(bool kept_nodes)
 	}
 }
 
-static struct ks_model *model_of_load(bool kept_nodes)
+static struct ks_model *model_of_events(void)
 {
 	static const struct ks_source_callbacks callbacks = {
 		.format = "made up",
@@ -172,7 +175,6 @@ static struct ks_model *model_of_load(bool kept_nodes)
 	struct ks_source *source;
 	struct ks_model *model;
 
-	add_load(kept_nodes);
 	assert_int_equal(ks_source_open_callbacks(&callbacks, NULL, NULL, &source, NULL), 0);
 	assert_int_equal(ks_analysis_add(analysis, ks_leaks_view_new(0, false), NULL), 0);
 	assert_int_equal(ks_analysis_start(analysis, source, NULL), 0);
@@ -182,6 +184,12 @@ static struct ks_model *model_of_load(bool kept_nodes)
 	ks_source_close(source);
 	ks_analysis_free(analysis);
 	return model;
+}
+
+static struct ks_model *model_of_load(bool kept_nodes)
+{
+	add_load(kept_nodes);
+	return model_of_events();
 }
 
 static void test_view(void **state)
@@ -196,12 +204,15 @@ static void test_view(void **state)
 	assert_string_equal(leaks->sites.items[0].comm, "leakyd");
 	assert_string_equal(leaks->sites.items[0].cache, "filp");
 	assert_int_equal(leaks->sites.items[0].pid, 99);
-	assert_int_equal(leaks->sites.items[0].process_objects, 50);
-	assert_int_equal(leaks->sites.items[0].process_bytes, 50 * 192);
-	assert_int_equal(leaks->sites.items[0].allocs, 4050);
+	assert_int_equal(leaks->sites.items[0].objects, 50);
+	assert_int_equal(leaks->sites.items[0].bytes, 50 * 192);
+	/* What others did at its site does not count. */
+	assert_int_equal(leaks->sites.items[0].allocs, 50);
+	assert_int_equal(leaks->sites.items[0].frees, 0);
 	assert_true(leaks->sites.items[0].evidence > 700);
 	assert_string_equal(leaks->sites.items[1].label, "pipe_it+0x1");
 	assert_int_equal(leaks->sites.items[1].evidence, 0);
+	assert_int_equal(leaks->sites.items[1].births[6], 1);
 
 	assert_int_equal(leaks->kept.len, 1);
 	assert_string_equal(leaks->kept.items[0].label, "inode_it+0x1");
@@ -212,25 +223,61 @@ static void test_view(void **state)
 	ks_model_free(model);
 }
 
-/* A leak at a site where the objects of others end unseen. */
+/* A leak at a site where the objects of others end unseen: only these are not judged. */
 static void test_one_of_many(void **state)
 {
 	struct ks_model *model = model_of_load(true);
 	const struct ks_leaks *leaks = model->leaks;
 
 	(void)state;
-	assert_int_equal(leaks->unseen.len, 0);
+	assert_int_equal(leaks->unseen.len, 1);
+	assert_string_equal(leaks->unseen.items[0].comm, "find");
+	assert_int_equal(leaks->unseen.items[0].objects, 50);
+	assert_int_equal(leaks->unseen.items[0].implied_frees, 1950);
 	assert_int_equal(leaks->sites.len, 3);
 	assert_string_equal(leaks->sites.items[0].label, "tree_it+0x1");
 	assert_string_equal(leaks->sites.items[0].comm, "leakyd");
-	assert_int_equal(leaks->sites.items[0].process_objects, 50);
+	assert_int_equal(leaks->sites.items[0].objects, 50);
+	assert_int_equal(leaks->sites.items[0].implied_frees, 0);
+	ks_model_free(model);
+}
+
+/* Two programs leak at one site, one of them from several processes: each has a row, the stronger one first. */
+static void test_two_leaks(void **state)
+{
+	struct ks_model *model;
+	const struct ks_leak *rows;
+	u64 i;
+
+	(void)state;
+	len = 0;
+	for (i = 0; i < 2000; i++) {
+		add_free(add_alloc(OPEN, WALKER, 7, 0x10000, 192));
+		if (i % 4 == 0)
+			add_alloc(OPEN, LEAKER, 99, 0x800000 + i * 192, 192);
+		if (i % 20 == 10)
+			add_alloc(OPEN, WALKER, 20 + (u32)(i % 7), 0x2000000 + i * 192, 192);
+	}
+	model = model_of_events();
+	rows = model->leaks->sites.items;
+	assert_int_equal(model->leaks->sites.len, 2);
+	assert_string_equal(rows[0].comm, "leakyd");
+	assert_int_equal(rows[0].pid, 99);
+	assert_int_equal(rows[0].objects, 500);
+	assert_int_equal(rows[0].allocs, 500);
+	assert_string_equal(rows[1].comm, "find");
+	assert_int_equal(rows[1].pid, KS_PID_UNKNOWN);
+	assert_int_equal(rows[1].objects, 100);
+	assert_int_equal(rows[1].allocs, 2100);
+	assert_int_equal(rows[1].frees, 2000);
+	assert_true(rows[0].evidence > rows[1].evidence && rows[1].evidence >= KS_EVIDENCE_LISTED);
 	ks_model_free(model);
 }
 
 static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(test_evidence),    cmocka_unit_test(test_fates),
 	cmocka_unit_test(test_kept),	    cmocka_unit_test(test_view),
-	cmocka_unit_test(test_one_of_many),
+	cmocka_unit_test(test_one_of_many), cmocka_unit_test(test_two_leaks),
 };
 
 KS_RUN(tests)
