@@ -12,7 +12,7 @@ static const char usage[] =
 	"\n"
 	"Draws memory by directory of the kernel tree, one ring per level. Without a capture,\n"
 	"shows the static footprint; with a capture, the memory that is live at its end. With\n"
-	"a capture and no tree, the rings are functions.\n";
+	"a capture and no tree, the rings are processes, caches and call sites.\n";
 
 static const char examples[] = "examples:\n"
 			       "  kmemscope rings trace.dat -o rings.png\n"

@@ -102,12 +102,10 @@ static int add_dynamic(struct rings *r)
 
 	capture.filter.branch = NULL;
 	cli.capture = &capture;
-	code = ks_cli_analyze(&cli, KS_BY_SITE, &r->model);
+	code = ks_cli_analyze(&cli, capture.kernel ? KS_BY_SITE : KS_BY_OWNER, &r->model);
 	if (code)
 		return code;
-	return ks_dirtree_add_model(&r->tree, r->model, value_of(r->attr), cli.capture->kernel)
-		       ? nomem(r)
-		       : 0;
+	return ks_dirtree_add_model(&r->tree, r->model, value_of(r->attr)) ? nomem(r) : 0;
 }
 
 static void describe_model(struct rings *r)
@@ -238,7 +236,7 @@ static int render(struct rings *r, const struct ks_rings_args *args)
 	struct ks_rings_spec spec = {
 		.tree = &r->tree,
 		.note = "kmemscope " KS_VERSION,
-		.top = r->cli->capture->kernel ? "directory" : "function",
+		.top = r->cli->capture->kernel ? "directory" : "process",
 		.leaves = r->cli->capture->kernel ? "files" : "call sites",
 	};
 	char *root_path;

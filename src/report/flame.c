@@ -35,7 +35,8 @@ struct flame {
 	KS_VEC(struct node) nodes; /* [0] is the root */
 	u32 deepest;
 	bool by_name; /* a function has a colour of its own, wherever it stands */
-	u64 thin;     /* frames that are too thin to draw */
+	struct ks_hues rows[KS_FRAMES_MAX + 2]; /* by depth: each is drawn from left to right */
+	u64 thin;				/* frames that are too thin to draw */
 	struct ks_strbuf *out;
 };
 
@@ -143,17 +144,6 @@ static void color_top(struct flame *f)
 		f->nodes.items[node].hue = ks_hues_next(&hues, name_of(f, node));
 }
 
-/* A call site has the hue of its function. */
-static u8 hue_of_function(const char *name)
-{
-	char func[64];
-	struct ks_hues hues;
-
-	snprintf(func, sizeof(func), "%.*s", (int)strcspn(name, "+"), name);
-	ks_hues_init(&hues);
-	return ks_hues_next(&hues, func);
-}
-
 static struct ks_rgb fill_of(const struct flame *f, u32 number)
 {
 	const struct node *node = &f->nodes.items[number];
@@ -162,7 +152,7 @@ static struct ks_rgb fill_of(const struct flame *f, u32 number)
 		return (struct ks_rgb){ 0xd8, 0xd8, 0xd8 };
 	if (!f->by_name)
 		return ks_rings_color(node->hue, node->depth - 1, false);
-	return ks_rings_color(hue_of_function(name_of(f, number)), 2 + node->depth % 2, false);
+	return ks_rings_color(node->hue, 2 + node->depth % 2, false);
 }
 
 /* === Internals: drawing =================================================================== */
@@ -258,7 +248,9 @@ static void put_tree(struct flame *f, u32 number, double x, double width)
 		struct node *node = &f->nodes.items[child];
 		double part = scale * (double)node->value;
 
-		if (number)
+		if (f->by_name && part >= thinnest)
+			node->hue = ks_hues_next(&f->rows[node->depth], name_of(f, child));
+		else if (number)
 			node->hue = f->nodes.items[number].hue;
 		if (part < thinnest)
 			f->thin++;

@@ -33,6 +33,12 @@ struct ks_frames ks_frames_of(const struct ks_group *group)
 	struct ks_frames frames = { .len = 0 };
 	size_t i;
 
+	if (group->owner) {
+		push(&frames, group->owner, strlen(group->owner));
+		push(&frames, group->cache, strlen(group->cache));
+		push(&frames, group->label, strlen(group->label));
+		return frames;
+	}
 	for (i = group->callers_len; i-- > 0;)
 		push(&frames, group->callers[i], strlen(group->callers[i]));
 	if (group->callers_len)

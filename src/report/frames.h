@@ -16,7 +16,7 @@ struct ks_frame {
 /*
  * Root first. Of a group with a stack, the functions that called; else the directories and the file
  * where the source is known, each with its whole path, so that namesakes stay apart; else the module, or
- * "kernel". Then the function, then the site.
+ * "kernel". Then the function, then the site. Of a group by owner: the process, the cache, the site.
  */
 struct ks_frames {
 	struct ks_frame items[KS_FRAMES_MAX];

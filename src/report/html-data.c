@@ -17,7 +17,42 @@ static void put_time(struct ks_json *json, const char *name, const struct ks_tim
 
 /* === Internals: leaks ===================================================================== */
 
-/* Rows in the order of the command: site, evidence, comm, pid, cache, and least and most objects where not sure. */
+/*
+ * A row: site, evidence, comm, pid or null, cache, objects, bytes, oldest, mean age, allocs, frees seen and unseen, births by
+ * slice, and least and most objects where not sure.
+ */
+static void put_leak(struct ks_json *json, const struct ks_leak *leak)
+{
+	size_t i;
+
+	ks_json_array(json, NULL);
+	ks_json_string(json, NULL, leak->label);
+	ks_json_u64(json, NULL, leak->evidence);
+	ks_json_string(json, NULL, leak->comm);
+	if (leak->pid == KS_PID_UNKNOWN)
+		ks_json_null(json, NULL);
+	else
+		ks_json_u64(json, NULL, leak->pid);
+	ks_json_string(json, NULL, leak->cache);
+	ks_json_u64(json, NULL, leak->objects);
+	ks_json_u64(json, NULL, leak->bytes);
+	ks_json_u64(json, NULL, leak->oldest);
+	ks_json_u64(json, NULL, leak->age_sum / leak->objects);
+	ks_json_u64(json, NULL, leak->allocs);
+	ks_json_u64(json, NULL, leak->frees);
+	ks_json_u64(json, NULL, leak->implied_frees + leak->page_frees + leak->census_frees);
+	ks_json_array(json, NULL);
+	for (i = 0; i < KS_EVIDENCE_SLICES; i++)
+		ks_json_u64(json, NULL, leak->births[i]);
+	ks_json_end_array(json);
+	if (leak->unsure)
+		ks_json_u64(json, NULL, leak->objects_least);
+	if (leak->unsure && !leak->above)
+		ks_json_u64(json, NULL, leak->objects_most);
+	ks_json_end_array(json);
+}
+
+/* In the order of the command. */
 static void put_leak_rows(struct ks_json *json, const char *name, const struct ks_leak *rows,
 			  size_t len)
 {
@@ -25,22 +60,8 @@ static void put_leak_rows(struct ks_json *json, const char *name, const struct k
 
 	ks_json_break(json);
 	ks_json_array(json, name);
-	for (i = 0; i < len; i++) {
-		ks_json_array(json, NULL);
-		ks_json_string(json, NULL, rows[i].label);
-		ks_json_u64(json, NULL, rows[i].evidence);
-		ks_json_string(json, NULL, rows[i].comm);
-		if (rows[i].pid == KS_PID_UNKNOWN)
-			ks_json_null(json, NULL);
-		else
-			ks_json_u64(json, NULL, rows[i].pid);
-		ks_json_string(json, NULL, rows[i].cache);
-		if (rows[i].unsure)
-			ks_json_u64(json, NULL, rows[i].objects_least);
-		if (rows[i].unsure && !rows[i].above)
-			ks_json_u64(json, NULL, rows[i].objects_most);
-		ks_json_end_array(json);
-	}
+	for (i = 0; i < len; i++)
+		put_leak(json, &rows[i]);
 	ks_json_end_array(json);
 }
 

@@ -33,6 +33,8 @@ struct ks_rows {
 
 /* The model's groups in order, ties broken by size, then by name; the first @top of them, or all (0). */
 int ks_rows_init(struct ks_rows *rows, const struct ks_model *model, enum ks_order order, u64 top);
+/* The same of another account than the first. */
+int ks_rows_of_sums(struct ks_rows *rows, const struct ks_sums *sums, enum ks_order order, u64 top);
 void ks_rows_deinit(struct ks_rows *rows);
 
 /*

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-only
 /*
- * The colours of ring charts. The hues keep apart for the colour-blind too, and their lightness
- * differs, so that a grey print can be read; a directory has its colour in every chart.
+ * The colours of all charts, those of the page included. The hues keep apart for the colour-blind too, and their
+ * lightness differs, so that a grey print can be read. A name has its hue in every chart; each hue has three tones.
  */
+#include <errno.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "report/rings.h"
@@ -25,11 +27,10 @@ static const struct ks_rgb palette[] = {
 	{ 0x77, 0x66, 0x55 }, /* umber */
 };
 
+enum { HUES = ARRAY_SIZE(palette), TONES = 3 };
+
 /* The top directories of the kernel, the large ones first: each of these has a hue of its own. */
-static const struct {
-	const char *name;
-	u8 color;
-} known[] = {
+static const struct ks_known_color known[] = {
 	{ "drivers", 0 }, { "fs", 1 },	  { "kernel", 2 },    { "mm", 3 },	 { "net", 4 },
 	{ "arch", 5 },	  { "lib", 6 },	  { "block", 7 },     { "security", 8 }, { "crypto", 9 },
 	{ "sound", 10 },  { "init", 11 }, { "io_uring", 10 }, { "ipc", 9 },	 { "virt", 7 },
@@ -37,6 +38,7 @@ static const struct {
 };
 
 static const struct ks_rgb white = { 255, 255, 255 };
+static const struct ks_rgb black = { 0, 0, 0 };
 static const struct ks_rgb grey = { 0xb4, 0xb4, 0xb4 };
 static const struct ks_rgb light_grey = { 0xd8, 0xd8, 0xd8 };
 
@@ -79,34 +81,99 @@ static struct ks_rgb lighten(struct ks_rgb color, unsigned int level, bool odd)
 	return mix(color, white, part + (odd ? 0.10 : 0.0));
 }
 
-/* === Public =============================================================================== */
-
-void ks_hues_init(struct ks_hues *hues)
+static struct ks_rgb base_color(u8 color)
 {
-	memset(hues->recent, 0xff, sizeof(hues->recent));
+	struct ks_rgb hue = palette[color % HUES];
+
+	switch (color / HUES) {
+	case 1:
+		return mix(hue, white, 0.3);
+	case 2:
+		return mix(hue, black, 0.3);
+	default:
+		return hue;
+	}
 }
 
-u8 ks_hues_next(struct ks_hues *hues, const char *name)
+/* The colour that the name has when nothing is beside it. */
+static u8 color_of_name(const char *name)
 {
-	u8 hue = (u8)(name_hash(name) % ARRAY_SIZE(palette));
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(known); i++)
 		if (!strcmp(known[i].name, name))
-			break;
-	if (i < ARRAY_SIZE(known))
-		hue = known[i].color;
-	else
-		while (memchr(hues->recent, hue, sizeof(hues->recent)))
-			hue = (u8)((hue + 1) % ARRAY_SIZE(palette));
-	memmove(hues->recent, hues->recent + 1, sizeof(hues->recent) - 1);
-	hues->recent[sizeof(hues->recent) - 1] = hue;
-	return hue;
+			return known[i].color;
+	return (u8)(name_hash(name) % (HUES * TONES));
 }
 
-struct ks_rgb ks_rings_color(u8 hue, unsigned int level, bool odd)
+/* Whether another name had it, among the last @len. */
+static bool is_taken(const struct ks_hues *hues, u8 color, u32 hash, size_t len)
 {
-	return lighten(palette[hue], level, level && odd);
+	size_t i;
+
+	for (i = 0; i < ks_min(len, hues->len); i++)
+		if (hues->recent[i].color == color && hues->recent[i].hash != hash)
+			return true;
+	return false;
+}
+
+/* The first of the three tones that none of the last @len names has; -1 = there is none. */
+static int free_tone(const struct ks_hues *hues, u8 color, u32 hash, size_t len)
+{
+	unsigned int tone;
+
+	for (tone = 0; tone < TONES; tone++) {
+		u8 tried = (u8)((color + tone * HUES) % (HUES * TONES));
+
+		if (!is_taken(hues, tried, hash, len))
+			return tried;
+	}
+	return -ENOENT;
+}
+
+/* === Public =============================================================================== */
+
+void ks_hues_init(struct ks_hues *hues)
+{
+	hues->len = 0;
+}
+
+u8 ks_hues_next(struct ks_hues *hues, const char *name)
+{
+	const char *offset = strstr(name, "+0x");
+	char func[128];
+	u32 hash = name_hash(name);
+	int color;
+	u8 own;
+
+	snprintf(func, sizeof(func), "%.*s",
+		 offset ? (int)ks_min((size_t)(offset - name), sizeof(func)) : (int)sizeof(func),
+		 name);
+	own = color_of_name(func);
+	color = free_tone(hues, own, hash, KS_HUES_RECENT);
+	if (color < 0) /* at least not that of the one beside it */
+		color = free_tone(hues, own, hash, 1);
+	hues->len = ks_min(hues->len + 1, (size_t)KS_HUES_RECENT);
+	memmove(hues->recent + 1, hues->recent, (hues->len - 1) * sizeof(*hues->recent));
+	hues->recent[0].hash = hash;
+	hues->recent[0].color = (u8)color;
+	return (u8)color;
+}
+
+struct ks_rgb ks_rings_color(u8 color, unsigned int level, bool odd)
+{
+	return lighten(base_color(color), level, level && odd);
+}
+
+size_t ks_colors_len(void)
+{
+	return HUES * TONES;
+}
+
+const struct ks_known_color *ks_known_colors(size_t *ret_len)
+{
+	*ret_len = ARRAY_SIZE(known);
+	return known;
 }
 
 struct ks_rgb ks_rings_other_color(unsigned int level)

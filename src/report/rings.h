@@ -28,18 +28,36 @@ int ks_rings_layout(const struct ks_rings_spec *spec, const struct ks_text_measu
 struct ks_doc *ks_doc_of_rings(const struct ks_rings_spec *spec);
 
 /*
- * The hue of a directory: the kernel's top directories always have the same, others one by their name
- * that is none of the last few, in @recent, so that neighbours differ.
+ * Colours, by number: a name has one of 12 hues in every chart. Each hue has three tones: if one of the last few names
+ * had the very colour, another tone is taken, so that neighbours differ. The kernel's top directories each have a hue
+ * of their own.
  */
+enum { KS_HUES_RECENT = 12 };
+
 struct ks_hues {
-	u8 recent[8]; /* of 12: a legend rarely has a colour twice */
+	struct {
+		u32 hash;
+		u8 color;
+	} recent[KS_HUES_RECENT]; /* the last one first */
+	size_t len;
 };
 
 void ks_hues_init(struct ks_hues *hues);
+
+/* A call site, "function+0x...", has the hue of its function. */
 u8 ks_hues_next(struct ks_hues *hues, const char *name);
 
-/* The hue as a colour; @level counts the rings from 0. */
-struct ks_rgb ks_rings_color(u8 hue, unsigned int level, bool odd);
+/* All colours, and the names that have one of their own, for the page. */
+struct ks_known_color {
+	const char *name;
+	u8 color;
+};
+
+size_t ks_colors_len(void);
+const struct ks_known_color *ks_known_colors(size_t *ret_len);
+
+/* The number as a colour; @level counts the rings from 0. */
+struct ks_rgb ks_rings_color(u8 color, unsigned int level, bool odd);
 struct ks_rgb ks_rings_other_color(unsigned int level);
 struct ks_rgb ks_rings_unresolved_color(unsigned int level);
 

@@ -85,6 +85,8 @@ static int compare(const void *pa, const void *pb, void *arg)
 		diff = strcmp(a->text, b->text);
 	if (!diff)
 		diff = strcmp(a->cache, b->cache);
+	if (!diff && a->owner && b->owner)
+		diff = strcmp(a->owner, b->owner);
 	return diff ? diff : compare_callers(a, b);
 }
 
@@ -107,14 +109,19 @@ int ks_order_from_name(const char *name)
 
 int ks_rows_init(struct ks_rows *rows, const struct ks_model *model, enum ks_order order, u64 top)
 {
+	return ks_rows_of_sums(rows, ks_model_account(model), order, top);
+}
+
+int ks_rows_of_sums(struct ks_rows *rows, const struct ks_sums *sums, enum ks_order order, u64 top)
+{
 	size_t i, len = 0;
 
-	rows->items = calloc(ks_model_account(model)->groups.len + 1, sizeof(*rows->items));
+	rows->items = calloc(sums->groups.len + 1, sizeof(*rows->items));
 	rows->len = 0;
 	if (!rows->items)
 		return -ENOMEM;
-	for (i = 0; i < ks_model_account(model)->groups.len; i++)
-		rows->items[len++] = &ks_model_account(model)->groups.items[i];
+	for (i = 0; i < sums->groups.len; i++)
+		rows->items[len++] = &sums->groups.items[i];
 	qsort_r(rows->items, len, sizeof(*rows->items), compare, &order);
 	rows->len = top && top < len ? (size_t)top : len;
 	return 0;

@@ -217,18 +217,11 @@ static struct ks_rgb *make_colors(const struct ks_moments *m)
 {
 	struct ks_rgb *colors = calloc(m->tracks_len + 1, sizeof(*colors));
 	struct ks_hues hues;
-	char name[128];
 	size_t k;
 
 	ks_hues_init(&hues);
-	for (k = 0; colors && k < m->tracks_len; k++) {
-		const char *label = m->tracks[k]->label, *offset = strstr(label, "+0x");
-
-		/* A call site has the colour of its function. */
-		snprintf(name, sizeof(name), "%.*s",
-			 offset ? (int)ks_min((size_t)(offset - label), sizeof(name)) : 127, label);
-		colors[k] = ks_rings_color(ks_hues_next(&hues, name), 0, false);
-	}
+	for (k = 0; colors && k < m->tracks_len; k++)
+		colors[k] = ks_rings_color(ks_hues_next(&hues, m->tracks[k]->label), 0, false);
 	if (colors)
 		colors[m->tracks_len] = ks_rings_other_color(0);
 	return colors;

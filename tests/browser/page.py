@@ -59,6 +59,19 @@ class PageTests:
                     problems.append(f"{label}: {column} is {have[label][column]}, not {want[label][member]}")
         return problems or ([] if got else ["no rows"])
 
+    def compare_leaks(self, leaks, columns):
+        """What the tab of leaks lists, by site and process, is what the command lists, in its order."""
+        problems = []
+        for card, table in enumerate(("sites", "kept", "unseen"), 1):
+            rows = self.rows(f"main > .card:nth-of-type({card})")
+            got = [[row["label"], row["process"], *(row[column] for column in columns)] for row in rows]
+            want = [[row["site"], " ".join(str(part) for part in (row["comm"] or "unknown", row.get("pid", "")) if part != ""),
+                     *(row[member] for member in columns.values())] for row in leaks[table]]
+            problems += [f"{table}: {a}, not {b}" for a, b in zip(got, want) if a != b][:3]
+            if len(got) < min(len(want), 100):
+                problems.append(f"{table} has {len(got)} rows, not {len(want)}")
+        return problems
+
     # --- Programs ---
 
     def run_program(self, *args):

@@ -29,15 +29,7 @@ class ProcessTests:
         leaks = self.json("leaks", "--comm", name, capture)
         self.open(self.process_page, "#leaks")
         self.pick(name)
-        problems = []
-        for card, table in enumerate(("sites", "kept", "unseen"), 1):
-            rows = self.rows(f"main > .card:nth-of-type({card})")
-            names, wanted = [row["label"] for row in rows], [row["site"] for row in leaks[table]]
-            if names != wanted:
-                problems.append(f"{table}: {names[:4]}, not {wanted[:4]}")
-            elif rows:
-                problems += self.compare_rows(rows, leaks[table], "site", {"keptBytes": "bytes", "kept": "objects", "oldest": "oldest"})
-        return problems
+        return self.compare_leaks(leaks, {"keptBytes": "bytes", "kept": "objects", "oldest": "oldest"})
 
     def total_problems(self, capture, name):
         total = self.json("report", "--comm", name, capture)["total"]

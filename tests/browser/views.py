@@ -83,17 +83,10 @@ class ViewTests(ProcessTests, PageTests):
                     if shown.get(name) != total[member]])
 
     def test_leaks(self, capture, page):
-        leaks = self.json("leaks", capture)
-        columns = {"keptBytes": "bytes", "kept": "objects", "oldest": "oldest", "frees": "frees"}
         self.open(page, "#leaks")
-        for card, table in enumerate(("sites", "kept", "unseen"), 1):
-            rows = self.rows(f"main > .card:nth-of-type({card})")
-            problems = self.compare_rows(rows, leaks[table], "site", columns) if leaks[table] else []
-            names = [row["label"] for row in rows]
-            wanted = [row["site"] for row in leaks[table]][:len(names)]
-            if names != wanted:
-                problems.append(f"in another order: {names[:5]}, not {wanted[:5]}")
-            self.check(f"{capture.name}: {table} of leaks are those of leaks --json, in this order", problems)
+        problems = self.compare_leaks(self.json("leaks", capture),
+                                      {"keptBytes": "bytes", "kept": "objects", "oldest": "oldest", "allocs": "allocs", "frees": "frees"})
+        self.check(f"{capture.name}: leaks are those of leaks --json, in this order", problems)
 
     def test_frag(self, capture, page):
         frag = self.json("report", "--frag", capture)
@@ -460,6 +453,34 @@ class ViewTests(ProcessTests, PageTests):
             problems.append(f"no system call among {frames[:6]}")
         self.check(name, problems + self.trouble())
 
+    def test_colors(self, page):
+        """A name has the same hue in the page and in the charts of the program; neighbours differ."""
+        chart = self.scratch / "timeline.svg"
+        self.run_program("timeline", "--by", "site", "-o", chart, SAMPLE)
+        text = chart.read_text()
+        boxes = re.findall(r'<rect[^>]* y="([\d.]+)" width="11.00"[^>]* fill="#(\w+)"', text)
+        names = {float(y): name for y, name in re.findall(r'translate\(818.00 ([\d.]+)\)[^>]*>([^<]+)<', text)}
+        drawn = {names[float(y) + 5.5]: tuple(bytes.fromhex(fill)) for y, fill in boxes}
+        self.open(page, "#timeline")
+        legends = self.browser.run("""[...document.querySelectorAll(".legend")].map(legend => [...legend.children].map(one =>
+            [one.textContent, getComputedStyle(one.querySelector("i")).backgroundColor]))""")
+        problems, common = [], 0
+        known = {}
+        for legend in legends:
+            fills = [fill for _, fill in legend]
+            if any(a == b for a, b in zip(fills, fills[1:])):
+                problems.append(f"neighbours are alike: {legend}")
+            for name, fill in legend[:-1]:
+                if known.setdefault(name, fill) != fill:
+                    problems.append(f"{name} has two colours")
+        for name, fill in legends[0][:-1]:
+            common += name in drawn
+            if name in drawn and drawn[name] != tuple(map(int, re.findall(r"\d+", fill))):
+                problems.append(f"{name}: {drawn[name]} in the chart, {fill} in the page")
+        if common < 4:
+            problems.append(f"only {common} names in both: {sorted(drawn)}, {legends[0]}")
+        self.check("a name has its colour in all charts", problems + self.trouble())
+
     def run(self):
         sample = self.report(SAMPLE)
         made = self.make_log("made.log", "--events", "60000", "--sites", "230", "--live", "700")
@@ -477,6 +498,7 @@ class ViewTests(ProcessTests, PageTests):
         self.test_range(made, page)
         self.test_window(made)
         self.test_dragging(page)
+        self.test_colors(sample)
         self.test_times(sample)
         self.test_state(sample)
         self.test_flame(sample)

@@ -417,7 +417,7 @@ static void test_colors(void **state)
 	struct ks_hues hues;
 	u8 seen[ARRAY_SIZE(tops)], last = 0xff;
 	char name[16];
-	size_t i, j;
+	size_t i, j, twice = 0;
 
 	/* The large top directories: the colours are fixed, and all different. */
 	for (i = 0; i < ARRAY_SIZE(tops); i++) {
@@ -429,27 +429,39 @@ static void test_colors(void **state)
 	ks_hues_init(&hues);
 	for (i = ARRAY_SIZE(tops); i-- > 0;)
 		assert_int_equal(ks_hues_next(&hues, tops[i]), seen[i]);
-	/* Other directories: never the colour of a neighbour. */
+	/* Other names: always of the same hue, never of the colour of a neighbour. */
 	for (i = 0; i < 500; i++) {
-		u8 hue;
+		struct ks_hues alone;
+		u8 color;
 
-		snprintf(name, sizeof(name), "n%zu", i);
-		hue = ks_hues_next(&hues, name);
-		assert_int_not_equal(hue, last);
-		last = hue;
+		snprintf(name, sizeof(name), "n%zu", i % 250);
+		color = ks_hues_next(&hues, name);
+		ks_hues_init(&alone);
+		assert_int_equal(color % 12, ks_hues_next(&alone, name) % 12);
+		assert_int_equal(ks_hues_next(&alone, name), ks_hues_next(&alone, name));
+		assert_int_not_equal(color, last);
+		last = color;
 	}
-	/* Nine in a row differ, as in a legend; the first keeps the colour of its name. */
+	/* Nearly all of nine in a row differ, as in a legend: a hue has three tones. */
 	for (i = 0; i < 100; i++) {
-		u8 hue, row[9];
+		u8 row[9];
 
 		ks_hues_init(&hues);
 		for (j = 0; j < ARRAY_SIZE(row); j++) {
 			snprintf(name, sizeof(name), "s%zu", i * 9 + j);
-			hue = ks_hues_next(&hues, name);
-			assert_null(memchr(row, hue, j));
-			row[j] = hue;
+			row[j] = ks_hues_next(&hues, name);
+			twice += memchr(row, row[j], j) != NULL;
 		}
 	}
+	assert_true(twice < 9); /* of 900 */
+	/* A call site has the colour of its function; the one beside it has another tone. */
+	ks_hues_init(&hues);
+	last = ks_hues_next(&hues, "alloc_file");
+	ks_hues_init(&hues);
+	assert_int_equal(ks_hues_next(&hues, "alloc_file+0x12"), last);
+	assert_int_equal(ks_hues_next(&hues, "alloc_file+0x12"), last);
+	assert_int_not_equal(ks_hues_next(&hues, "alloc_file+0x9 [ext4]"), last);
+	assert_int_equal(ks_hues_next(&hues, "alloc_file+0x9 [ext4]") % 12, last % 12);
 	assert_int_equal(ks_text_color_on((struct ks_rgb){ 0, 0, 0 }).r, 255);
 	assert_true(ks_text_color_on((struct ks_rgb){ 255, 255, 255 }).r < 64);
 }

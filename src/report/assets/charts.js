@@ -3,8 +3,6 @@
 
 const HEIGHT = 1000; // in the chart's own coordinates; the page scales the chart
 
-const seriesColor = i => `var(--c${Math.min(i, 7)})`;
-
 // The outline of a series, as steps: a bucket has the same value over its whole width.
 function stepPath(values, scale, base) {
 	let path = "";
@@ -173,8 +171,7 @@ function stackedPlot(layers, options) {
 	const top = Math.max(1, ...sums[sums.length - 1]);
 	return plot({
 		...options, top, ticks: ticks(top, options.binary),
-		content: scale => [...layers.map((layer, i) => svg("path", { d: stepPath(sums[i + 1], scale, sums[i]), fill: layer.color,
-			"fill-opacity": 0.78 })), options.least ? svg("path", { class: "least", d: stepPath(options.least, scale) }) : null].filter(Boolean),
+		content: scale => [...layers.map((layer, i) => svg("path", { d: stepPath(sums[i + 1], scale, sums[i]), fill: layer.color })), options.least ? svg("path", { class: "least", d: stepPath(options.least, scale) }) : null].filter(Boolean),
 		tip: bucket => moment(bucketTime(bucket)) + " to " + moment(bucketTime(bucket + 1)) + "\n" +
 			[...layers].reverse().filter(layer => layer.values[bucket]).slice(0, 10)
 				.map(layer => options.format(layer.values[bucket]) + "  " + layer.label).join("\n") +

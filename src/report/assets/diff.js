@@ -59,7 +59,7 @@ function diffColumns(by, rows, format, unit) {
 		{ key: "label", label: DIFF_GROUPINGS[by], kind: "text", class: "label mono", value: row => row.label },
 		{ key: "change", label: "change", kind: "text", value: row => row.change, show: row => h("span", { class: "change " + row.change }, row.change) },
 		number("delta", "difference", row => signed(row.delta, format)),
-		{ key: "bar", label: "", kind: "bar", part: row => Math.abs(row.delta) / top, color: row => row.delta > 0 ? "var(--c5)" : "var(--c2)" },
+		{ key: "bar", label: "", kind: "bar", part: row => Math.abs(row.delta) / top, color: row => row.delta > 0 ? "var(--more)" : "var(--less)" },
 		number("before", "before", row => row.inBefore ? format(row.before) : "–"),
 		number("after", "after", row => row.inAfter ? format(row.after) : "–"),
 		{ key: "part", label: "by", value: row => row.before ? row.delta / row.before : null, show: row => row.before ? signed(row.delta / row.before, percent) : "–" },

@@ -159,7 +159,7 @@ function heapChangeColumns() {
 	const top = heap.changes.reduce((most, row) => Math.max(most, Math.abs(row.delta)), 1);
 	const columns = [typeCell, cacheCell,
 		{ key: "delta", label: "difference", value: row => row.delta, show: row => signed(row.delta, bytes), exact: "bytes" },
-		{ key: "bar", label: "", kind: "bar", part: row => Math.abs(row.delta) / top, color: row => row.delta > 0 ? "var(--c5)" : "var(--c2)" },
+		{ key: "bar", label: "", kind: "bar", part: row => Math.abs(row.delta) / top, color: row => row.delta > 0 ? "var(--more)" : "var(--less)" },
 		countColumn("before", "before", "Objects before"), countColumn("after", "after", "Objects after")];
 	if (heap.same_boot)
 		columns.push(countColumn("fresh", "new", "Allocated since, and still there"), countColumn("changed", "changed", "Other contents: changed, or new ones of the same type in the same place"),

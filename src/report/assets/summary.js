@@ -47,25 +47,24 @@ function qualityFindings() {
 
 const STRONG = 0.2; // evidence that is worth a word
 
-// The sites that the analysis has most evidence of a leak for; what the kernel keeps because it may is never among them.
+// What the analysis has most evidence of a leak for; what the kernel keeps because it may is never among them.
 function growingSites(sums) {
-	return sums.site.filter(row => !row.track.folded && row.kept >= 8 && verdictOf(row).table === "sites" && verdictOf(row).evidence >= STRONG)
-		.sort((a, b) => verdictOf(a).place - verdictOf(b).place).slice(0, 4)
-		.map(row => ({ row, tenths: tenthsKept(row.track, sums.from, sums.to) }));
+	return leaksIn(sums, "sites").filter(row => !row.track.folded && row.kept >= 8 && verdictOf(row).evidence >= STRONG)
+		.sort((a, b) => verdictOf(a).place - verdictOf(b).place).slice(0, 4);
 }
 
 function leakFindings(growing, sums) {
 	const total = sums.total.keptBytes;
-	return growing.map(({ row, tenths }) => ["!", [siteLink(row.track),
-			` keeps growing: ${bytes(row.keptBytes)} in ${many(row.kept, "object")} that it allocated are still live, ` +
-			`${percent(share(row.keptBytes, total))} of all bytes that stay live; most evidence is for ${holderName(verdictOf(row))}. ` +
+	return growing.map(row => ["!", [siteLink(row.track),
+			` keeps growing: ${bytes(row.keptBytes)} in ${many(row.kept, "object")} that ${row.verdict ? holderName(row.verdict) : "it"} allocated are still live, ` +
+			`${percent(share(row.keptBytes, total))} of all bytes that stay live` + (row.verdict ? ". " : `; most evidence is for ${holderName(verdictOf(row))}. `) +
 			(row.frees ? `Of ${count(row.allocs)} allocations, ${count(row.frees)} ${row.frees === 1 ? "was" : "were"} freed` : "None was freed") +
-			` in ${duration(rangeTime(sums))}, and it grew in ${tenths} of 10 tenths of that time.`]]);
+			` in ${duration(rangeTime(sums))}, and it grew in ${percent(grewIn(row, sums))} of that time.`]]);
 }
 
 function holderFinding(sums, growing) {
 	const row = greatest(sums.site.filter(r => !r.track.folded), r => r.live, 1)[0];
-	if (!row || share(row.live, sums.total.live) < 0.1 || growing.some(other => other.row === row))
+	if (!row || share(row.live, sums.total.live) < 0.1 || growing.some(other => other.track === row.track))
 		return [];
 	return [["·", [siteLink(row.track), ` holds ${percent(share(row.live, sums.total.live))} of the live bytes, ${bytes(row.live)} in ${many(row.objects, "object")}` +
 		(row.unseen ? ". Most of its frees raise no event, so this is an upper limit." :

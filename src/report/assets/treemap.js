@@ -66,7 +66,8 @@ function treemapLeaf(place, whole, color, options) {
 function treemap(label, groups, options) {
 	const zoomed = groups.find(group => group.name === options.zoomed);
 	const width = Math.max(320, (byId("view").clientWidth || 1000) - 36), whole = { x: 0, y: 0, w: width, h: TREEMAP_HEIGHT };
-	const colors = new Map(largest(groups, TREEMAP_OUTER).map((group, i) => [group.name, `color-mix(in srgb, ${seriesColor(i % 7)} 45%, var(--card))`]));
+	const hues = new Hues();
+	const colors = new Map(largest(groups, TREEMAP_OUTER).map(group => [group.name, `color-mix(in srgb, ${tint(hues.next(group.name), 0).fill} 45%, var(--card))`]));
 	const shown = zoomed ? [zoomed] : largest(groups, TREEMAP_OUTER);
 	const picture = h("div", { class: "treemap", role: "group", "aria-label": label, style: { height: TREEMAP_HEIGHT + "px" } });
 	for (const place of squarify(shown, whole)) {

@@ -133,25 +133,22 @@ function findNode(root, path) {
 
 const zoomPath = () => state.zoom ? state.zoom.split("\n") : [];
 
-// By place, the top directories get their colours in the order of their names, so that the colours do not change with
-// the range. By stack, nearly all have the same root, so the colour depends on the function's name.
-function colorsOf(root, byStack) {
-	if (byStack)
-		return path => [...path[path.length - 1].split("+")[0]].reduce((sum, letter) => sum * 31 + letter.charCodeAt(0) & 0xffff, 7) % 7;
-	const names = root.list.map(node => node.name).sort();
-	const numbers = new Map(names.map((name, i) => [name, i % 7]));
-	return path => numbers.get(path[0]) ?? 0;
-}
-
-const PALETTE = [[0, 114, 178], [230, 159, 0], [0, 158, 115], [204, 121, 167], [86, 180, 233], [213, 94, 0], [240, 228, 66]];
-
-function nodeColor(node, colors) {
-	const path = node.path;
-	if (!path.length)
-		return "#c3ccd5";
-	const base = PALETTE[colors(path)];
-	const lighter = 0.38 + 0.07 * Math.min(5, path.length) + (node.name.length % 3) * 0.03;
-	return `rgb(${base.map(value => Math.round(value + (255 - value) * lighter)).join(" ")})`;
+/*
+ * Gives the shapes their colours, as the program does: all below a top directory, module or process have its hue. By stack, nearly
+ * all have the same root, so the colour is that of the function. Shapes of a row come from left to right.
+ */
+function colorShapes(list, root, byStack) {
+	const rows = [], hues = new Hues(), tops = new Map();
+	const row = depth => rows[depth] ??= { hues: new Hues(), odd: false };
+	for (const node of byStack ? [] : root.largest(0))
+		tops.set(node.name, hues.next(node.name));
+	for (const shape of list.filter(one => one.node)) {
+		const { path, name } = shape.node, depth = path.length, at = row(depth);
+		at.odd = !at.odd;
+		shape.tint = !depth ? { fill: "#d8d8d8", ink: "#10151b" } :
+			byStack ? tint(at.hues.next(name), 2 + depth % 2, false) : tint(tops.get(path[0]), depth - 1, at.odd);
+	}
+	return list;
 }
 
 const matches = node => state.q && node.name.toLowerCase().includes(state.q.toLowerCase());
@@ -278,13 +275,13 @@ function flameShapes(zoomed) {
 	return shapes;
 }
 
-function drawFrame(element, { node, left, width, depth, outer }, colors, format) {
+function drawFrame(element, { node, left, width, depth, outer, tint: own }, format) {
 	const dim = outer || node && state.q && !holdsMatch(node);
 	setAttribute(element, "class", "shape frame" + (node ? "" : " folded") + (width < 0.02 ? " narrow" : "") + (dim ? " dim" : "") + (node && matches(node) ? " hit" : ""));
 	setText(element, node && width > 0.02 ? node.name + (width > 0.12 && !outer ? "  " + format(node.value) : "") : "");
 	setAttribute(element, "aria-label", node ? node.name + ", " + format(node.value) : null);
 	Object.assign(element.style, { left: (left * 100).toFixed(3) + "%", width: (width * 100).toFixed(3) + "%", top: depth * ROW + "px",
-		background: node ? nodeColor(node, colors) : "" });
+		background: own ? own.fill : "", color: own ? own.ink : "" });
 }
 
 function flameTools(sums, root, byStack, format) {
@@ -299,8 +296,8 @@ function flameTools(sums, root, byStack, format) {
 
 function flameView(view) {
 	const tools = h("div", { class: "tools" }), trail = h("div"), picture = h("div", { class: "flame" }), none = emptyTree();
-	let root, zoomed, colors, format, shownMetric;
-	const shapes = new Shapes(picture, () => h("div"), (element, shape) => drawFrame(element, shape, colors, format), node => nodeTip(node, root, format));
+	let root, zoomed, format, shownMetric;
+	const shapes = new Shapes(picture, () => h("div"), (element, shape) => drawFrame(element, shape, format), node => nodeTip(node, root, format));
 	const table = new Table(false);
 	const details = h("details", { ontoggle: () => details.open && atOnce(showTable) }, h("summary", {}, "As a table"), table.element);
 	const showTable = () => table.show(nodeTable(zoomed, root, format));
@@ -310,13 +307,12 @@ function flameView(view) {
 		format = METRICS[metric][2];
 		root = buildTree(sums, metric, state.invert, byStack);
 		zoomed = findNode(root, zoomPath());
-		colors = colorsOf(root, byStack);
 		if (pace === "now" || metric !== shownMetric) {
 			replace(tools, flameTools(sums, root, byStack, format));
 			replace(trail, crumbs(zoomed));
 		}
 		shownMetric = metric;
-		const list = root.value ? flameShapes(zoomed) : [];
+		const list = root.value ? colorShapes(flameShapes(zoomed), root, byStack) : [];
 		shapes.show(list);
 		picture.style.height = (list.reduce((most, shape) => Math.max(most, shape.depth), 0) + 1) * ROW + "px";
 		picture.hidden = details.hidden = !root.value;
@@ -344,7 +340,7 @@ function arcPath(from, to, inner, outer) {
 const arcName = ({ name, parent }) => name.startsWith(parent.name + "+") ? name.slice(parent.name.length) : name;
 
 // The text of a label and its position; null if there is no room for it.
-function arcLabel(name, { from, to, inner, outer }) {
+function arcLabel(name, { from, to, inner, outer, tint: { ink } }) {
 	const middle = (from + to) / 2, radius = (inner + outer) / 2;
 	const letters = length => Math.floor((length - 6) / 6.1);
 	// Along the ring if the name fits there without bending, else across it.
@@ -356,7 +352,7 @@ function arcLabel(name, { from, to, inner, outer }) {
 	const text = name.length > room ? name.slice(0, room - 1) + "…" : name;
 	const degrees = middle * 180 / Math.PI - 90;
 	const turn = along ? (middle > Math.PI / 2 && middle < 1.5 * Math.PI ? -90 : 90) : degrees > 90 ? 180 : 0;
-	return { text, transform: `rotate(${degrees.toFixed(2)}) translate(${radius} 0) rotate(${turn})` };
+	return { text, ink, transform: `rotate(${degrees.toFixed(2)}) translate(${radius} 0) rotate(${turn})` };
 }
 
 // From the inside to the outside. The width of a ring depends on the number of rings.
@@ -376,27 +372,28 @@ function ringShapes(zoomed) {
 	return shapes;
 }
 
-function drawArc(element, shape, colors, format) {
+function drawArc(element, shape, format) {
 	const { node, from, to, inner, outer } = shape;
 	setAttribute(element, "class", "shape" + (node ? state.q && !holdsMatch(node) ? " dim" : "" : " folded"));
 	setAttribute(element, "d", arcPath(from, to, inner, outer));
-	setAttribute(element, "fill", node ? nodeColor(node, colors) : null);
+	setAttribute(element, "fill", node ? shape.tint.fill : null);
 	setAttribute(element, "aria-label", node ? node.name + ", " + format(node.value) : null);
 }
 
-function drawArcLabel(element, { text, transform }) {
+function drawArcLabel(element, { text, transform, ink }) {
 	setText(element, text);
+	element.style.fill = ink;
 	setAttribute(element, "transform", transform);
 }
 
 function ringsView(view) {
 	const tools = h("div", { class: "tools" }), trail = h("div"), none = emptyTree(), table = new Table(false);
 	const arcs = svg("g"), texts = svg("g"), name = svg("text", { class: "center", y: -4 }), value = svg("text", { class: "below", y: 18 });
-	let root, zoomed, colors, format, shownMetric;
+	let root, zoomed, format, shownMetric;
 	const up = () => go({ zoom: zoomed.parent ? zoomed.parent.path.join("\n") : "" });
 	const picture = h("div", { class: "rings" }, svg("svg", { viewBox: "-320 -320 640 640", role: "group", "aria-label": "Ring chart" },
 		arcs, texts, svg("circle", { r: HOLE - 3, onclick: up }), name, value), table.element);
-	const shapes = new Shapes(arcs, () => svg("path"), (element, shape) => drawArc(element, shape, colors, format), node => nodeTip(node, root, format));
+	const shapes = new Shapes(arcs, () => svg("path"), (element, shape) => drawArc(element, shape, format), node => nodeTip(node, root, format));
 	const labels = new Shapes(texts, () => svg("text", { "text-anchor": "middle", dy: "0.35em" }), drawArcLabel, () => "");
 	const showTable = () => table.show(nodeTable(zoomed, root, format));
 	view.append(card(tools, trail, picture, none));
@@ -405,14 +402,13 @@ function ringsView(view) {
 		format = METRICS[metric][2];
 		root = buildTree(sums, metric, false, false);
 		zoomed = findNode(root, zoomPath());
-		colors = colorsOf(root, false);
 		if (pace === "now" || metric !== shownMetric) {
 			replace(tools, metricChoice(sums), searchSaid(root, format),
 				h("span", { class: "soft" }, "Click a ring to zoom in, or the middle to zoom out." + (noPlaces ? PLACE_HINT : "")));
 			replace(trail, crumbs(zoomed));
 		}
 		shownMetric = metric;
-		const list = root.value ? ringShapes(zoomed) : [];
+		const list = root.value ? colorShapes(ringShapes(zoomed), root, false) : [];
 		shapes.show(list);
 		labels.show(list.map(shape => shape.node && arcLabel(arcName(shape.node), shape)).filter(Boolean));
 		setText(name, zoomed.name.length > 15 ? zoomed.name.slice(0, 14) + "…" : zoomed.name);

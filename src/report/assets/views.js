@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only
 // The other views. Each view is built once, and returns the steps that update it.
 
-const openSite = row => go({ site: row.track.number, object: null, code: null });
+const openSite = row => row.track.number >= 0 && go({ site: row.track.number, object: null, code: null });
 const isChosen = row => row.track.number === state.site && row.track.by === "site";
 // A process is picked, and all views show it alone; where the page can't, it leads to the sites that it uses.
 const openProcess = label => {
@@ -14,7 +14,7 @@ const isUsedBy = (track, text) => (track.links?.comm || []).some(([number]) => d
 	track.by === "site" && Boolean(verdicts.get(track.label)?.comm.toLowerCase().includes(text));
 function found(rows) {
 	const text = state.q.toLowerCase();
-	return text ? rows.filter(row => row.track.text.includes(text) || isUsedBy(row.track, text)) : rows;
+	return text ? rows.filter(row => row.text ? row.text.includes(text) : row.track.text.includes(text) || isUsedBy(row.track, text)) : rows;
 }
 
 // --- Columns ---------------------------------------------------------------------------------
@@ -81,15 +81,15 @@ function sitesView(view) {
 
 const LAYERS = 7;
 
-// The tracks with the highest peaks, and the sum of all others.
-function topLayers(by, valuesOf, weight) {
+// The tracks with the highest peaks, and the sum of all others. colorOf is shared by the plots of a view: a name has one colour there.
+function topLayers(by, valuesOf, weight, colorOf) {
 	const tracks = data.by[by].filter(track => !track.folded).map(track => [weight(track), track])
 		.sort((a, b) => b[0] - a[0] || a[1].number - b[1].number).slice(0, LAYERS);
-	const layers = tracks.map(([, track], i) => ({ label: track.label, color: seriesColor(i), values: valuesOf(track) }));
+	const layers = tracks.map(([, track]) => ({ label: track.label, color: colorOf(track.label), values: valuesOf(track) }));
 	const rest = valuesOf(data.total);
 	for (const layer of layers)
 		layer.values.forEach((value, i) => rest[i] -= value);
-	return [{ label: "all others", color: "var(--c7)", values: rest.map(value => Math.max(0, value)) }, ...layers.reverse()];
+	return [{ label: "all others", color: "var(--others)", values: rest.map(value => Math.max(0, value)) }, ...layers.reverse()];
 }
 
 const highest = column => column ? column.reduce((a, b) => Math.max(a, b), 0) : 0;
@@ -110,9 +110,10 @@ function timelineView(view) {
 	let drawn = null;
 	view.append(card(tools, plots), card(h("h2", {}, "In this range ", title), table.element));
 	const draw = by => {
-		const live = topLayers(by, liveSeries, track => highest(track.liveAfter));
+		const colorOf = colorsByLabel();
+		const live = topLayers(by, liveSeries, track => highest(track.liveAfter), colorOf);
 		const perSecond = track => series(track, "bytes").map(value => value / data.width * rateUnit);
-		const rate = topLayers(by, perSecond, track => sumOf(track.series("bytes")));
+		const rate = topLayers(by, perSecond, track => sumOf(track.series("bytes")), colorOf);
 		const livePlot = stackedPlot(live, { height: 300, binary: true, format: bytes, label: "Live bytes over time", least: data.least });
 		const ratePlot = stackedPlot(rate, { height: 150, binary: true, format: value => bytes(value) + rateName, label: "Bytes allocated over time" });
 		const legend = layers => h("div", { class: "legend" }, [...layers].reverse().map(layer =>
@@ -136,33 +137,62 @@ function timelineView(view) {
 
 // --- Leaks -----------------------------------------------------------------------------------
 
-const bornSparks = new WeakMap();
-const bornColumn = { key: "born", label: "allocated when", kind: "text", title: "When the objects that are still live were allocated", fixed: true, show: row => {
-	if (!bornSparks.has(row.track))
-		bornSparks.set(row.track, sparkline(series(row.track, "keptBytes"), true));
-	return bornSparks.get(row.track).cloneNode(true);
-} };
+/*
+ * What the analysis said of a site and a process over the whole capture, in the place of a row of sums. births: how many of
+ * the objects are from each part of the time.
+ */
+class LeakRow {
+	constructor(track, table, place, [, evidence, comm, pid, cache, kept, keptBytes, oldest, mean, allocs, frees, unseen, births, least, most]) {
+		Object.assign(this, { track, kept, keptBytes, oldest, mean, allocs, frees, births, verdict: { table, place, evidence: evidence / 1000, comm, pid, cache, least, most } });
+		this.seen = frees + unseen ? frees / (frees + unseen) : null;
+		this.text = track.text + " " + comm.toLowerCase();
+	}
+	get grewIn() { return this.births.filter(Boolean).length / this.births.length; }
+}
 
-// What the analysis said of each site: in which table it is, at which place, with how much evidence, and who it was.
-const verdicts = new Map();
+// Rows by table, in the order of the command, and the strongest verdict on each site, for ranges: these have sums by site alone.
+const leakRows = {}, verdicts = new Map();
 function readVerdicts() {
+	const tracks = new Map(data.by.site.map(track => [track.label, track]));
 	verdicts.clear();
-	for (const table of ["sites", "kept", "unseen"])
-		(data.leaks?.[table] || []).forEach(([label, evidence, comm, pid, cache, least, most], place) =>
-			verdicts.set(label, { table, place, evidence: evidence / 1000, comm, pid, cache, least, most }));
+	for (const table of ["sites", "kept", "unseen"]) {
+		leakRows[table] = (data.leaks?.[table] || []).map((raw, place) =>
+			new LeakRow(tracks.get(raw[0]) || { label: raw[0], text: raw[0].toLowerCase(), number: -1 }, table, place, raw));
+		for (const { track, verdict } of leakRows[table])
+			if (!verdicts.has(track.label))
+				verdicts.set(track.label, verdict);
+	}
 }
 whenPicked.push(readVerdicts);
 readVerdicts();
-const verdictOf = row => verdicts.get(row.track.label) || { table: row.unseen ? "unseen" : "sites", place: 1e6, evidence: 0, comm: "", pid: null, cache: "" };
+const verdictOf = row => row.verdict || verdicts.get(row.track.label) || { table: row.unseen ? "unseen" : "sites", place: 1e6, evidence: 0, comm: "", pid: null, cache: "" };
+
+// What is live at the end of all that was allocated in the range.
+function leaksIn(sums, table) {
+	if (sums.whole && data.leaks)
+		return leakRows[table];
+	return sums.site.filter(row => row.kept && verdictOf(row).table === table);
+}
 
 const verdictWord = evidence => evidence >= 0.5 ? "likely" : evidence >= 0.2 ? "possible" : "unlikely";
 
 const holderName = verdict => (verdict.comm || "unknown") + (verdict.pid === null ? "" : " " + verdict.pid);
 
-// Sorted by the place that the command gives the site, so that both have one order.
+const grewIn = (row, sums) => row.grewIn ?? tenthsKept(row.track, sums.from, sums.to) / 10;
+
+const bornSparks = new WeakMap(); // by row, or by track where it has the sums of a range
+const bornColumn = { key: "born", label: "allocated when", kind: "text", title: "When the objects that are still live were allocated", fixed: true, show: row => {
+	const owner = row.births ? row : row.track;
+	if (!bornSparks.has(owner))
+		bornSparks.set(owner, sparkline(row.births || series(row.track, "keptBytes"), true));
+	return bornSparks.get(owner).cloneNode(true);
+} };
+
+// Sorted by the place that the command gives the row, so that both have one order.
 const evidenceColumn = { key: "evidence", label: "leak?", title: "How much speaks for a leak: the share of objects that stay, and how steadily they were allocated", fixed: true,
 	value: row => -verdictOf(row).place, show: row => `${percent(verdictOf(row).evidence)} ${verdictWord(verdictOf(row).evidence)}` };
-const holderColumn = { key: "process", label: "process", kind: "text", title: "The process that speaks most for a leak", fixed: true, value: row => holderName(verdictOf(row)) };
+const holderColumn = { key: "process", label: "process", kind: "text", title: "The process that allocated them; in a range, the one of the site that speaks most for a leak", fixed: true,
+	value: row => holderName(verdictOf(row)) };
 
 // An interval is known of the whole capture alone: of a range, it says no more than that fewer may be live.
 function liveObjects(row, sums) {
@@ -174,15 +204,14 @@ function liveObjects(row, sums) {
 
 function leakColumns(sums) {
 	const ages = [
-		{ key: "oldest", label: "oldest", value: row => row.track.oldest, show: row => duration(row.track.oldest ?? null) },
-		{ key: "mean", label: "mean age", value: row => row.track.age_sum / row.kept, show: row => duration(row.track.age_sum / row.kept) }];
+		{ key: "oldest", label: "oldest", value: row => row.oldest, show: row => duration(row.oldest ?? null) },
+		{ key: "mean", label: "mean age", value: row => row.mean, show: row => duration(row.mean ?? null) }];
 	return [labelColumn("call site"), evidenceColumn, bornColumn, holderColumn,
 		byteColumn("keptBytes", "bytes", "Bytes that were allocated in the range and are live at the end of the capture"),
 		{ ...countColumn("kept", "objects", "Objects that were allocated in the range and are live at the end of the capture; an interval where some may have ended unseen"),
 			show: row => liveObjects(row, sums) },
-		...(sums.whole ? ages : []), // known only for the whole capture
-		{ key: "tenths", label: "grew in", title: "Tenths of the range in which such objects were allocated",
-			value: row => tenthsKept(row.track, sums.from, sums.to), show: row => tenthsKept(row.track, sums.from, sums.to) + " of 10" },
+		...(sums.whole && data.leaks ? ages : []), // known only for the whole capture
+		{ key: "tenths", label: "grew in", title: "The part of the range in which such objects were allocated", value: row => grewIn(row, sums), show: row => percent(grewIn(row, sums)) },
 		countColumn("allocs", "allocs", "Allocations"), countColumn("frees", "frees", "Frees that have an event"), seenColumn];
 }
 
@@ -198,7 +227,7 @@ function leaksView(view) {
 		const table = new Table(), box = card(h("h2", {}, title), h("p", { class: "note" }, text), table.element);
 		view.append(box);
 		return sums => {
-			const rows = found(sums.site.filter(row => row.kept && verdictOf(row).table === name));
+			const rows = found(leaksIn(sums, name));
 			box.hidden = !rows.length && name !== "sites";
 			table.show(sorted(name === "sites" ? "leaks" : name, "evidence", { columns: leakColumns(sums), rows, onrow: openSite, chosen: isChosen }));
 		};
@@ -211,7 +240,7 @@ const PAGE = 4096;
 
 function wasteBars(rows) {
 	const top = rows.reduce((most, row) => Math.max(most, row.waste), 1);
-	return { key: "bar", label: "", kind: "bar", part: row => Math.max(0, row.waste) / top, color: () => "var(--c5)" };
+	return { key: "bar", label: "", kind: "bar", part: row => Math.max(0, row.waste) / top, color: () => "var(--more)" };
 }
 
 const wasteColumns = [
