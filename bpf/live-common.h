@@ -11,6 +11,10 @@
 typedef unsigned long long u64;
 typedef unsigned int u32;
 
+struct kmem_cache {
+	unsigned int size;
+} __attribute__((preserve_access_index));
+
 char LICENSE[] SEC("license") = "GPL";
 
 /* How many stacks there is room for, the caller says. */

@@ -1,33 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR LGPL-2.1-only */
 /*
  * The events of the slab allocator, and the ends of objects that no event shows. Who includes this has made() and gone()
- * before it.
+ * before it, and a program of its own for kmem_cache_alloc.
+ *
+ * Arguments of raw_tp programs are plain numbers. Those of tp_btf have types, and the verifiers of many kernels (6.12) let
+ * nobody read one that is a pointer to const void, as addresses of objects are.
  */
 #ifndef KS_BPF_LIVE_EVENTS_H
 #define KS_BPF_LIVE_EVENTS_H
 
-struct kmem_cache {
-	unsigned int size;
-} __attribute__((preserve_access_index));
-
 const volatile struct ks_bpf_filter only;
-
-/* Some verifiers (6.12) take a pointer to const void for no argument that may be read: it is then copied. */
-const volatile u32 copy_args;
 
 enum { BULK_MOST = 4096 };
 
 /* === Internals ============================================================================ */
-
-static __always_inline u64 pointer_arg(u64 *ctx)
-{
-	u64 ptr = 0;
-
-	if (!copy_args)
-		return ctx[1];
-	bpf_probe_read_kernel(&ptr, sizeof(ptr), &ctx[1]);
-	return ptr;
-}
 
 static __always_inline int wanted(u64 cache, u32 size)
 {
@@ -56,42 +42,31 @@ static long gone_of_many(u32 i, void *at)
 
 /* === Public: events ======================================================================= */
 
-SEC("tp_btf/kmalloc")
-int on_kmalloc(u64 *ctx)
+SEC("raw_tp/kmalloc")
+int on_kmalloc(struct bpf_raw_tracepoint_args *ctx)
 {
-	u64 ptr = pointer_arg(ctx);
-	u32 size = (u32)ctx[3];
+	u64 ptr = ctx->args[1];
+	u32 size = (u32)ctx->args[3];
 
 	if (ptr && wanted(0, size))
-		made(ctx, ctx[0], ptr, 0, size);
+		made(ctx, ctx->args[0], ptr, 0, size);
 	return 0;
 }
 
-SEC("tp_btf/kmem_cache_alloc")
-int on_cache_alloc(u64 *ctx)
+SEC("raw_tp/kfree")
+int on_kfree(struct bpf_raw_tracepoint_args *ctx)
 {
-	struct kmem_cache *cache = (struct kmem_cache *)ctx[2];
-	u64 ptr = pointer_arg(ctx);
-
-	if (ptr && wanted((u64)cache, 0))
-		made(ctx, ctx[0], ptr, (u64)cache, cache->size);
-	return 0;
-}
-
-SEC("tp_btf/kfree")
-int on_kfree(u64 *ctx)
-{
-	u64 ptr = pointer_arg(ctx);
+	u64 ptr = ctx->args[1];
 
 	if (ptr)
 		gone(ptr);
 	return 0;
 }
 
-SEC("tp_btf/kmem_cache_free")
-int on_cache_free(u64 *ctx)
+SEC("raw_tp/kmem_cache_free")
+int on_cache_free(struct bpf_raw_tracepoint_args *ctx)
 {
-	gone(pointer_arg(ctx));
+	gone(ctx->args[1]);
 	return 0;
 }
 

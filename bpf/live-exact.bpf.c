@@ -5,6 +5,8 @@
  */
 #include "live-common.h"
 
+#include <bpf/bpf_core_read.h>
+
 /* === Data ================================================================================= */
 
 struct {
@@ -31,6 +33,15 @@ struct {
 	__type(key, u32);
 	__type(value, struct ks_bpf_sum);
 } sums SEC(".maps");
+
+/* For each CPU. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, u64);
+} known SEC(".maps");
 
 u64 clock_ticks, clock_ns;
 
@@ -61,10 +72,32 @@ static __always_inline struct ks_bpf_sum *sum_of(u32 cell)
 struct row {
 	u64 tag, site, ptr, cache;
 	u64 cgroup;
+	u64 others_tag; /* of the row that all processes share */
 	u32 size, pid, others;
 	int stack;
 	u32 first; /* where it may be, and in the places behind that */
 };
+
+/* Of caches the size is looked up only here, once for each row. */
+static __always_inline void fill(struct ks_bpf_cell *cell, const struct row *row)
+{
+	const struct kmem_cache *cache = (const struct kmem_cache *)row->cache;
+	u32 size = row->size;
+
+	if (cache)
+		bpf_core_read(&size, sizeof(size), &cache->size);
+	cell->site = row->site;
+	cell->cache = row->cache;
+	cell->example = row->ptr;
+	cell->task.pid = row->pid;
+	cell->task.cgroup = row->cgroup;
+	cell->task.stack = row->stack;
+	if (row->others)
+		__builtin_memcpy(cell->task.comm, KS_LIVE_OTHERS_COMM, sizeof(KS_LIVE_OTHERS_COMM));
+	else if (by_process)
+		bpf_get_current_comm(cell->task.comm, sizeof(cell->task.comm));
+	cell->size = size;
+}
 
 static __always_inline u32 claim(const struct row *row)
 {
@@ -87,89 +120,123 @@ static __always_inline u32 claim(const struct row *row)
 			return at;
 		if (old)
 			continue;
-		cell->site = row->site;
-		cell->cache = row->cache;
-		cell->example = row->ptr;
-		cell->size = row->size;
-		cell->task.pid = row->pid;
-		cell->task.cgroup = row->cgroup;
-		cell->task.stack = row->stack;
-		if (row->others)
-			__builtin_memcpy(cell->task.comm, KS_LIVE_OTHERS_COMM,
-					 sizeof(KS_LIVE_OTHERS_COMM));
-		else if (by_process)
-			bpf_get_current_comm(cell->task.comm, sizeof(cell->task.comm));
+		fill(cell, row);
 		return at;
 	}
 	return NO_CELL;
 }
 
-/* The number of the row, new or old. Where there is no room for more processes, that of all others together. */
-static __always_inline u32 cell_of(void *ctx, u64 site, u64 ptr, u64 cache, u32 size,
-				   struct ks_bpf_counts *c)
+/* Where there is no room for more processes, the row is that of all others together. */
+static __noinline u32 claim_some(struct row *row)
 {
-	struct row row = { .site = site, .ptr = ptr, .size = size, .stack = -1 };
-	volatile u64 *scratch = &c->scratch;
-	u64 tag;
 	u32 at;
 
-	/* The verifier lets nobody calculate with a pointer, but it does not know one that was stored. */
-	*scratch = cache;
-	row.cache = *scratch;
-	tag = mix(site ^ mix(row.cache + size));
-	row.tag = tag;
-	if (by_process) {
-		row.pid = bpf_get_current_pid_tgid() >> 32;
-		row.tag = mix(row.tag + row.pid);
-	}
-	if (by_cgroup) {
-		row.cgroup = bpf_get_current_cgroup_id();
-		row.tag = mix(row.tag ^ row.cgroup);
-	}
-	if (by_stack) {
-		row.stack = (int)bpf_get_stackid(ctx, &stacks, 0);
-		c->stacks++;
-		c->no_stack += row.stack < 0;
-		row.tag = mix(row.tag + (u32)row.stack);
-	}
-	row.tag |= 1;
-	row.first = (u32)(((row.tag >> 20 & 0xffffffff) * KS_LIVE_OTHERS) >> 32);
-	at = claim(&row);
+	if (!row)
+		return NO_CELL;
+	at = claim(row);
 	if (at != NO_CELL || !by_process)
 		return at;
-	row.tag = tag | 1;
-	row.others = 1;
-	row.pid = 0;
-	row.cgroup = 0;
-	row.stack = -1;
-	row.first = KS_LIVE_OTHERS + ((u32)(tag >> 20) & (KS_LIVE_CELLS - KS_LIVE_OTHERS - 1));
-	return claim(&row);
+	row->tag = row->others_tag | 1ull << 63;
+	row->others = 1;
+	row->pid = 0;
+	row->cgroup = 0;
+	row->stack = -1;
+	row->first = KS_LIVE_OTHERS +
+		     ((u32)(row->others_tag >> 20) & (KS_LIVE_CELLS - KS_LIVE_OTHERS - 1));
+	return claim(row);
+}
+
+/* Who allocates, as a hash; what it is made of is only needed for a row that this CPU does not know yet. */
+struct who {
+	u64 cgroup;
+	u32 pid;
+	int stack;
+};
+
+static __always_inline u64 tag_of(void *ctx, u64 others_tag, struct who *who)
+{
+	u64 tag = others_tag;
+
+	if (by_process) {
+		who->pid = bpf_get_current_pid_tgid() >> 32;
+		tag = mix(tag + who->pid);
+	}
+	if (by_cgroup) {
+		who->cgroup = bpf_get_current_cgroup_id();
+		tag = mix(tag ^ who->cgroup);
+	}
+	if (by_stack) {
+		struct ks_bpf_counts *c = my_counts();
+
+		who->stack = (int)bpf_get_stackid(ctx, &stacks, 0);
+		if (c) {
+			c->stacks++;
+			c->no_stack += who->stack < 0;
+		}
+		tag = mix(tag + (u32)who->stack);
+	}
+	return tag | 1ull << 63;
+}
+
+/*
+ * The number of the row, new or old. Nearly all are known to this CPU. Processes come and go by the thousand, so the table of
+ * rows is often full: to look through it each time would cost more than all the rest.
+ */
+static __always_inline u32 cell_of(void *ctx, u64 site, u64 ptr, u64 cache, u32 size)
+{
+	u64 others_tag = mix(site ^ mix(cache + size));
+	struct who who = { .stack = -1 };
+	u64 tag = tag_of(ctx, others_tag, &who), *mine;
+	u32 at = bpf_get_smp_processor_id() * KS_LIVE_KNOWN + ks_live_known_of(tag);
+
+	mine = bpf_map_lookup_elem(&known, &at);
+	if (!mine)
+		return NO_CELL;
+	if ((*mine ^ tag) >> KS_LIVE_CELL_BITS) {
+		struct row row = { .tag = tag,
+				   .site = site,
+				   .ptr = ptr,
+				   .cache = cache,
+				   .cgroup = who.cgroup,
+				   .others_tag = others_tag,
+				   .size = size,
+				   .pid = who.pid,
+				   .stack = who.stack };
+
+		row.first = (u32)(((tag >> 20 & 0xffffffff) * KS_LIVE_OTHERS) >> 32);
+		at = claim_some(&row);
+		if (at == NO_CELL)
+			return NO_CELL;
+		*mine = tag >> KS_LIVE_CELL_BITS << KS_LIVE_CELL_BITS | at;
+		return at;
+	}
+	return *mine & (KS_LIVE_CELLS - 1);
 }
 
 /* What is in this bucket under this address ends. */
 static __always_inline int take(struct ks_bpf_bucket *bucket, u64 ptr)
 {
-	u32 i;
+	struct ks_bpf_object *object;
+	struct ks_bpf_sum *sum;
+	u64 what;
+	u32 way;
 
 #pragma unroll
-	for (i = 0; i < KS_LIVE_WAYS; i++) {
-		struct ks_bpf_object *object = &bucket->objects[i];
-		struct ks_bpf_sum *sum;
-		u64 what;
-
-		if (object->addr != ptr)
-			continue;
-		what = object->what;
-		if (__sync_val_compare_and_swap(&object->addr, ptr, 0) != ptr)
-			return 0;
-		sum = sum_of(what & (KS_LIVE_CELLS - 1));
-		if (sum) {
-			sum->objects--;
-			sum->ticks -= what >> KS_LIVE_CELL_BITS;
-		}
-		return 1;
+	for (way = 0; way < KS_LIVE_WAYS; way++)
+		if (bucket->objects[way].addr == ptr)
+			break;
+	if (way == KS_LIVE_WAYS)
+		return 0;
+	object = &bucket->objects[way & (KS_LIVE_WAYS - 1)];
+	what = object->what;
+	if (__sync_val_compare_and_swap(&object->addr, ptr, 0) != ptr)
+		return 0;
+	sum = sum_of(what & (KS_LIVE_CELLS - 1));
+	if (sum) {
+		sum->objects--;
+		sum->ticks -= what >> KS_LIVE_CELL_BITS;
 	}
-	return 0;
+	return 1;
 }
 
 static __always_inline int put(struct ks_bpf_bucket *bucket, u64 ptr, u64 what)
@@ -188,60 +255,101 @@ static __always_inline int put(struct ks_bpf_bucket *bucket, u64 ptr, u64 what)
 	return 0;
 }
 
-/* Each address has two buckets; nearly all objects are in their first. */
-static __always_inline struct ks_bpf_bucket *bucket_of(u64 ptr, u32 second)
+/*
+ * Objects that the kernel has in one page have their first buckets in one page, too: who works with few pages needs few
+ * of ours. The page's own place in it differs from page to page, since large objects all begin where pages do.
+ */
+static __always_inline struct ks_bpf_bucket *first_bucket(u64 ptr)
 {
-	u64 hash = mix(ptr >> 3);
-	u32 at = (u32)(second ? hash >> 40 ^ hash * 5 : hash) & bucket_mask;
+	u64 page = (ptr >> 12) * 0x9e3779b97f4a7c15ull;
+	u32 at = (u32)((page >> 40) << 6 | ((page >> 34) + (ptr >> 6) & 63)) & bucket_mask;
 
 	return bpf_map_lookup_elem(&objects, &at);
 }
 
+/* Where that is full, there are two neighbours somewhere else. @one: 0 or 1. */
+static __always_inline struct ks_bpf_bucket *second_bucket(u64 ptr, u32 one)
+{
+	u32 at = (u32)(mix(ptr >> 3) >> 8 ^ one) & bucket_mask;
+
+	return bpf_map_lookup_elem(&objects, &at);
+}
+
+static __always_inline int take_second(u64 ptr)
+{
+	struct ks_bpf_bucket *bucket = second_bucket(ptr, 0);
+
+	if (bucket && take(bucket, ptr))
+		return 1;
+	bucket = second_bucket(ptr, 1);
+	return bucket && take(bucket, ptr);
+}
+
+/* Not inlined: nothing of it may cost objects that find room at once. */
+static __noinline int put_second(u64 ptr, u64 what)
+{
+	struct ks_bpf_bucket *bucket = second_bucket(ptr, 0);
+
+	if (!seconds_used)
+		seconds_used = 1;
+	if (bucket && put(bucket, ptr, what))
+		return 1;
+	bucket = second_bucket(ptr, 1);
+	return bucket && put(bucket, ptr, what);
+}
+
 static __always_inline void gone(u64 ptr)
 {
-	struct ks_bpf_bucket *bucket = bucket_of(ptr, 0);
+	struct ks_bpf_bucket *bucket = first_bucket(ptr);
 	struct ks_bpf_counts *c;
 
 	if (bucket && take(bucket, ptr))
 		return;
-	bucket = seconds_used ? bucket_of(ptr, 1) : 0;
-	if (bucket && take(bucket, ptr))
+	if (seconds_used && take_second(ptr))
 		return;
 	c = my_counts();
 	if (c)
 		c->unknown_frees++;
 }
 
-static __always_inline void made(void *ctx, u64 site, u64 ptr, u64 cache, u32 size)
+static __noinline int count_replaced(void)
 {
 	struct ks_bpf_counts *c = my_counts();
-	struct ks_bpf_bucket *bucket = bucket_of(ptr, 0), *other;
+
+	if (c)
+		c->replaced++;
+	return 0;
+}
+
+static __noinline int count_no_room(void)
+{
+	struct ks_bpf_counts *c = my_counts();
+
+	if (c)
+		c->no_room++;
+	return 0;
+}
+
+/* How many there were, the sums tell: nothing else is counted here. */
+static __always_inline void made(void *ctx, u64 site, u64 ptr, u64 cache, u32 size)
+{
+	struct ks_bpf_bucket *bucket = first_bucket(ptr);
 	struct ks_bpf_sum *sum;
 	u64 ticks, what;
 	u32 cell;
 
-	if (!c || !bucket)
+	if (!bucket)
 		return;
-	c->events++;
 	/* One that had this address has ended unseen. */
 	if (take(bucket, ptr))
-		c->replaced++;
-	cell = cell_of(ctx, site, ptr, cache, size, c);
+		count_replaced();
+	cell = cell_of(ctx, site, ptr, cache, size);
 	sum = cell == NO_CELL ? 0 : sum_of(cell);
 	ticks = bpf_jiffies64(); /* of all clocks the only one that costs nothing */
 	what = ticks << KS_LIVE_CELL_BITS | (cell & (KS_LIVE_CELLS - 1));
-	if (!sum) {
-		c->no_room++;
+	if (!sum || (!put(bucket, ptr, what) && !put_second(ptr, what))) {
+		count_no_room();
 		return;
-	}
-	if (!put(bucket, ptr, what)) {
-		if (!seconds_used)
-			seconds_used = 1;
-		other = bucket_of(ptr, 1);
-		if (!other || !put(other, ptr, what)) {
-			c->no_room++;
-			return;
-		}
 	}
 	sum->objects++;
 	sum->made++;
@@ -249,6 +357,16 @@ static __always_inline void made(void *ctx, u64 site, u64 ptr, u64 cache, u32 si
 }
 
 #include "live-events.h"
+
+SEC("raw_tp/kmem_cache_alloc")
+int on_cache_alloc(struct bpf_raw_tracepoint_args *ctx)
+{
+	u64 ptr = ctx->args[1], cache = ctx->args[2];
+
+	if (ptr && wanted(cache, 0))
+		made(ctx, ctx->args[0], ptr, cache, 0);
+	return 0;
+}
 
 /* Run on request: what time it is by ticks. */
 SEC("syscall")

@@ -17,37 +17,22 @@ struct {
 /* Gaps between samples in bytes, each as likely as the others. */
 u32 gaps[KS_LIVE_GAPS];
 
-/* For each hash of an address how many objects that are followed have it, in 8 bits. */
-u32 marks[KS_LIVE_MARKS / 4];
-
-enum { MARK_MOST = 200 };
+struct ks_bpf_marks marks;
 
 /* === Internals ============================================================================ */
 
-static __always_inline u32 mark_of(u64 ptr)
-{
-	return (u32)((ptr >> 3) * 0x9e3779b97f4a7c15ull >> 32) & (KS_LIVE_MARKS - 1);
-}
-
-static __always_inline u32 marked(u32 mark)
-{
-	return marks[mark / 4] >> (mark % 4 * 8) & 0xff;
-}
-
-static __always_inline int forget(u64 ptr, u32 mark)
+static __always_inline int forget(u64 ptr)
 {
 	if (bpf_map_delete_elem(&samples, &ptr))
 		return 0;
-	__sync_fetch_and_add(&marks[mark / 4], -(1u << (mark % 4 * 8)));
+	ks_live_unmark(&marks, ptr);
 	return 1;
 }
 
 static __always_inline void gone(u64 ptr)
 {
-	u32 mark = mark_of(ptr);
-
-	if (marked(mark))
-		forget(ptr, mark);
+	if (ks_live_is_marked(&marks, ptr))
+		forget(ptr);
 }
 
 /* One that was drawn. Not inlined: nothing of it may cost those that are not. */
@@ -55,36 +40,59 @@ static __noinline int follow(void *ctx, u64 site, u64 ptr, u64 cache, u32 size)
 {
 	struct ks_bpf_sample sample = { .site = site, .cache = cache, .size = size };
 	struct ks_bpf_counts *c = my_counts();
-	u32 mark = mark_of(ptr);
 
 	if (!c)
 		return 0;
 	c->left = gaps[bpf_get_prandom_u32() & (KS_LIVE_GAPS - 1)];
 	sample.birth_ns = bpf_ktime_get_boot_ns();
 	who(ctx, &sample.task, c);
-	if (marked(mark) >= MARK_MOST ||
+	if (!ks_live_can_mark(&marks, ptr) ||
 	    bpf_map_update_elem(&samples, &ptr, &sample, BPF_NOEXIST)) {
 		c->no_room++;
 		return 0;
 	}
-	__sync_fetch_and_add(&marks[mark / 4], 1u << (mark % 4 * 8));
+	ks_live_mark(&marks, ptr);
 	return 1;
 }
 
 static __always_inline void made(void *ctx, u64 site, u64 ptr, u64 cache, u32 size)
 {
 	struct ks_bpf_counts *c = my_counts();
-	u32 mark = mark_of(ptr);
 
 	if (!c)
 		return;
 	c->events++;
 	/* Where one is followed that had this address, its end was not seen. */
-	if (marked(mark))
-		c->replaced += forget(ptr, mark);
+	if (ks_live_is_marked(&marks, ptr))
+		c->replaced += forget(ptr);
 	c->left -= size;
 	if (c->left <= 0)
 		follow(ctx, site, ptr, cache, size);
 }
 
 #include "live-events.h"
+
+/* One of these two. The size of an object is needed each time, and this is the only way to it that calls no function. */
+SEC("tp_btf/kmem_cache_alloc")
+int on_cache_alloc(u64 *ctx)
+{
+	struct kmem_cache *cache = (struct kmem_cache *)ctx[2];
+	u64 ptr = ctx[1];
+
+	if (ptr && wanted((u64)cache, 0))
+		made(ctx, ctx[0], ptr, (u64)cache, cache->size);
+	return 0;
+}
+
+/* Where the verifier lets nobody read the address. */
+SEC("tp_btf/kmem_cache_alloc")
+int on_cache_alloc_copy(u64 *ctx)
+{
+	struct kmem_cache *cache = (struct kmem_cache *)ctx[2];
+	u64 ptr = 0;
+
+	bpf_probe_read_kernel(&ptr, sizeof(ptr), &ctx[1]);
+	if (ptr && wanted((u64)cache, 0))
+		made(ctx, ctx[0], ptr, (u64)cache, cache->size);
+	return 0;
+}

@@ -7,7 +7,7 @@
 #define KS_LIVE_COMM   16
 #define KS_BPF_CACHES  32     /* that can be chosen */
 #define KS_LIVE_GAPS   16384  /* level 2: to draw from */
-#define KS_LIVE_MARKS  262144 /* level 2: hashes of addresses */
+#define KS_LIVE_MARKS  262144 /* level 2: of addresses; several share one */
 #define KS_LIVE_CELLS  16384  /* level 3: rows */
 #define KS_LIVE_OTHERS 12288  /* level 3: from here on, for processes that have none of their own */
 #define KS_LIVE_WAYS   4      /* level 3: objects in a cache line */
@@ -48,9 +48,67 @@ struct ks_bpf_sample {
 	unsigned int size;
 };
 
+/*
+ * Level 2: which addresses have a mark, that is, may be of an object that is followed. A word is for what is in one page, so
+ * that objects that the kernel has in one place have their marks in one place, too. All words fit into the cache that a
+ * processor is nearest to. How many objects share a mark is only looked at when one begins or ends.
+ */
+struct ks_bpf_marks {
+	unsigned long long words[KS_LIVE_MARKS / 64];
+	unsigned int shared[KS_LIVE_MARKS / 4]; /* 8 bits for each mark */
+};
+
+enum { KS_LIVE_SHARED_MOST = 200 };
+
+static inline unsigned int ks_live_mark_of(unsigned long long ptr)
+{
+	unsigned long long page = (ptr >> 12) * 0x9e3779b97f4a7c15ull >> 32;
+
+	return (unsigned int)(page << 6 | (ptr >> 6 & 63)) & (KS_LIVE_MARKS - 1);
+}
+
+static inline int ks_live_is_marked(const struct ks_bpf_marks *marks, unsigned long long ptr)
+{
+	unsigned int mark = ks_live_mark_of(ptr);
+
+	return (int)(marks->words[mark / 64] >> (mark % 64) & 1);
+}
+
+static inline unsigned int ks_live_shared(const struct ks_bpf_marks *marks, unsigned int mark)
+{
+	return marks->shared[mark / 4] >> (mark % 4 * 8) & 0xff;
+}
+
+static inline int ks_live_can_mark(const struct ks_bpf_marks *marks, unsigned long long ptr)
+{
+	return ks_live_shared(marks, ks_live_mark_of(ptr)) < KS_LIVE_SHARED_MOST;
+}
+
+static inline void ks_live_mark(struct ks_bpf_marks *marks, unsigned long long ptr)
+{
+	unsigned int mark = ks_live_mark_of(ptr);
+
+	__sync_fetch_and_add(&marks->shared[mark / 4], 1u << (mark % 4 * 8));
+	__sync_fetch_and_or(&marks->words[mark / 64], 1ull << (mark % 64));
+}
+
+/* Somebody may set the mark between the two steps: it is looked at again, and set again. */
+static inline void ks_live_unmark(struct ks_bpf_marks *marks, unsigned long long ptr)
+{
+	unsigned int mark = ks_live_mark_of(ptr);
+
+	__sync_fetch_and_add(&marks->shared[mark / 4], -(1u << (mark % 4 * 8)));
+	if (ks_live_shared(marks, mark))
+		return;
+	__sync_fetch_and_and(&marks->words[mark / 64], ~(1ull << (mark % 64)));
+	if (ks_live_shared(marks, mark))
+		__sync_fetch_and_or(&marks->words[mark / 64], 1ull << (mark % 64));
+}
+
 /* Level 3: what objects of a row have in common. */
 struct ks_bpf_cell {
-	unsigned long long tag; /* a hash of all of it; 0 = there is none */
+	unsigned long long
+		tag; /* a hash of all of it; 0 = there is none, others have the highest bit */
 	unsigned long long site;
 	unsigned long long cache;   /* 0 = of kmalloc */
 	unsigned long long example; /* an object */
@@ -64,6 +122,17 @@ struct ks_bpf_sum {
 	unsigned long long made;
 	unsigned long long pad;
 };
+
+/*
+ * Level 3: the rows that a CPU has used last, one in each place: the tag, and in its low bits the number of the row. One word, so
+ * that an interrupt sees all of it or nothing.
+ */
+#define KS_LIVE_KNOWN 8192
+
+static inline unsigned int ks_live_known_of(unsigned long long tag)
+{
+	return (unsigned int)(tag >> 16) & (KS_LIVE_KNOWN - 1);
+}
 
 /* An object: its address, its birth in ticks, and its row in the low bits. */
 #define KS_LIVE_CELL_BITS 16
@@ -80,8 +149,8 @@ struct ks_bpf_bucket {
 /* What all levels count, one for each CPU. */
 struct ks_bpf_counts {
 	unsigned long long events, stacks, no_room, no_stack, unknown_frees, replaced;
-	long long left; /* level 2: bytes until the next sample */
-	unsigned long long scratch;
+	long long left;		/* level 2: bytes until the next sample */
+	unsigned long long pad; /* a cache line each */
 };
 
 #endif

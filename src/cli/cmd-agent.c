@@ -12,9 +12,11 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/hash.h"
 #include "cli/commands.h"
 #include "cli/fleet.h"
+#include "cli/long-run.h"
 #include "cli/output.h"
 #include "cli/signals.h"
 #include "fleet/agent.h"
@@ -162,14 +164,6 @@ static int report(const struct agent *agent, const struct ks_queue_state *state)
 	return ks_cli_print_doc(&agent->cli, doc);
 }
 
-static u64 now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_REALTIME, &now);
-	return (u64)now.tv_sec * 1000000000 + (u64)now.tv_nsec;
-}
-
 /* Looks at the beginning of each interval, until a signal comes. Intervals that went by meanwhile are counted. */
 static int run_on(struct agent *agent, struct ks_agent *looks, int signals)
 {
@@ -184,9 +178,9 @@ static int run_on(struct agent *agent, struct ks_agent *looks, int signals)
 	if (err)
 		return ks_cli_fail(&agent->cli, err, &diag);
 	for (;;) {
-		at = now_ns() / interval;
-		if (last && at > last + 1)
-			ks_agent_skip(looks, at - last - 1);
+		at = ks_clock_ns(CLOCK_BOOTTIME);
+		if (last)
+			ks_agent_skip(looks, ks_agent_missed(last, at, interval));
 		last = at;
 		err = ks_agent_sample(looks, &diag);
 		if (err) {
@@ -194,7 +188,7 @@ static int run_on(struct agent *agent, struct ks_agent *looks, int signals)
 			ks_agent_skip(looks, 1);
 		}
 		ks_sender_wake(sender);
-		at = now_ns();
+		at = ks_clock_ns(CLOCK_REALTIME);
 		if (poll(&wait, 1, (int)((interval - at % interval) / 1000000 + 1)))
 			break;
 	}
@@ -255,6 +249,7 @@ static int start(struct agent *agent)
 	opts.host = agent->host;
 	opts.boot = boot;
 	opts.build = build;
+	ks_cli_long_run();
 	err = ks_live_open(&live_opts, &live, &diag);
 	if (err)
 		return ks_cli_fail(&agent->cli, err, &diag);

@@ -15,6 +15,7 @@
 #include "base/io.h"
 #include "cli/cli.h"
 #include "cli/commands.h"
+#include "cli/long-run.h"
 #include "cli/signals.h"
 #include "live/worker.h"
 #include "serve/notify.h"
@@ -184,10 +185,17 @@ int ks_cmd_serve(int argc, char **argv)
 	const struct ks_option own[] = {
 		{ 0, "listen", "ADDRESS", "address and port (127.0.0.1:9155)",
 		  .string = &s.server.address },
-		{ 0, "remote", NULL, "permit an address that others reach; needs --token-file",
+		{ 0, "remote", NULL,
+		  "permit an address that others reach; needs --token-file or\n--tls-clients",
 		  .flag = &s.server.remote },
 		{ 0, "token-file", "FILE", "a file with what clients must say",
 		  .string = &s.token_file },
+		{ 0, "tls-cert", "FILE", "serve by HTTPS, with this certificate (PEM)",
+		  .string = &s.server.tls.certificate },
+		{ 0, "tls-key", "FILE", "and its key", .string = &s.server.tls.key },
+		{ 0, "tls-clients", "FILE",
+		  "answer only clients with a certificate that one of these signed",
+		  .string = &s.server.tls.clients },
 		{ 0, "level", "LEVEL",
 		  "how closely to look: census (default), growth, sampled,\nexact, or 0 to 3",
 		  .parse = ks_cli_parse_level, .value = &s.opts.level },
@@ -220,6 +228,7 @@ int ks_cmd_serve(int argc, char **argv)
 		s.server.otlp = s.otlp == OTLP_V1DEVELOPMENT;
 		s.opts.filter.caches = &s.cache;
 		s.opts.filter.nr_caches = s.cache != NULL;
+		ks_cli_long_run();
 		ks_cli_block_signals(none, &blocked);
 		signals = ks_cli_signal_fd(&blocked, &diag);
 		code = signals < 0 ? ks_cli_fail(&s.cli, signals, &diag) : serve(&s, signals);

@@ -14,8 +14,10 @@
 #include "base/clock.h"
 #include "base/io.h"
 #include "cli/commands.h"
+#include "cli/long-run.h"
 #include "cli/output.h"
 #include "cli/signals.h"
+#include "cli/watch-flight.h"
 #include "live/watch.h"
 
 /* === Data ================================================================================= */
@@ -36,12 +38,12 @@ struct watching {
 	struct ks_watch_opts opts;
 	u64 for_ns;
 	bool first;
-	const char *exec, *capture;
+	const char *exec;
+	struct ks_flight flight;
 
 	int signals;
+	bool interrupted; /* a signal came that ends the program */
 	sigset_t blocked;
-	pid_t recorder;
-	unsigned int captures;
 };
 
 /* === Internals ============================================================================ */
@@ -91,34 +93,6 @@ static void run_hook(struct watching *w, const struct ks_suspect *s, const struc
 		;
 }
 
-/* A recording that begins with the suspicion and goes on for half a minute. */
-static void start_capture(struct watching *w)
-{
-	char path[4096];
-
-	if (w->recorder)
-		return;
-	if (w->captures++)
-		snprintf(path, sizeof(path), "%s.%u", w->capture, w->captures);
-	else
-		snprintf(path, sizeof(path), "%s", w->capture);
-	w->recorder = fork();
-	if (w->recorder) {
-		w->recorder = ks_max(w->recorder, 0);
-		return;
-	}
-	ks_cli_unblock_signals(&w->blocked);
-	execl("/proc/self/exe", "kmemscope", "record", "-q", "--duration", "30s", "-o", path,
-	      (char *)NULL);
-	_exit(127);
-}
-
-static void end_capture(struct watching *w, bool now)
-{
-	if (w->recorder && waitpid(w->recorder, NULL, now ? 0 : WNOHANG) != 0)
-		w->recorder = 0;
-}
-
 static int tell(struct watching *w, struct ks_watch *watch)
 {
 	int code = 0;
@@ -148,18 +122,29 @@ static int follow(struct watching *w, struct ks_watch *watch, struct ks_live *li
 		err = ks_watch_step(watch, live, &wait, &diag);
 		if (err)
 			return ks_cli_fail(&w->cli, err, &diag);
-		if (w->capture && watch->phase == KS_WATCH_TRACES)
-			start_capture(w);
-		end_capture(w, false);
+		ks_flight_step(&w->flight, watch->phase != KS_WATCH_LISTENS,
+			       watch->told < watch->suspects.len, ks_clock_ns(CLOCK_MONOTONIC));
+		watch->recorder_pid = (u32)w->flight.pid;
 		code = tell(w, watch);
 		if (code || (w->first && watch->suspects.len))
 			return code;
 		left = w->for_ns ? start + w->for_ns -
 					   ks_min(ks_clock_ns(CLOCK_MONOTONIC), start + w->for_ns)
 				 : wait;
-		if (!left || !wait_for(w, ks_min(left, wait)))
+		w->interrupted = left && !wait_for(w, ks_min(left, wait));
+		if (!left || w->interrupted)
 			return 0;
 	}
+}
+
+/* What follows a suspicion is recorded, too. Who is in a hurry gets what there is of it. */
+static void end_flight(struct watching *w)
+{
+	u64 until = ks_flight_until(&w->flight), now = ks_clock_ns(CLOCK_MONOTONIC);
+
+	if (until > now && !w->interrupted)
+		(void)wait_for(w, until - now);
+	ks_flight_end(&w->flight);
 }
 
 static int conclude(struct watching *w, const struct ks_watch *watch)
@@ -199,7 +184,7 @@ static int run(struct watching *w)
 	ks_live_close(live);
 	if (!code && watch)
 		code = conclude(w, watch);
-	end_capture(w, true);
+	end_flight(w);
 	ks_watch_free(watch);
 	return code;
 }
@@ -225,11 +210,15 @@ int ks_cmd_watch(int argc, char **argv)
 		  .number = &w.opts.smallest, .min = 1 },
 		{ 0, "reclaimable", NULL, "also what the kernel can take back: inodes, dentries",
 		  .flag = &w.opts.keep_caches },
+		{ 0, "no-holders", NULL,
+		  "do not look for who holds what grows: it reads all objects once",
+		  .flag = &w.opts.no_holders },
 		{ 0, "exec", "COMMAND",
 		  "run this by the shell for each suspect, with the text as its input",
 		  .string = &w.exec },
 		{ 0, "capture-on-suspect", "FILE",
-		  "record 30 s of events from the first suspicion on", .string = &w.capture },
+		  "keep a recording of the events before and after a suspicion",
+		  .string = &w.flight.path },
 		{ 0, "strict", NULL, "accepted, but has no effect here",
 		  .flag = &w.cli.output.strict },
 		{ 0 },
@@ -248,6 +237,10 @@ int ks_cmd_watch(int argc, char **argv)
 	w.signals = ks_cli_signal_fd(&w.blocked, &diag);
 	if (w.signals < 0)
 		return ks_cli_fail(&w.cli, w.signals, &diag);
+	/* A whole look, which may last twice as long as it should, and what comes after it. */
+	w.flight.keep_ns = 2 * (w.opts.look_ns ? w.opts.look_ns : KS_WATCH_LOOK_NS) + 60000000000;
+	w.flight.blocked = &w.blocked;
+	ks_cli_long_run();
 	code = run(&w);
 	close(w.signals);
 	return code;

@@ -36,9 +36,11 @@ struct exact {
 	struct ks_bpf_bucket *objects; /* the maps themselves */
 	struct ks_bpf_cell *cells;
 	const struct ks_bpf_sum *sums;
-	size_t objects_len, cells_len, sums_len;
+	u64 *known;
+	size_t objects_len, cells_len, sums_len, known_len;
 	s64 *fewer_objects, *fewer_ticks; /* by cell: what was found to be gone */
-	u64 *made;			  /* by cell: as of the last look */
+	u64 *made;			  /* by cell: as of the last look that wanted room */
+	u64 *events;			  /* by cell: as of the last look */
 	u64 reconciled, reconciled_bytes;
 };
 
@@ -72,7 +74,8 @@ static int map_all(struct exact *e)
 	e->objects = map_memory(e->program->maps.objects, &e->objects_len);
 	e->cells = map_memory(e->program->maps.cells, &e->cells_len);
 	e->sums = map_memory(e->program->maps.sums, &e->sums_len);
-	return e->objects && e->cells && e->sums ? 0 : -ENOMEM;
+	e->known = map_memory(e->program->maps.known, &e->known_len);
+	return e->objects && e->cells && e->sums && e->known ? 0 : -ENOMEM;
 }
 
 static void unload(struct exact *e)
@@ -83,15 +86,17 @@ static void unload(struct exact *e)
 		munmap(e->cells, e->cells_len);
 	if (e->sums)
 		munmap((void *)e->sums, e->sums_len);
+	if (e->known)
+		munmap(e->known, e->known_len);
 	e->objects = NULL;
+	e->known = NULL;
 	e->cells = NULL;
 	e->sums = NULL;
 	live_exact_bpf__destroy(e->program);
 	e->program = NULL;
 }
 
-static int load(void *level, const struct ks_live_filter *filter, bool hooks, bool copy,
-		struct ks_diag *diag)
+static int load(void *level, const struct ks_live_filter *filter, bool hooks, struct ks_diag *diag)
 {
 	struct exact *e = level;
 	struct live_exact_bpf *program = live_exact_bpf__open();
@@ -100,7 +105,6 @@ static int load(void *level, const struct ks_live_filter *filter, bool hooks, bo
 	if (!program)
 		return -errno;
 	e->program = program;
-	program->rodata->copy_args = copy;
 	err = ks_tracing_filter(&e->tracing, filter, (struct ks_bpf_filter *)&program->rodata->only,
 				diag);
 	program->rodata->bucket_mask = e->buckets - 1;
@@ -109,6 +113,7 @@ static int load(void *level, const struct ks_live_filter *filter, bool hooks, bo
 	program->rodata->by_stack = e->by_stack;
 	bpf_map__set_max_entries(program->maps.objects, e->buckets);
 	bpf_map__set_max_entries(program->maps.sums, e->cpus * KS_LIVE_CELLS);
+	bpf_map__set_max_entries(program->maps.known, e->cpus * KS_LIVE_KNOWN);
 	bpf_map__set_max_entries(program->maps.stacks, e->by_stack ? KS_LIVE_STACKS : 1);
 	bpf_program__set_autoload(program->progs.on_free_bulk, hooks);
 	bpf_program__set_autoload(program->progs.on_free_rcu,
@@ -176,9 +181,13 @@ static int add_cell(struct exact *e, struct ks_live_snapshot *s, u32 number)
 	const char *cache;
 	u32 cpu;
 
+	e->events[number] = 0;
 	for (cpu = 0; cpu < e->cpus; cpu++) {
-		objects += e->sums[(size_t)cpu * KS_LIVE_CELLS + number].objects;
-		ticks += e->sums[(size_t)cpu * KS_LIVE_CELLS + number].ticks;
+		const struct ks_bpf_sum *sum = &e->sums[(size_t)cpu * KS_LIVE_CELLS + number];
+
+		objects += sum->objects;
+		ticks += sum->ticks;
+		e->events[number] += sum->made;
 	}
 	/* A look may come between two CPUs that hand an object on. */
 	if (objects <= 0 || !from.size)
@@ -225,6 +234,32 @@ static bool has_no_program(u32 pid)
 }
 
 /*
+ * CPUs that know the row may still add to it until they have forgotten it. Where one did, the row is put back, unless
+ * somebody has taken its place already.
+ */
+static void free_row(struct exact *e, u32 number)
+{
+	struct ks_bpf_cell *cell = &e->cells[number];
+	unsigned long long none = 0; /* as wide as the BPF program has it */
+	u64 tag = cell->tag;
+	u32 cpu, size = cell->size;
+
+	cell->size = 0;
+	__atomic_store_n(&cell->tag, 0, __ATOMIC_RELEASE);
+	for (cpu = 0; cpu < e->cpus; cpu++) {
+		u64 *known = &e->known[(size_t)cpu * KS_LIVE_KNOWN + ks_live_known_of(tag)];
+		u64 mine = __atomic_load_n(known, __ATOMIC_RELAXED);
+
+		if (mine >> KS_LIVE_CELL_BITS == tag >> KS_LIVE_CELL_BITS)
+			__atomic_compare_exchange_n(known, &mine, 0, false, __ATOMIC_SEQ_CST,
+						    __ATOMIC_RELAXED);
+	}
+	if (!is_idle(e, number) && __atomic_compare_exchange_n(&cell->tag, &none, tag, false,
+							       __ATOMIC_SEQ_CST, __ATOMIC_RELAXED))
+		cell->size = size;
+}
+
+/*
  * Each process has rows of its own, and there is room for only so many. Once half of it is used, rows that have no object
  * any more and whose process has ended make room. Of two rows that are the same by then, the sum is shown.
  */
@@ -240,17 +275,16 @@ static void make_room(struct exact *e)
 	for (i = 0; i < KS_LIVE_CELLS; i++) {
 		struct ks_bpf_cell *cell = &e->cells[i];
 
-		/* Without a size it is being made. */
-		if (!cell->tag || !cell->size || !is_idle(e, i))
+		/* Without a size it is being made. That of all others stays: many tags lead to it. */
+		if (!cell->tag || !cell->size || !is_idle(e, i) ||
+		    !strcmp(cell->task.comm, KS_LIVE_OTHERS_COMM))
 			continue;
 		if (!asked || cell->task.pid != asked) {
 			asked = cell->task.pid;
 			ended = has_no_program(asked);
 		}
-		if (!ended)
-			continue;
-		cell->size = 0;
-		__atomic_store_n(&cell->tag, 0, __ATOMIC_RELEASE);
+		if (ended)
+			free_row(e, i);
 	}
 }
 
@@ -262,9 +296,11 @@ static int exact_poll(struct ks_probe *probe, struct ks_live_snapshot *s, struct
 	u32 i;
 
 	read_clock(e);
-	for (i = 0; !err && i < KS_LIVE_CELLS; i++)
+	for (i = 0; !err && i < KS_LIVE_CELLS; i++) {
 		if (e->cells[i].tag)
 			err = add_cell(e, s, i);
+		s->quality.events += e->events[i];
+	}
 	make_room(e);
 	if (!err)
 		err = ks_tracing_say_hooks(s, e->hooks);
@@ -332,6 +368,7 @@ static void exact_close(struct ks_probe *probe)
 	free(e->fewer_objects);
 	free(e->fewer_ticks);
 	free(e->made);
+	free(e->events);
 	free(e);
 }
 
@@ -357,12 +394,13 @@ int ks_exact_open(const struct ks_live_opts *opts, struct ks_census_level *censu
 	e->fewer_objects = calloc(KS_LIVE_CELLS, sizeof(*e->fewer_objects));
 	e->fewer_ticks = calloc(KS_LIVE_CELLS, sizeof(*e->fewer_ticks));
 	e->made = calloc(KS_LIVE_CELLS, sizeof(*e->made));
+	e->events = calloc(KS_LIVE_CELLS, sizeof(*e->events));
 	/* A stack costs ten times as much as all the rest: only who asks for it pays. */
 	e->by_process = !opts->by || opts->by >> KS_LIVE_BY_PROCESS & 1;
 	e->by_cgroup = opts->filter.stacks || opts->by >> KS_LIVE_BY_CGROUP & 1;
 	e->by_stack = opts->filter.stacks || opts->by >> KS_LIVE_BY_STACK & 1;
 	e->buckets = buckets_for(opts->max_objects);
-	err = e->fewer_objects && e->fewer_ticks && e->made
+	err = e->fewer_objects && e->fewer_ticks && e->made && e->events
 		      ? ks_census_level_open(census, diag)
 		      : ks_diag_nomem(diag, "starting probes");
 	if (!err)

@@ -9,6 +9,8 @@
 #include <time.h>
 
 #include "base/hash.h"
+#include "heap/kernel.h"
+#include "heap/snapshot.h"
 #include "live/census-level.h"
 #include "live/probe.h"
 
@@ -236,6 +238,18 @@ int ks_live_want_type(struct ks_live *live, u64 addr)
 		return -ENOMEM;
 	*slot = addr;
 	return 0;
+}
+
+int ks_live_heap(struct ks_live *live, struct ks_snapshot **ret_heap, struct ks_diag *diag)
+{
+	struct ks_kernel *kernel = live->census.kernel;
+	struct ks_snapshot_options options = { .graph = true };
+
+	if (!kernel)
+		return ks_diag_set(diag, -ENOENT, "the kernel's memory was not read yet");
+	if (*kernel->memory->facts.symbols)
+		options.kallsyms = kernel->memory->facts.symbols;
+	return ks_snapshot_take(kernel, &options, ret_heap, diag);
 }
 
 int ks_live_set_level(struct ks_live *live, enum ks_live_level level,

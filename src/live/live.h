@@ -67,6 +67,13 @@ void ks_live_census_now(struct ks_live *live, bool types);
 int ks_live_want_type(struct ks_live *live, u64 addr);
 
 /*
+ * All objects of the kernel and who points to whom, as they are now: takes seconds, and a hundred bytes an object. To be
+ * freed by ks_snapshot_free(). -ENOENT: its memory can't be read, or was not yet.
+ */
+struct ks_snapshot;
+int ks_live_heap(struct ks_live *live, struct ks_snapshot **ret_heap, struct ks_diag *diag);
+
+/*
  * Changes level and filter; where that fails, the old ones stay. What only a level above the census saw is forgotten,
  * and its rows begin anew.
  */

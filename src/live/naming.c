@@ -11,6 +11,9 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
+#include "base/hash.h"
+
 /* === Data ================================================================================= */
 
 /* Beginnings of names: of the slab and page allocators, their helpers, and of how probes are called. */
@@ -64,6 +67,7 @@ static const char *const allocators[] = {
 };
 
 enum { DEPTH = 16, SKIP_MOST = 16 };
+enum { CGROUPS_MOST = 16384 }; /* names that are kept: they come and go by the thousand */
 
 static const char cgroup_root[] = "/sys/fs/cgroup";
 static const u64 look_again_ns = 10000000000;
@@ -101,6 +105,57 @@ static int load_symbols(struct ks_naming *n)
 		return err;
 	}
 	return ks_ksyms_parse(&n->symbols, text.s, 0, text.len);
+}
+
+/* Modules by name and address. How much they are used is in the text, too, and changes all the time. */
+static int hash_modules(u64 *ret_hash)
+{
+	struct ks_strbuf text;
+	char *line, *rest = NULL, *at;
+	u64 hash = 1;
+	int err;
+
+	ks_strbuf_init(&text);
+	err = read_all("/proc/modules", &text);
+	for (line = err || !text.len ? NULL : strtok_r(text.s, "\n", &rest); line;
+	     line = strtok_r(NULL, "\n", &rest)) {
+		hash = ks_hash_bytes(line, strcspn(line, " "), hash);
+		at = strstr(line, " 0x");
+		if (at)
+			hash = ks_hash_bytes(at, strcspn(at + 1, " ") + 1, hash);
+	}
+	ks_strbuf_deinit(&text);
+	if (!err)
+		*ret_hash = hash;
+	return err;
+}
+
+static void forget_names(struct ks_naming *n)
+{
+	ks_ksyms_deinit(&n->symbols);
+	n->symbols = (struct ks_ksyms){ 0 };
+	ks_map64_clear(&n->addrs);
+	n->name_of.len = 0;
+	n->loaded = false;
+}
+
+/* Before something new gets a name: modules may have come since, and may be where others were. */
+static int check_symbols(struct ks_naming *n)
+{
+	u64 now = ks_clock_ns(CLOCK_BOOTTIME), hash = n->modules;
+
+	if (n->loaded && now - n->checked_ns < look_again_ns)
+		return 0;
+	if (hash_modules(&hash))
+		return -ENOMEM;
+	if (n->loaded && hash != n->modules)
+		forget_names(n);
+	n->checked_ns = now;
+	n->modules = hash;
+	if (!n->loaded && load_symbols(n))
+		return -ENOMEM;
+	n->loaded = true;
+	return 0;
 }
 
 /* The size of the function is of no interest. */
@@ -185,6 +240,14 @@ static int look_for_cgroups(struct ks_naming *n)
 	/* What has gone is forgotten: numbers are not used again. */
 	ks_map64_clear(&n->cgroups);
 	n->path_of.len = 0;
+	if (n->paths.strs.len > CGROUPS_MOST) {
+		ks_intern_deinit(&n->paths);
+		if (ks_intern_init(&n->paths)) {
+			if (fd >= 0)
+				close(fd);
+			return -ENOMEM;
+		}
+	}
 	return fd < 0 ? 0 : walk(n, fd, path, 0, sizeof(path), 0);
 }
 
@@ -216,9 +279,8 @@ const char *ks_naming_addr(struct ks_naming *n, u64 addr)
 {
 	u32 number;
 
-	if (!n->loaded && load_symbols(n))
+	if ((!n->loaded || ks_map64_find(&n->addrs, addr) == KS_NONE) && check_symbols(n))
 		return NULL;
-	n->loaded = true;
 	number = ks_map64_add(&n->addrs, addr);
 	if (number == KS_NONE)
 		return NULL;
@@ -240,12 +302,10 @@ const char *ks_naming_cgroup(struct ks_naming *n, u64 id)
 {
 	u32 number = ks_map64_find(&n->cgroups, id);
 	char text[32];
-	struct timespec t;
 	u64 now;
 
 	if (number == KS_NONE) {
-		clock_gettime(CLOCK_BOOTTIME, &t);
-		now = (u64)t.tv_sec * 1000000000 + (u64)t.tv_nsec;
+		now = ks_clock_ns(CLOCK_BOOTTIME);
 		if (!n->looked_ns || now - n->looked_ns > look_again_ns) {
 			n->looked_ns = now;
 			if (look_for_cgroups(n))

@@ -11,6 +11,8 @@
 struct ks_naming {
 	struct ks_ksyms symbols;
 	bool loaded;
+	u64 modules;	       /* a hash of those whose symbols are known */
+	u64 checked_ns;	       /* when that was last compared */
 	struct ks_map64 addrs; /* whose names are known: their numbers in names */
 	struct ks_intern names;
 	KS_VEC(u32) name_of;

@@ -67,21 +67,22 @@ static int start_cpus(struct sample *m)
 	return err;
 }
 
-static int load(void *level, const struct ks_live_filter *filter, bool hooks, bool copy,
-		struct ks_diag *diag)
+/* @copy: the verifier lets nobody read the address of an object that an event has. */
+static int load_way(struct sample *m, const struct ks_live_filter *filter, bool hooks, bool copy,
+		    struct ks_diag *diag)
 {
-	struct sample *m = level;
 	struct live_sample_bpf *program = live_sample_bpf__open();
 	int err;
 
 	if (!program)
 		return -errno;
 	m->program = program;
-	program->rodata->copy_args = copy;
 	err = ks_tracing_filter(&m->tracing, filter, (struct ks_bpf_filter *)&program->rodata->only,
 				diag);
 	bpf_map__set_max_entries(program->maps.samples, SAMPLES);
 	bpf_map__set_max_entries(program->maps.stacks, KS_LIVE_STACKS);
+	bpf_program__set_autoload(
+		copy ? program->progs.on_cache_alloc : program->progs.on_cache_alloc_copy, false);
 	bpf_program__set_autoload(program->progs.on_free_bulk, hooks);
 	bpf_program__set_autoload(program->progs.on_free_rcu,
 				  hooks && ks_tracing_has_free_rcu(&m->tracing));
@@ -99,6 +100,13 @@ static int load(void *level, const struct ks_live_filter *filter, bool hooks, bo
 	}
 	m->hooks = hooks;
 	return err;
+}
+
+static int load(void *level, const struct ks_live_filter *filter, bool hooks, struct ks_diag *diag)
+{
+	int err = load_way(level, filter, hooks, false, diag);
+
+	return err && !diag->err ? load_way(level, filter, hooks, true, diag) : err;
 }
 
 static int attach(struct sample *m, const struct ks_live_filter *filter, struct ks_diag *diag)
@@ -169,15 +177,12 @@ static int drop_if_gone(void *arg, u64 object, const void *value)
 	struct reconciling *r = arg;
 	const struct ks_bpf_sample *sample = value;
 	struct live_sample_bpf *program = r->sample->program;
-	u32 mark;
 
 	if (sample->birth_ns >= r->use->at_ns || ks_in_use(r->use, object))
 		return 0;
 	if (bpf_map_delete_elem(bpf_map__fd(program->maps.samples), &object))
 		return 0;
-	/* As the program does it. */
-	mark = (u32)((object >> 3) * 0x9e3779b97f4a7c15ull >> 32) & (KS_LIVE_MARKS - 1);
-	__sync_fetch_and_add(&program->bss->marks[mark / 4], -(1u << (mark % 4 * 8)));
+	ks_live_unmark(&program->bss->marks, object);
 	r->sample->reconciled++;
 	r->sample->reconciled_bytes += sample->size;
 	return 0;

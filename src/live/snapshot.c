@@ -124,7 +124,8 @@ static struct ks_live_cell *copy_cell(struct ks_live_snapshot *s,
 }
 
 /* What has gone: only how much it was is of interest, and only for a while. */
-static int keep_gone(struct ks_live_snapshot *s, const struct ks_live_snapshot *old, bool rebase)
+static int keep_gone(struct ks_live_snapshot *s, const struct ks_live_snapshot *old, bool rebase,
+		     const bool anew[KS_LIVE_PARTS])
 {
 	size_t i;
 
@@ -132,7 +133,7 @@ static int keep_gone(struct ks_live_snapshot *s, const struct ks_live_snapshot *
 		const struct ks_live_cell *was = &old->cells.items[i];
 		struct ks_live_cell *now;
 
-		if (!s->parts[was->part].present || same_cell(old, i, s))
+		if (!s->parts[was->part].present || anew[was->part] || same_cell(old, i, s))
 			continue;
 		if ((rebase || (!was->base_objects && !was->base_bytes)) && !was->bytes &&
 		    !was->marks[0] && !was->marks[1])
@@ -146,12 +147,27 @@ static int keep_gone(struct ks_live_snapshot *s, const struct ks_live_snapshot *
 }
 
 /* When rates of a part are measured from: two marks, of which the older one is at least @rate_ns old. */
+/*
+ * Counters have objects that are free, and lack others. The first exact count says so, and corrects those that follow: it is
+ * no change, and so all begins anew with it.
+ */
+static bool begins_anew(struct ks_live_snapshot *s, const struct ks_live_snapshot *old,
+			enum ks_live_part part)
+{
+	struct ks_live_part_info *now = &s->parts[part];
+	bool before = old && old->parts[part].counted;
+
+	now->counted = now->exact || before;
+	return !old || !old->parts[part].present ||
+	       (part == KS_LIVE_CACHES && now->exact && !before);
+}
+
 static bool move_marks(struct ks_live_snapshot *s, const struct ks_live_snapshot *old,
-		       enum ks_live_part part, u64 rate_ns)
+		       enum ks_live_part part, u64 rate_ns, bool anew)
 {
 	u64 now = s->parts[part].at_ns;
 
-	if (!old || !old->parts[part].present) {
+	if (anew) {
 		s->marks_ns[part][0] = s->marks_ns[part][1] = now;
 		return true;
 	}
@@ -286,25 +302,27 @@ int ks_live_carry(struct ks_live_snapshot *s, const struct ks_live_snapshot *old
 int ks_live_compare(struct ks_live_snapshot *s, const struct ks_live_snapshot *old, bool rebase,
 		    u64 rate_ns)
 {
-	bool moved[KS_LIVE_PARTS];
+	bool moved[KS_LIVE_PARTS], anew[KS_LIVE_PARTS];
 	unsigned int part;
 	size_t i;
 
 	rebase |= !old;
 	s->base_ns = rebase ? s->at_ns : old->base_ns;
 	s->base_memory = rebase ? s->memory : old->base_memory;
-	for (part = 0; part < KS_LIVE_PARTS; part++)
-		moved[part] = move_marks(s, old, part, rate_ns);
-	if (old && keep_gone(s, old, rebase))
+	for (part = 0; part < KS_LIVE_PARTS; part++) {
+		anew[part] = begins_anew(s, old, part);
+		moved[part] = move_marks(s, old, part, rate_ns, anew[part]);
+	}
+	if (old && keep_gone(s, old, rebase, anew))
 		return -ENOMEM;
 	for (i = 0; i < s->cells.len; i++) {
 		struct ks_live_cell *cell = &s->cells.items[i];
 		const struct ks_live_part_info *info = &s->parts[cell->part];
 		const struct ks_live_cell *was = same_cell(s, i, old);
-		bool first = !old || !old->parts[cell->part].present;
+		bool first = anew[cell->part];
 
 		/* What is only of objects made since has nothing behind it. */
-		if (was && !rebase) {
+		if (was && !rebase && !first) {
 			cell->base_objects = was->base_objects;
 			cell->base_bytes = was->base_bytes;
 		} else if (rebase || (first && !info->since_ns)) {

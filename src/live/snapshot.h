@@ -47,6 +47,7 @@ struct ks_live_part_info {
 	u64 at_ns;	    /* when it was counted: CLOCK_BOOTTIME */
 	u64 since_ns;	    /* only what was allocated later is in it; 0 = everything */
 	bool exact; /* by cache: else these are the kernel's counters, corrected by the last exact count */
+	bool counted; /* there was an exact count, now or before */
 };
 
 /* What is alike in all keys. */

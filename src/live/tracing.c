@@ -247,12 +247,12 @@ int ks_tracing_attach(ks_load_fn *load, void *level, const struct ks_live_filter
 		      struct ks_diag *diag)
 {
 	void *before = ks_tracing_silence(NULL);
-	int err, i;
+	int err;
 
 	diag->err = 0;
-	/* With probes on functions where these are allowed; the plain way to read arguments first. */
-	for (i = 0, err = -EINVAL; err && !diag->err && i < 4; i++)
-		err = load(level, filter, i < 2, i % 2, diag);
+	err = load(level, filter, true, diag);
+	if (err && !diag->err)
+		err = load(level, filter, false, diag);
 	ks_tracing_silence(before);
 	if (err && !diag->err)
 		return ks_tracing_refused("probes on the events of the slab allocator", err, diag);

@@ -67,9 +67,8 @@ int ks_tracing_filter(struct ks_tracing *t, const struct ks_live_filter *filter,
 /*
  * Loads the probes of a level in the ways that kernels allow, the best first, until one works. @load is called with the
  * level and cleans up after a failure; where it fills the diag, no other way is tried. @hooks: also probes on functions.
- * @copy: arguments are copied rather than read.
  */
-typedef int ks_load_fn(void *level, const struct ks_live_filter *filter, bool hooks, bool copy,
+typedef int ks_load_fn(void *level, const struct ks_live_filter *filter, bool hooks,
 		       struct ks_diag *diag);
 int ks_tracing_attach(ks_load_fn *load, void *level, const struct ks_live_filter *filter,
 		      struct ks_diag *diag);

@@ -103,7 +103,8 @@ static void find_slopes(const struct spans *s, double confidence, struct ks_judg
 	spread = sqrt(n * (n - 1) * (2 * n + 5) / 18);
 	j->p = rising > 0 ? above((rising - 1) / spread) : 1;
 	rank = deviations(confidence) * spread;
-	lower = floor((len - rank) / 2);
+	/* As many slopes lie below the interval as above it. */
+	lower = floor((len - rank) / 2) - 1;
 	upper = ceil((len + rank) / 2);
 	j->low = slopes[lower < 0 ? 0 : (u32)lower];
 	j->high = slopes[upper > len - 1 ? len - 1 : (u32)upper];

@@ -18,6 +18,8 @@ enum {
 	STACK,
 	PROCESS,
 	CGROUP,
+	HOLDERS,
+	HELD,
 	RATE,
 	LOW,
 	HIGH,
@@ -43,6 +45,8 @@ static const struct ks_column columns[COLUMNS] = {
 	[STACK] = { "stack", NULL, KS_CELL_TEXT, .optional = true },
 	[PROCESS] = { "process", "process", KS_CELL_TEXT, .optional = true },
 	[CGROUP] = { "cgroup", NULL, KS_CELL_TEXT, .optional = true },
+	[HOLDERS] = { "holders", NULL, KS_CELL_TEXT, .optional = true },
+	[HELD] = { "objects_held", NULL, KS_CELL_U64, KS_UNIT_OBJECTS, .optional = true },
 	[RATE] = { "bytes_per_second", "bytes/s", KS_CELL_DOUBLE },
 	[LOW] = { "low", NULL, KS_CELL_DOUBLE },
 	[HIGH] = { "high", NULL, KS_CELL_DOUBLE },
@@ -125,6 +129,23 @@ static void say_who(const struct ks_suspect *s, struct ks_strbuf *out)
 	}
 }
 
+/* Of how many objects a holder holds how many stands behind its name. */
+static void say_holders(const struct ks_suspect *s, struct ks_strbuf *out)
+{
+	if (!*s->holders) {
+		if (s->held_objects)
+			ks_strbuf_puts(out, " Nobody was found to hold them.");
+		return;
+	}
+	if (ks_suspect_has_type(s))
+		ks_strbuf_printf(out, " Of %" PRIu64 " of this type, these hold the most: ",
+				 s->held_objects);
+	else
+		ks_strbuf_puts(out, " One of them is held by ");
+	put_escaped(out, s->holders);
+	ks_strbuf_puts(out, ".");
+}
+
 /* === Public =============================================================================== */
 
 void ks_suspect_say(const struct ks_suspect *s, struct ks_strbuf *out)
@@ -143,11 +164,11 @@ void ks_suspect_say(const struct ks_suspect *s, struct ks_strbuf *out)
 		put_duration(out, s->full_s);
 		ks_strbuf_puts(out, ".");
 	}
-	/* A name that is no type of the kernel's can't be asked for. */
-	if (*s->type && !strpbrk(s->type, " (|")) {
+	say_holders(s, out);
+	if (ks_suspect_has_type(s)) {
 		ks_strbuf_puts(out, " 'kmemscope heap holders ");
 		put_escaped(out, s->type);
-		ks_strbuf_puts(out, "' shows who holds them.");
+		ks_strbuf_puts(out, "' shows more.");
 	}
 	if (s->stack) {
 		ks_strbuf_puts(out, "\n  Stack: ");
@@ -186,6 +207,10 @@ struct ks_doc *ks_watch_doc(const struct ks_watch *watch)
 			ks_row_text(row, PROCESS, s->process);
 		if (*s->cgroup)
 			ks_row_text(row, CGROUP, s->cgroup);
+		if (*s->holders) {
+			ks_row_text(row, HOLDERS, s->holders);
+			ks_row_u64(row, HELD, s->held_objects);
+		}
 		ks_row_double(row, RATE, s->judgement.slope);
 		ks_row_double(row, LOW, s->judgement.low);
 		ks_row_double(row, HIGH, s->judgement.high);

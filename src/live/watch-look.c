@@ -60,12 +60,14 @@ static struct ks_watch_row *find_row(struct ks_watch_state *w, u64 key, bool mak
 	return row;
 }
 
-/* Nothing is said of this program itself, nor of what many processes share a row of. */
+/* Nothing is said of this program itself and its recorder, nor of what many processes share a row of. */
 static bool is_left_out(const struct ks_watch_state *w, const char *process)
 {
 	const char *at = process ? strrchr(process, '[') : NULL;
+	unsigned long pid = at ? strtoul(at + 1, NULL, 10) : 0;
 
-	return at && (strtoul(at + 1, NULL, 10) == w->own_pid || !strncmp(process, "(others)[", 9));
+	return at && (pid == w->own_pid || (pid && pid == w->recorder_pid) ||
+		      !strncmp(process, "(others)[", 9));
 }
 
 /*
@@ -100,11 +102,13 @@ static void add_to(struct ks_watch_state *w, const struct ks_live_snapshot *s,
 	const char *site = name_of(s, cell, KS_LIVE_BY_SITE);
 	const char *process = name_of(s, cell, KS_LIVE_BY_PROCESS);
 	struct ks_watch_row *row;
+	bool ended;
 	u64 key;
 
 	if (!cache || !site || is_left_out(w, process))
 		return;
-	if (!by_process && !has_ended(w, s, cell->key[KS_LIVE_BY_PROCESS]))
+	ended = has_ended(w, s, cell->key[KS_LIVE_BY_PROCESS]);
+	if (!by_process && !ended)
 		return;
 	if (!by_process)
 		process = NULL;
@@ -121,6 +125,7 @@ static void add_to(struct ks_watch_state *w, const struct ks_live_snapshot *s,
 	row->cache = cache;
 	row->site = site;
 	row->process = process;
+	row->no_program = ended;
 	row->objects += cell->objects;
 	row->bytes += cell->bytes;
 	row->example = cell->example;
@@ -162,6 +167,26 @@ static bool is_clear(const struct ks_watch_opts *opts, const struct ks_watch_row
 		return row->process && j->steadiness >= very_steady && j->p <= 1e-5 &&
 		       j->low >= j->slope / 2;
 	return row->process || (j->p <= 1e-4 && j->low >= j->slope / 2);
+}
+
+/*
+ * Of kmalloc()'s kinds of one size all come when one is looked at, and one of these the kernel can take back. Where caches
+ * that it can take back are not asked for, nothing is said of that one either.
+ */
+static int is_left_alone(const struct ks_watch_opts *opts, const struct ks_live_snapshot *s,
+			 const char *cache, bool *ret_is)
+{
+	const struct ks_live_within in = { .name = { [KS_LIVE_BY_CACHE] = cache } };
+	struct ks_live_rows rows;
+
+	*ret_is = false;
+	if (opts->keep_caches)
+		return 0;
+	if (ks_live_rows(s, KS_LIVE_BY_CACHE, &in, &rows))
+		return -ENOMEM;
+	*ret_is = rows.items.len && rows.items.items[0].reclaimable;
+	ks_live_rows_free(&rows);
+	return 0;
 }
 
 /* How many objects a cache has; 0 if there is no such cache. */
@@ -281,7 +306,7 @@ int ks_watch_find_growing(struct ks_watch *watch, const struct ks_live_snapshot 
 		const struct ks_judging how = judging(&watch->opts, row);
 		struct ks_judgement judgement;
 		struct ks_growing *g;
-		bool turnover;
+		bool turnover, alone;
 
 		if (is_attached(row->site))
 			continue;
@@ -291,6 +316,10 @@ int ks_watch_find_growing(struct ks_watch *watch, const struct ks_live_snapshot 
 		if (is_turnover(w, s, row, &turnover))
 			return -ENOMEM;
 		if (turnover)
+			continue;
+		if (is_left_alone(&watch->opts, s, row->cache, &alone))
+			return -ENOMEM;
+		if (alone)
 			continue;
 		g = ks_vec_push(&growings->items);
 		if (!g)

@@ -32,6 +32,7 @@ struct ks_watch_row {
 	const char *cache, *site, *process; /* of the last snapshot; process NULL = see above */
 	u64 objects, bytes, example;
 	bool seen;
+	bool no_program; /* of what is named above, or of a thread of the kernel */
 };
 
 struct ks_growing {
@@ -54,7 +55,8 @@ struct ks_watch_state {
 	KS_VEC(struct ks_suspect *) tracing; /* about to be accused */
 	bool counted_first;		     /* there was an exact count when the look began */
 	bool counted;			     /* one was asked for, before accusing */
-	u32 own_pid;
+	bool held;			     /* holders were looked for */
+	u32 own_pid, recorder_pid;
 };
 
 /* All of them: 0 or -ENOMEM. */
@@ -77,6 +79,8 @@ int ks_watch_suspect(struct ks_watch *watch, const struct ks_growings *growings,
 		     const struct ks_live_snapshot *snapshot);
 /* How much there is in the cache, and what an object of the suspect is. */
 int ks_suspect_add_census(struct ks_suspect *suspect, const struct ks_live_snapshot *snapshot);
+/* Who holds what those that are traced have. -ENOMEM. */
+int ks_watch_add_holders(struct ks_watch_state *state, struct ks_live *live);
 /* All that are traced become suspects of the watch. */
 int ks_watch_accuse(struct ks_watch *watch, const struct ks_live_snapshot *snapshot);
 void ks_suspect_free(struct ks_suspect *suspect); /* accepts NULL */

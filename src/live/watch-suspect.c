@@ -18,6 +18,7 @@ static void describe(struct ks_suspect *suspect, const struct ks_watch_row *row,
 	snprintf(suspect->site, sizeof(suspect->site), "%s", row->site);
 	snprintf(suspect->process, sizeof(suspect->process), "%s",
 		 row->process ? row->process : "");
+	suspect->no_program = row->no_program;
 	suspect->objects = row->objects;
 	suspect->example = row->example;
 	suspect->size = (u32)(row->bytes / row->objects);
@@ -51,22 +52,31 @@ static int add_stack(struct ks_suspect *suspect, const struct ks_live_snapshot *
 	return 0;
 }
 
+static bool has_site(const struct ks_suspect *s, const struct ks_watch_row *row)
+{
+	return !strcmp(s->site, row->site) || strstr(s->also, row->site);
+}
+
 /*
  * One leak may show in several caches: what one process makes is one suspect. What all processes make at a site is none
- * where one of them was found to.
+ * where one of them was found to. And work of the kernel's own is done by whichever of its threads is free.
  */
+static bool is_same(const struct ks_suspect *s, const struct ks_watch_row *row)
+{
+	if (!row->process)
+		return has_site(s, row);
+	return !strcmp(s->process, row->process) ||
+	       (s->no_program && row->no_program && has_site(s, row));
+}
+
 static struct ks_suspect *same_suspect(const struct ks_watch_state *w,
 				       const struct ks_watch_row *row)
 {
 	size_t i;
 
-	for (i = 0; i < w->tracing.len; i++) {
-		struct ks_suspect *s = w->tracing.items[i];
-
-		if (row->process ? !strcmp(s->process, row->process)
-				 : !strcmp(s->site, row->site) || strstr(s->also, row->site))
-			return s;
-	}
+	for (i = 0; i < w->tracing.len; i++)
+		if (is_same(w->tracing.items[i], row))
+			return w->tracing.items[i];
 	return NULL;
 }
 
@@ -79,8 +89,8 @@ static bool is_known(const struct ks_watch *watch, const struct ks_watch_row *ro
 	for (i = 0; i < watch->suspects.len; i++) {
 		const struct ks_suspect *s = watch->suspects.items[i];
 
-		if (!strcmp(s->process, process) &&
-		    (!strcmp(s->site, row->site) || strstr(s->also, row->site)))
+		if (has_site(s, row) &&
+		    (!strcmp(s->process, process) || (s->no_program && row->no_program)))
 			return true;
 	}
 	return false;
@@ -90,7 +100,7 @@ static void add_also(struct ks_suspect *suspect, const struct ks_watch_row *row)
 {
 	size_t len = strlen(suspect->also);
 
-	if (!strcmp(suspect->site, row->site) || strstr(suspect->also, row->site))
+	if (has_site(suspect, row))
 		return;
 	snprintf(suspect->also + len, sizeof(suspect->also) - len, "%s%s (%s)", len ? ", " : "",
 		 row->site, row->cache);

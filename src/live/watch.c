@@ -31,7 +31,7 @@ static void enter(struct ks_watch *watch, enum ks_watch_phase phase, u64 now)
 	watch->phase = phase;
 	watch->state->phase_ns = now;
 	watch->state->points = 0;
-	watch->state->counted_first = watch->state->counted = false;
+	watch->state->counted_first = watch->state->counted = watch->state->held = false;
 }
 
 static int start_looking(struct ks_watch *watch, struct ks_live *live, u64 now,
@@ -168,6 +168,12 @@ static int step_tracing(struct ks_watch *watch, struct ks_live *live,
 			return ks_diag_nomem(diag, "watching");
 	if (s->at_ns < w->phase_ns + trace_ns)
 		return 0;
+	/* Types tell what to look for. The probes go on meanwhile. */
+	if (!watch->opts.no_holders && !w->held) {
+		w->held = true;
+		if (ks_watch_add_holders(w, live))
+			return ks_diag_nomem(diag, "watching");
+	}
 	if (ks_watch_accuse(watch, s))
 		return ks_diag_nomem(diag, "watching");
 	return stop_looking(watch, live, s->at_ns, diag);
@@ -195,7 +201,7 @@ int ks_watch_new(const struct ks_watch_opts *opts, struct ks_watch **ret_watch,
 	if (!watch->opts.listen_ns)
 		watch->opts.listen_ns = 10 * second;
 	if (!watch->opts.look_ns)
-		watch->opts.look_ns = 20 * second;
+		watch->opts.look_ns = KS_WATCH_LOOK_NS;
 	if (!watch->opts.pause_ns)
 		watch->opts.pause_ns = 300 * second;
 	if (!watch->opts.smallest) {
@@ -241,6 +247,7 @@ int ks_watch_step(struct ks_watch *watch, struct ks_live *live, u64 *ret_wait_ns
 		return err;
 	if (!watch->state->phase_ns)
 		watch->state->phase_ns = s->at_ns;
+	watch->state->recorder_pid = watch->recorder_pid;
 	switch (watch->phase) {
 	case KS_WATCH_LOOKS:
 		err = step_looking(watch, live, s, diag);

@@ -10,6 +10,8 @@
 #include "live/live.h"
 #include "live/verdict.h"
 
+#define KS_WATCH_LOOK_NS 20000000000
+
 struct ks_watch_opts {
 	u64 listen_ns;	   /* before the first suspicion; 0 = 10 s */
 	u64 look_ns;	   /* at every allocation; 0 = 20 s */
@@ -18,6 +20,7 @@ struct ks_watch_opts {
 	bool any_steady;   /* less, if it is as steady as a clock */
 	double confidence; /* 0 = 0.99 */
 	bool keep_caches;  /* also of caches that the kernel can take back */
+	bool no_holders;   /* who holds what grows is not looked for */
 };
 
 enum ks_watch_phase {
@@ -37,10 +40,13 @@ struct ks_suspect {
 	char *stack;
 	u32 size; /* of an object */
 	bool reclaimable;
-	u64 objects;	  /* that stayed while it was looked at */
-	u64 all_objects;  /* in the cache */
-	u64 type_objects; /* of this type, in the cache */
-	u64 example;	  /* the address of one */
+	bool no_program;   /* processes that have ended, or threads of the kernel */
+	u64 objects;	   /* that stayed while it was looked at */
+	u64 all_objects;   /* in the cache */
+	u64 type_objects;  /* of this type, in the cache */
+	u64 example;	   /* the address of one */
+	char holders[512]; /* "type.field (objects), ..." of those that follow; "" = not known */
+	u64 held_objects;  /* all of the type; of a suspect without type, one */
 	struct ks_judgement judgement;
 	u64 full_s;   /* seconds until memory is full; UINT64_MAX = not in sight */
 	u64 found_ns; /* CLOCK_REALTIME */
@@ -53,6 +59,7 @@ struct ks_watch {
 	u64 looks, rounds,
 		dismissed; /* at counters; at allocations; suspicions that came to nothing */
 	enum ks_watch_phase phase;
+	u32 recorder_pid; /* a process that works for this one, of which nothing is said; 0 = none */
 
 	/* The rest is for watch*.c alone. */
 	struct ks_watch_state *state;
@@ -68,6 +75,9 @@ void ks_watch_free(struct ks_watch *watch);
  */
 int ks_watch_step(struct ks_watch *watch, struct ks_live *live, u64 *ret_wait_ns,
 		  struct ks_diag *diag);
+
+/* Whether its type is one that can be asked for by name. */
+bool ks_suspect_has_type(const struct ks_suspect *suspect);
 
 /* A paragraph in plain words. */
 void ks_suspect_say(const struct ks_suspect *suspect, struct ks_strbuf *out);

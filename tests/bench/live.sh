@@ -5,7 +5,9 @@
 # - its CPU time with a level, between two runs without: the median of these ratios, and from it nanoseconds for each event
 #   of the load. A busy machine blurs this.
 # - the kernel's own statistics of BPF programs: nanoseconds for each run of each program. They have the cost of two looks
-#   at the clock in them, which a program that does next to nothing (growth: page_made) shows.
+#   at the clock in them. So programs that do nothing are attached to the same events at the same time: what a level takes
+#   above these is its own. That holds on a busy machine, too. To call any program costs the same for all of them, and is
+#   in neither.
 #
 # And what the watching program itself takes. memleak of bcc needs the kernel's headers: it is compared where there are some.
 # RUNS=7 takes about two minutes.
@@ -21,6 +23,8 @@ stats_before=$(cat $stats)
 trap 'echo "$stats_before" >$stats; rm -rf "$work" "$place"' EXIT
 memleak=
 if command -v memleak-bpfcc >/dev/null && [ -d "/lib/modules/$(uname -r)/build" ]; then memleak="memleak-bpfcc"; fi
+
+clang -target bpf -mcpu=v3 -O2 -g -isystem "/usr/include/$(uname -m)-linux-gnu" -c "$(dirname "$0")/nothing.bpf.c" -o "$work/nothing.o"
 
 run_load() { "$load" 1 "$iterations" "$place"; }
 ticks_of() { awk '{ print $14 + $15 }' "/proc/$1/stat" 2>/dev/null || echo 0; }
@@ -57,23 +61,36 @@ with() {
 	echo "$before $after $second" | awk '{ print ($2 - $1) / 100 / $3 }' >>"$work/$name-own"
 }
 
-# Programs of $pid, as "ID NANOSECONDS RUNS".
-program_times() {
-	awk '$1 == "prog_id:" { id[FILENAME] = $2 } $1 == "run_time_ns:" { ns[FILENAME] = $2 } $1 == "run_cnt:" { runs[FILENAME] = $2 }
-		END { for (f in ns) print id[f], ns[f], runs[f] }' "/proc/$pid/fdinfo/"* 2>/dev/null | sort -u
+# mean_of BEFORE AFTER: nanoseconds of a run, and how many there were.
+mean_of() {
+	join "$1" "$2" | awk '$5 - $3 > 1000 { ns += $4 - $2; runs += $5 - $3 } END { print runs ? ns / runs : 0, runs }'
 }
 
-# ns_of_programs LEVEL: mean of all runs of its programs while the load runs. Those of the census are few and long.
+# Programs of a process, as "ID NANOSECONDS RUNS".
+program_times() { # PID
+	awk '$1 == "prog_id:" { id[FILENAME] = $2 } $1 == "run_time_ns:" { ns[FILENAME] = $2 } $1 == "run_cnt:" { runs[FILENAME] = $2 }
+		END { for (f in ns) print id[f], ns[f], runs[f] }' "/proc/$1/fdinfo/"* 2>/dev/null | sort -u
+}
+
+# ns_of_programs LEVEL: mean of all runs of its programs while the load runs, above that of programs that do nothing. Those
+# of the census are few and long.
 ns_of_programs() {
+	local nothing_pid
+	start "$(dirname "$load")/bench-attach" "$work/nothing.o"
+	nothing_pid=$pid
 	start "$kmemscope" top --level "$1" --count 1000 --json
 	echo 1 >$stats
-	program_times >"$work/before"
+	program_times $pid >"$work/before"
+	program_times $nothing_pid >"$work/nothing-before"
 	run_load >/dev/null
-	program_times >"$work/after"
+	program_times $pid >"$work/after"
+	program_times $nothing_pid >"$work/nothing-after"
 	echo "$stats_before" >$stats
 	stop
-	join "$work/before" "$work/after" | awk '$5 - $3 > 1000 { ns += $4 - $2; runs += $5 - $3 }
-		END { printf "%.0f ns, %d runs", runs ? ns / runs : 0, runs }'
+	kill $nothing_pid
+	wait $nothing_pid 2>/dev/null || :
+	echo "$(mean_of "$work/before" "$work/after") $(mean_of "$work/nothing-before" "$work/nothing-after")" |
+		awk '{ printf "%.0f ns above %.0f, %d runs", $1 - $3, $3, $2 }'
 }
 
 levels="census growth sampled exact"

@@ -35,6 +35,18 @@ noise() {
 	done >/dev/null 2>&1
 }
 
+# A look that ends with nobody: what was recorded of it goes.
+records_for_nothing() {
+	local pid
+	echo earlier >nothing.dat
+	"$KMEMSCOPE" watch --capture-on-suspect nothing.dat >/dev/null &
+	pid=$!
+	until [ -s nothing.dat.part ] || ! kill -0 $pid 2>/dev/null; do sleep 0.1; done
+	kill -INT $pid
+	wait $pid && [ "$(cat nothing.dat)" = earlier ] && [ ! -e nothing.dat.part ]
+}
+check "what was recorded without a suspicion is dropped" records_for_nothing
+
 mkfifo hold
 exec 9<>hold
 noise &
@@ -61,7 +73,7 @@ found() {
 }
 
 # It takes a minute; on a loaded machine, some. It is ended when all of them were found.
-"$KMEMSCOPE" watch --for 6m --json --exec 'cat >>said.txt; echo "$KMEMSCOPE_PROCESS $KMEMSCOPE_SITE" >>hooks.txt' >watch.json &
+"$KMEMSCOPE" watch --for 6m --json --capture-on-suspect caught.dat --exec 'cat >>said.txt; echo "$KMEMSCOPE_PROCESS $KMEMSCOPE_SITE" >>hooks.txt' >watch.json &
 watch=$!
 hooked() {
 	grep -qs '^leak-epoll.*do_epoll_create' hooks.txt && grep -qs '^leak-socket.*sk_prot_alloc' hooks.txt &&
@@ -80,6 +92,26 @@ check "message queues" found msgq newque
 check "sockets are of their type" grep -q 'leak-socket.*unix_sock' found.txt
 # Somebody else's leak, planted by a test of another tree at the same time, has the same name.
 check "and nothing else" fails grep -v '^leak-' found.txt
+check "and who holds them is said" python3 - watch.json <<-'EOF'
+	import json, sys
+	rows = [s for s in json.load(open(sys.argv[1]))["suspects"] if s["process"].startswith("leak-socket[")]
+	# Each has a struct socket.
+	assert "socket" in rows[0]["holders"], rows[0]["holders"]
+	assert rows[0]["objects_held"] >= rows[0]["objects"] / 2, rows[0]
+EOF
+# A watch that is ended ends its recording, too: what there is of it is a whole capture.
+check "there is a recording of the suspicion" "$KMEMSCOPE" check caught.dat
+"$KMEMSCOPE" report --by comm --csv caught.dat >caught.csv 2>/dev/null
+check "of the program that leaks" grep -q '^leak-' caught.csv
+check "and of what was before it: of the whole look" python3 - "$KMEMSCOPE" <<-'EOF'
+	import json, subprocess, sys
+	info = json.loads(subprocess.run([sys.argv[1], "info", "--json", "caught.dat"], check=True, capture_output=True).stdout)
+	# Verdicts come four seconds after the look of twenty, and the watch was ended by one of them.
+	seconds = (info["last_ts"] - info["first_ts"]) / 1e9
+	assert seconds > 15, seconds
+EOF
+check "nothing is left of recordings that were dropped" test ! -e caught.dat.part
+check "nobody else may read it" test "$(stat -c %a caught.dat)" = 600
 check "the hook was run" grep -q leak- hooks.txt
 check "and got the text" grep -q 'bytes a second' said.txt
 done_testing

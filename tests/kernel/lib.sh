@@ -255,6 +255,8 @@ build_test_modules() { # KDIR [MAKE-ARGUMENTS...]; the .ko files are then in $wo
 		bail "the test modules do not compile" "$work/log"
 	cp "$work"/build/module/*.ko "$work/modules"
 	strip --strip-debug "$work"/modules/*.ko
+	# The debug information is for who reads what the module did.
+	[ ! -e "$work/build/module/mzfields.ko" ] || cp "$work/build/module/mzfields.ko" "$work/modules/mzfields.ko.debug"
 }
 
 # Copies kmemscope and its libraries, if $KMEMSCOPE is set.
@@ -285,7 +287,7 @@ make_initramfs() { # sets $initramfs
 			bail "$program does not compile"
 	done
 	cp "$here"/guest/*.sh "$tree/tests/lib/tap.sh" "$root"
-	[ ! -d "$work/modules" ] || cp "$work"/modules/*.ko "$root"
+	[ ! -d "$work/modules" ] || cp "$work"/modules/*.ko* "$root"
 	install -m 755 "$here/guest/init" "$root/init"
 	cat >"$root/test.sh"
 	initramfs=$work/initramfs.gz

@@ -2,6 +2,8 @@
 /* kmemscope top on made-up snapshots: what is drawn, and what keys do. */
 #include "ks-test.h"
 
+#include <math.h>
+
 #include "live/build.h"
 #include "tui/terminal.h"
 #include "tui/top.h"
@@ -381,6 +383,114 @@ static void test_objects(void **state)
 	check_row(6, "caches (3)");
 }
 
+/* Few digits: three, or four where a unit has not yet begun. */
+static void test_byte_words(void **state)
+{
+	static const struct {
+		double bytes;
+		bool sign;
+		const char *text;
+	} rows[] = {
+		{ 0, false, "0" },
+		{ 0, true, "0" },
+		{ 0.4, true, "0" },
+		{ -0.4, true, "0" },
+		{ 0.6, true, "+1" },
+		{ -0.6, false, "-1" },
+		{ 1023, false, "1023" },
+		{ 1024, false, "1.00K" },
+		{ 1536, true, "+1.50K" },
+		{ -1536, false, "-1.50K" },
+		{ 10234, false, "9.99K" },   /* 9.9941 */
+		{ 10235, false, "10.0K" },   /* 9.9951 */
+		{ 102348, false, "99.9K" },  /* 99.949 */
+		{ 102349, false, "100K" },   /* 99.950 */
+		{ 1048063, false, "1023K" }, /* 1023.4990 */
+		{ 1048064, false, "1.00M" }, /* 1023.5 */
+		{ 5.5 * 1024 * 1024 * 1024, false, "5.50G" },
+		{ 0x1p63, false, "8.00E" },
+		{ 0x1p72, false, "4096E" },
+	};
+	struct ks_strbuf out;
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(rows); i++) {
+		ks_strbuf_init(&out);
+		ks_top_bytes(&out, rows[i].bytes, rows[i].sign);
+		assert_string_equal(ks_strbuf_str(&out), rows[i].text);
+		ks_strbuf_deinit(&out);
+	}
+}
+
+static void test_duration_words(void **state)
+{
+	static const struct {
+		u64 seconds;
+		const char *text;
+	} rows[] = {
+		{ 0, "0s" },	   { 59, "59s" },      { 60, "1m00" },	 { 61, "1m01" },
+		{ 3599, "59m59" }, { 3600, "1h00" },   { 3661, "1h01" }, { 86399, "23h59" },
+		{ 86400, "1d00" }, { 360000, "4d04" },
+	};
+	struct ks_strbuf out;
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(rows); i++) {
+		ks_strbuf_init(&out);
+		ks_top_duration(&out, rows[i].seconds * S + 999999999);
+		assert_string_equal(ks_strbuf_str(&out), rows[i].text);
+		ks_strbuf_deinit(&out);
+	}
+}
+
+/* What grows is painted so, what shrinks otherwise, and what is not known not at all. */
+static void test_paint(void **state)
+{
+	struct ks_live_row items[] = {
+		{ .name = "up",
+		  .bytes_change = 1,
+		  .objects_change = -1,
+		  .rate = 0.5,
+		  .age_ns = 5 * S,
+		  .error = 2048,
+		  .reclaimable = true },
+		{ .name = "",
+		  .bytes_change = -1,
+		  .objects_change = 1,
+		  .rate = -0.6,
+		  .age_ns = UINT64_MAX },
+		{ .name = "still", .rate = 0.4, .age_ns = UINT64_MAX },
+		{ .name = "new", .rate = (double)NAN, .age_ns = UINT64_MAX },
+	};
+	struct ks_live_rows rows = { .items = { .items = items, .len = 4 } };
+	struct ks_table *table = ks_top_table(&rows, KS_LIVE_BY_CACHE);
+
+	assert_non_null(table);
+	assert_int_equal(ks_table_len(table), 4);
+	assert_int_equal(ks_top_paint(table, 0, KS_TOP_CHANGE), KS_STYLE_GROWN);
+	assert_int_equal(ks_top_paint(table, 0, KS_TOP_COUNT_CHANGE), KS_STYLE_SHRUNK);
+	assert_int_equal(ks_top_paint(table, 0, KS_TOP_RATE), KS_STYLE_GROWN);
+	assert_int_equal(ks_top_paint(table, 0, KS_TOP_BYTES), KS_STYLE_PLAIN);
+	assert_int_equal(ks_top_paint(table, 1, KS_TOP_CHANGE), KS_STYLE_SHRUNK);
+	assert_int_equal(ks_top_paint(table, 1, KS_TOP_COUNT_CHANGE), KS_STYLE_GROWN);
+	assert_int_equal(ks_top_paint(table, 1, KS_TOP_RATE), KS_STYLE_SHRUNK);
+	assert_int_equal(ks_top_paint(table, 2, KS_TOP_CHANGE), KS_STYLE_PLAIN);
+	assert_int_equal(ks_top_paint(table, 2, KS_TOP_RATE), KS_STYLE_PLAIN);
+	assert_int_equal(ks_top_paint(table, 3, KS_TOP_RATE), KS_STYLE_PLAIN);
+	assert_int_equal(ks_table_state(table, 3, KS_TOP_RATE), KS_CELL_UNSET);
+	assert_int_equal(ks_table_state(table, 1, KS_TOP_AGE), KS_CELL_UNSET);
+	assert_int_equal(ks_table_state(table, 1, KS_TOP_ERROR), KS_CELL_UNSET);
+	assert_true(ks_table_cell(table, 0, KS_TOP_AGE)->u64 == 5 * S);
+	assert_true(ks_table_cell(table, 0, KS_TOP_ERROR)->number == 2048);
+	assert_int_equal(ks_table_cell(table, 0, KS_TOP_RECLAIMABLE)->u64, 1);
+	assert_int_equal(ks_table_cell(table, 1, KS_TOP_RECLAIMABLE)->u64, 0);
+	ks_table_free(table);
+	/* Of other things than caches, reclaimable says nothing. */
+	table = ks_top_table(&rows, KS_LIVE_BY_TYPE);
+	assert_int_equal(ks_table_cell(table, 0, KS_TOP_RECLAIMABLE)->u64, 0);
+	ks_table_free(table);
+}
+
 /* A curve is as long as the screen is wide, whatever was before. */
 static void test_long_history(void **state)
 {
@@ -396,9 +506,21 @@ static void test_long_history(void **state)
 #define test(f) cmocka_unit_test_setup_teardown(f, begin, end)
 
 static const struct CMUnitTest tests[] = {
-	test(test_screen), test(test_sizes), test(test_missed),	 test(test_search),
-	test(test_pause),  test(test_asks),  test(test_types),	 test(test_sites),
-	test(test_by),	   test(test_stack), test(test_objects), test(test_long_history),
+	test(test_screen),
+	test(test_sizes),
+	test(test_missed),
+	test(test_search),
+	test(test_pause),
+	test(test_asks),
+	test(test_types),
+	test(test_sites),
+	test(test_by),
+	test(test_stack),
+	test(test_objects),
+	test(test_long_history),
+	cmocka_unit_test(test_byte_words),
+	cmocka_unit_test(test_duration_words),
+	cmocka_unit_test(test_paint),
 };
 
 KS_RUN(tests)

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Programs that do nothing at the events that live levels look at: what is left of a level's cost is its own. */
+#include <linux/bpf.h>
+#include <bpf/bpf_helpers.h>
+
+char LICENSE[] SEC("license") = "GPL";
+
+SEC("tp_btf/kmalloc")
+int nothing_kmalloc(void *ctx)
+{
+	return 0;
+}
+
+SEC("tp_btf/kmem_cache_alloc")
+int nothing_cache_alloc(void *ctx)
+{
+	return 0;
+}
+
+SEC("tp_btf/kfree")
+int nothing_kfree(void *ctx)
+{
+	return 0;
+}
+
+SEC("tp_btf/kmem_cache_free")
+int nothing_cache_free(void *ctx)
+{
+	return 0;
+}
