@@ -147,6 +147,23 @@ static void add_counted(struct ks_profile *p, const struct ks_live_snapshot *s)
 	}
 }
 
+static void begin(struct ks_profile *p)
+{
+	memset(p, 0, sizeof(*p));
+	if (ks_intern_init(&p->strings) || ks_intern_init(&p->places))
+		p->failed = true;
+	else
+		ks_profile_string(p, "");
+}
+
+static int finish(struct ks_profile *p)
+{
+	if (!p->failed)
+		return 0;
+	ks_profile_deinit(p);
+	return -ENOMEM;
+}
+
 /* === Public =============================================================================== */
 
 u32 ks_profile_string(struct ks_profile *p, const char *s)
@@ -159,11 +176,7 @@ int ks_profile_make(struct ks_profile *p, const struct ks_live_snapshot *s,
 {
 	const struct ks_live_part_info *traced = &s->parts[KS_LIVE_TRACED];
 
-	memset(p, 0, sizeof(*p));
-	if (ks_intern_init(&p->strings) || ks_intern_init(&p->places))
-		p->failed = true;
-	else
-		ks_profile_string(p, "");
+	begin(p);
 	if (kind == KS_PROFILE_HEAP) {
 		p->comment = "all slab objects in use, by type and cache";
 		add_counted(p, s);
@@ -175,10 +188,26 @@ int ks_profile_make(struct ks_profile *p, const struct ks_live_snapshot *s,
 	} else {
 		p->comment = "empty: level census sees no allocations";
 	}
-	if (!p->failed)
-		return 0;
-	ks_profile_deinit(p);
-	return -ENOMEM;
+	return finish(p);
+}
+
+int ks_profile_make_stacks(struct ks_profile *p, const struct ks_profile_stack *stacks, size_t len,
+			   const char *comment)
+{
+	size_t i;
+
+	begin(p);
+	p->comment = comment;
+	for (i = 0; i < len && !p->failed; i++) {
+		struct ks_profile_sample *sample =
+			add_sample(p, "", stacks[i].objects, stacks[i].bytes);
+
+		if (!sample)
+			break;
+		add_stack(p, stacks[i].stack);
+		end_sample(p, sample);
+	}
+	return finish(p);
 }
 
 void ks_profile_deinit(struct ks_profile *p)

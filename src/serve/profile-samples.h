@@ -26,6 +26,8 @@ struct ks_profile {
 
 int ks_profile_make(struct ks_profile *profile, const struct ks_live_snapshot *snapshot,
 		    enum ks_profile_kind kind);
+int ks_profile_make_stacks(struct ks_profile *profile, const struct ks_profile_stack *stacks,
+			   size_t len, const char *comment);
 void ks_profile_deinit(struct ks_profile *profile);
 
 /* The number of a string, new or old. */

@@ -101,9 +101,9 @@ static void pprof_functions(struct ks_profile *p, struct ks_strbuf *out)
 	free(known);
 }
 
-static void put_pprof(struct ks_profile *p, const struct ks_live_snapshot *snapshot,
-		      struct ks_strbuf *out)
+static void put_pprof(struct ks_profile *p, u64 wall_ns, struct ks_strbuf *to)
 {
+	struct ks_strbuf plain = { 0 }, *out = &plain;
 	size_t i;
 
 	pprof_type(p, "inuse_objects", "count", out);
@@ -112,7 +112,7 @@ static void put_pprof(struct ks_profile *p, const struct ks_live_snapshot *snaps
 		pprof_sample(p, &p->samples.items[i], out);
 	pprof_places(p, out);
 	pprof_functions(p, out);
-	ks_protobuf_number(out, P_TIME, snapshot->wall_ns);
+	ks_protobuf_number(out, P_TIME, wall_ns);
 	ks_protobuf_number(out, P_DURATION, p->duration_ns);
 	ks_protobuf_number(out, P_COMMENT, ks_profile_string(p, p->comment));
 	ks_protobuf_number(out, P_DEFAULT_TYPE, ks_profile_string(p, "inuse_space"));
@@ -120,6 +120,8 @@ static void put_pprof(struct ks_profile *p, const struct ks_live_snapshot *snaps
 		ks_protobuf_bytes(out, P_STRING, p->strings.strs.items[i].s,
 				  p->strings.strs.items[i].len);
 	out->failed |= p->failed;
+	ks_export_gzip(to, &plain);
+	ks_strbuf_deinit(&plain);
 }
 
 /* === Internals: OpenTelemetry ============================================================= */
@@ -251,16 +253,26 @@ static void put_otlp(struct ks_profile *p, const struct ks_live_snapshot *snapsh
 void ks_profile_pprof(const struct ks_live_snapshot *snapshot, enum ks_profile_kind kind,
 		      struct ks_strbuf *out)
 {
-	struct ks_strbuf plain = { 0 };
 	struct ks_profile profile;
 
 	if (ks_profile_make(&profile, snapshot, kind)) {
 		out->failed = true;
 		return;
 	}
-	put_pprof(&profile, snapshot, &plain);
-	ks_export_gzip(out, &plain);
-	ks_strbuf_deinit(&plain);
+	put_pprof(&profile, snapshot->wall_ns, out);
+	ks_profile_deinit(&profile);
+}
+
+void ks_profile_pprof_stacks(const struct ks_profile_stack *stacks, size_t len, u64 wall_ns,
+			     const char *comment, struct ks_strbuf *out)
+{
+	struct ks_profile profile;
+
+	if (ks_profile_make_stacks(&profile, stacks, len, comment)) {
+		out->failed = true;
+		return;
+	}
+	put_pprof(&profile, wall_ns, out);
 	ks_profile_deinit(&profile);
 }
 

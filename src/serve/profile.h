@@ -18,6 +18,14 @@ enum { KS_PROFILE_STACKS_MAX = 5000 };
 void ks_profile_pprof(const struct ks_live_snapshot *snapshot, enum ks_profile_kind kind,
 		      struct ks_strbuf *out);
 
+/* Stacks that the caller has: "inner+0x1 <- outer+0x2", and what is in use of each. */
+struct ks_profile_stack {
+	const char *stack;
+	u64 objects, bytes;
+};
+void ks_profile_pprof_stacks(const struct ks_profile_stack *stacks, size_t len, u64 wall_ns,
+			     const char *comment, struct ks_strbuf *out);
+
 /* OpenTelemetry's ExportProfilesServiceRequest of package v1development, as of version 1.11 of the protocol. */
 void ks_profile_otlp(const struct ks_live_snapshot *snapshot, enum ks_profile_kind kind,
 		     struct ks_strbuf *out);

@@ -33,6 +33,7 @@ struct connection {
 struct ks_server {
 	struct ks_server_opts opts;
 	char *token;
+	struct ks_tls tls;
 	bool local; /* only this machine reaches it */
 	struct ks_live_worker *worker;
 	struct MHD_Daemon *daemon;
@@ -108,6 +109,16 @@ static bool is_authorized(const struct ks_server *server, struct MHD_Connection 
 	return same;
 }
 
+static bool is_known(const struct ks_server *server, struct MHD_Connection *c)
+{
+	const union MHD_ConnectionInfo *info;
+
+	if (!server->tls.clients)
+		return true;
+	info = MHD_get_connection_info(c, MHD_CONNECTION_INFO_GNUTLS_SESSION);
+	return info && ks_tls_knows_client(info->tls_session);
+}
+
 static enum MHD_Result answer(struct ks_server *server, struct MHD_Connection *c, const char *path)
 {
 	struct ks_live_snapshot *snapshot = ks_live_worker_snapshot(server->worker);
@@ -144,8 +155,11 @@ static enum MHD_Result take_request(void *ctx, struct MHD_Connection *c, const c
 
 	if (strcmp(method, "GET") != 0 && strcmp(method, "HEAD") != 0)
 		return refuse(c, MHD_HTTP_METHOD_NOT_ALLOWED, "only GET and HEAD\n");
-	if (server->local && !server->token && !ks_host_is_local(header(c, "Host")))
+	if (server->local && !server->token && !server->tls.clients &&
+	    !ks_host_is_local(header(c, "Host")))
 		return refuse(c, MHD_HTTP_FORBIDDEN, "this is served to localhost alone\n");
+	if (!is_known(server, c))
+		return refuse(c, MHD_HTTP_FORBIDDEN, "a certificate of a client is needed\n");
 	if (!is_authorized(server, c))
 		return refuse(c, MHD_HTTP_UNAUTHORIZED, "a token is needed\n");
 	return answer(server, c, url);
@@ -200,14 +214,28 @@ static int listen_at(struct ks_server *server, const struct ks_address *address,
 
 static int start_daemon(struct ks_server *server, struct ks_diag *diag)
 {
+	struct MHD_OptionItem tls[] = {
+		{ MHD_OPTION_HTTPS_MEM_CERT, 0, server->tls.certificate },
+		{ MHD_OPTION_HTTPS_MEM_KEY, 0, server->tls.key },
+		{ server->tls.clients ? MHD_OPTION_HTTPS_MEM_TRUST : MHD_OPTION_END, 0,
+		  server->tls.clients },
+		{ MHD_OPTION_END, 0, NULL },
+	};
+	const struct MHD_OptionItem none = { MHD_OPTION_END, 0, NULL };
+	bool encrypt = server->tls.certificate != NULL;
+
 	server->daemon = MHD_start_daemon(
-		MHD_USE_EPOLL_INTERNAL_THREAD | MHD_USE_ITC, 0, NULL, NULL, take_request, server,
+		MHD_USE_EPOLL_INTERNAL_THREAD | MHD_USE_ITC | (encrypt ? MHD_USE_TLS : 0), 0, NULL,
+		NULL, take_request, server, MHD_OPTION_ARRAY, encrypt ? tls : &none,
 		MHD_OPTION_LISTEN_SOCKET, server->listener, MHD_OPTION_CONNECTION_LIMIT,
 		(unsigned int)CONNECTIONS_MAX, MHD_OPTION_CONNECTION_TIMEOUT,
 		(unsigned int)IDLE_SECONDS, MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)REQUEST_MAX,
 		MHD_OPTION_NOTIFY_CONNECTION, see_connection, server, MHD_OPTION_END);
 	if (server->daemon)
 		return 0;
+	if (encrypt)
+		return ks_diag_set(diag, KS_EBADINPUT,
+				   "cannot start the server: certificate and key do not fit");
 	return ks_diag_set(diag, -EIO, "cannot start the server: %s", strerror(errno));
 }
 
@@ -228,11 +256,11 @@ int ks_server_start(const struct ks_server_opts *opts, struct ks_live_worker *wo
 
 	if (err)
 		return err;
-	if (!address.loopback && (!opts->remote || !opts->token))
-		return ks_diag_set(
-			diag, -EPERM,
-			"%s can be reached from elsewhere: that needs --remote and a token",
-			opts->address);
+	if (!address.loopback && (!opts->remote || (!opts->token && !opts->tls.clients)))
+		return ks_diag_set(diag, -EPERM,
+				   "%s can be reached from elsewhere: that needs --remote and a "
+				   "token, or certificates of clients",
+				   opts->address);
 	server = calloc(1, sizeof(*server));
 	if (!server)
 		return ks_diag_nomem(diag, "starting the server");
@@ -246,6 +274,8 @@ int ks_server_start(const struct ks_server_opts *opts, struct ks_live_worker *wo
 	server->token = opts->token ? strdup(opts->token) : NULL;
 	if (opts->token && !server->token)
 		err = ks_diag_nomem(diag, "starting the server");
+	if (!err)
+		err = ks_tls_read(&opts->tls, &server->tls, diag);
 	if (!err)
 		err = listen_at(server, &address, diag);
 	if (!err)
@@ -268,6 +298,7 @@ void ks_server_stop(struct ks_server *server)
 		close(server->listener);
 	pthread_mutex_destroy(&server->lock);
 	free(server->token);
+	ks_tls_deinit(&server->tls);
 	free(server);
 }
 

@@ -8,13 +8,15 @@
 
 #include "base/diag.h"
 #include "live/worker.h"
+#include "serve/tls.h"
 
 struct ks_server_opts {
 	const char *address; /* "127.0.0.1:9155", "[::1]:9155" */
 	bool remote;	     /* addresses that are not of this machine alone are permitted */
 	const char *token;   /* what clients must say; NULL = nothing, on this machine alone */
-	u64 top;	     /* rows with names of their own in metrics */
-	bool otlp;	     /* /v1development/profiles */
+	struct ks_tls_files tls;
+	u64 top;   /* rows with names of their own in metrics */
+	bool otlp; /* /v1development/profiles */
 };
 
 struct ks_server;

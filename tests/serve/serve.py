@@ -2,11 +2,11 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """kmemscope serve and those who read it: serve.py KMEMSCOPE. Prints TAP.
 
-Metrics go to promtool and to a Prometheus server, profiles to "go tool pprof". OpenTelemetry's profiles are taken apart
-by a decoder that knows the wire format and the numbers of the fields in the schema (v1development, 1.11). Then come
-requests that no client should send, clients that stop in the middle, and many scrapes, after which memory and files must be
-what they were.
+Metrics go to promtool and to a Prometheus server, profiles to "go tool pprof". OpenTelemetry's profiles are decoded
+by protoc, with a schema. Then come requests that no client should send, clients that stop in the middle, and many
+scrapes, after which memory and files must be what they were.
 """
+import ast
 import http.client
 import json
 import os
@@ -15,6 +15,7 @@ import re
 import shutil
 import signal
 import socket
+import ssl
 import subprocess
 import sys
 import tempfile
@@ -77,92 +78,68 @@ def samples(text):
     return found
 
 
-# === OpenTelemetry's wire ======================================================================
+# === OpenTelemetry's profiles ==================================================================
 
 
-def fields(data):
-    """Numbers and values of a message: an integer, or bytes."""
-    at = 0
-
-    def varint():
-        nonlocal at
-        value = shift = 0
-        while True:
-            byte = data[at]
-            at += 1
-            value |= (byte & 0x7f) << shift
-            if byte < 0x80:
-                return value
-            shift += 7
-
-    found = []
-    while at < len(data):
-        tag = varint()
-        if tag & 7 == 0:
-            found.append((tag >> 3, varint()))
-        elif tag & 7 == 1:
-            found.append((tag >> 3, int.from_bytes(data[at:at + 8], "little")))
-            at += 8
-        elif tag & 7 == 2:
-            length = varint()
-            assert at + length <= len(data), "a field is longer than its message"
-            found.append((tag >> 3, data[at:at + length]))
-            at += length
+def message(lines):
+    """What protoc prints: a message is a list of values by the name of its field, a value another message or text."""
+    found = {}
+    for line in lines:
+        line = line.strip()
+        if line == "}":
+            break
+        name, _, value = line.partition(" ")
+        # A field that the schema does not have is printed by its number.
+        assert not name[0].isdigit(), f"no field of the schema: {line}"
+        if value == "{":
+            found.setdefault(name, []).append(message(lines))
         else:
-            raise ValueError(f"wire type {tag & 7}")
+            found.setdefault(name.removesuffix(":"), []).append(
+                ast.literal_eval("b" + value).decode("utf-8") if value.startswith('"') else int(value))
     return found
 
 
-def every(data, number):
-    return [value for field, value in fields(data) if field == number]
+def decode(data):
+    """By protoc and a schema: that of KMEMSCOPE_OTLP_PROTO, or the part of it that is here."""
+    schema = os.environ.get("KMEMSCOPE_OTLP_PROTO")
+    file = "opentelemetry/proto/collector/profiles/v1development/profiles_service.proto" if schema else "profiles.proto"
+    done = subprocess.run(["protoc", f"--proto_path={schema or pathlib.Path(__file__).parent}",
+                           "--decode=opentelemetry.proto.collector.profiles.v1development.ExportProfilesServiceRequest", file],
+                          input=data, capture_output=True, check=True)
+    return message(iter(done.stdout.decode("utf-8").splitlines()))
 
 
-def one(data, number, default=0):
-    found = every(data, number)
-    assert len(found) <= 1
-    return found[0] if found else default
-
-
-def packed(data):
-    values, value, shift = [], 0, 0
-    for byte in data:
-        value |= (byte & 0x7f) << shift
-        shift += 7
-        if byte < 0x80:
-            values.append(value)
-            value = shift = 0
-    return values
+def one(value, name, default=0):
+    (only,) = value.get(name, [default])
+    return only
 
 
 def otlp(data):
     """Profiles of an ExportProfilesServiceRequest: (type, unit), and a list of (frames, cache, value)."""
-    dictionary = one(data, 2)
-    mappings, locations, functions, links, strings, attributes, stacks = (every(dictionary, n) for n in range(1, 8))
-    strings = [s.decode("utf-8") for s in strings]
-    assert strings[0] == "" and mappings[0] == locations[0] == functions[0] == links[0] == attributes[0] == stacks[0] == b""
-    scope = one(one(data, 1), 2)
-    assert one(one(scope, 1), 1) == b"kmemscope"
-    resource = one(one(one(data, 1), 1), 1)
-    assert one(resource, 1) == b"service.name"
+    request = decode(data)
+    dictionary = one(request, "dictionary")
+    tables = [dictionary[name + "_table"] for name in ("mapping", "location", "function", "link", "attribute", "stack")]
+    _, locations, functions, _, attributes, stacks = tables
+    strings = dictionary["string_table"]
+    assert strings[0] == "" and not any(table[0] for table in tables)
+    resource = one(request, "resource_profiles")
+    assert one(one(one(resource, "resource"), "attributes"), "key") == "service.name"
+    scope = one(resource, "scope_profiles")
+    assert one(one(scope, "scope"), "name") == "kmemscope"
     profiles = {}
-    for profile in every(scope, 2):
-        kind = one(profile, 1)
+    for profile in scope["profiles"]:
+        kind = one(profile, "sample_type")
         rows = []
-        for sample in every(profile, 2):
-            stack = stacks[one(sample, 1)]
-            frames = []
-            for location in packed(one(stack, 1, b"")):
-                line = one(locations[location], 3)
-                frames.append(strings[one(functions[one(line, 1)], 1)])
+        for sample in profile.get("samples", []):
+            frames = [strings[one(functions[one(one(locations[at], "lines"), "function_index")], "name_strindex")]
+                      for at in stacks[one(sample, "stack_index")].get("location_indices", [])]
             cache = None
-            for index in packed(one(sample, 2, b"")):
-                if index:
-                    assert strings[one(attributes[index], 1)] == "cache"
-                    cache = one(one(attributes[index], 2), 1).decode("utf-8")
-            (value,) = packed(one(sample, 4))
-            rows.append((frames, cache, value))
-        assert one(profile, 3) > 1_600_000_000 * 10**9
-        profiles[strings[one(kind, 1)], strings[one(kind, 2)]] = rows
+            for index in filter(None, sample.get("attribute_indices", [])):
+                assert strings[one(attributes[index], "key_strindex")] == "cache"
+                cache = one(one(attributes[index], "value"), "string_value")
+            rows.append((frames, cache, one(sample, "values")))
+        assert one(profile, "time_unix_nano") > 1_600_000_000 * 10**9
+        profiles[strings[one(kind, "type_strindex")], strings[one(kind, "unit_strindex")]] = rows
     return profiles
 
 
@@ -248,6 +225,9 @@ def test_profiles(server, scratch):
 
 
 def test_otlp(server):
+    if not shutil.which("protoc"):
+        tap.skip("OTLP", "no protoc")
+        return
     # Something must have been allocated since the start: pipes, which stay open.
     kept, end, profiles = [], time.monotonic() + PATIENCE, {}
     while not any(profiles.values()) and time.monotonic() < end:
@@ -355,7 +335,7 @@ def test_doors(scratch):
     token.write_text("0123456789abcdef-secret\n", encoding="ascii")
     token.chmod(0o600)
     refused = tap.run(KMEMSCOPE, "serve", "--listen", "0.0.0.0:0", status=1)
-    tap.check("an address for all needs --remote and a token", "--remote and a token" in refused.stderr, refused.stderr)
+    tap.check("an address for all needs --remote and a token", "--remote and a token, or certificates" in refused.stderr, refused.stderr)
     refused = tap.run(KMEMSCOPE, "serve", "--listen", "0.0.0.0:0", "--remote", status=1)
     tap.check("--remote alone is not enough", "--remote and a token" in refused.stderr, refused.stderr)
     for bad in ("9155", "localhost", "1.2.3:80", "127.0.0.1:99999", "[::1:80", "::1:80", "example.org:80"):
@@ -375,6 +355,62 @@ def test_doors(scratch):
     tap.check("OTLP is served on request alone: 404",
               server.get("/v1development/profiles", {"Authorization": basic})[0] == 404)
     tap.check("SIGINT ends it", server.stop(signal.SIGINT) == 0, server.said())
+
+
+def certificates(scratch):
+    """A signer of its own, and what it signed; and a client of another signer."""
+    def openssl(*args):
+        subprocess.run(["openssl", *args], check=True, capture_output=True, cwd=scratch)
+
+    for signer in ("signer", "stranger"):
+        openssl("req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2",
+                "-subj", f"/CN={signer}", "-keyout", f"{signer}.key", "-out", f"{signer}.pem")
+    for name, signer in (("server", "signer"), ("client", "signer"), ("other", "stranger")):
+        openssl("req", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-subj", f"/CN={name}",
+                "-addext", "subjectAltName=IP:127.0.0.1", "-keyout", f"{name}.key", "-out", f"{name}.csr")
+        (scratch / "ext").write_text("subjectAltName=IP:127.0.0.1\n", encoding="ascii")
+        openssl("x509", "-req", "-in", f"{name}.csr", "-CA", f"{signer}.pem", "-CAkey", f"{signer}.key", "-CAcreateserial",
+                "-days", "1", "-extfile", "ext", "-out", f"{name}.pem")
+        (scratch / f"{name}.key").chmod(0o600)
+
+
+def ask_tls(port, scratch, client=None):
+    """The status of an answer, or None where the other side ended the handshake."""
+    context = ssl.create_default_context(cafile=scratch / "signer.pem")
+    if client:
+        context.load_cert_chain(scratch / f"{client}.pem", scratch / f"{client}.key")
+    try:
+        connection = http.client.HTTPSConnection("127.0.0.1", port, timeout=PATIENCE, context=context)
+        connection.request("GET", "/metrics")
+        return connection.getresponse().status
+    except (ssl.SSLError, ConnectionError):
+        return None
+
+
+def test_tls(scratch):
+    certificates(scratch)
+    cert, key = str(scratch / "server.pem"), str(scratch / "server.key")
+    refused = tap.run(KMEMSCOPE, "serve", "--tls-cert", cert, status=1)
+    tap.check("a certificate needs its key", "--tls-key" in refused.stderr, refused.stderr)
+    refused = tap.run(KMEMSCOPE, "serve", "--tls-cert", cert, "--tls-key", scratch / "client.key", "--listen", "127.0.0.1:0", status=3)
+    tap.check("and not the key of another", "do not fit" in refused.stderr, refused.stderr)
+    (scratch / "server.key").chmod(0o644)
+    refused = tap.run(KMEMSCOPE, "serve", "--tls-cert", cert, "--tls-key", key, status=1)
+    tap.check("a key that others may read", "chmod 600" in refused.stderr, refused.stderr)
+    (scratch / "server.key").chmod(0o600)
+    server = Server("--remote", "--tls-cert", cert, "--tls-key", key, "--tls-clients", str(scratch / "signer.pem"), address="0.0.0.0:0")
+    tap.check("TLS: beyond this machine with certificates of clients alone", server.port, server.said())
+    if not server.port:
+        return
+    tap.check("TLS: a client with a certificate is answered", ask_tls(server.port, scratch, "client") == 200)
+    tap.check("TLS: one without is not", ask_tls(server.port, scratch) in (403, None))
+    tap.check("TLS: one of another signer is not", ask_tls(server.port, scratch, "other") in (403, None))
+    try:
+        plain = server.get("/metrics")[0]
+    except (OSError, http.client.HTTPException):
+        plain = None
+    tap.check("TLS: plain HTTP is not answered", plain != 200, plain)
+    tap.check("TLS: SIGTERM ends it", server.stop() == 0, server.said())
 
 
 def test_config(scratch):
@@ -451,6 +487,7 @@ def main():
         test_stability(server)
         tap.check("SIGTERM ends it", server.stop() == 0, server.said())
         test_doors(scratch)
+        test_tls(scratch)
         test_config(scratch)
         test_systemd(scratch)
         test_service()

@@ -5,11 +5,14 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/in.h>
+#include <sys/stat.h>
 
 #include "base/config.h"
 #include "live/build.h"
 #include "serve/address.h"
 #include "serve/answers.h"
+#include "serve/profile-samples.h"
+#include "serve/tls.h"
 
 /* === Helpers ============================================================================== */
 
@@ -111,6 +114,110 @@ static void test_paths(void **state)
 	ask(s, "/v1development/profiles", "", NULL, &answer);
 	assert_int_equal(answer.status, 404);
 	ks_strbuf_deinit(&answer.body);
+	ks_live_snapshot_put(s);
+}
+
+/* === Profiles ============================================================================= */
+
+/* One sample in words: "cache objects bytes: function+place function+place". */
+static void check_sample(struct ks_profile *p, size_t nr, const char *expected)
+{
+	const struct ks_profile_sample *sample = &p->samples.items[nr];
+	struct ks_strbuf out;
+	u32 i;
+
+	ks_strbuf_init(&out);
+	ks_strbuf_printf(&out, "%s %llu %llu:", ks_intern_get(&p->strings, sample->cache).s,
+			 (unsigned long long)sample->objects, (unsigned long long)sample->bytes);
+	for (i = 0; i < sample->len; i++) {
+		u32 place = p->frames.items[sample->first + i];
+
+		ks_strbuf_printf(&out, " %s=%s",
+				 ks_intern_get(&p->strings, p->functions.items[place]).s,
+				 ks_intern_get(&p->places, place).s);
+	}
+	assert_string_equal(ks_strbuf_str(&out), expected);
+	ks_strbuf_deinit(&out);
+}
+
+static void test_profile_of_all(void **state)
+{
+	struct ks_live_snapshot *s = look();
+	struct ks_profile p;
+
+	assert_int_equal(ks_profile_make(&p, s, KS_PROFILE_HEAP), 0);
+	assert_int_equal(p.samples.len, 4);
+	check_sample(&p, 0, "dentry 30 3000: dentry=dentry");
+	check_sample(&p, 3, "smaller 1 10: smaller=smaller");
+	assert_int_equal(p.duration_ns, 0);
+	ks_profile_deinit(&p);
+
+	/* With types: within their caches; one that is called as its cache, and one that is not known. */
+	put_cell(s, KS_LIVE_TYPES, KS_LIVE_BY_TYPE, "cred", 5, 320);
+	put_cell(s, KS_LIVE_TYPES, KS_LIVE_BY_TYPE, "kmalloc-64", 6, 384);
+	put_cell(s, KS_LIVE_TYPES, KS_LIVE_BY_TYPE, NULL, 7, 448);
+	put_cell(s, KS_LIVE_TYPES, KS_LIVE_BY_TYPE, "gone", 0, 0);
+	assert_int_equal(ks_profile_make(&p, s, KS_PROFILE_HEAP), 0);
+	assert_int_equal(p.samples.len, 3);
+	check_sample(&p, 0, "kmalloc-64 5 320: cred=cred kmalloc-64=kmalloc-64");
+	check_sample(&p, 1, "kmalloc-64 6 384: kmalloc-64=kmalloc-64");
+	check_sample(&p, 2, "kmalloc-64 7 448: kmalloc-64=kmalloc-64");
+	ks_profile_deinit(&p);
+	ks_live_snapshot_put(s);
+}
+
+/* Innermost first; an address alone is a secret; two places of one function are one function. */
+static void test_profile_of_stacks(void **state)
+{
+	struct ks_live_snapshot *s = look();
+	struct ks_profile p;
+
+	assert_int_equal(ks_profile_make(&p, s, KS_PROFILE_ALLOCS), 0);
+	assert_int_equal(p.samples.len, 0);
+	assert_non_null(strstr(p.comment, "empty"));
+	ks_profile_deinit(&p);
+	put_cell(s, KS_LIVE_TRACED, KS_LIVE_BY_STACK, "seq_open+0x10 <- vfs_open+0x5 <- 0xffff800",
+		 2, 128);
+	put_cell(s, KS_LIVE_TRACED, KS_LIVE_BY_STACK, "seq_open+0x20", 3, 192);
+	put_cell(s, KS_LIVE_TRACED, KS_LIVE_BY_STACK, "gone+0x1", 0, 0);
+	put_cell(s, KS_LIVE_TRACED, KS_LIVE_BY_STACK, NULL, 1, 64);
+	s->parts[KS_LIVE_TRACED].since_ns = 40000000000;
+	assert_int_equal(ks_profile_make(&p, s, KS_PROFILE_ALLOCS), 0);
+	assert_int_equal(p.samples.len, 3);
+	check_sample(&p, 0,
+		     "kmalloc-64 2 128: seq_open=seq_open+0x10 vfs_open=vfs_open+0x5 "
+		     "unknown=unknown");
+	check_sample(&p, 1, "kmalloc-64 3 192: seq_open=seq_open+0x20");
+	check_sample(&p, 2, "kmalloc-64 1 64: unknown=unknown");
+	assert_true(p.duration_ns == 60000000000);
+	ks_profile_deinit(&p);
+	ks_live_snapshot_put(s);
+}
+
+/* More stacks than a profile may have: the rest is one sample, and nothing is lost of the sum. */
+static void test_profile_of_many(void **state)
+{
+	struct ks_live_snapshot *s = look();
+	u64 objects = 0, bytes = 0;
+	struct ks_profile p;
+	char name[32];
+	size_t i;
+
+	for (i = 0; i < KS_PROFILE_STACKS_MAX + 10; i++) {
+		snprintf(name, sizeof(name), "f%zu+0x1", i);
+		put_cell(s, KS_LIVE_TRACED, KS_LIVE_BY_STACK, name, 1, 64);
+	}
+	assert_int_equal(ks_profile_make(&p, s, KS_PROFILE_ALLOCS), 0);
+	assert_int_equal(p.samples.len, KS_PROFILE_STACKS_MAX + 1);
+	check_sample(&p, KS_PROFILE_STACKS_MAX - 1, "kmalloc-64 1 64: f4999=f4999+0x1");
+	check_sample(&p, KS_PROFILE_STACKS_MAX, " 10 640: other=other");
+	for (i = 0; i < p.samples.len; i++) {
+		objects += p.samples.items[i].objects;
+		bytes += p.samples.items[i].bytes;
+	}
+	assert_int_equal(objects, KS_PROFILE_STACKS_MAX + 10);
+	assert_int_equal(bytes, 64 * (KS_PROFILE_STACKS_MAX + 10));
+	ks_profile_deinit(&p);
 	ks_live_snapshot_put(s);
 }
 
@@ -217,10 +324,104 @@ static void test_settings(void **state)
 	assert_string_equal(taken, "a=1;");
 }
 
+/* === Certificates ========================================================================= */
+
+static char *write_file(const char *name, const char *text, mode_t mode)
+{
+	char *path = scratch_path(name);
+	FILE *file = fopen(path, "w");
+
+	assert_non_null(file);
+	fputs(text, file);
+	assert_int_equal(fclose(file), 0);
+	assert_int_equal(chmod(path, mode), 0);
+	return path;
+}
+
+/* Files are given by a letter: a certificate, its key, clients; an Open key, a Text, Nothing there. */
+static const char *path_of(char letter, char *const *paths)
+{
+	static const char letters[] = "ckiotn";
+
+	return letter == '-' ? NULL : paths[strchr(letters, letter) - letters];
+}
+
+static void test_tls(void **state)
+{
+	static const struct {
+		const char *files; /* certificate, key, clients */
+		int err;
+		const char *says;
+	} cases[] = {
+		{ "---", 0, "" },
+		{ "ck-", 0, "" },
+		{ "cki", 0, "" },
+		{ "c--", -EINVAL, "--tls-key" },
+		{ "-k-", -EINVAL, "--tls-cert" },
+		{ "--i", -EINVAL, "--tls-cert" },
+		{ "-ki", -EINVAL, "--tls-cert" },
+		{ "co-", -EPERM, "chmod 600" },
+		{ "tk-", KS_EBADINPUT, "PEM" },
+		{ "ct-", KS_EBADINPUT, "PEM" },
+		{ "ckt", KS_EBADINPUT, "PEM" },
+		{ "nk-", -ENOENT, "No such file" },
+		{ "cn-", -ENOENT, "No such file" },
+		{ "ckn", -ENOENT, "No such file" },
+	};
+	const struct ks_tls_files one = { .certificate = "/nonexistent", .key = "/nonexistent" };
+	char *paths[] = { write_file("cert", "-----BEGIN CERTIFICATE", 0644),
+			  write_file("key", "-----BEGIN KEY", 0600),
+			  write_file("clients", "-----BEGIN CLIENTS", 0644),
+			  write_file("open", "-----BEGIN KEY", 0640),
+			  write_file("text", "-----begin", 0600),
+			  scratch_path("nothing") };
+	struct ks_diag diag;
+	struct ks_tls tls;
+	size_t i;
+
+	if (ks_tls_read(&one, &tls, &diag) == -ENOTSUP)
+		skip();
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		const struct ks_tls_files files = { path_of(cases[i].files[0], paths),
+						    path_of(cases[i].files[1], paths),
+						    path_of(cases[i].files[2], paths) };
+
+		tls = (struct ks_tls){ 0 };
+		assert_int_equal(ks_tls_read(&files, &tls, &diag), cases[i].err);
+		if (cases[i].err) {
+			assert_non_null(strstr(diag.text, cases[i].says));
+			assert_null(tls.certificate);
+			continue;
+		}
+		assert_int_equal(!tls.certificate, !files.certificate);
+		assert_int_equal(!tls.key, !files.key);
+		assert_int_equal(!tls.clients, !files.clients);
+		if (tls.certificate)
+			assert_string_equal(tls.certificate, "-----BEGIN CERTIFICATE");
+		if (tls.key)
+			assert_string_equal(tls.key, "-----BEGIN KEY");
+		if (tls.clients)
+			assert_string_equal(tls.clients, "-----BEGIN CLIENTS");
+		ks_tls_deinit(&tls);
+		assert_null(tls.key);
+	}
+	assert_false(ks_tls_knows_client(NULL));
+	for (i = 0; i < ARRAY_SIZE(paths); i++) {
+		unlink(paths[i]);
+		free(paths[i]);
+	}
+}
+
 static const struct CMUnitTest tests[] = {
-	cmocka_unit_test(test_metrics),	  cmocka_unit_test(test_paths),
-	cmocka_unit_test(test_addresses), cmocka_unit_test(test_hosts),
+	cmocka_unit_test(test_metrics),
+	cmocka_unit_test(test_paths),
+	cmocka_unit_test(test_addresses),
+	cmocka_unit_test(test_hosts),
 	cmocka_unit_test(test_settings),
+	cmocka_unit_test(test_profile_of_all),
+	cmocka_unit_test(test_profile_of_stacks),
+	cmocka_unit_test(test_profile_of_many),
+	cmocka_unit_test(test_tls),
 };
 
 KS_RUN(tests)
