@@ -12,8 +12,10 @@ int ks_fleet_ask(struct ks_fleet_args *args)
 	struct ks_diag diag = { 0 };
 	struct ks_doc *doc = NULL;
 	struct ks_store store;
-	int code, err = 0;
+	int code = args->report ? ks_fleet_check_report(args) : 0, err = 0;
 
+	if (code)
+		return code;
 	if (question->kind == KS_ASK_LEAKS && args->by_host)
 		question->kind = KS_ASK_OUTLIERS;
 	if (question->kind == KS_ASK_HOST)
@@ -29,16 +31,21 @@ int ks_fleet_ask(struct ks_fleet_args *args)
 	question->sigmas = (double)args->sigmas;
 	if (args->from) {
 		store = (struct ks_store){ 0 };
-		code = 0;
 		err = ks_files_open(args->from, false, &store.files, &diag);
 	} else {
 		code = ks_fleet_connect(&args->cli, &args->server, &store);
 	}
 	if (!code && !err)
 		err = ks_question_ask(&store, question, &doc, &diag);
+	if (!code && err)
+		code = ks_cli_fail(&args->cli, err, &diag);
+	if (!code && args->report)
+		code = ks_fleet_write_report(args, &store, doc);
 	ks_files_close(store.files);
 	ks_fleet_disconnect(&args->server, &store);
-	if (code)
+	if (code || args->report) {
+		ks_doc_free(doc);
 		return code;
-	return err ? ks_cli_fail(&args->cli, err, &diag) : ks_cli_print_doc(&args->cli, doc);
+	}
+	return ks_cli_print_doc(&args->cli, doc);
 }

@@ -14,6 +14,10 @@ struct ks_fleet_server {
 	char *password; /* what the file has */
 };
 
+/* What becomes of an answer. */
+enum ks_fleet_report { KS_FLEET_PRINT, KS_FLEET_HTML, KS_FLEET_EXPORT };
+enum ks_fleet_format { KS_FLEET_PARQUET, KS_FLEET_PPROF, KS_FLEET_FORMATS };
+
 struct ks_fleet_args {
 	struct ks_cli cli;
 	struct ks_rows_opts rows;
@@ -32,6 +36,10 @@ struct ks_fleet_args {
 	bool by_host;	 /* leaks: of single hosts */
 	u64 least;
 	u64 sigmas;
+
+	enum ks_fleet_report report;
+	unsigned int format; /* enum ks_fleet_format */
+	const char *output;  /* of html and export */
 
 	const char *from; /* a directory of tables to ask; NULL = the server */
 
@@ -104,5 +112,11 @@ int ks_fleet_set_up(struct ks_fleet_args *args);
 int ks_fleet_rollup(struct ks_fleet_args *args);
 int ks_fleet_push(struct ks_fleet_args *args);
 int ks_fleet_ask(struct ks_fleet_args *args);
+
+/* Of html and export: 0 or an exit code, with a message. */
+const char *ks_fleet_format_name(unsigned int format);
+int ks_fleet_check_report(const struct ks_fleet_args *args);
+int ks_fleet_write_report(struct ks_fleet_args *args, struct ks_store *store,
+			  struct ks_doc *answer);
 
 #endif

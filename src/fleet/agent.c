@@ -229,6 +229,13 @@ void ks_agent_skip(struct ks_agent *agent, u64 intervals)
 	agent->skipped += intervals;
 }
 
+u64 ks_agent_missed(u64 last_ns, u64 now_ns, u64 interval_ns)
+{
+	u64 passed = (now_ns - last_ns + interval_ns / 2) / interval_ns;
+
+	return passed > 1 ? passed - 1 : 0;
+}
+
 int ks_sender_start(const struct ks_forward *forward, u32 delay_ms,
 		    void (*trouble)(void *ctx, const struct ks_diag *diag), void *ctx,
 		    struct ks_sender **ret_sender, struct ks_diag *diag)

@@ -32,6 +32,12 @@ int ks_agent_sample(struct ks_agent *agent, struct ks_diag *diag);
 void ks_agent_skip(struct ks_agent *agent, u64 intervals);
 
 /*
+ * How many intervals went by between two looks, by a clock that nobody sets and that goes on while the machine sleeps. A clock
+ * of the day that is set forward skips nothing.
+ */
+u64 ks_agent_missed(u64 last_ns, u64 now_ns, u64 interval_ns);
+
+/*
  * A thread that forwards until it is told to stop. It waits where the receiver is away, longer from time to time. @delay_ms:
  * it lets this much time pass before it sends what is new, so that hosts which look at the same moment do not send at the
  * same moment. @trouble is called when sending begins to fail, and for another reason, from that thread.

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "fleet/files.h"
+#include "table/render.h"
 
 /* === Data ================================================================================= */
 
@@ -164,6 +165,33 @@ static void fill_id(const struct fill *fill, struct ks_row row, unsigned int col
 	ks_row_text(row, column, name);
 }
 
+/* Agents need not say everything: what a row lacks is said, where it would be blank. */
+static void show_name(const struct ks_table *table, size_t row, unsigned int column,
+		      struct ks_strbuf *out)
+{
+	if (ks_table_state(table, row, column) == KS_CELL_UNSET)
+		ks_strbuf_printf(out, "(no %s)", table->columns[column].head);
+	else
+		ks_strbuf_puts(out, ks_table_cell(table, row, column)->text);
+}
+
+/* A number that may be below zero, with its unit. */
+static void show_bytes(const struct ks_table *table, size_t row, unsigned int column,
+		       struct ks_strbuf *out)
+{
+	s64 value = ks_table_cell(table, row, column)->s64;
+
+	if (value < 0)
+		ks_strbuf_puts(out, "-");
+	ks_render_amount(table->people, value < 0 ? 0 - (u64)value : (u64)value, out);
+}
+
+/* The time 0, as servers write it: old ones have their own way. */
+static bool is_no_time(const char *text)
+{
+	return !strncmp(text, "1970-", 5) || !strncmp(text, "0000-", 5);
+}
+
 static int fill_row(void *ctx, const char *const *fields)
 {
 	const struct fill *fill = ctx;
@@ -175,9 +203,12 @@ static int fill_row(void *ctx, const char *const *fields)
 
 		if (column->what == KS_ANSWER_ID)
 			fill_id(fill, row, i, parse_id(fields[i]));
-		else if (column->what == KS_ANSWER_TIME && strncmp(fields[i], "1970-", 5))
+		else if (column->what == KS_ANSWER_TEXT && *fields[i])
 			ks_row_text(row, i, fields[i]);
-		else if (column->column.kind == KS_CELL_U64)
+		else if (column->what == KS_ANSWER_TIME) {
+			if (!is_no_time(fields[i]))
+				ks_row_text(row, i, fields[i]);
+		} else if (column->column.kind == KS_CELL_U64)
 			ks_row_u64(row, i, strtoull(fields[i], NULL, 10));
 		else if (column->column.kind == KS_CELL_S64)
 			ks_row_s64(row, i, strtoll(fields[i], NULL, 10));
@@ -196,8 +227,15 @@ static int make_table(struct ks_store *store, const struct ks_answer *answer, co
 	size_t i;
 	int err;
 
-	for (i = 0; i < answer->nr_columns; i++)
-		columns[i] = answer->columns[i].column;
+	for (i = 0; i < answer->nr_columns; i++) {
+		const struct ks_answer_column *column = &answer->columns[i];
+
+		columns[i] = column->column;
+		if (column->what == KS_ANSWER_ID || column->what == KS_ANSWER_TEXT)
+			columns[i].show = show_name;
+		else if (columns[i].kind == KS_CELL_S64 && columns[i].unit == KS_UNIT_BYTES)
+			columns[i].show = show_bytes;
+	}
 	err = each_row(text, answer->nr_columns, diag, find_ids, &find);
 	if (!err)
 		err = get_names(store, names, diag);

@@ -10,6 +10,7 @@ enum ks_answer_what {
 	KS_ANSWER_NUMBER, /* as the kind of the column says */
 	KS_ANSWER_TIME,	  /* text; that of 1970 is none */
 	KS_ANSWER_ID,	  /* shown by its name */
+	KS_ANSWER_TEXT,	  /* "" is none */
 };
 
 struct ks_answer_column {

@@ -116,6 +116,12 @@ static int fail(struct ks_http *http, CURLcode result, long status, struct ks_di
 	return err;
 }
 
+/*
+ * Of a cluster's table, the answer comes when the shards have the rows, not when the server has taken them. A user who may only
+ * read can't change a setting, so this goes with inserts alone.
+ */
+#define INSERTING "?wait_end_of_query=1&insert_distributed_sync=1"
+
 static int request(struct ks_http *http, const char *path, const char *query, const void *data,
 		   size_t len, const char *encoding, struct ks_diag *diag)
 {
@@ -127,7 +133,7 @@ static int request(struct ks_http *http, const char *path, const char *query, co
 	int err = 0;
 
 	if ((query && !escaped) ||
-	    asprintf(&url, "%s%s%s%s", http->base, path, query ? "?wait_end_of_query=1&query=" : "",
+	    asprintf(&url, "%s%s%s%s", http->base, path, query ? INSERTING "&query=" : "",
 		     escaped ? escaped : "") < 0) {
 		curl_free(escaped);
 		return ks_diag_nomem(diag, "sending a request");
@@ -225,7 +231,8 @@ void ks_http_free(struct ks_http *http)
 int ks_http_query(struct ks_http *http, const char *sql, struct ks_strbuf *answer,
 		  struct ks_diag *diag)
 {
-	int err = request(http, "?wait_end_of_query=1", NULL, sql, strlen(sql), NULL, diag);
+	const char *how = strncmp(sql, "INSERT ", 7) ? "?wait_end_of_query=1" : INSERTING;
+	int err = request(http, how, NULL, sql, strlen(sql), NULL, diag);
 
 	if (!err && answer) {
 		ks_strbuf_add(answer, http->answer.s, http->answer.len);

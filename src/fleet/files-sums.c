@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "fleet/files-group.h"
+
 /* === Data ================================================================================= */
 
 enum { HOUR = 3600 };
@@ -19,6 +21,18 @@ struct boot {
 struct boots {
 	KS_VEC(struct boot) items;
 	u32 all_warm; /* hosts */
+};
+
+static const struct ks_order by_series = {
+	4, 5, { KS_KEY_BUILD, KS_KEY_CACHE, KS_KEY_TYPE, KS_KEY_SITE, KS_KEY_HOST }
+};
+
+/* The host whose label was looked for last: rows of one host come together. */
+struct labelled {
+	const struct ks_files *files;
+	const char *name;
+	u64 host;
+	const char *value;
 };
 
 struct host_sums {
@@ -75,20 +89,69 @@ static int compare_by_build(const void *left, const void *right)
 	return compare(x, y, ARRAY_SIZE(x));
 }
 
-static int compare_series(const void *left, const void *right)
-{
-	const struct ks_host_sum *a = left, *b = right;
-	const u64 x[] = { a->build, a->cache, a->type, a->site, a->host, a->boot };
-	const u64 y[] = { b->build, b->cache, b->type, b->site, b->host, b->boot };
+/* === Internals: which rows ================================================================ */
 
-	return compare(x, y, ARRAY_SIZE(x));
+/* The value of a label of a host; NULL = it has none. */
+static const char *label_of(struct labelled *label, u64 host)
+{
+	if (host != label->host) {
+		label->host = host;
+		label->value =
+			ks_files_label(label->files, host, label->name, strcspn(label->name, "="));
+	}
+	return label->value;
+}
+
+/* Whether a host has the label that is asked for. */
+static bool has_label(struct labelled *label, u64 host)
+{
+	const char *value = label->name ? label_of(label, host) : NULL;
+
+	return !label->name || (value && !strcmp(value, strchr(label->name, '=') + 1));
+}
+
+/* Leaves the rows that are asked for, and puts what they are to be added up by into its place. */
+static void choose_rows(const struct ks_files *files, const struct ks_sums_of *of,
+			struct ks_files_table *table)
+{
+	static const u8 columns[KS_KEY_PARTS] = { [KS_KEY_HOST] = KS_ROW_HOST,
+						  [KS_KEY_BUILD] = KS_ROW_BUILD,
+						  [KS_KEY_CACHE] = KS_ROW_CACHE,
+						  [KS_KEY_TYPE] = KS_ROW_TYPE,
+						  [KS_KEY_SITE] = KS_ROW_SITE };
+	struct labelled filter = { .files = files, .name = of->label },
+			by = { .files = files, .name = of->by_label };
+	u64 *items = table->items.items;
+	size_t i, part, kept = 0;
+
+	for (i = 0; i < table->items.len; i += table->width) {
+		u64 *row = &items[i];
+		bool wanted = has_label(&filter, row[KS_ROW_HOST]);
+
+		for (part = 0; part < KS_KEY_HOUR; part++)
+			wanted &= !of->only[part] || of->only[part] == row[columns[part]];
+		if (!wanted)
+			continue;
+		if (of->by == KS_FLEET_BY_STACK)
+			row[KS_ROW_SITE] = row[KS_ROW_STACK];
+		else if (of->by == KS_FLEET_BY_CGROUP)
+			row[KS_ROW_SITE] = row[KS_ROW_CGROUP];
+		else if (of->by == KS_FLEET_BY_HOST)
+			row[KS_ROW_BUILD] = row[KS_ROW_HOST];
+		else if (of->by == KS_FLEET_BY_LABEL)
+			row[KS_ROW_BUILD] = ks_files_label_id(label_of(&by, row[KS_ROW_HOST]));
+		memmove(&items[kept], row, table->width * sizeof(*row));
+		kept += table->width;
+	}
+	table->items.len = kept;
 }
 
 /* === Internals: one hour ================================================================== */
 
-static int find_boots(const struct ks_files *files, u32 hour, struct boots *boots,
-		      struct ks_diag *diag)
+static int find_boots(const struct ks_files *files, const struct ks_sums_of *of, u32 hour,
+		      struct boots *boots, struct ks_diag *diag)
 {
+	struct labelled filter = { .files = files, .name = of->label };
 	struct ks_files_table table = { 0 };
 	size_t i, kept = 0;
 	u64 warm = 0; /* the last host that counted */
@@ -99,8 +162,11 @@ static int find_boots(const struct ks_files *files, u32 hour, struct boots *boot
 
 	for (i = 0; !err && i < table.items.len; i += table.width) {
 		const u64 *row = &table.items.items[i];
-		struct boot *to = ks_vec_push(&boots->items);
+		struct boot *to;
 
+		if (!has_label(&filter, row[KS_REPORT_HOST]))
+			continue;
+		to = ks_vec_push(&boots->items);
 		if (to)
 			*to = (struct boot){ row[KS_REPORT_HOST], row[KS_REPORT_BOOT],
 					     row[KS_REPORT_BUILD], (u32)row[KS_REPORT_UPTIME] };
@@ -199,18 +265,17 @@ static int sum_hosts(struct ks_files_table *table, const struct boots *boots, u3
 		for (next = i; next < table->items.len; next += width)
 			if (!same_series(row, &table->items.items[next]))
 				break;
-		*sum = (struct ks_host_sum){ .host = row[KS_ROW_HOST],
-					     .boot = row[KS_ROW_BOOT],
-					     .build = row[KS_ROW_BUILD],
-					     .cache = row[KS_ROW_CACHE],
-					     .type = row[KS_ROW_TYPE],
-					     .site = row[KS_ROW_SITE],
-					     .hour = hour };
-		sum->warm = is_warm(boots, sum->host, sum->boot);
+		*sum = (struct ks_host_sum){ .key = { [KS_KEY_HOST] = row[KS_ROW_HOST],
+						      [KS_KEY_BUILD] = row[KS_ROW_BUILD],
+						      [KS_KEY_CACHE] = row[KS_ROW_CACHE],
+						      [KS_KEY_TYPE] = row[KS_ROW_TYPE],
+						      [KS_KEY_SITE] = row[KS_ROW_SITE],
+						      [KS_KEY_HOUR] = hour },
+					     .boot = row[KS_ROW_BOOT] };
+		sum->warm = is_warm(boots, sum->key[KS_KEY_HOST], sum->boot);
 		sum_series(table, i, next, hour, sum);
 	}
-	if (to->items.len)
-		qsort(to->items.items, to->items.len, sizeof(*to->items.items), compare_series);
+	KS_SORT(&to->items, &by_series);
 	return 0;
 }
 
@@ -236,31 +301,26 @@ static int sum_builds(const struct host_sums *hosts, const struct boots *boots,
 		      struct ks_sums *sums, struct ks_diag *diag)
 {
 	u32 build_hosts = 0, warm_hosts = 0;
-	size_t i, next;
+	size_t i, next, end;
 
 	for (i = 0; i < hosts->items.len; i = next) {
 		const struct ks_host_sum *first = &hosts->items.items[i];
+		u64 build = first->key[KS_KEY_BUILD];
 		struct ks_hour_sum *sum = ks_vec_push(&sums->hours);
 
 		if (!sum)
 			return ks_diag_nomem(diag, "adding up rows");
-		if (!i || first[-1].build != first->build)
-			count_build(boots, first->build, &build_hosts, &warm_hosts);
-		*sum = (struct ks_hour_sum){ .build = first->build,
-					     .cache = first->cache,
-					     .type = first->type,
-					     .site = first->site,
-					     .hour = first->hour,
-					     .build_hosts = build_hosts,
+		if (!i || first[-1].key[KS_KEY_BUILD] != build)
+			count_build(boots, build, &build_hosts, &warm_hosts);
+		*sum = (struct ks_hour_sum){ .build_hosts = build_hosts,
 					     .warm_hosts = warm_hosts,
 					     .all_warm = boots->all_warm };
-		for (next = i; next < hosts->items.len; next++) {
+		memcpy(sum->key, first->key, sizeof(sum->key));
+		end = KS_GROUP_END(&hosts->items, &by_series, i);
+		for (next = i; next < end; next++) {
 			const struct ks_host_sum *host = &hosts->items.items[next];
 			double growth = host->warm ? host->growth : 0;
 
-			if (host->build != first->build || host->cache != first->cache ||
-			    host->type != first->type || host->site != first->site)
-				break;
 			sum->bytes = (s64)((u64)sum->bytes + (u64)host->bytes);
 			sum->objects = (s64)((u64)sum->objects + (u64)host->objects);
 			sum->growth += growth;
@@ -268,15 +328,15 @@ static int sum_builds(const struct host_sums *hosts, const struct boots *boots,
 			sum->growing += growth > 0;
 			if (next == i || growth > sum->top_growth) {
 				sum->top_growth = growth;
-				sum->top_host = host->host;
+				sum->key[KS_KEY_HOST] = host->key[KS_KEY_HOST];
 			}
 		}
 	}
 	return 0;
 }
 
-static int sum_hour(const struct ks_files *files, u32 hour, u64 host, struct ks_sums *sums,
-		    struct ks_diag *diag)
+static int sum_hour(const struct ks_files *files, const struct ks_sums_of *of, u32 hour,
+		    struct ks_sums *sums, struct ks_diag *diag)
 {
 	unsigned int columns = 1u << KS_ROW_HOST | 1u << KS_ROW_BOOT | 1u << KS_ROW_BUILD |
 			       1u << KS_ROW_TS | 1u << KS_ROW_CACHE | 1u << KS_ROW_TYPE |
@@ -285,16 +345,20 @@ static int sum_hour(const struct ks_files *files, u32 hour, u64 host, struct ks_
 	struct host_sums hosts = { 0 };
 	struct boots boots = { 0 };
 	size_t i;
-	int err = find_boots(files, hour, &boots, diag);
+	int err = find_boots(files, of, hour, &boots, diag);
 
+	if (of->by == KS_FLEET_BY_STACK || of->by == KS_FLEET_BY_CGROUP)
+		columns |= 1u << KS_ROW_STACK | 1u << KS_ROW_CGROUP;
 	if (!err)
 		err = ks_files_read(files, KS_STORE_ROWS, hour, columns, &table, diag);
-	if (!err)
+	if (!err) {
+		choose_rows(files, of, &table);
 		err = sum_hosts(&table, &boots, hour, &hosts, diag);
-	for (i = 0; !err && host && i < hosts.items.len; i++) {
+	}
+	for (i = 0; !err && of->host && i < hosts.items.len; i++) {
 		struct ks_host_sum *to;
 
-		if (hosts.items.items[i].host != host)
+		if (hosts.items.items[i].key[KS_KEY_HOST] != of->host)
 			continue;
 		to = ks_vec_push(&sums->hosts);
 		if (to)
@@ -315,7 +379,7 @@ static int sum_hour(const struct ks_files *files, u32 hour, u64 host, struct ks_
 
 /* === Public =============================================================================== */
 
-int ks_files_sum(const struct ks_files *files, u32 since, u32 until, u64 host, struct ks_sums *sums,
+int ks_files_sum(const struct ks_files *files, const struct ks_sums_of *of, struct ks_sums *sums,
 		 struct ks_diag *diag)
 {
 	struct ks_files_hours hours = { 0 };
@@ -323,8 +387,8 @@ int ks_files_sum(const struct ks_files *files, u32 since, u32 until, u64 host, s
 	size_t i;
 
 	for (i = 0; !err && i < hours.items.len; i++)
-		if (hours.items.items[i] >= since && hours.items.items[i] < until)
-			err = sum_hour(files, hours.items.items[i], host, sums, diag);
+		if (hours.items.items[i] >= of->since && hours.items.items[i] < of->until)
+			err = sum_hour(files, of, hours.items.items[i], sums, diag);
 	ks_vec_free(&hours.items);
 	return err;
 }

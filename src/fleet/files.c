@@ -488,6 +488,37 @@ const char *ks_files_name(const struct ks_files *files, u64 id)
 	return number == KS_NONE ? NULL : files->names.names.items[number].name;
 }
 
+const char *ks_files_label(const struct ks_files *files, u64 host, const char *label, size_t len)
+{
+	size_t i;
+
+	for (i = 0; i < files->names.labels.len; i++) {
+		const struct ks_files_label *at = &files->names.labels.items[i];
+
+		if (at->host == host && !strncmp(at->label, label, len) && !at->label[len])
+			return at->value;
+	}
+	return NULL;
+}
+
+u64 ks_files_label_id(const char *value)
+{
+	return value ? ks_fleet_id(KS_FLEET_KINDS, value, strlen(value)) : 0;
+}
+
+const char *ks_files_label_of_id(const struct ks_files *files, const char *label, u64 id)
+{
+	size_t i;
+
+	for (i = 0; i < files->names.labels.len; i++) {
+		const struct ks_files_label *at = &files->names.labels.items[i];
+
+		if (!strcmp(at->label, label) && ks_files_label_id(at->value) == id)
+			return at->value;
+	}
+	return NULL;
+}
+
 int ks_files_write(const char *path, const struct ks_strbuf *data, struct ks_diag *diag)
 {
 	struct ks_outfile out;

@@ -88,4 +88,9 @@ int ks_files_read(const struct ks_files *files, enum ks_store_table table, u32 h
 /* The name of an id, or NULL. */
 const char *ks_files_name(const struct ks_files *files, u64 id);
 
+/* The value of a label of a host, or NULL. Values have ids, too; that of none is 0. */
+const char *ks_files_label(const struct ks_files *files, u64 host, const char *label, size_t len);
+u64 ks_files_label_id(const char *value);
+const char *ks_files_label_of_id(const struct ks_files *files, const char *label, u64 id);
+
 #endif

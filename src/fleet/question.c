@@ -1,12 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only
-/*
- * The statements behind the questions.
- *
- * Whether something leaks is decided with hosts as witnesses. In each hour a series has a slope on each host that has
- * been up for a while. A build is accused where the mean slope of its hosts is above that of the hosts of all other
- * builds in the same hours, by many times the error of that difference. The rhythm of the day is on both sides and
- * cancels out; one host with a trouble of its own raises the error as much as the mean, so it accuses no build.
- */
+/* What the answers look like, the window and the names of a question. */
 #include "fleet/question.h"
 
 #include <errno.h>
@@ -17,29 +10,24 @@
 
 #include "fleet/answer.h"
 #include "fleet/files-ask.h"
+#include "fleet/question-sql.h"
 
 /* === Data ================================================================================= */
 
-enum {
-	ROWS_MAX = 10000,
-	HOUR = 3600,
-	SILENT_SPANS = 3, /* intervals without a report that make a host a silent one */
-	LATE_SECS = 300,
-	HOSTS_LEAST = 3, /* of a build that is accused */
-};
+enum { HOUR = 3600 };
 
 static const char *const by_names[KS_FLEET_BYS] = {
-	[KS_FLEET_BY_CACHE] = "cache",
-	[KS_FLEET_BY_TYPE] = "type",
-	[KS_FLEET_BY_SITE] = "site",
-	[KS_FLEET_BY_BUILD] = "build",
+	[KS_FLEET_BY_CACHE] = "cache", [KS_FLEET_BY_TYPE] = "type",
+	[KS_FLEET_BY_SITE] = "site",   [KS_FLEET_BY_BUILD] = "build",
+	[KS_FLEET_BY_STACK] = "stack", [KS_FLEET_BY_CGROUP] = "cgroup",
+	[KS_FLEET_BY_HOST] = "host",   [KS_FLEET_BY_LABEL] = "label",
 };
 
 static const enum ks_fleet_kind by_kinds[KS_FLEET_BYS] = {
-	[KS_FLEET_BY_CACHE] = KS_FLEET_CACHE,
-	[KS_FLEET_BY_TYPE] = KS_FLEET_TYPE,
-	[KS_FLEET_BY_SITE] = KS_FLEET_SITE,
-	[KS_FLEET_BY_BUILD] = KS_FLEET_BUILD,
+	[KS_FLEET_BY_CACHE] = KS_FLEET_CACHE, [KS_FLEET_BY_TYPE] = KS_FLEET_TYPE,
+	[KS_FLEET_BY_SITE] = KS_FLEET_SITE,   [KS_FLEET_BY_BUILD] = KS_FLEET_BUILD,
+	[KS_FLEET_BY_STACK] = KS_FLEET_STACK, [KS_FLEET_BY_CGROUP] = KS_FLEET_CGROUP,
+	[KS_FLEET_BY_HOST] = KS_FLEET_HOST,
 };
 
 #define ID(name_, kind_)                                                              \
@@ -121,305 +109,41 @@ static const struct ks_answer_column quality_columns[] = {
 	ID("host", KS_FLEET_HOST),   ID("build", KS_FLEET_BUILD),
 };
 
-/* A question being asked. */
-struct asking {
-	struct ks_store *store;
-	const struct ks_question *q;
-	struct ks_strbuf sql;
-	char window[128]; /* "hour >= ... AND hour < ..." */
-	u32 since, until;
-};
-
 struct shape {
 	const char *schema, *table, *title, *none;
 	const struct ks_answer_column *columns;
 	size_t nr_columns;
-	void (*write)(struct asking *ask);
-};
-
-/* === Internals: the statements ============================================================ */
-
-/* What is not asked for is left out. Ids are numbers, so nothing that a user typed gets into a statement. */
-static void add_filter(struct ks_strbuf *sql, const char *column, enum ks_fleet_kind kind,
-		       const char *name)
-{
-	if (name)
-		ks_strbuf_printf(sql, " AND %s = %" PRIu64, column,
-				 ks_fleet_id(kind, name, strlen(name)));
-}
-
-static void add_filters(struct asking *ask)
-{
-	add_filter(&ask->sql, "build", KS_FLEET_BUILD, ask->q->build);
-	add_filter(&ask->sql, "cache", KS_FLEET_CACHE, ask->q->cache);
-	add_filter(&ask->sql, "type", KS_FLEET_TYPE, ask->q->type);
-	add_filter(&ask->sql, "site", KS_FLEET_SITE, ask->q->site);
-}
-
-static void add_limit(struct asking *ask)
-{
-	u64 top = ask->q->top && ask->q->top < ROWS_MAX ? ask->q->top : ROWS_MAX;
-
-	ks_strbuf_printf(&ask->sql, " LIMIT %" PRIu64, top);
-}
-
-static void write_top(struct asking *ask)
-{
-	const char *by = by_names[ask->q->by];
-
-	ks_strbuf_printf(
-		&ask->sql,
-		"SELECT toInt64(sum(growth)) AS g, sumIf(live_bytes, hour = toDateTime(%u)) AS b, "
-		"sumIf(live_objects, hour = toDateTime(%u)) AS o, %s FROM %s.hour FINAL WHERE %s",
-		(unsigned int)ask->until - HOUR, (unsigned int)ask->until - HOUR, by,
-		ask->store->database, ask->window);
-	add_filters(ask);
-	ks_strbuf_printf(&ask->sql, " GROUP BY %s ORDER BY g DESC, b DESC, %s", by, by);
-	add_limit(ask);
-}
-
-/*
- * Of each hour and series: the sum, the sum of squares and the number of slopes on each build, and of all builds
- * together, from which those of the other builds follow. Where there is no other build, growth itself is judged.
- */
-static void add_contrast(struct asking *ask)
-{
-	ks_strbuf_printf(
-		&ask->sql,
-		"(SELECT hour, cache, type, site, b.1 AS build, b.2 AS s, b.3 AS q, b.4 AS n, b.5 AS growing, "
-		"all_n - n AS m, all_s - s AS os, all_q - q AS oq, "
-		"s / n - if(m > 0, os / m, 0.) AS d, "
-		"greatest(q / n - (s / n) * (s / n), 0.) / n + "
-		"if(m > 0, greatest(oq / m - (os / m) * (os / m), 0.) / m, 0.) AS v FROM "
-		"(SELECT hour, cache, type, site, sum(growth) AS all_s, sum(growth_sq) AS all_q, "
-		"toFloat64(max(all_warm)) AS all_n, groupArray((build, growth, growth_sq, "
-		"toFloat64(warm_hosts), growing)) AS bs FROM %s.hour FINAL WHERE %s",
-		ask->store->database, ask->window);
-	add_filter(&ask->sql, "cache", KS_FLEET_CACHE, ask->q->cache);
-	add_filter(&ask->sql, "type", KS_FLEET_TYPE, ask->q->type);
-	add_filter(&ask->sql, "site", KS_FLEET_SITE, ask->q->site);
-	ks_strbuf_printf(
-		&ask->sql,
-		" GROUP BY hour, cache, type, site) AS h ARRAY JOIN bs AS b WHERE b.4 >= %d)",
-		(int)HOSTS_LEAST);
-}
-
-/*
- * Mean growth over the hours in which the build has warm hosts. An hour in which it grew as much by chance
- * would be taken for its beginning, so that hour must stand out by itself.
- */
-static void write_leaks(struct asking *ask)
-{
-	const char *db = ask->store->database;
-
-	ks_strbuf_printf(
-		&ask->sql,
-		"SELECT toInt64(mean), toInt64(mean * hosts) AS total, toUInt64(hosts), toUInt64(up), z, "
-		"since, first, build, cache, type, site FROM "
-		"(SELECT build, cache, type, site, sum(d) / count() AS mean, "
-		"sum(d) / sqrt(sum(v) + 1) AS z, argMax(n, hour) AS hosts, argMax(growing, hour) AS up, "
-		"minIf(hour, d > 4 * sqrt(v + 1)) AS since FROM ");
-	add_contrast(ask);
-	ks_strbuf_puts(&ask->sql, " AS c WHERE 1");
-	add_filter(&ask->sql, "build", KS_FLEET_BUILD, ask->q->build);
-	ks_strbuf_printf(&ask->sql,
-			 " GROUP BY build, cache, type, site HAVING z >= %.3f AND mean >= %" PRIu64
-			 " ORDER BY mean * hosts DESC, build, cache, type, site",
-			 ask->q->sigmas > 0 ? ask->q->sigmas : 6.0, ask->q->least);
-	add_limit(ask);
-	ks_strbuf_printf(
-		&ask->sql,
-		") AS l ANY LEFT JOIN (SELECT build, cache, type, site, min(hour) AS first "
-		"FROM %s.hour GROUP BY build, cache, type, site) AS f "
-		"USING (build, cache, type, site) ORDER BY total DESC, build, cache, type, site",
-		db);
-}
-
-/* The host that grew most in an hour, against the others of its build without it. */
-static void write_outliers(struct asking *ask)
-{
-	ks_strbuf_printf(
-		&ask->sql,
-		"SELECT toInt64(sum(top_growth) / count()), toInt64(sum(mean) / count()) AS others, "
-		"toUInt64(count()) AS hours, min(hour) AS since, top_host, build, cache, type, site FROM "
-		"(SELECT hour, top_host, build, cache, type, site, top_growth, "
-		"warm_hosts - 1 AS n, (growth - top_growth) / n AS mean, "
-		"sqrt(greatest((growth_sq - top_growth * top_growth) / n - mean * mean, 0.)) AS sd "
-		"FROM %s.hour FINAL WHERE %s AND warm_hosts > %d",
-		ask->store->database, ask->window, (int)HOSTS_LEAST);
-	add_filters(ask);
-	ks_strbuf_printf(
-		&ask->sql,
-		") AS t WHERE top_growth - mean >= %" PRIu64
-		" AND top_growth > mean + %.3f * (sd + 1) "
-		"GROUP BY top_host, build, cache, type, site "
-		"HAVING hours >= 2 AND hours * 2 * %u >= toUInt32(max(hour)) - toUInt32(min(hour)) + %u "
-		"ORDER BY sum(top_growth) DESC, top_host, build, cache, type, site",
-		ask->q->least, ask->q->sigmas > 0 ? ask->q->sigmas : 6.0, (unsigned int)HOUR,
-		(unsigned int)HOUR);
-	add_limit(ask);
-}
-
-/* Levels are those of the last hour of each build, so that builds of different weeks can be compared. */
-static void write_diff(struct asking *ask)
-{
-	const char *db = ask->store->database;
-	u64 a = ks_fleet_id(KS_FLEET_BUILD, ask->q->builds[0], strlen(ask->q->builds[0]));
-	u64 b = ks_fleet_id(KS_FLEET_BUILD, ask->q->builds[1], strlen(ask->q->builds[1]));
-
-	ks_strbuf_printf(
-		&ask->sql,
-		"SELECT toInt64(before), toInt64(after), toInt64(after - before) AS change, toInt64(gb - ga), "
-		"(gb - ga) / sqrt(va + vb + 1) AS z, cache, type, site FROM "
-		"(SELECT cache, type, site, "
-		"sumIf(live_bytes / build_hosts, build = %" PRIu64
-		" AND hour = toDateTime(last_a)) AS before, "
-		"sumIf(live_bytes / build_hosts, build = %" PRIu64
-		" AND hour = toDateTime(last_b)) AS after, "
-		"sumIf(growth / warm_hosts, build = %" PRIu64
-		" AND warm_hosts > 0) / hours_a AS ga, "
-		"sumIf(growth / warm_hosts, build = %" PRIu64
-		" AND warm_hosts > 0) / hours_b AS gb, "
-		"sumIf(greatest(growth_sq / warm_hosts - pow(growth / warm_hosts, 2), 0.) / warm_hosts, "
-		"build = %" PRIu64 " AND warm_hosts > 0) / (hours_a * hours_a) AS va, "
-		"sumIf(greatest(growth_sq / warm_hosts - pow(growth / warm_hosts, 2), 0.) / warm_hosts, "
-		"build = %" PRIu64 " AND warm_hosts > 0) / (hours_b * hours_b) AS vb, "
-		"(SELECT toUInt32(max(hour)) FROM %s.hour WHERE build = %" PRIu64
-		" AND %s) AS last_a, "
-		"(SELECT toUInt32(max(hour)) FROM %s.hour WHERE build = %" PRIu64
-		" AND %s) AS last_b, "
-		"(SELECT greatest(uniqExact(hour), 1) FROM %s.hour WHERE build = %" PRIu64
-		" AND warm_hosts > 0 AND %s) AS hours_a, "
-		"(SELECT greatest(uniqExact(hour), 1) FROM %s.hour WHERE build = %" PRIu64
-		" AND warm_hosts > 0 AND %s) AS hours_b "
-		"FROM %s.hour FINAL WHERE build IN (%" PRIu64 ", %" PRIu64 ") AND %s",
-		a, b, a, b, a, b, db, a, ask->window, db, b, ask->window, db, a, ask->window, db, b,
-		ask->window, db, a, b, ask->window);
-	add_filter(&ask->sql, "cache", KS_FLEET_CACHE, ask->q->cache);
-	add_filter(&ask->sql, "type", KS_FLEET_TYPE, ask->q->type);
-	add_filter(&ask->sql, "site", KS_FLEET_SITE, ask->q->site);
-	ks_strbuf_puts(&ask->sql, " GROUP BY cache, type, site) AS d "
-				  "ORDER BY abs(after - before) DESC, cache, type, site");
-	add_limit(ask);
-}
-
-static void write_host(struct asking *ask)
-{
-	u64 host = ks_fleet_id(KS_FLEET_HOST, ask->q->host, strlen(ask->q->host));
-	const char *db = ask->store->database;
-
-	ks_strbuf_printf(
-		&ask->sql,
-		"SELECT live, objects, toInt64(others), grown, build, cache, type, site FROM "
-		"(SELECT build, cache, type, site, argMax(live_bytes, hour) AS live, "
-		"argMax(live_objects, hour) AS objects, toInt64(sum(growth)) AS grown "
-		"FROM %s.host_hour FINAL WHERE host = %" PRIu64 " AND %s AND build = "
-		"(SELECT argMax(build, hour) FROM %s.host_hour WHERE host = %" PRIu64 " AND %s)",
-		db, host, ask->window, db, host, ask->window);
-	add_filters(ask);
-	ks_strbuf_printf(
-		&ask->sql,
-		" GROUP BY build, cache, type, site) AS h ANY LEFT JOIN "
-		"(SELECT build, cache, type, site, argMax(live_bytes / build_hosts, hour) AS others "
-		"FROM %s.hour FINAL WHERE %s GROUP BY build, cache, type, site) AS b "
-		"USING (build, cache, type, site) ORDER BY live DESC, build, cache, type, site",
-		db, ask->window);
-	add_limit(ask);
-}
-
-static void write_types(struct asking *ask)
-{
-	ks_strbuf_printf(
-		&ask->sql,
-		"SELECT b, o, g, builds, first, type FROM (SELECT "
-		"sumIf(live_bytes, hour = toDateTime(%u)) AS b, "
-		"sumIf(live_objects, hour = toDateTime(%u)) AS o, toInt64(sum(growth)) AS g, "
-		"toUInt64(uniqExact(build)) AS builds, type FROM %s.hour FINAL WHERE %s",
-		(unsigned int)ask->until - HOUR, (unsigned int)ask->until - HOUR,
-		ask->store->database, ask->window);
-	add_filters(ask);
-	ks_strbuf_printf(
-		&ask->sql,
-		" GROUP BY type) AS t ANY LEFT JOIN (SELECT type, min(hour) AS first FROM %s.hour "
-		"GROUP BY type) AS f USING (type) ORDER BY b DESC, type",
-		ask->store->database);
-	add_limit(ask);
-}
-
-static void write_history(struct asking *ask)
-{
-	ks_strbuf_printf(&ask->sql,
-			 "SELECT hour, toUInt64(max(build_hosts)) AS n, sum(live_bytes) AS b, "
-			 "sum(live_objects) AS o, toInt64(b / n), "
-			 "toInt64(sum(growth) / greatest(max(warm_hosts), 1)), build "
-			 "FROM %s.hour FINAL WHERE %s",
-			 ask->store->database, ask->window);
-	add_filters(ask);
-	ks_strbuf_puts(&ask->sql, " GROUP BY hour, build ORDER BY hour DESC, build");
-	add_limit(ask);
-}
-
-/*
- * Intervals that should be there: from the first to the last report, by the shortest interval. Counters of an agent only
- * go up while its spool lives, so what was lost is the difference.
- */
-static void write_quality(struct asking *ask)
-{
-	const char *db = ask->store->database;
-
-	ks_strbuf_printf(
-		&ask->sql,
-		"SELECT last, intervals, greatest(wanted, intervals) - intervals AS missing, late, lost, skipped, "
-		"torn, silent, host, newest FROM (SELECT host, max(ts) AS last, toUInt64(count()) AS intervals, "
-		"toUInt64(intDiv(toUInt32(max(ts)) - toUInt32(min(ts)), min(span)) + 1) AS wanted, "
-		"toUInt64(sum(toUInt32(stored) > toUInt32(ts) + span + %d)) AS late, "
-		"toUInt64(max(lost) - min(lost)) AS lost, toUInt64(max(skipped) - min(skipped)) AS skipped, "
-		"toUInt64(sum(torn)) AS torn, toUInt64(greatest(toInt64(%u) - toInt64(toUInt32(max(ts))) - "
-		"toInt64(max(span)), 0)) AS silent, toUInt64(max(span)) AS every, argMax(build, ts) AS newest "
-		"FROM %s.reports FINAL WHERE ts >= toDateTime(%u) AND ts < toDateTime(%u)",
-		(int)LATE_SECS, (unsigned int)ask->until, db, (unsigned int)ask->since,
-		(unsigned int)ask->until);
-	add_filter(&ask->sql, "host", KS_FLEET_HOST, ask->q->host);
-	add_filter(&ask->sql, "build", KS_FLEET_BUILD, ask->q->build);
-	ks_strbuf_printf(
-		&ask->sql,
-		" GROUP BY host) AS r WHERE missing > 0 OR late > 0 OR lost > 0 OR skipped > 0 "
-		"OR torn > 0 OR silent > %d * every ORDER BY silent DESC, missing DESC, host",
-		(int)SILENT_SPANS);
-	add_limit(ask);
-}
-
-static const struct shape shapes[KS_ASKS] = {
-	[KS_ASK_TOP] = { "kmemscope-fleet-top-1", "groups", "growth over the fleet",
-			 "nothing is there", top_columns, ARRAY_SIZE(top_columns), write_top },
-	[KS_ASK_LEAKS] = { "kmemscope-fleet-leaks-1", "leaks",
-			   "what grows on a build and not on the others",
-			   "no build leaks, as far as its hosts can tell", leaks_columns,
-			   ARRAY_SIZE(leaks_columns), write_leaks },
-	[KS_ASK_OUTLIERS] = { "kmemscope-fleet-outliers-1", "hosts",
-			      "what grows on a host and not on others of its build",
-			      "no host stands out", outliers_columns, ARRAY_SIZE(outliers_columns),
-			      write_outliers },
-	[KS_ASK_DIFF] = { "kmemscope-fleet-diff-1", "series", "bytes a host, on both builds",
-			  "nothing is there", diff_columns, ARRAY_SIZE(diff_columns), write_diff },
-	[KS_ASK_HOST] = { "kmemscope-fleet-host-1", "series", "one host, and the mean of its build",
-			  "nothing is there", host_columns, ARRAY_SIZE(host_columns), write_host },
-	[KS_ASK_TYPES] = { "kmemscope-fleet-types-1", "types", "types over the fleet",
-			   "nothing is there", types_columns, ARRAY_SIZE(types_columns),
-			   write_types },
-	[KS_ASK_HISTORY] = { "kmemscope-fleet-history-1", "hours", "hour by hour",
-			     "nothing is there", history_columns, ARRAY_SIZE(history_columns),
-			     write_history },
-	[KS_ASK_QUALITY] = { "kmemscope-fleet-quality-1", "hosts",
-			     "hosts that are silent, late or lossy",
-			     "all hosts report, in time and without loss", quality_columns,
-			     ARRAY_SIZE(quality_columns), write_quality },
 };
 
 /* === Internals ============================================================================ */
 
+static const struct shape shapes[KS_ASKS] = {
+	[KS_ASK_TOP] = { "kmemscope-fleet-top-1", "groups", "growth over the fleet",
+			 "nothing is there", top_columns, ARRAY_SIZE(top_columns) },
+	[KS_ASK_LEAKS] = { "kmemscope-fleet-leaks-1", "leaks",
+			   "what grows on a build and not on the others",
+			   "no build leaks, as far as its hosts can tell", leaks_columns,
+			   ARRAY_SIZE(leaks_columns) },
+	[KS_ASK_OUTLIERS] = { "kmemscope-fleet-outliers-1", "hosts",
+			      "what grows on a host and not on others of its build",
+			      "no host stands out", outliers_columns,
+			      ARRAY_SIZE(outliers_columns) },
+	[KS_ASK_DIFF] = { "kmemscope-fleet-diff-1", "series", "bytes a host, on both builds",
+			  "nothing is there", diff_columns, ARRAY_SIZE(diff_columns) },
+	[KS_ASK_HOST] = { "kmemscope-fleet-host-1", "series", "one host, and the mean of its build",
+			  "nothing is there", host_columns, ARRAY_SIZE(host_columns) },
+	[KS_ASK_TYPES] = { "kmemscope-fleet-types-1", "types", "types over the fleet",
+			   "nothing is there", types_columns, ARRAY_SIZE(types_columns) },
+	[KS_ASK_HISTORY] = { "kmemscope-fleet-history-1", "hours", "hour by hour",
+			     "nothing is there", history_columns, ARRAY_SIZE(history_columns) },
+	[KS_ASK_QUALITY] = { "kmemscope-fleet-quality-1", "hosts",
+			     "hosts that are silent, late or lossy",
+			     "all hosts report, in time and without loss", quality_columns,
+			     ARRAY_SIZE(quality_columns) },
+};
+
 /* The window: whole hours, up to the last one that there is. */
-static int find_window(struct asking *ask, struct ks_diag *diag)
+static int find_window(struct ks_asking *ask, struct ks_diag *diag)
 {
 	struct ks_strbuf answer;
 	u32 last;
@@ -457,7 +181,7 @@ static int no_name(enum ks_fleet_kind kind, const char *name, struct ks_diag *di
 }
 
 /* A name that was mistyped would else be answered with "nothing is there". */
-static int check_name(struct asking *ask, enum ks_fleet_kind kind, const char *name,
+static int check_name(struct ks_asking *ask, enum ks_fleet_kind kind, const char *name,
 		      struct ks_diag *diag)
 {
 	struct ks_strbuf answer;
@@ -484,7 +208,7 @@ static int check_name(struct asking *ask, enum ks_fleet_kind kind, const char *n
 	return no_name(kind, name, diag);
 }
 
-static int check_names(struct asking *ask, struct ks_diag *diag)
+static int check_names(struct ks_asking *ask, struct ks_diag *diag)
 {
 	const struct ks_question *q = ask->q;
 	const struct {
@@ -502,6 +226,24 @@ static int check_names(struct asking *ask, struct ks_diag *diag)
 	return err;
 }
 
+/* Agents say what they are told to: where they say nothing of this, the answer is one row. */
+static void explain_top(struct ks_doc *doc, enum ks_fleet_by by)
+{
+	static const char *const how[KS_FLEET_BYS] = {
+		[KS_FLEET_BY_TYPE] = "agents send types with --types",
+		[KS_FLEET_BY_SITE] = "agents send call sites with --level growth or sampled",
+		[KS_FLEET_BY_STACK] = "agents send stacks with --level growth or sampled",
+		[KS_FLEET_BY_CGROUP] = "agents send cgroups with --level growth or sampled",
+		[KS_FLEET_BY_LABEL] = "agents send a label with --label NAME=VALUE",
+	};
+	const struct ks_table *table = doc->tables.len ? doc->tables.items[0] : NULL;
+	unsigned int name = ARRAY_SIZE(top_columns) - 1;
+
+	if (how[by] && table && ks_table_len(table) == 1 &&
+	    ks_table_state(table, 0, name) == KS_CELL_UNSET)
+		ks_doc_say(doc, "%s; --by cache works with all of them\n", how[by]);
+}
+
 /* === Public =============================================================================== */
 
 const char *ks_fleet_by_name(unsigned int by)
@@ -513,26 +255,31 @@ int ks_question_ask(struct ks_store *store, const struct ks_question *question,
 		    struct ks_doc **ret_doc, struct ks_diag *diag)
 {
 	const struct shape *shape = &shapes[question->kind];
-	struct asking ask = { .store = store, .q = question };
-	struct ks_answer_column columns[16];
+	struct ks_asking ask = { .store = store, .q = question };
+	struct ks_answer_column columns[16], *by = &columns[ARRAY_SIZE(top_columns) - 1];
 	struct ks_doc *doc = NULL;
 	int err;
 
 	ks_strbuf_init(&ask.sql);
-	err = check_names(&ask, diag);
+	ks_strbuf_init(&ask.hosts);
+	if (question->label && !store->files)
+		ks_asking_label(&ask, question->label);
+	err = ask.hosts.failed ? ks_diag_nomem(diag, "asking") : check_names(&ask, diag);
 	if (!err)
 		err = find_window(&ask, diag);
 	if (!err) {
 		memcpy(columns, shape->columns, shape->nr_columns * sizeof(*columns));
 		if (question->kind == KS_ASK_TOP) {
-			columns[3].kind = by_kinds[question->by];
-			columns[3].column.name = columns[3].column.head = by_names[question->by];
+			by->kind = by_kinds[question->by];
+			by->column.name = by->column.head = by_names[question->by];
+			if (question->by == KS_FLEET_BY_LABEL)
+				by->what = KS_ANSWER_TEXT;
 		}
 		if (store->files)
 			err = ks_files_ask(store->files, question, ask.since, ask.until, &ask.sql,
 					   diag);
 		else
-			shape->write(&ask);
+			ks_statements[question->kind](&ask);
 	}
 	if (!err) {
 		doc = ks_doc_new(shape->schema);
@@ -553,10 +300,24 @@ int ks_question_ask(struct ks_store *store, const struct ks_question *question,
 					     .nr_columns = shape->nr_columns },
 			doc, diag);
 	}
+	if (!err && question->kind == KS_ASK_TOP)
+		explain_top(doc, question->by);
 	ks_strbuf_deinit(&ask.sql);
+	ks_strbuf_deinit(&ask.hosts);
 	if (err)
 		ks_doc_free(doc);
 	else
 		*ret_doc = doc;
 	return err;
+}
+
+u64 ks_question_until(const struct ks_doc *answer)
+{
+	size_t i;
+
+	for (i = 0; i < answer->parts.len; i++)
+		if (answer->parts.items[i].kind == KS_PART_U64 &&
+		    !strcmp(answer->parts.items[i].name, "until"))
+			return answer->parts.items[i].value.u64;
+	return 0;
 }

@@ -27,6 +27,10 @@ enum ks_fleet_by {
 	KS_FLEET_BY_TYPE,
 	KS_FLEET_BY_SITE,
 	KS_FLEET_BY_BUILD,
+	KS_FLEET_BY_STACK, /* this and the next: of the rows themselves, so it takes longer */
+	KS_FLEET_BY_CGROUP,
+	KS_FLEET_BY_HOST,
+	KS_FLEET_BY_LABEL, /* each value of a label */
 	KS_FLEET_BYS
 };
 
@@ -37,8 +41,10 @@ struct ks_question {
 	u32 since, until; /* seconds since 1970; until 0 = the last hour that there is */
 	u32 hours;	  /* where since is 0: this many up to until */
 	enum ks_fleet_by by;
+	const char *by_label; /* of KS_FLEET_BY_LABEL */
 	/* What it is of, by name; NULL = all. */
 	const char *build, *cache, *type, *site, *host;
+	const char *label;     /* "NAME=VALUE": of hosts that have it; NULL = all */
 	const char *builds[2]; /* of KS_ASK_DIFF */
 	double sigmas;	       /* how sure to be; 0 = 6 */
 	u64 least;	       /* bytes an hour and a host that matter */
@@ -48,5 +54,8 @@ struct ks_question {
 /* The document is to be freed. -ENOENT: the name of a host or a build is not known. */
 int ks_question_ask(struct ks_store *store, const struct ks_question *question,
 		    struct ks_doc **ret_doc, struct ks_diag *diag);
+
+/* The end of the time that an answer is of: seconds since 1970. */
+u64 ks_question_until(const struct ks_doc *answer);
 
 #endif

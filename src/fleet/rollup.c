@@ -13,10 +13,11 @@
 
 #include "fleet/schema.h"
 #include "fleet/store.h"
+#include "fleet/sums-sql.h"
 
 /* === Data ================================================================================= */
 
-enum { MINUTE = 60, HOUR = 3600, OPEN_HOUR_SECS = 600 };
+enum { MINUTE = 60, HOUR = 3600, OPEN_HOUR_SECS = 600, REPLICA_SECS = 60 };
 
 struct buckets {
 	KS_VEC(u32) items;
@@ -61,11 +62,35 @@ static int ask_numbers(struct ks_store *store, struct ks_strbuf *sql, struct buc
 }
 
 /*
- * Minutes or hours that have reports which came after their sums were made, or in the same second. An hour that is
- * not over is made again only now and then.
+ * Sums may have been made of a replica that did not have all yet. So in a cluster what came shortly before its sums were
+ * made is added up again.
  */
-static int find_buckets(struct ks_store *store, unsigned int level, u32 since, u32 now, u32 limit,
-			struct buckets *to, struct ks_diag *diag)
+static int find_delay(struct ks_store *store, u32 *ret_secs, struct ks_diag *diag)
+{
+	struct buckets clustered = { 0 };
+	struct ks_strbuf sql;
+	int err;
+
+	ks_strbuf_init(&sql);
+	ks_strbuf_printf(
+		&sql,
+		"SELECT count() FROM system.tables WHERE database = '%s' AND name = 'rows' AND "
+		"engine = 'Distributed'",
+		store->database);
+	err = ask_numbers(store, &sql, &clustered, diag);
+	if (!err)
+		*ret_secs = clustered.items.len && clustered.items.items[0] ? REPLICA_SECS : 1;
+	ks_vec_free(&clustered.items);
+	ks_strbuf_deinit(&sql);
+	return err;
+}
+
+/*
+ * Minutes or hours that have reports which came after their sums were made, or less than @delay seconds before. An hour that
+ * is not over is made again only now and then.
+ */
+static int find_buckets(struct ks_store *store, unsigned int level, u32 since, u32 now, u32 delay,
+			u32 limit, struct buckets *to, struct ks_diag *diag)
 {
 	bool hours = level == KS_STORE_BY_HOUR;
 	struct ks_strbuf sql;
@@ -78,12 +103,13 @@ static int find_buckets(struct ks_store *store, unsigned int level, u32 since, u
 		"toUInt32(max(stored)) AS last FROM %s.reports WHERE ts >= toDateTime(%u) "
 		"GROUP BY bucket) AS b ANY LEFT JOIN (SELECT bucket, toUInt32(max(made)) AS made "
 		"FROM %s.rollups WHERE level = %u GROUP BY bucket) AS r USING bucket "
-		"WHERE last + 1 >= made AND (toUInt32(bucket) + %u <= %u OR made + %u <= %u) "
+		"WHERE last + %u >= made AND (toUInt32(bucket) + %u <= %u OR made + %u <= %u) "
 		"ORDER BY bucket LIMIT %u",
 		hours ? "toStartOfHour" : "toStartOfMinute", store->database, (unsigned int)since,
-		store->database, level, hours ? (unsigned int)HOUR : (unsigned int)MINUTE,
-		(unsigned int)now, hours ? (unsigned int)OPEN_HOUR_SECS : UINT32_MAX,
-		(unsigned int)now, (unsigned int)limit);
+		store->database, level, (unsigned int)delay,
+		hours ? (unsigned int)HOUR : (unsigned int)MINUTE, (unsigned int)now,
+		hours ? (unsigned int)OPEN_HOUR_SECS : UINT32_MAX, (unsigned int)now,
+		(unsigned int)limit);
 	err = ask_numbers(store, &sql, to, diag);
 	ks_strbuf_deinit(&sql);
 	return err;
@@ -134,80 +160,36 @@ static int make_minutes(struct ks_store *store, struct ks_strbuf *sql, const u32
 	return err ? err : note(store, sql, KS_STORE_BY_MINUTE, minutes, len, now, diag);
 }
 
-/* Slopes by host: bytes an hour, by least squares over the intervals of the hour. */
-static int make_host_hour(struct ks_store *store, struct ks_strbuf *sql, u32 hour, u32 now,
-			  struct ks_diag *diag)
+/* In a cluster, the replica that is asked may not have yet what was just stored: so both sums are made of rows. */
+static int make_hour(struct ks_store *store, struct ks_strbuf *sql, u32 hour, u32 now,
+		     bool clustered, struct ks_diag *diag)
 {
-	const char *db = store->database;
-	unsigned int from = (unsigned int)hour, to = (unsigned int)hour + HOUR;
+	struct ks_sums_sql of = { .database = store->database,
+				  .since = hour,
+				  .until = hour + HOUR,
+				  .of_rows = clustered };
+	int err;
 
 	ks_strbuf_printf(
 		sql,
-		"INSERT INTO %s.host_hour (hour, host, boot, build, cache, type, site, points, warm, "
-		"live_bytes, live_objects, allocs, frees, growth, ver) "
-		"SELECT toDateTime(%u) AS h, host, boot, build, cache, type, site, n, warm, bytes, objects, "
-		"a, f, if(n > 1 AND d > 0, (n * xy - x1 * y1) / d, 0.) AS g, toUInt64(%u) FROM "
-		"(SELECT host, boot, build, cache, type, site, toUInt32(count()) AS n, "
-		"argMax(y, ts) AS bytes, argMax(o, ts) AS objects, sum(a1) AS a, sum(f1) AS f, "
-		"sum(x) AS x1, toFloat64(sum(y)) AS y1, sum(x * y) AS xy, "
-		"count() * sum(x * x) - sum(x) * sum(x) AS d FROM "
-		"(SELECT host, boot, build, ts, cache, type, site, "
-		"(toUInt32(ts) - %u) / 3600 AS x, sum(live_bytes) AS y, sum(live_objects) AS o, "
-		"sum(allocs) AS a1, sum(frees) AS f1 FROM %s.rows FINAL "
-		"WHERE ts >= toDateTime(%u) AND ts < toDateTime(%u) "
-		"GROUP BY host, boot, build, ts, cache, type, site) AS i "
-		"GROUP BY host, boot, build, cache, type, site) AS s "
-		"ANY LEFT JOIN (SELECT host, boot, toUInt8(min(uptime) >= %u) AS warm "
-		"FROM %s.reports WHERE ts >= toDateTime(%u) AND ts < toDateTime(%u) "
-		"GROUP BY host, boot) AS u USING (host, boot)",
-		db, from, (unsigned int)now, from, db, from, to, (unsigned int)KS_STORE_WARM_SECS,
-		db, from, to);
-	return send(store, sql, NULL, diag);
-}
-
-static int make_hour(struct ks_store *store, struct ks_strbuf *sql, u32 hour, u32 now,
-		     struct ks_diag *diag)
-{
-	const char *db = store->database;
-	unsigned int from = (unsigned int)hour, to = (unsigned int)hour + HOUR;
-	struct buckets warm = { 0 };
-	int err;
-
-	err = make_host_hour(store, sql, hour, now, diag);
+		"INSERT INTO %s.host_hour (hour, host, boot, build, cache, type, site, points, "
+		"warm, live_bytes, live_objects, allocs, frees, growth, ver) "
+		"SELECT *, toUInt64(%u) FROM (",
+		store->database, (unsigned int)now);
+	ks_sums_sql_hosts(sql, &of);
+	ks_strbuf_puts(sql, ") AS t");
+	err = send(store, sql, NULL, diag);
 	if (err)
 		return err;
 	ks_strbuf_printf(sql,
-			 "SELECT uniqExact(host) FROM (SELECT host, boot, min(uptime) AS up FROM "
-			 "%s.reports WHERE ts >= toDateTime(%u) AND ts < toDateTime(%u) "
-			 "GROUP BY host, boot) AS b WHERE up >= %u",
-			 db, from, to, (unsigned int)KS_STORE_WARM_SECS);
-	err = ask_numbers(store, sql, &warm, diag);
-	if (!err && !warm.items.len)
-		err = ks_diag_set(diag, -EPROTO, "the server's answer is empty");
-	if (!err) {
-		ks_strbuf_printf(
-			sql,
-			"INSERT INTO %s.hour (hour, build, cache, type, site, hosts, build_hosts, warm_hosts, "
-			"all_warm, live_bytes, live_objects, allocs, frees, growth, growth_sq, growing, "
-			"top_host, top_growth, ver) "
-			"SELECT toDateTime(%u) AS h, build, cache, type, site, hosts, build_hosts, warm_hosts, "
-			"toUInt32(%u), bytes, objects, a, f, g, gg, up, top, most, toUInt64(%u) FROM "
-			"(SELECT build, cache, type, site, toUInt32(uniqExact(host)) AS hosts, "
-			"sum(live_bytes) AS bytes, sum(live_objects) AS objects, sum(allocs) AS a, "
-			"sum(frees) AS f, sum(growth * warm) AS g, sum(growth * growth * warm) AS gg, "
-			"toUInt32(sum((growth > 0) * warm)) AS up, argMax(host, growth * warm) AS top, "
-			"max(growth * warm) AS most FROM %s.host_hour FINAL "
-			"WHERE hour = toDateTime(%u) GROUP BY build, cache, type, site) AS s "
-			"ANY LEFT JOIN (SELECT build, toUInt32(uniqExact(host)) AS build_hosts, "
-			"toUInt32(uniqExactIf(host, up >= %u)) AS warm_hosts FROM "
-			"(SELECT host, boot, build, min(uptime) AS up FROM %s.reports "
-			"WHERE ts >= toDateTime(%u) AND ts < toDateTime(%u) GROUP BY host, boot, build) AS r "
-			"GROUP BY build) AS n USING (build)",
-			db, from, (unsigned int)warm.items.items[0], (unsigned int)now, db, from,
-			(unsigned int)KS_STORE_WARM_SECS, db, from, to);
-		err = send(store, sql, NULL, diag);
-	}
-	ks_vec_free(&warm.items);
+			 "INSERT INTO %s.hour (hour, build, cache, type, site, hosts, build_hosts, "
+			 "warm_hosts, all_warm, live_bytes, live_objects, allocs, frees, growth, "
+			 "growth_sq, growing, top_host, top_growth, ver) "
+			 "SELECT *, toUInt64(%u) FROM (",
+			 store->database, (unsigned int)now);
+	ks_sums_sql_builds(sql, &of);
+	ks_strbuf_puts(sql, ") AS t");
+	err = send(store, sql, NULL, diag);
 	return err ? err : note(store, sql, KS_STORE_BY_HOUR, &hour, 1, now, diag);
 }
 
@@ -238,7 +220,7 @@ int ks_store_rollup(struct ks_store *store, u32 since, u32 limit, struct ks_roll
 {
 	struct buckets minutes = { 0 }, hours = { 0 }, clock = { 0 };
 	struct ks_strbuf sql;
-	u32 now = 0;
+	u32 now = 0, delay = 1;
 	size_t i;
 	int err;
 
@@ -249,18 +231,22 @@ int ks_store_rollup(struct ks_store *store, u32 since, u32 limit, struct ks_roll
 	if (!err && clock.items.len)
 		now = clock.items.items[0];
 	if (!err)
-		err = find_buckets(store, KS_STORE_BY_MINUTE, since, now, limit, &minutes, diag);
+		err = find_delay(store, &delay, diag);
 	if (!err)
-		err = find_buckets(store, KS_STORE_BY_HOUR, since, now, limit, &hours, diag);
+		err = find_buckets(store, KS_STORE_BY_MINUTE, since, now, delay, limit, &minutes,
+				   diag);
+	if (!err)
+		err = find_buckets(store, KS_STORE_BY_HOUR, since, now, delay, limit, &hours, diag);
 	if (!err)
 		err = make_all_minutes(store, &sql, &minutes, now, result, diag);
 	for (i = 0; !err && i < hours.items.len; i++) {
-		err = make_hour(store, &sql, hours.items.items[i], now, diag);
+		err = make_hour(store, &sql, hours.items.items[i], now, delay > 1, diag);
 		if (!err)
 			result->hours++;
 	}
 	if (!err)
-		result->more = minutes.items.len == limit || hours.items.len == limit;
+		result->more = delay == 1 &&
+			       (minutes.items.len == limit || hours.items.len == limit);
 	ks_vec_free(&clock.items);
 	ks_vec_free(&minutes.items);
 	ks_vec_free(&hours.items);

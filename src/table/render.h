@@ -39,6 +39,9 @@ void ks_render_table_csv(const struct ks_table *table, struct ks_strbuf *out);
 void ks_render_doc_markdown(const struct ks_doc *doc, struct ks_strbuf *out);
 void ks_render_table_markdown(const struct ks_table *table, struct ks_strbuf *out);
 
+/* A table of a page without scripts: what text shows, escaped. */
+void ks_render_table_html(const struct ks_table *table, struct ks_strbuf *out);
+
 /* A Parquet file. */
 void ks_render_table_parquet(const struct ks_table *table, struct ks_strbuf *out);
 

@@ -19,6 +19,8 @@ import urllib.parse
 import urllib.request
 
 # What the server needs beside the libraries that a build of kmemscope needs itself.
+ZOOKEEPER_PACKAGES = "libzookeeper-java libsnappy-java libnetty-java libslf4j-java libcommons-cli-java libdropwizard-metrics-java".split()
+JARS = "zookeeper zookeeper-jute slf4j-api slf4j-simple metrics-core snappy-java netty-all commons-cli".split()
 PACKAGES = """clickhouse-server clickhouse-common libboost-filesystem1.74.0 libboost-program-options1.74.0
     libcapnp-0.9.2 libcctz2 libcpuinfo0 libdouble-conversion3 libexpat1 libfarmhash0 libicu72 libjemalloc2 libltdl7
     liblz4-1 libmariadb3 libmetrohash1 libodbc2 libpcre3 libpococrypto80 libpocodata80 libpocodataodbc80
@@ -34,8 +36,15 @@ CONFIG = """<yandex>
  <users_config>{dir}/users.xml</users_config><default_profile>default</default_profile>
  <default_database>default</default_database><timezone>UTC</timezone><mark_cache_size>67108864</mark_cache_size>
  <compression><case><min_part_size>0</min_part_size><min_part_size_ratio>0</min_part_size_ratio><method>zstd</method></case></compression>
-</yandex>
+{more}</yandex>
 """
+CLUSTER = """ <zookeeper><node><host>127.0.0.1</host><port>{zookeeper}</port></node><session_timeout_ms>10000</session_timeout_ms></zookeeper>
+ <macros><shard>{shard}</shard><replica>{replica}</replica></macros>
+ <distributed_ddl><path>/clickhouse/task_queue/ddl</path></distributed_ddl>
+ <remote_servers><fleet>{shards}</fleet></remote_servers>
+"""
+SHARD = "<shard><internal_replication>true</internal_replication>{replicas}</shard>"
+REPLICA = "<replica><host>127.0.0.1</host><port>{port}</port></replica>"
 USERS = """<yandex>
  <profiles><default><max_memory_usage>4000000000</max_memory_usage></default></profiles>
  <quotas><default/></quotas>
@@ -52,10 +61,11 @@ def cache():
                         pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache") / "kmemscope")
 
 
-def unpacked():
+def unpacked(packages=None, name="clickhouse"):
     """The directory of the unpacked packages, made if it is not there; None where they can't be had."""
-    key = hashlib.sha256(" ".join(PACKAGES).encode()).hexdigest()[:12]
-    root = cache() / f"clickhouse-{key}"
+    packages = packages or PACKAGES
+    key = hashlib.sha256(" ".join(packages).encode()).hexdigest()[:12]
+    root = cache() / f"{name}-{key}"
     if os.uname().machine != "x86_64":
         return None
     cache().mkdir(parents=True, exist_ok=True)
@@ -66,8 +76,8 @@ def unpacked():
         work = cache() / f"{root.name}.new"
         shutil.rmtree(work, ignore_errors=True)
         (work / "debs").mkdir(parents=True)
-        print("# preparing: clickhouse-server", flush=True)
-        got = subprocess.run(["apt-get", "-q", "download", *PACKAGES], cwd=work / "debs", capture_output=True, text=True,
+        print(f"# preparing: {name}", flush=True)
+        got = subprocess.run(["apt-get", "-q", "download", *packages], cwd=work / "debs", capture_output=True, text=True,
                              check=False)
         for deb in (work / "debs").glob("*.deb"):
             subprocess.run(["dpkg-deb", "-x", deb, work], check=True)
@@ -100,14 +110,14 @@ class Error(Exception):
 
 
 class Server:
-    def __init__(self, root, where):
+    def __init__(self, root, where, ports=None, more=""):
         self.root, self.dir = root, pathlib.Path(where)
         self.process = None
         for name in ("data", "tmp", "schemas"):
             (self.dir / name).mkdir(parents=True, exist_ok=True)
         (self.dir / "users.xml").write_text(USERS, encoding="ascii")
-        http, tcp, inter = free_ports(3)
-        (self.dir / "config.xml").write_text(CONFIG.format(dir=self.dir, http=http, tcp=tcp, inter=inter), encoding="ascii")
+        http, tcp, inter = ports or free_ports(3)
+        (self.dir / "config.xml").write_text(CONFIG.format(dir=self.dir, http=http, tcp=tcp, inter=inter, more=more), encoding="ascii")
         self.url = f"http://127.0.0.1:{http}/"
         self.start()
 
@@ -150,3 +160,51 @@ class Server:
 
     def number(self, sql):
         return int(self.query(sql))
+
+
+class Cluster:
+    """Debian's ZooKeeper, and a cluster "fleet" of two shards with two replicas each: servers[shard][replica]."""
+    def __init__(self, root, where):
+        self.servers, self.zookeeper = [], None
+        java = unpacked(ZOOKEEPER_PACKAGES, "zookeeper")
+        if not java or not shutil.which("java"):
+            raise Error("no ZooKeeper can be had here")
+        where = pathlib.Path(where)
+        (where / "zookeeper").mkdir(parents=True)
+        ports = [[free_ports(3) for _ in range(2)] for _ in range(2)]
+        port = free_ports(1)[0]
+        (where / "zoo.cfg").write_text(f"tickTime=2000\ndataDir={where / 'zookeeper'}\nclientPort={port}\nclientPortAddress=127.0.0.1\n"
+                                       "admin.enableServer=false\nmaxClientCnxns=0\n4lw.commands.whitelist=ruok\n", encoding="ascii")
+        jars = ":".join(str(java / "usr" / "share" / "java" / f"{name}.jar") for name in JARS)
+        with open(where / "zookeeper.log", "wb") as log:
+            self.zookeeper = subprocess.Popen(["java", "-Xmx256m", "-cp", f"{where}:{jars}", "org.apache.zookeeper.server.quorum.QuorumPeerMain", where / "zoo.cfg"],
+                                              stdout=log, stderr=log, stdin=subprocess.DEVNULL, preexec_fn=_dies_with_parent)
+        try:
+            self._wait(port)
+            shards = "".join(SHARD.format(replicas="".join(REPLICA.format(port=replica[1]) for replica in shard)) for shard in ports)
+            for shard in range(2):
+                self.servers.append([Server(root, where / f"server{shard}{replica}", ports[shard][replica],
+                                            CLUSTER.format(zookeeper=port, shard=shard, replica=replica, shards=shards)) for replica in range(2)])
+        except Error:
+            self.close()
+            raise
+
+    def _wait(self, port):
+        for _ in range(1200):
+            try:
+                with socket.create_connection(("127.0.0.1", port), timeout=5) as connection:
+                    connection.sendall(b"ruok")
+                    if connection.recv(4) == b"imok":
+                        return
+            except OSError:
+                pass
+            time.sleep(0.05)
+        raise Error("ZooKeeper does not start")
+
+    def close(self):
+        for shard in self.servers:
+            for server in shard:
+                server.close()
+        if self.zookeeper:
+            self.zookeeper.kill()
+            self.zookeeper.wait()

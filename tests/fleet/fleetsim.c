@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A fleet that is made up: fleetsim [--hosts N] [--series N] [--hours N] [--span SECONDS] [--start SECONDS] [--leak]
+ * A fleet that is made up: fleetsim [--hosts N] [--series N] [--hours N] [--span SECONDS] [--start SECONDS] [--seed N] [--leak] [--stacks]
  * [--spool DIR [--spool-size BYTES]] prints the batches of all its hosts, as agents would send them, and on standard error what they hold.
  *
  * Hosts run one of four kernel builds, the fourth from the second day on. All have the rhythm of the day, noise of their
  * own, and caches that fill after a boot. With --leak the fourth build leaks objects of one site, which every
- * build has, and one host has a leak of its own.
+ * build has, and one host has a leak of its own. With --stacks rows have stacks and cgroups.
  */
 #include <getopt.h>
 #include <inttypes.h>
@@ -23,12 +23,13 @@ enum { LEAK_SERIES = 3, PRIVATE_SERIES = 5, PRIVATE_HOST = 7, LEAK_BYTES = 30000
 static u64 opt_hosts = 20, opt_series = 12, opt_hours = 2, opt_span = 60, opt_start = 1700006400;
 static u64 opt_spool_size = 1 << 30;
 static const char *opt_spool;
-static bool opt_leak;
+static u64 opt_seed;
+static bool opt_leak, opt_stacks;
 
 /* A number of [0, 1) that depends on nothing but these. */
 static double chance(u64 a, u64 b, u64 c)
 {
-	u64 h = ks_hash_u64(a, 1);
+	u64 h = ks_hash_u64(a ^ opt_seed << 32, 1);
 
 	h = ks_hash_u64(b ^ h, 2);
 	h = ks_hash_u64(c ^ h, 3);
@@ -89,6 +90,14 @@ static void make_batch(struct ks_fleet_batch *batch, struct ks_map64 *known, u64
 		err |= ks_fleet_batch_name(batch, known, KS_FLEET_TYPE, name, &row->type);
 		snprintf(name, sizeof(name), "make_thing_%" PRIu64 "+0x1c", i);
 		err |= ks_fleet_batch_name(batch, known, KS_FLEET_SITE, name, &row->site);
+		if (opt_stacks) {
+			snprintf(name, sizeof(name), "entry_%" PRIu64 ";make_thing_%" PRIu64, i % 2,
+				 i);
+			err |= ks_fleet_batch_name(batch, known, KS_FLEET_STACK, name, &row->stack);
+			snprintf(name, sizeof(name), "/slice-%" PRIu64, i % 3);
+			err |= ks_fleet_batch_name(batch, known, KS_FLEET_CGROUP, name,
+						   &row->cgroup);
+		}
 		row->live_objects = (s64)(live_bytes(host, i, at, boot, build) / 256);
 		row->live_bytes = row->live_objects * 256;
 		row->allocs = (u64)(chance(host, i, at + 1) * 1000);
@@ -107,13 +116,17 @@ int main(int argc, char **argv)
 		{ "hours", 1, NULL, 'o' },
 		{ "span", 1, NULL, 'p' },
 		{ "start", 1, NULL, 't' },
+		{ "seed", 1, NULL, 'e' },
 		{ "leak", 0, NULL, 'l' },
+		{ "stacks", 0, NULL, 'k' },
 		{ "spool", 1, NULL, 'd' },
 		{ "spool-size", 1, NULL, 'z' },
 		{ 0 },
 	};
-	u64 *values[] = { ['h'] = &opt_hosts, ['s'] = &opt_series, ['o'] = &opt_hours,
-			  ['p'] = &opt_span,  ['t'] = &opt_start,  ['z'] = &opt_spool_size };
+	u64 *values[] = {
+		['h'] = &opt_hosts, ['s'] = &opt_series,     ['o'] = &opt_hours, ['p'] = &opt_span,
+		['t'] = &opt_start, ['z'] = &opt_spool_size, ['e'] = &opt_seed
+	};
 	struct ks_fleet_batch batch;
 	struct ks_strbuf out;
 	struct ks_map64 known;
@@ -127,6 +140,8 @@ int main(int argc, char **argv)
 			return 2;
 		if (option == 'l')
 			opt_leak = true;
+		else if (option == 'k')
+			opt_stacks = true;
 		else if (option == 'd')
 			opt_spool = optarg;
 		else

@@ -5,9 +5,11 @@
 The leak, the build and its first day are what the simulator was told to plant. Other answers are compared with
 statements over the plain rows. A directory that an agent filled with the same rows must give the answers of the server.
 """
+import gzip
 import json
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -27,9 +29,10 @@ BUILD = "6.12.3-fleet #4"
 class Bench:
     def __init__(self, server, scratch):
         self.server, self.scratch, self.number = server, scratch, 0
+        self.database = "kmemscope"
 
     def run(self, *words, status=0):
-        return tap.run(KMEMSCOPE, "fleet", *words, "--server", self.server.url, status=status)
+        return tap.run(KMEMSCOPE, "fleet", *words, "--server", self.server.url, "--database", self.database, status=status)
 
     def ask(self, *words):
         return json.loads(self.run(*words, "--json").stdout)
@@ -42,7 +45,7 @@ class Bench:
         message = spool / f"{1:020}.msg"
         with open(message, "wb") as out:
             subprocess.run([FLEETSIM, *map(str, words)], stdout=out, stderr=subprocess.DEVNULL, check=True)
-        tap.run(KMEMSCOPE, "fleet", "push", message, "--server", self.server.url)
+        self.run("push", message)
         self.run("rollup", "--keep", "36500")
         return spool
 
@@ -61,7 +64,8 @@ def test_leaks(bench):
     tap.check("the host with a leak of its own is named, and no other", {row["host"] for row in alone} == {"host0007"} and
               {row["type"] for row in alone} == {"struct thing_5"}, alone)
     text = bench.run("leaks").stdout
-    tap.check("for people", "make_thing_3+0x1c" in text and BUILD in text, text)
+    tap.check("for people, with units", "make_thing_3+0x1c" in text and BUILD in text and re.search(r"\d KiB", text), text)
+    tap.check("and with all digits for who wants them", str(leak.get("growth_per_host_hour")) in bench.run("leaks", "--bytes").stdout)
 
 
 def test_others(bench):
@@ -139,6 +143,174 @@ def test_files(bench, spool):
     tap.check("a directory of something else is an error that says what to do", "--to file:" in empty.stderr, empty.stderr)
 
 
+def test_few(bench):
+    """Few hosts may be alike by chance: none of them is accused for that, and a real leak still is."""
+    for hosts in (5, 9, 14, 20):
+        for seed in (1, 2):
+            for leak in ([], ["--leak"])[:1 + (hosts >= 20)]:
+                spool, where = bench.scratch / f"few-{hosts}-{seed}-{len(leak)}", bench.scratch / f"few-files-{hosts}-{seed}-{len(leak)}"
+                spool.mkdir()
+                with open(spool / f"{1:020}.msg", "wb") as out:
+                    subprocess.run([FLEETSIM, "--hosts", str(hosts), "--hours", "36", "--span", "900", "--series", "8", "--seed", str(seed), *leak],
+                                   stdout=out, stderr=subprocess.DEVNULL, check=True)
+                tap.run(KMEMSCOPE, "agent", "--drain", "--spool", spool, "--to", f"file:{where}")
+                hosts_alone, builds = (json.loads(tap.run(KMEMSCOPE, "fleet", "leaks", *words, "--from", where, "--json").stdout)
+                                       for words in (["--hosts-alone"], []))
+                named = {(row["host"], row["type"]) for row in hosts_alone["hosts"]}, {(row["build"], row["type"]) for row in builds["leaks"]}
+                want = ({("host0007", "struct thing_5")}, {(BUILD, "struct thing_3")}) if leak else (set(), set())
+                tap.check(f"{hosts} hosts{' with a leak' if leak else ''}, seed {seed}: what is planted is named, and nothing else", named == want, named)
+
+
+def test_by(bench):
+    """By stack, cgroup, host and label; some of the hosts: compared with statements over the plain rows."""
+    start, bench.database = 1700300000 // 3600 * 3600, "by"
+    bench.run("setup")
+    spool = bench.fill("--hosts", 24, "--hours", 3, "--span", 600, "--series", 6, "--stacks", "--start", start)
+    where = bench.scratch / "by"
+    tap.run(KMEMSCOPE, "agent", "--drain", "--spool", spool, "--to", f"file:{where}")
+    last = f"ts >= toDateTime({start + 7200}) AND ts < toDateTime({start + 10800})"
+    names = {(int(kind), int(number)): name for kind, number, name in bench.server.rows("SELECT kind, id, name FROM by.names FINAL")}
+    for by, kind in (("stack", 6), ("cgroup", 7), ("host", 0)):
+        want = {names[(kind, int(number))]: int(b) for number, b in bench.server.rows(
+            f"SELECT {by}, sum(b) FROM (SELECT host, boot, type, {by + ',' if by != 'host' else ''} argMax(live_bytes, ts) AS b FROM by.rows FINAL "
+            f"WHERE {last} GROUP BY host, boot, type{', ' + by if by != 'host' else ''}) GROUP BY {by}")}
+        got = bench.ask("top", "--by", by, "--since", "3h")
+        tap.check(f"top by {by}", {row[by]: row["live_bytes"] for row in got["groups"]} == want and len(want) == {"stack": 6, "cgroup": 3, "host": 24}[by], (got, want))
+    roles = {value: int(b) for value, b in bench.server.rows(
+        "SELECT value, sum(b) FROM (SELECT host, type, argMax(live_bytes, ts) AS b FROM by.rows FINAL "
+        f"WHERE {last} GROUP BY host, boot, type) ANY INNER JOIN (SELECT host, value FROM by.labels FINAL WHERE label = 'role') USING host GROUP BY value")}
+    got = bench.ask("top", "--by", "label:role", "--since", "3h")["groups"]
+    tap.check("top by a label", {row["label"]: row["live_bytes"] for row in got} == roles and set(roles) == {"web", "db"}, (got, roles))
+    total = sum(row["live_bytes"] for row in bench.ask("top", "--label", "role=web", "--since", "3h")["groups"])
+    tap.check("hosts with a label alone", total == roles.get("web"), (total, roles))
+    tap.check("a label that nobody has", not bench.ask("top", "--label", "role='; DROP TABLE x", "--since", "3h")["groups"])
+    for words in (("top", "--by", "stack"), ("top", "--by", "cgroup", "--build", "6.12.1-fleet #2"), ("top", "--by", "host", "--top", "5"), ("top", "--by", "label:role"),
+                  ("top", "--label", "role=web"), ("history", "--label", "role=db"), ("types", "--label", "role=db"), ("leaks", "--label", "role=web", "--sigmas", "1", "--least", "1"),
+                  ("diff", "6.12.0-fleet #1", "6.12.1-fleet #2", "--label", "role=web"), ("quality", "--label", "role=web")):
+        want = bench.ask(*words, "--since", "3h")
+        got = json.loads(tap.run(KMEMSCOPE, "fleet", *words, "--since", "3h", "--from", where, "--json").stdout)
+        tap.check(f"a directory answers like the server: {' '.join(words)}", not differ(want, got), (differ(want, got), want, got))
+    test_dashboards(bench, start)
+    wrong = bench.run("top", "--by", "nonsense", status=2)
+    tap.check("what is none of these is an error", "label:NAME" in wrong.stderr, wrong.stderr)
+    wrong = bench.run("top", "--label", "role", status=2)
+    tap.check("a label without a value is an error", "NAME=VALUE" in wrong.stderr, wrong.stderr)
+    bench.database = "kmemscope"
+
+
+def fields(data):
+    """The fields of a protocol buffer's message: (number, value)."""
+    def varint():
+        nonlocal at
+        value = shift = 0
+        while True:
+            byte = data[at]
+            at, value, shift = at + 1, value | (byte & 127) << shift, shift + 7
+            if byte < 128:
+                return value
+    at = 0
+    while at < len(data):
+        tag = varint()
+        if tag & 7 == 2:
+            size = varint()
+            at += size
+            yield tag >> 3, data[at - size:at]
+        else:
+            yield tag >> 3, varint()
+
+
+def varints(data):
+    values, value, shift = [], 0, 0
+    for byte in data:
+        value, shift = value | (byte & 127) << shift, shift + 7
+        if byte < 128:
+            values.append(value)
+            value = shift = 0
+    return values
+
+
+def test_reports(bench, spool):
+    """Answers in files. What they hold is compared with what the question prints."""
+    where, page, profile, table = (bench.scratch / name for name in ("files", "page.html", "profile.pb.gz", "table.parquet"))
+    tap.run(KMEMSCOPE, "fleet", "html", "leaks", "--from", where, "-o", page)
+    text = page.read_text(encoding="utf-8")
+    tap.check("a page has the leak, and a line for each build", all(name in text for name in (*SERIES.values(), BUILD)) and text.count("<polyline") == 4, text[-3000:])
+    tap.check("without scripts, and nobody else may read it", "<script" not in text and "default-src 'none'" in text and not page.stat().st_mode & 0o77)
+    stacks = bench.scratch / "stacks"
+    with open(bench.scratch / "stacks.batch", "wb") as out:
+        subprocess.run([FLEETSIM, "--hosts", "4", "--hours", "2", "--span", "1800", "--stacks"], stdout=out, stderr=subprocess.DEVNULL, check=True)
+    message = next(spool.glob("*.msg"), spool / f"{1:020}.msg")
+    message.write_bytes((bench.scratch / "stacks.batch").read_bytes())
+    tap.run(KMEMSCOPE, "agent", "--drain", "--spool", spool, "--to", f"file:{stacks}")
+    tap.run(KMEMSCOPE, "fleet", "export", "top", "--by", "stack", "--format", "pprof", "--from", stacks, "-o", profile)
+    want = {row["stack"]: [row["live_objects"], row["live_bytes"]] for row in
+            json.loads(tap.run(KMEMSCOPE, "fleet", "top", "--by", "stack", "--from", stacks, "--json").stdout)["groups"]}
+    parts = list(fields(gzip.decompress(profile.read_bytes())))
+    strings = [value.decode() for number, value in parts if number == 6]
+    functions = {dict(fields(value))[1]: strings[dict(fields(value))[2]] for number, value in parts if number == 5}
+    places = {dict(fields(value))[1]: functions[dict(fields(dict(fields(value))[4]))[1]] for number, value in parts if number == 4}
+    got = {}
+    for number, value in parts:
+        if number == 2:
+            sample = dict(fields(value))
+            got[";".join(places[place] for place in reversed(varints(sample[1])))] = varints(sample[2])
+    tap.check("a profile has the stacks, outermost last, with objects and bytes", got == want and len(want) == 12, (got, want))
+    tap.run(KMEMSCOPE, "fleet", "export", "top", "--from", stacks, "-o", table)
+    data = table.read_bytes()
+    tap.check("a Parquet file", data[:4] == b"PAR1" and data[-4:] == b"PAR1" and b"growth_bytes" in data, data[:40])
+    for words, error in ((["html", "leaks"], "-o FILE"), (["export", "leaks", "--format", "pprof", "-o", page], "--by stack"), (["html", "setup"], "setup")):
+        wrong = tap.run(KMEMSCOPE, "fleet", *words, "--from", stacks, status=2)
+        tap.check(f"{' '.join(map(str, words[:2]))}: {error}", error in wrong.stderr, wrong.stderr)
+
+
+def test_dashboards(bench, start):
+    """The statements of the dashboards, with what Grafana would put in: they say what the commands say."""
+    values = {"type": "struct thing_3", "host": "host0003"}
+    panels = {}
+    for file in sorted((pathlib.Path(__file__).resolve().parent.parent.parent / "packaging" / "grafana" / "dashboards").glob("*.json")):
+        board = json.loads(file.read_text(encoding="utf-8"))
+        for name, query in [(panel["title"], target) for panel in board["panels"] for target in panel["targets"]] + \
+                [(variable["name"], variable["query"]) for variable in board["templating"]["list"]]:
+            if "rawSql" in query:
+                sql = query["rawSql"].replace("kmemscope.", f"{bench.database}.").replace("$__fromTime", f"toDateTime({start})").replace("$__toTime", f"toDateTime({start + 10800})")
+                panels[file.stem, name] = bench.server.rows(re.sub(r"\$\{(\w+):sqlstring\}", lambda found: f"'{values[found.group(1)]}'", sql))
+    since = ("--since", "3h")
+    history, typed = (bench.ask("history", *since, *words)["hours"] for words in ((), ("--type", values["type"])))
+    stacks = bench.ask("top", "--by", "stack", *since)["groups"]
+    host = bench.ask("host", values["host"], *since)["series"]
+
+    def lines(rows, column):
+        return sorted((row["hour"], row["build"], row[column]) for row in rows)
+
+    def numbers(rows):
+        return sorted((time, build, int(float(value))) for time, build, value in rows)
+
+    def of_top(by):
+        return [[str(row[key]) for key in ("growth_bytes", "live_bytes", "live_objects", by)] for row in bench.ask("top", "--by", by, *since)["groups"]]
+
+    wanted = {
+        ("fleet", "Live memory by build"): lambda rows: numbers(rows) == lines(history, "live_bytes"),
+        ("fleet", "Hosts that report"): lambda rows: rows == [["24"]],
+        ("fleet", "Intervals lost by agents"): lambda rows: rows == [["0"]],
+        ("fleet", "Growth by type"): lambda rows: rows == of_top("type"),
+        ("fleet", "Growth by cache"): lambda rows: rows == of_top("cache"),
+        ("fleet", "Silent hosts"): lambda rows: not rows,
+        ("builds", "Live bytes a host"): lambda rows: numbers(rows) == lines(typed, "live_per_host"),
+        ("builds", "Growth a host, bytes an hour"): lambda rows: numbers(rows) == lines(typed, "growth_per_host"),
+        ("builds", "Hosts"): lambda rows: numbers(rows) == lines(typed, "hosts"),
+        ("builds", "type"): lambda rows: [values["type"]] in rows and len(rows) == 6,
+        ("host", "Live memory by cache"): lambda rows: sum(int(float(value)) for time, _, value in rows if time == rows[-1][0]) == sum(row["live_bytes"] for row in host),
+        ("host", "Live memory by type"): lambda rows: {row[3]: int(row[0]) for row in rows} == {row["type"]: row["live_bytes"] for row in host},
+        ("host", "Last report"): lambda rows: rows[0][0] == bench.server.query(f"SELECT toDateTime({start + 10200}, 'UTC')").strip(),
+        ("host", "host"): lambda rows: len(rows) == 24,
+        ("flame", "Live bytes by stack"): lambda rows: int(rows[0][2]) == sum(row["live_bytes"] for row in stacks) and
+            sorted(int(row[3]) for row in rows if int(row[3])) == sorted(row["live_bytes"] for row in stacks) and [row[0] for row in rows[:3]] == ["0", "1", "2"],
+    }
+    tap.check("every statement of the dashboards is held against a command", panels.keys() == wanted.keys(), panels.keys() ^ wanted.keys())
+    for key in sorted(panels.keys() & wanted.keys()):
+        tap.check(f"dashboard {key[0]}: {key[1]}", wanted[key](panels[key]), panels[key][:20])
+
+
 def test_quality(bench):
     bench.server.query("TRUNCATE TABLE kmemscope.reports")
     bench.fill("--hosts", 20, "--hours", 1, "--start", 1700200800)
@@ -173,6 +345,9 @@ def main():
             test_leaks(bench)
             test_others(bench)
             test_files(bench, spool)
+            test_few(bench)
+            test_reports(bench, spool)
+            test_by(bench)
             test_quality(bench)
         finally:
             server.close()

@@ -2,12 +2,20 @@
 /* Batches there and back, damaged ones, blocks as ClickHouse's manual describes them, and verdicts on answers. */
 #include "ks-test.h"
 
+#include <errno.h>
+#include <math.h>
+
 #include "base/bytes.h"
+#include "fleet/agent.h"
 #include "fleet/answer.h"
 #include "fleet/batch.h"
 #include "fleet/clickhouse.h"
 #include "fleet/native.h"
+#include "fleet/sample.h"
 #include "fleet/store.h"
+#include "fleet/tokens.h"
+#include "fleet/verdict.h"
+#include "live/build.h"
 
 /* === Batches ============================================================================== */
 
@@ -279,6 +287,128 @@ static void test_sql(void **state)
 	assert_false(ks_store_check_name("a.b"));
 }
 
+/* === Rows of a look at the kernel ========================================================= */
+
+static struct ks_live_cell *put_cell(struct ks_live_snapshot *s, enum ks_live_part part,
+				     const char *cache, const char *type, const char *stack,
+				     u64 objects, u64 bytes)
+{
+	const char *names[KS_LIVE_BYS] = {
+		[KS_LIVE_BY_CACHE] = cache, [KS_LIVE_BY_TYPE] = type, [KS_LIVE_BY_STACK] = stack
+	};
+	struct ks_live_cell *cell = ks_live_cell(s, part, names);
+
+	assert_non_null(cell);
+	cell->objects = objects;
+	cell->bytes = bytes;
+	s->parts[part].present = true;
+	return cell;
+}
+
+/* The row of these names, which must be there once. */
+static const struct ks_fleet_row *find_row(const struct ks_fleet_batch *b, const char *cache,
+					   const char *type, const char *stack)
+{
+	const struct ks_fleet_row *found = NULL;
+	size_t i;
+
+	for (i = 0; i < b->rows.len; i++) {
+		const struct ks_fleet_row *row = &b->rows.items[i];
+
+		if (row->cache != ks_fleet_id(KS_FLEET_CACHE, cache, strlen(cache)) ||
+		    row->type != (*type ? ks_fleet_id(KS_FLEET_TYPE, type, strlen(type)) : 0) ||
+		    row->stack != (*stack ? ks_fleet_id(KS_FLEET_STACK, stack, strlen(stack)) : 0))
+			continue;
+		assert_null(found);
+		found = row;
+	}
+	assert_non_null(found);
+	return found;
+}
+
+static void test_sample_live(void **state)
+{
+	struct ks_live_snapshot *s = ks_live_snapshot_new(1);
+	const struct ks_fleet_row *row;
+	struct ks_fleet_batch b;
+	struct ks_diag diag;
+
+	ks_fleet_batch_init(&b);
+	assert_int_equal(ks_fleet_sample_live(&b, NULL, s, false, &diag), -ENODATA);
+	assert_non_null(strstr(diag.text, "caches"));
+	put_cell(s, KS_LIVE_CACHES, "dentry", NULL, NULL, 10, 1920);
+	put_cell(s, KS_LIVE_CACHES, "kmalloc-64", NULL, NULL, 20, 1280);
+	put_cell(s, KS_LIVE_CACHES, "empty", NULL, NULL, 0, 0);
+	assert_int_equal(ks_fleet_sample_live(&b, NULL, s, true, &diag), -ENODATA);
+	assert_non_null(strstr(diag.text, "types"));
+	put_cell(s, KS_LIVE_TYPES, "kmalloc-64", "cred", NULL, 20, 1280);
+	put_cell(s, KS_LIVE_TRACED, "kmalloc-64", NULL, "in+0x1 <- mid+0x2 <- out+0x3", 3, 192)
+		->variance = 100;
+	s->at_ns = 77999999999;
+
+	assert_int_equal(ks_fleet_sample_live(&b, NULL, s, false, &diag), 0);
+	assert_int_equal(b.rows.len, 3);
+	assert_int_equal(b.uptime, 77);
+	assert_int_equal(b.torn, 0);
+	assert_int_equal(b.quality, KS_FLEET_NO_RATES | KS_FLEET_SAMPLED);
+	row = find_row(&b, "dentry", "", "");
+	assert_int_equal(row->live_bytes, 1920);
+	assert_int_equal(row->live_objects, 10);
+	assert_int_equal(row->quality, KS_FLEET_NO_RATES);
+	assert_true(row->std_error == 0);
+	/* What was traced has a row of its own, and the sum of the cache stays what was counted. */
+	row = find_row(&b, "kmalloc-64", "", "out+0x3;mid+0x2;in+0x1");
+	assert_int_equal(row->live_bytes, 192);
+	assert_int_equal(row->live_objects, 3);
+	assert_true(row->std_error == 10);
+	assert_int_equal(row->quality, KS_FLEET_NO_RATES | KS_FLEET_SAMPLED);
+	row = find_row(&b, "kmalloc-64", "", "");
+	assert_int_equal(row->live_bytes, 1280 - 192);
+	assert_int_equal(row->live_objects, 20 - 3);
+	ks_fleet_batch_deinit(&b);
+
+	ks_fleet_batch_init(&b);
+	s->quality.torn = 1ull << 40;
+	assert_int_equal(ks_fleet_sample_live(&b, NULL, s, true, &diag), 0);
+	assert_int_equal(find_row(&b, "kmalloc-64", "cred", "")->live_bytes, 1280);
+	assert_int_equal(find_row(&b, "kmalloc-64", "", "")->live_bytes, -192);
+	assert_true(b.torn == UINT32_MAX);
+	assert_int_equal(b.quality, KS_FLEET_NO_RATES | KS_FLEET_SAMPLED | KS_FLEET_TORN);
+	ks_fleet_batch_deinit(&b);
+	ks_live_snapshot_put(s);
+}
+
+/* A stack that is longer than a name loses whole frames, at the outer end. */
+static void test_long_stack(void **state)
+{
+	struct ks_live_snapshot *s = ks_live_snapshot_new(1);
+	char stack[8192], expected[8192], frame[128];
+	struct ks_fleet_batch b;
+	struct ks_diag diag;
+	size_t i, len = 0, fit = 0;
+
+	/* 60 frames of 100 characters with an arrow of 4 behind each: 39 of them end before 4096. */
+	for (i = 0; i < 60; i++) {
+		memset(frame, 'a' + (int)(i % 26), 100);
+		frame[100] = '\0';
+		len += (size_t)sprintf(stack + len, "%s%s", i ? " <- " : "", frame);
+		if (len < KS_FLEET_NAME_MAX)
+			fit = i + 1;
+	}
+	assert_int_equal(fit, 39);
+	for (len = 0, i = fit; i--;) {
+		memset(frame, 'a' + (int)(i % 26), 100);
+		len += (size_t)sprintf(expected + len, "%s%s", len ? ";" : "", frame);
+	}
+	put_cell(s, KS_LIVE_CACHES, "dentry", NULL, NULL, 10, 1920);
+	put_cell(s, KS_LIVE_TRACED, "dentry", NULL, stack, 3, 192);
+	ks_fleet_batch_init(&b);
+	assert_int_equal(ks_fleet_sample_live(&b, NULL, s, false, &diag), 0);
+	assert_int_equal(find_row(&b, "dentry", "", expected)->live_bytes, 192);
+	ks_fleet_batch_deinit(&b);
+	ks_live_snapshot_put(s);
+}
+
 static void test_field(void **state)
 {
 	struct ks_strbuf out;
@@ -294,11 +424,121 @@ static void test_field(void **state)
 	ks_strbuf_deinit(&out);
 }
 
+/* Against a table of Student's distribution: t and sigmas of the same probability. */
+static void test_sigmas(void **state)
+{
+	static const struct {
+		double t, df, sigmas;
+	} cases[] = {
+		{ 6.965, 2, 2.326 },  { 5.893, 5, 3.090 },   { 4.144, 10, 3.090 },
+		{ 3.385, 30, 3.090 }, { 3.091, 1e6, 3.090 }, { -4.144, 10, -3.090 },
+	};
+	const double values[] = { 3, 5, 10 };
+	double sum = 0, squares = 0;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(cases); i++)
+		assert_true(fabs(ks_verdict_sigmas(cases[i].t, cases[i].df) - cases[i].sigmas) <
+			    0.06);
+	assert_true(ks_verdict_sigmas(1000, 2) < 6); /* three hosts can't be sure of anything */
+	for (i = 0; i < ARRAY_SIZE(values); i++) {
+		sum += values[i];
+		squares += values[i] * values[i];
+	}
+	assert_true(fabs(ks_verdict_variance(3, sum, squares) - 13) < 1e-9);
+	assert_true(ks_verdict_variance(1, 5, 25) == 0);
+}
+
+/* Looks are at the beginning of intervals of the day; the clock that counts between them is another one. */
+static void test_missed(void **state)
+{
+	static const u64 minute = 60000000000ull;
+
+	assert_int_equal(ks_agent_missed(5 * minute, 6 * minute, minute), 0);
+	/* The first look is where the program began; the clock of the day was set by half a minute. */
+	assert_int_equal(ks_agent_missed(5 * minute, 5 * minute + 1, minute), 0);
+	assert_int_equal(ks_agent_missed(5 * minute, 6 * minute + minute / 3, minute), 0);
+	/* A look that lasted longer than the interval, and a machine that slept for a night. */
+	assert_int_equal(ks_agent_missed(5 * minute, 7 * minute, minute), 1);
+	assert_int_equal(ks_agent_missed(5 * minute, 485 * minute, minute), 479);
+}
+
+/* === Tokens =============================================================================== */
+
+static void test_tokens(void **state)
+{
+	static const struct {
+		const char *text, *says; /* NULL: it is right */
+	} cases[] = {
+		{ "0123456789abcdef host\n", NULL },
+		{ "0123456789abcdef host", NULL },
+		{ "# a comment\n\n0123456789abcdef \t *\n", NULL },
+		{ "0123456789abcde host\n", "f:1: not a token of 16" },
+		{ "0123456789abcdef\n", "f:1: not a token" },
+		{ "0123456789abcdef \n", "f:1: not a token" },
+		{ "#\n\n0123456789abcdef a\nshort b\n", "f:4: not a token" },
+		{ "0123456789abcdef a\n0123456789abcdef b\n", "f:2: this token is there already" },
+		{ "", "has no token" },
+		{ "# nothing\n\n", "has no token" },
+	};
+	struct ks_tokens tokens;
+	struct ks_diag diag;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		int err = ks_tokens_parse(&tokens, "f", cases[i].text, &diag);
+
+		assert_int_equal(err, cases[i].says ? KS_EBADINPUT : 0);
+		if (cases[i].says)
+			assert_non_null(strstr(diag.text, cases[i].says));
+		else
+			ks_tokens_deinit(&tokens);
+	}
+	assert_int_equal(ks_tokens_parse(&tokens, "f",
+					 "0123456789abcdef one\n"
+					 "#0123456789abcdefg no\n"
+					 "0123456789abcdeg *\n"
+					 "0123456789abcdefgh **",
+					 &diag),
+			 0);
+	assert_int_equal(tokens.items.len, 3);
+	assert_true(ks_tokens_find(&tokens, "0123456789abcdef")->host ==
+		    ks_fleet_id(KS_FLEET_HOST, "one", 3));
+	assert_true(ks_tokens_find(&tokens, "0123456789abcdeg")->host == 0); /* any */
+	assert_true(ks_tokens_find(&tokens, "0123456789abcdefgh")->host ==
+		    ks_fleet_id(KS_FLEET_HOST, "**", 2));
+	assert_null(ks_tokens_find(&tokens, "0123456789abcdefg"));
+	assert_null(ks_tokens_find(&tokens, "0123456789abcde"));
+	assert_null(ks_tokens_find(&tokens, ""));
+	ks_tokens_deinit(&tokens);
+}
+
+/* Three a minute: three at once, then one each 20 seconds, and never more than three. */
+static void test_spending(void **state)
+{
+	struct ks_token token = { 0 };
+	u64 now = 5000, i;
+
+	for (i = 0; i < 3; i++)
+		assert_true(ks_token_spend(&token, 3, now));
+	assert_false(ks_token_spend(&token, 3, now));
+	assert_false(ks_token_spend(&token, 3, now + 19980));
+	assert_true(ks_token_spend(&token, 3, now + 20000));
+	assert_false(ks_token_spend(&token, 3, now + 20000));
+	assert_false(ks_token_spend(&token, 3, now + 10000)); /* the clock went back */
+	for (i = 0; i < 3; i++)
+		assert_true(ks_token_spend(&token, 3, now + 10000000));
+	assert_false(ks_token_spend(&token, 3, now + 10000000));
+}
+
 static const struct CMUnitTest tests[] = {
-	cmocka_unit_test(test_batch),	 cmocka_unit_test(test_damage),
-	cmocka_unit_test(test_ids),	 cmocka_unit_test(test_native),
-	cmocka_unit_test(test_verdicts), cmocka_unit_test(test_backoff),
-	cmocka_unit_test(test_sql),	 cmocka_unit_test(test_field),
+	cmocka_unit_test(test_sigmas),	   cmocka_unit_test(test_batch),
+	cmocka_unit_test(test_damage),	   cmocka_unit_test(test_ids),
+	cmocka_unit_test(test_native),	   cmocka_unit_test(test_verdicts),
+	cmocka_unit_test(test_backoff),	   cmocka_unit_test(test_sql),
+	cmocka_unit_test(test_field),	   cmocka_unit_test(test_sample_live),
+	cmocka_unit_test(test_long_stack), cmocka_unit_test(test_missed),
+	cmocka_unit_test(test_tokens),	   cmocka_unit_test(test_spending),
 };
 
 KS_RUN(tests)
