@@ -14,7 +14,7 @@ check "no file" fails_saying 2 'no capture given' "$KMEMSCOPE" account
 check "two files" fails_saying 2 'takes one file' "$KMEMSCOPE" account clean.log lossy.log
 check "a cache for a file" fails_saying 2 'for one cache: --cache=NAME' "$KMEMSCOPE" report --cache dentry clean.log
 check "missing file" fails_saying 1 'gone.log: cannot open: No such file' "$KMEMSCOPE" account gone.log
-check "directory" fails_saying 1 'is a directory' "$KMEMSCOPE" account .
+check "directory" fails_saying 3 'is a directory' "$KMEMSCOPE" account .
 : >empty
 check "empty file" fails_saying 3 'empty: the file is empty' "$KMEMSCOPE" account empty
 check "empty input" fails_saying 3 'standard input: the file is empty' "$KMEMSCOPE" account - </dev/null
@@ -39,6 +39,7 @@ check "truncated xz" fails_saying 3 'cut.xz: the xz data ends in the middle' "$K
 gzip -c clean.log >bad.gz
 printf 'XXXXXXXX' | dd of=bad.gz bs=1 seek=2000 conv=notrunc status=none
 check "damaged gzip" fails_saying 3 'bad.gz: damaged gzip data near byte' "$KMEMSCOPE" account bad.gz
+check "kmap alone lists what it can do" ends_saying 2 '  kmap report FILE ' "$KMEMSCOPE" kmap
 check "a window outside of the capture" says 'no event is in the requested window; the capture has 100.0' "$KMEMSCOPE" account --since 5 --until 3 clean.log
 in_window() { must "$KMEMSCOPE" account --since +0 --until 1000 clean.log 2>&1 >/dev/null | grep 'no event' && return 1; true; }
 check "a window around the capture" in_window
@@ -76,7 +77,7 @@ wide_help() {
 	done
 }
 check "no line of any --help is too wide" test -z "$(wide_help)"
-check "--help: a continued text is indented" says '^ {20,}cpu, node, gfp: of the allocation$' "$KMEMSCOPE" diff --help
+check "--help: a continued text is indented" says '^ {20,}cgroup, cpu, node, gfp: of the allocation$' "$KMEMSCOPE" diff --help
 check "--help: an optional argument" says '^ {6}--cache\[=NAME\]  ' "$KMEMSCOPE" report --help
 check "--help: a command's own option replaces a shared option" test "$(must "$KMEMSCOPE" report --help | grep -c -e --cache)" = 1
 check "--help" says '^usage: kmemscope account' "$KMEMSCOPE" account --help

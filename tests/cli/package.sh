@@ -25,7 +25,7 @@ check "what it is linked with is depended on" says 'libelf1.*libzstd1' field kme
 check "every page of the manual" same <(cd "$tree/docs/man" && ls *.rst | sed 's/\.rst$//' | sort) \
 	<(find root/usr/share/man -name '*.gz' -type f | sed 's,.*/\(.*\)\.gz,\1,' | sort)
 lab=root/usr/share/kmemscope/lab
-check "the lab's sources" same <(cd "$tree" && find lab/build.sh lab/configs kernel -type f | sort) <(cd $lab && find lab kernel -type f | sort)
+check "the lab's sources" same <(cd "$tree" && find lab/build.sh lab/types.list lab/configs kernel -type f | sort) <(cd $lab && find lab kernel -type f | sort)
 
 sources=root/usr/src/kmemscope-memorizer-$(field kmemscope-memorizer-dkms Version)
 check "the module's sources" same <(cd "$tree/kernel" && ls *.[ch] Kbuild Kconfig) <(ls $sources/kernel)

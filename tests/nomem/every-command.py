@@ -33,7 +33,9 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "lib"))
 import tap  # noqa: E402
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+FIELDS = ROOT / "tests" / "data" / "fields.kmap"
 SAMPLE, MAP = ROOT / "tests" / "data" / "sample.log", ROOT / "tests" / "data" / "sample.kmap"
+CPM = ROOT / "tests" / "fuzz" / "corpus" / "cpm" / "published"
 CORPUS = ROOT / "tests" / "fuzz" / "corpus"
 RUNS = int(os.environ.get("NOMEM_RUNS", "60"))
 
@@ -87,7 +89,12 @@ COMMANDS = {
     "kmap report": ["kmap", "report", MAP],
     "kmap accesses": ["kmap", "matrix", MAP],
     "kmap matrix": ["kmap", "matrix", "-o", "OUT.svg", MAP],
+    "kmap fields": ["kmap", "fields", FIELDS],
+    "kmap fields of a type": ["kmap", "fields", "-o", "OUT.svg", "[cache widgets]", FIELDS],
     "kmap privilege": ["kmap", "privilege", MAP],
+    "kmap privilege, published": ["kmap", "privilege", "--model", "uscope", "--cut", CPM, MAP],
+    "kmap compartments": ["kmap", "compartments", "--number", "2", "-o", "OUT", MAP],
+    "kmap score": ["kmap", "score", CPM],
     "kmap diff": ["kmap", "diff", MAP, MAP],
     "kmap convert": ["kmap", "convert", "--to", "binary", "-o", "OUT", MAP],
     "kmap convert to a DB": ["kmap", "convert", "--to", "ksdb", "-o", "OUT", MAP],
@@ -120,6 +127,7 @@ LIVE = {
 FAILED = {"lab": 125} # that of lab run itself; all others are those of its command
 LISTEN_TRIALS = 24 # more than "kmap listen" and the process that serves a sender allocate
 RELAY_ALLOCATIONS = 360 # of a relay that stores one batch and takes two
+HANG = 300 # seconds, which a machine with thirty times its load needs for a command that takes one
 STREAM_ID = b"0123456789abcdef" * 2
 
 
@@ -199,7 +207,7 @@ class Bench:
                 if port:
                     process.terminate()
                 err = line + process.stderr.read()
-                status = process.wait(60)
+                status = process.wait(HANG)
         if status != (-15 if port else 1):
             return f"allocation {nr}: status {status}: {err}"
         return None if served or "memory" in err else f"allocation {nr}: no word of memory: {err}"
@@ -225,7 +233,7 @@ class Bench:
                 if port:
                     process.terminate()
                 try:
-                    err += process.communicate(timeout=60)[1]
+                    err += process.communicate(timeout=HANG)[1]
                 except subprocess.TimeoutExpired:
                     process.kill()
                     return f"allocation {nr}: a hang"
@@ -242,7 +250,7 @@ class Bench:
             words = [str(self.inputs.get(word, f"{out}/{word}" if str(word).startswith("OUT") else word)) for word in args]
             try:
                 done = subprocess.run([self.program, *words], env={**os.environ, "LC_ALL": "C", **env}, cwd=out,
-                                      capture_output=True, text=True, errors="replace", timeout=60, check=False)
+                                      capture_output=True, text=True, errors="replace", timeout=HANG, check=False)
             except subprocess.TimeoutExpired:
                 return "a hang", "", "", []
             return done.returncode, done.stdout.replace(out, ""), done.stderr, os.listdir(out)
@@ -268,7 +276,7 @@ class Bench:
 
 def send_one(port):
     """Sends a frame of four bytes; whether they were acknowledged."""
-    with socket.create_connection(("127.0.0.1", port), 60) as sender:
+    with socket.create_connection(("127.0.0.1", port), HANG) as sender:
         try:
             sender.sendall(b"KSKN" + struct.pack("<HH", 1, 32) + STREAM_ID)
             first = sender.recv(8, socket.MSG_WAITALL)
@@ -283,7 +291,7 @@ def post_batch(port):
     request = urllib.request.Request(f"http://127.0.0.1:{port}/v1/batches", (CORPUS / "fleet" / "four").read_bytes(),
                                      {"Authorization": "Bearer a-token-for-every-host"})
     try:
-        with urllib.request.urlopen(request, timeout=60) as answer:
+        with urllib.request.urlopen(request, timeout=HANG) as answer:
             return answer.status
     except urllib.error.HTTPError as error:
         return error.code
