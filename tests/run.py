@@ -14,6 +14,10 @@ longer than twice its timeout (in its meson.build; machines differ by that much;
 stopped with everything that it started, and its output shown. Its clock stands still between the lines
 "# preparing: ..." and "# prepared", where a test makes what later runs find in the cache.
 
+A test of the running kernel or of a guest's depends on what else happens on the machine. When it fails, it runs once more,
+alone, after all others; only that outcome counts, and the lines before the last one name each test that needed this. A test
+that was stopped, or that showed a sanitizer's report, has no second try.
+
 With --first-failure the quickest tests start first, and the first one that fails ends the run: for whoever
 wants to know whether anything fails, and no more. Tests whose name has a WORD start before all others. A test
 whose duration is known from an earlier run then counts as hanging when it takes ten times as long.
@@ -42,6 +46,7 @@ PLAN = re.compile(r"^1\.\.(\d+)\s*(?:#\s*SKIP\b(.*))?", re.I)
 PREPARING_MAX = 5400 # seconds: a kernel on a slow machine
 SAY_EVERY = 30
 TIMEOUT_OF_DURATION = 5 # times
+SANITIZER = re.compile(r"ERROR: \w+Sanitizer|WARNING: ThreadSanitizer|runtime error:")
 # A test starts with no signal ignored, whatever this was started by: nohup ignores SIGHUP, some runners
 # SIGPIPE or SIGINT, and what is ignored stays so in all children.
 SIGNALS = ["env", "--default-signal"]
@@ -65,6 +70,7 @@ class Outcome:
             elif PLAN.match(line):
                 plan = int(PLAN.match(line).group(1))
         total = self.passed + self.failed + self.skipped
+        self.stopped = bool(stopped)
         if stopped:
             self.trouble(stopped)
         elif status < 0:
@@ -84,8 +90,15 @@ class Test:
         self.build, self.record = build, record
         self.name = f"{build}: {record['name']}"
         self.is_alone = not record["is_parallel"]
-        self.is_live = any(suite.split(":")[-1] == "live" for suite in record["suite"])
+        suites = [suite.split(":")[-1] for suite in record["suite"]]
+        self.is_live = "live" in suites
+        self.depends_on_machine = self.is_alone or self.is_live or "kernel" in suites
+        self.tries = 0
         self.timeout = record["timeout"] * float(os.environ.get("KMEMSCOPE_TIMEOUTS", "2"))
+        self.forget()
+
+    def forget(self):
+        """What an earlier try left here."""
         self.lines, self.errors = [], []
         self.process = self.started = self.outcome = None
         self.cpu = 0 # seconds, of all its processes that were waited for
@@ -97,6 +110,7 @@ class Test:
         return len(set(words) & set(self.record["name"].split("-")))
 
     def start(self):
+        self.tries += 1
         env = dict(os.environ, **self.record["env"])
         self.started = time.monotonic()
         self.process = subprocess.Popen(
@@ -155,6 +169,10 @@ class Test:
         with open(pathlib.Path(self.build, "meson-logs", "suite.json"), "a", encoding="utf-8") as file:
             file.write(json.dumps(log) + "\n")
         return took
+
+    def may_try_again(self):
+        return (self.depends_on_machine and self.tries == 1 and bool(self.outcome.failed) and not self.outcome.stopped
+                and not any(SANITIZER.search(line) for line in self.lines + self.errors))
 
     def show(self, took, nr, total):
         out = self.outcome
@@ -220,7 +238,7 @@ class Runner:
             for test in tests:
                 test.timeout = min(test.timeout, 60 + 10 * times.get(test))
         self.jobs, self.total, self.done = jobs, len(tests), 0
-        self.running, self.totals, self.failed = [], [0, 0, 0], []
+        self.running, self.totals, self.failed, self.again = [], [0, 0, 0], [], []
         self.said = time.monotonic()
 
     def next(self):
@@ -241,6 +259,14 @@ class Runner:
         self.done += 1
         test.show(took, self.done, self.total)
         self.said = time.monotonic()
+        if test.may_try_again() and not self.first_failure:
+            print("     it runs once more, alone, after all others", flush=True)
+            self.done -= 1
+            self.again.append(test)
+            test.forget()
+            test.is_alone = True
+            self.waiting.append(test)
+            return
         if not self.first_failure: # a test that fails may take less time than usual, or much more
             self.times.set(test, took - test.prepared)
         for i, value in enumerate((test.outcome.passed, test.outcome.failed, test.outcome.skipped)):
@@ -314,6 +340,9 @@ def main():
     except KeyboardInterrupt:
         print("interrupted", flush=True)
         return 130
+    for test in runner.again:
+        if not test.outcome.failed:
+            print(f"passed only when it ran alone, after a failure: {test.name}")
     for name in runner.failed:
         print(f"failed: {name}")
     passed, failed, skipped = runner.totals
