@@ -110,7 +110,7 @@ if mkdir "$instance" 2>/dev/null; then
 	grep -c ' kfree: .*ptr=0000000000000000' kmem.log >want
 	must "$KMEMSCOPE" info --json kmem.log | awk -F'[ ,:]+' '/"null_frees"/ { print $3 }' >got
 	check "live: NULL frees agree with grep" same want got
-	check "live: caches are named" says '^ .*dentry' "$KMEMSCOPE" report --by cache kmem.log
+	check "live: caches are named" says '^"?dentry' "$KMEMSCOPE" report --by cache --csv kmem.log
 else
 	skip "live log" "no private tracefs instance can be made here"
 fi
