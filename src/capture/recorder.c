@@ -70,13 +70,18 @@ static void keep_names(struct ks_recorder *rec)
 	ks_strbuf_deinit(&text);
 }
 
+static bool keeps_the_last(const struct ks_recorder *rec)
+{
+	return rec->keep_bytes || rec->keep_ns;
+}
+
 /* Drops what is older or more than what is to be kept. */
 static void trim(struct ks_recorder *rec)
 {
 	bool names_lost = false;
 	struct ks_strbuf text;
 
-	if (!rec->keep_bytes && !rec->keep_ns)
+	if (!keeps_the_last(rec))
 		return;
 	ks_strbuf_init(&text);
 	pthread_mutex_lock(&rec->write_lock);
@@ -328,10 +333,11 @@ int ks_recorder_stop(struct ks_recorder *rec, struct ks_record_stats *ret_stats,
 
 	/*
 	 * What is allocated during the census may or may not be in it, and so no allocation is recorded from here on. Frees
-	 * are, so that what ends meanwhile is seen to end; but not where there is no room for them.
+	 * are, so that what ends meanwhile is seen to end; but not where there is no room for them, nor where they would
+	 * take the place of what is to be kept.
 	 */
 	pthread_mutex_lock(&rec->write_lock);
-	no_room = rec->full || rec->err;
+	no_room = rec->full || rec->err || keeps_the_last(rec);
 	pthread_mutex_unlock(&rec->write_lock);
 	if (no_room)
 		switch_off(rec);
@@ -343,7 +349,7 @@ int ks_recorder_stop(struct ks_recorder *rec, struct ks_record_stats *ret_stats,
 	ks_cmdlines_collect(&rec->cmdlines, &rec->tfs);
 	ks_rec_join_threads(rec);
 	rec->meta.about.probes_missed = ks_hooks_count_missed(&rec->hooks, &rec->tfs);
-	trim(rec); /* of what came in during the census */
+	trim(rec); /* of what was in the rings */
 	collect_stats(rec, true, ret_stats);
 	ks_cmdlines_print(&rec->cmdlines, &rec->meta.cmdlines);
 	writer = rec->writer;
