@@ -27,8 +27,26 @@
 enum memorizer_kind {
 	MEMORIZER_KMALLOC = 1,
 	MEMORIZER_CACHE = 2,   /* kmem_cache_alloc(), one by one or in bulk */
-	MEMORIZER_PAGES = 3,   /* the page allocator; slab memory is seen here a second time */
+	MEMORIZER_PAGES = 3,   /* the page allocator */
 	MEMORIZER_VMALLOC = 4, /* seen by kernels that count accesses */
+	/*
+	 * Pages that a slab is made of, whose objects are recorded as well. Where neither the kernel says
+	 * so nor callers of the page allocator are searched for, they are MEMORIZER_PAGES.
+	 */
+	MEMORIZER_SLAB_PAGES = 5,
+	/*
+	 * What no allocator handed out, seen by kernels that count accesses: from the first access on, until
+	 * counting ends. alloc_ip is a number below 0x400, the type of such an object in Memorizer's text,
+	 * but for a variable of a processor other than the only one: the variable's own address.
+	 */
+	MEMORIZER_GLOBAL = 6, /* a variable of the kernel, as large as to the next symbol */
+	MEMORIZER_PERCPU =
+		7, /* a processor's copy of one; with several processors, 64 bytes of them */
+	MEMORIZER_STACK = 8,	   /* of a task */
+	MEMORIZER_BOOT = 9,	   /* allocated at boot: the array of page structs, or a page */
+	MEMORIZER_MODULE = 10,	   /* data of a module, by symbol */
+	MEMORIZER_PAGE_TABLE = 11, /* a page of a page table */
+	MEMORIZER_OTHER = 12,	   /* a page of anything else */
 };
 
 /* What an allocation or an access ran in. */
@@ -79,10 +97,11 @@ struct memorizer_header {
 /**
  * struct memorizer_record - one object
  * @addr: address of the object; of page memory, its address in the direct map
- * @alloc_ip: the caller outside the allocator; 0 if it could not be had
+ * @alloc_ip: the caller outside the allocator; 0 if it could not be had; see MEMORIZER_GLOBAL
  * @free_ip: the caller that freed; 0 while the object lives, MEMORIZER_IP_IMPLIED where no free was
  *           seen
- * @alloc_ns: time of the allocation in nanoseconds, in the clock that ftrace calls "local"
+ * @alloc_ns: time of the allocation in nanoseconds, in the clock that ftrace calls "local"; in
+ *            User Mode Linux, in the monotonic clock
  * @free_ns: time of the free, in the same clock; 0 while the object lives
  * @bytes_req: bytes that the caller asked for
  * @bytes_alloc: bytes that the allocator gave

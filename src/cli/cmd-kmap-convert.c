@@ -12,6 +12,7 @@
 #include "cli/run.h"
 #include "kmap/convert.h"
 #include "kmap/source.h"
+#include "sym/sym.h"
 
 /* === Data ================================================================================= */
 
@@ -99,8 +100,17 @@ static void say_what_was_lost(const struct ks_kmap_args *args, const struct ks_k
 		{ done->dropped_calls, "call lines dropped: the target cannot hold them" },
 		{ done->dropped_types, "types dropped: the target cannot hold them" },
 		{ done->changed_types, "types replaced by the nearest type that the target knows" },
+		{ done->guessed_types,
+		  "objects have no type: those of whole pages are taken for pages, the others for "
+		  "kmalloc objects" },
+		{ done->left_out,
+		  "objects written without their accesses: no code is known that allocated them" },
+		{ done->clipped_times, "times cut to the range that the target takes" },
+		{ done->other_kernel,
+		  "kernel given that is not the recorded kernel: addresses stay as they are" },
 		{ done->dropped_caches, "cache names dropped: the target cannot hold them" },
-		{ done->dropped_sizes, "requested sizes dropped: the target has only one size" },
+		{ done->dropped_sizes,
+		  "sizes of slots dropped: the target has only the requested size" },
 		{ done->dropped_details,
 		  "CPUs, GFP flags and processes dropped: the target cannot hold them" },
 		{ done->dropped_anchors,
@@ -220,35 +230,43 @@ int ks_kmap_convert_command(struct ks_kmap_args *args)
 	struct ks_kmap_converted done;
 	enum ks_kmap_target target;
 	struct ks_kmap_reader *reader;
+	struct ks_resolver *resolver = NULL;
 	struct ks_diag diag = { 0 };
 	bool to_file = args->convert.output && strcmp(args->convert.output, "-");
 	int err = 0, code;
 
 	if (args->convert.to && !strcmp(args->convert.to, "ksdb"))
 		return convert_to_db(args, to_file);
-	if (args->cli.capture->kernel)
-		return ks_cli_error(&args->cli, KS_EXIT_USAGE,
-				    "--kernel goes with --to ksdb: other forms have addresses");
 	code = parse_target(args, &target);
 	if (code)
 		return code;
+	if (args->cli.capture->kernel && target != KS_KMAP_TO_USCOPE)
+		return ks_cli_error(
+			&args->cli, KS_EXIT_USAGE,
+			"--kernel goes with --to ksdb, for names, and with --to uscope, "
+			"whose addresses are those of the image");
 	if (target == KS_KMAP_TO_CSV && !to_file)
 		return ks_cli_error(&args->cli, KS_EXIT_USAGE,
 				    "CSV is two files: give the beginning of their names with -o");
-	code = ks_kmap_open(args, args->operands[0], &reader);
-	if (code)
+	code = ks_cli_resolver(&args->cli, &resolver);
+	if (!code)
+		code = ks_kmap_open(args, args->operands[0], &reader);
+	if (code) {
+		ks_resolver_free(resolver);
 		return code;
+	}
 	output.reading.reader = reader;
 	ks_cli_progress_start(&output.reading.progress, "converting");
 	if (to_file)
 		err = open_files(args->convert.output, target == KS_KMAP_TO_CSV, &output, &diag);
 	if (!err)
-		err = ks_kmap_convert(reader, target, &sink, ks_kmap_show_progress, &output.reading,
-				      &done, &diag);
+		err = ks_kmap_convert(reader, target, resolver, &sink, ks_kmap_show_progress,
+				      &output.reading, &done, &diag);
 	err = close_files(&output, err, &diag);
 	ks_cli_progress_end(&output.reading.progress);
 	if (!err)
 		say_what_was_lost(args, &done, ks_kmap_reader_quality(reader));
 	ks_kmap_reader_free(reader);
+	ks_resolver_free(resolver);
 	return err ? ks_cli_fail(&args->cli, err, &diag) : 0;
 }

@@ -221,6 +221,8 @@ int ks_cmd_kmap(int argc, char **argv)
 		  .string = &args.file.accesses, .parts = ONE_MAP },
 		{ 0, "dialect", "N", "8, 9, 10 or 11 fields in an object's line",
 		  .number = &args.file.fields, .min = 8, .max = 11, .parts = ANY_MAP },
+		{ 0, "slab-pages", NULL, "add up the pages of slabs beside the objects in them",
+		  .flag = &args.file.slab_pages, .parts = WITH_CUT | FIELDS | DIFF },
 		{ 0, "with", "FILE", "a capture of the same run: adds the waste of each site",
 		  .string = &args.view.with, .parts = REPORT },
 		{ 0, "to", "WHERE",

@@ -8,7 +8,7 @@
 
 /* === Internals ============================================================================ */
 
-static int read_census(struct ks_kmap_args *args, const char *path, bool spots,
+static int read_census(struct ks_kmap_args *args, const char *path, unsigned int flags,
 		       struct ks_kmap_census **ret_census)
 {
 	struct ks_kmap_reading reading;
@@ -20,8 +20,10 @@ static int read_census(struct ks_kmap_args *args, const char *path, bool spots,
 		return code;
 	reading.reader = reader;
 	ks_cli_progress_start(&reading.progress, "reading");
-	err = (spots ? ks_kmap_census_read_spots : ks_kmap_census_read)(
-		reader, ks_kmap_show_progress, &reading, ret_census, &diag);
+	if (args->file.slab_pages)
+		flags |= KS_KMAP_WITH_SLAB_PAGES;
+	err = ks_kmap_census_read(reader, flags, ks_kmap_show_progress, &reading, ret_census,
+				  &diag);
 	ks_cli_progress_end(&reading.progress);
 	ks_kmap_reader_free(reader);
 	return err ? ks_cli_fail(&args->cli, err, &diag) : 0;
@@ -92,7 +94,7 @@ int ks_kmap_name_places(struct ks_kmap_args *args, const struct ks_kmap_census *
 	return err ? ks_cli_fail(&args->cli, err, &diag) : 0;
 }
 
-static int read_map(struct ks_kmap_args *args, const char *path, bool spots,
+static int read_map(struct ks_kmap_args *args, const char *path, unsigned int flags,
 		    struct ks_kmap_map *ret_map)
 {
 	int code;
@@ -100,7 +102,7 @@ static int read_map(struct ks_kmap_args *args, const char *path, bool spots,
 	*ret_map = (struct ks_kmap_map){ 0 };
 	code = ks_cli_resolver(&args->cli, &ret_map->resolver);
 	if (!code)
-		code = read_census(args, path, spots, &ret_map->census);
+		code = read_census(args, path, flags, &ret_map->census);
 	if (!code)
 		code = ks_kmap_name_places(args, ret_map->census, ret_map->resolver,
 					   &ret_map->places);
@@ -113,12 +115,12 @@ static int read_map(struct ks_kmap_args *args, const char *path, bool spots,
 
 int ks_kmap_map_read(struct ks_kmap_args *args, const char *path, struct ks_kmap_map *ret_map)
 {
-	return read_map(args, path, false, ret_map);
+	return read_map(args, path, 0, ret_map);
 }
 
 int ks_kmap_map_read_spots(struct ks_kmap_args *args, const char *path, struct ks_kmap_map *ret_map)
 {
-	return read_map(args, path, true, ret_map);
+	return read_map(args, path, KS_KMAP_WITH_SPOTS, ret_map);
 }
 
 void ks_kmap_map_free(struct ks_kmap_map *map)

@@ -11,6 +11,7 @@
 struct ks_kmap_file_opts {
 	u64 fields;	      /* --dialect; 0 = found out */
 	const char *accesses; /* the second file of a CSV pair */
+	bool slab_pages;      /* add up pages of slabs, too */
 };
 
 /* How the tables of a map are made. */

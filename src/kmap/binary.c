@@ -44,20 +44,57 @@ static struct ks_slice name_of(const char *s, size_t size)
 	return (struct ks_slice){ s, size };
 }
 
+/* By enum memorizer_kind. */
+static const u8 types[] = {
+	[0] = KS_KMAP_NONE,
+	[MEMORIZER_KMALLOC] = KS_KMAP_KMALLOC,
+	[MEMORIZER_CACHE] = KS_KMAP_KMEM_CACHE,
+	[MEMORIZER_PAGES] = KS_KMAP_ALLOC_PAGES,
+	[MEMORIZER_VMALLOC] = KS_KMAP_VMALLOC,
+	[MEMORIZER_SLAB_PAGES] = KS_KMAP_SLAB_PAGES,
+	[MEMORIZER_GLOBAL] = KS_KMAP_GLOBAL,
+	[MEMORIZER_PERCPU] = KS_KMAP_PERCPU,
+	[MEMORIZER_STACK] = KS_KMAP_STACK_PAGE,
+	[MEMORIZER_BOOT] = KS_KMAP_MEMBLOCK,
+	[MEMORIZER_MODULE] = KS_KMAP_MODULE_DATA,
+	[MEMORIZER_PAGE_TABLE] = KS_KMAP_PAGE_TABLE,
+	[MEMORIZER_OTHER] = KS_KMAP_UFO_NONE,
+};
+
 static u32 type_of(u8 kind)
 {
-	switch (kind) {
-	case MEMORIZER_KMALLOC:
-		return KS_KMAP_KMALLOC;
-	case MEMORIZER_CACHE:
-		return KS_KMAP_KMEM_CACHE;
-	case MEMORIZER_PAGES:
-		return KS_KMAP_ALLOC_PAGES;
-	case MEMORIZER_VMALLOC:
-		return KS_KMAP_VMALLOC;
-	default:
-		return KS_KMAP_NONE;
+	return kind < ARRAY_SIZE(types) ? types[kind] : KS_KMAP_NONE;
+}
+
+/*
+ * Kernels that count accesses name the cache of each kmalloc() object. Of others the size of the slot is known, and
+ * one bit of the flags that all kernels have; not whether the object is charged to a cgroup.
+ */
+#define GFP_RECLAIMABLE 0x10u
+
+static struct ks_slice kmalloc_cache(u64 slot, u32 gfp)
+{
+#define SIZES(prefix)                                                                         \
+	{                                                                                     \
+		prefix "8", prefix "16", prefix "32", prefix "64", prefix "96", prefix "128", \
+			prefix "192", prefix "256", prefix "512", prefix "1k", prefix "2k",   \
+			prefix "4k", prefix "8k"                                              \
 	}
+	static const u16 sizes[] = {
+		8, 16, 32, 64, 96, 128, 192, 256, 512, 1024, 2048, 4096, 8192
+	};
+	static const char *const names[][ARRAY_SIZE(sizes)] = { SIZES("kmalloc-"),
+								SIZES("kmalloc-rcl-") };
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(sizes); i++)
+		if (sizes[i] == slot) {
+			const char *name = names[(gfp & GFP_RECLAIMABLE) != 0][i];
+
+			return (struct ks_slice){ name, strlen(name) };
+		}
+	return slot > sizes[ARRAY_SIZE(sizes) - 1] ? (struct ks_slice){ "no-slab", 7 }
+						   : (struct ks_slice){ "", 0 };
 }
 
 static u8 context_of(u8 context)
@@ -137,8 +174,13 @@ static u32 parse_record(const struct ks_kmap_binary *binary, const char *at,
 	flags = FIELD(flags);
 	object->alloc_ip = FIELD(alloc_ip);
 	object->addr = FIELD(addr);
-	object->size = FIELD(bytes_alloc);
-	object->requested = FIELD(bytes_req);
+	object->size = FIELD(bytes_req);
+	object->slot = FIELD(bytes_alloc);
+	/* A map that was converted from text has one size. */
+	if (!object->size) {
+		object->size = object->slot;
+		object->slot = 0;
+	}
 	object->alloc_time = FIELD(alloc_ns);
 	object->free_time = flags & (MEMORIZER_FREED | MEMORIZER_IMPLIED) ? FIELD(free_ns) : 0;
 	object->free_ip = flags & MEMORIZER_IMPLIED ? KS_KMAP_IP_IMPLIED
@@ -156,6 +198,8 @@ static u32 parse_record(const struct ks_kmap_binary *binary, const char *at,
 	object->has_bytes = false;
 	object->comm = name_of(comm, MEMORIZER_COMM_LEN);
 	object->cache = name_of(cache, MEMORIZER_CACHE_LEN);
+	if (!object->cache.len && object->type == KS_KMAP_KMALLOC)
+		object->cache = kmalloc_cache(object->slot, object->gfp);
 	object->type_name = ks_kmap_type_slice(object->type);
 	object->new_type = (struct ks_slice){ "", 0 };
 	object->accesses = NULL;
@@ -279,6 +323,15 @@ static void note_header(struct ks_kmap_info *info, const struct ks_kmap_header *
 }
 
 /* === Public =============================================================================== */
+
+u8 ks_kmap_kind_of(u32 type)
+{
+	u8 kind;
+
+	for (kind = ARRAY_SIZE(types) - 1; kind && types[kind] != type; kind--)
+		;
+	return kind;
+}
 
 void ks_kmap_binary_deinit(struct ks_kmap_binary *binary)
 {

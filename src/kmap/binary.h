@@ -14,6 +14,9 @@ struct ks_kmap_binary {
 	char comm[16], cache[32];		/* of an object that reaches beyond the buffer */
 };
 
+/* The kind of such an object in a record; 0 = none. */
+u8 ks_kmap_kind_of(u32 type);
+
 void ks_kmap_binary_deinit(struct ks_kmap_binary *binary);
 
 /* Reads the header that the buffer begins with. What @info already has stays. */

@@ -44,14 +44,25 @@ static u32 names_of(struct ks_kmap_census *census, const struct ks_kmap_object *
 	return ks_map64_add(&census->name_index, (u64)type << 32 | cache);
 }
 
+/* The site of a variable is where it is. One of a processor may say whose copy it is. */
+static u64 site_ip(const struct ks_kmap_object *object)
+{
+	if (!ks_kmap_is_variable(object->type))
+		return object->alloc_ip;
+	return object->type == KS_KMAP_PERCPU && object->alloc_ip % 64 == 0 ? object->alloc_ip
+									    : object->addr;
+}
+
 /*
  * Sites are found by their ip and names in two steps, since a key has 64 bits: the number of the
- * ip, then of the pair.
+ * ip, then of the pair. Variables have other types than what code allocates.
  */
 static struct ks_kmap_site *look_up_site(struct ks_kmap_census *census,
 					 const struct ks_kmap_object *object)
 {
-	u32 ip = ks_map64_add(&census->codes, object->alloc_ip), type, cache;
+	bool variable = ks_kmap_is_variable(object->type);
+	u32 ip = ks_map64_add(variable ? &census->variables : &census->codes, site_ip(object));
+	u32 type, cache;
 	u32 names = names_of(census, object, &type, &cache);
 	struct ks_kmap_site *site;
 
@@ -59,7 +70,7 @@ static struct ks_kmap_site *look_up_site(struct ks_kmap_census *census,
 		return NULL;
 	site = find_or_push(&census->site_index, &census->sites, (u64)ip << 32 | names);
 	if (site && !site->stat.objects) {
-		site->ip = object->alloc_ip;
+		site->ip = site_ip(object);
 		site->type = type;
 		site->cache = cache;
 	}
@@ -71,7 +82,7 @@ static bool is_of_site(const struct ks_kmap_census *census, const struct ks_kmap
 {
 	const struct ks_str *cache = &census->caches.strs.items[site->cache];
 
-	return site->ip == object->alloc_ip && site->type == object->type &&
+	return site->ip == site_ip(object) && site->type == object->type &&
 	       cache->len == object->cache.len &&
 	       ks_same_bytes(cache->s, object->cache.s, cache->len);
 }
@@ -188,6 +199,16 @@ static void add_uses(struct ks_kmap_stat *stat, const struct uses *uses,
 	bool read = uses->reads > 0, written = uses->writes > 0, has_bytes = object->has_bytes;
 	u64 size = object->size, moved = ks_add_sat(uses->bytes_read, uses->bytes_written);
 
+	stat->reads = ks_add_sat(stat->reads, uses->reads);
+	stat->writes = ks_add_sat(stat->writes, uses->writes);
+	stat->bytes_read = ks_add_sat(stat->bytes_read, uses->bytes_read);
+	stat->bytes_written = ks_add_sat(stat->bytes_written, uses->bytes_written);
+	stat->foreign = ks_add_sat(stat->foreign, uses->foreign);
+	stat->irq = ks_add_sat(stat->irq, uses->irq);
+	if (ks_kmap_may_be_users(object)) {
+		stat->user_bytes = ks_add_sat(stat->user_bytes, size);
+		return;
+	}
 	if (!read && !written) {
 		stat->cold_objects++;
 		stat->cold_bytes = ks_add_sat(stat->cold_bytes, size);
@@ -195,12 +216,6 @@ static void add_uses(struct ks_kmap_stat *stat, const struct uses *uses,
 		stat->unwritten_bytes = ks_add_sat(stat->unwritten_bytes, size);
 		return;
 	}
-	stat->reads = ks_add_sat(stat->reads, uses->reads);
-	stat->writes = ks_add_sat(stat->writes, uses->writes);
-	stat->bytes_read = ks_add_sat(stat->bytes_read, uses->bytes_read);
-	stat->bytes_written = ks_add_sat(stat->bytes_written, uses->bytes_written);
-	stat->foreign = ks_add_sat(stat->foreign, uses->foreign);
-	stat->irq = ks_add_sat(stat->irq, uses->irq);
 	stat->cold_bytes = ks_add_sat(stat->cold_bytes, beyond(size, true, has_bytes, moved));
 	stat->unread_bytes =
 		ks_add_sat(stat->unread_bytes, beyond(size, read, has_bytes, uses->bytes_read));
@@ -305,6 +320,9 @@ static int add_object(struct ks_kmap_census *census, const struct ks_kmap_object
 		return -ENOMEM;
 	site->stat.objects++;
 	site->stat.bytes = ks_add_sat(site->stat.bytes, object->size);
+	site->stat.slot_bytes = ks_add_sat(site->stat.slot_bytes, object->slot);
+	if (object->slot > object->size)
+		site->stat.waste = ks_add_sat(site->stat.waste, object->slot - object->size);
 	add_uses(&site->stat, &uses, object);
 	site->largest = ks_max(site->largest, object->size);
 	if (add_life(site, object))
@@ -320,6 +338,18 @@ static int add_object(struct ks_kmap_census *census, const struct ks_kmap_object
 	accesses = ks_add_sat(uses.reads, uses.writes);
 	return accesses && accesses >= census->hot_floor ? add_hot(census, number, object, &uses)
 							 : 0;
+}
+
+/* What is left out, since its objects are in the map themselves. */
+static void count_slab_pages(struct ks_kmap_census *census, const struct ks_kmap_object *object)
+{
+	size_t i;
+
+	census->slab_page_objects++;
+	census->slab_page_bytes = ks_add_sat(census->slab_page_bytes, object->size);
+	for (i = 0; i < object->nr_accesses; i++)
+		census->slab_page_accesses +=
+			ks_add_sat(object->accesses[i].reads, object->accesses[i].writes);
 }
 
 static int add_call(struct ks_kmap_census *census, const struct ks_kmap_call *call)
@@ -342,10 +372,11 @@ static int init_tables(struct ks_kmap_census *census)
 {
 	u32 type;
 
-	if (ks_map64_init(&census->codes) || ks_map64_init(&census->site_index) ||
-	    ks_map64_init(&census->edge_index) || ks_map64_init(&census->call_index) ||
-	    ks_map64_init(&census->name_index) || ks_intern_init(&census->types) ||
-	    ks_intern_init(&census->caches) || ks_intern_init(&census->comms))
+	if (ks_map64_init(&census->codes) || ks_map64_init(&census->variables) ||
+	    ks_map64_init(&census->site_index) || ks_map64_init(&census->edge_index) ||
+	    ks_map64_init(&census->call_index) || ks_map64_init(&census->name_index) ||
+	    ks_intern_init(&census->types) || ks_intern_init(&census->caches) ||
+	    ks_intern_init(&census->comms))
 		return -ENOMEM;
 	for (type = 0; type < KS_KMAP_TYPES; type++) {
 		const char *name = ks_kmap_type_name(type);
@@ -386,6 +417,7 @@ void ks_kmap_census_free(struct ks_kmap_census *census)
 	if (!census)
 		return;
 	ks_map64_deinit(&census->codes);
+	ks_map64_deinit(&census->variables);
 	ks_map64_deinit(&census->site_index);
 	ks_map64_deinit(&census->edge_index);
 	ks_map64_deinit(&census->call_index);
@@ -409,7 +441,10 @@ int ks_kmap_census_take(struct ks_kmap_census *census, enum ks_kmap_item item,
 {
 	int err = 0;
 
-	if (likely(item == KS_KMAP_OBJECT))
+	if (unlikely(item == KS_KMAP_OBJECT && object->type == KS_KMAP_SLAB_PAGES &&
+		     !census->slab_pages))
+		count_slab_pages(census, object);
+	else if (likely(item == KS_KMAP_OBJECT))
 		err = add_object(census, object);
 	else if (item == KS_KMAP_CALL)
 		err = add_call(census, call);
@@ -422,9 +457,11 @@ void ks_kmap_census_finish(struct ks_kmap_census *census, const struct ks_kmap_r
 	census->info = *ks_kmap_reader_info(reader);
 }
 
-static int read_all(struct ks_kmap_reader *reader, bool spots, int (*progress)(void *ctx),
-		    void *ctx, struct ks_kmap_census **ret_census, struct ks_diag *diag)
+int ks_kmap_census_read(struct ks_kmap_reader *reader, unsigned int flags,
+			int (*progress)(void *ctx), void *ctx, struct ks_kmap_census **ret_census,
+			struct ks_diag *diag)
 {
+	bool spots = flags & KS_KMAP_WITH_SPOTS;
 	struct ks_kmap_census *census;
 	struct ks_kmap_object object;
 	struct ks_kmap_call call;
@@ -434,6 +471,7 @@ static int read_all(struct ks_kmap_reader *reader, bool spots, int (*progress)(v
 
 	if (err)
 		return err;
+	census->slab_pages = flags & KS_KMAP_WITH_SLAB_PAGES;
 	if (spots && ks_kmap_spots_init(&census->spots))
 		err = ks_diag_nomem(diag, "adding up an access map");
 	else
@@ -452,18 +490,6 @@ static int read_all(struct ks_kmap_reader *reader, bool spots, int (*progress)(v
 	ks_kmap_census_finish(census, reader);
 	*ret_census = census;
 	return 0;
-}
-
-int ks_kmap_census_read(struct ks_kmap_reader *reader, int (*progress)(void *ctx), void *ctx,
-			struct ks_kmap_census **ret_census, struct ks_diag *diag)
-{
-	return read_all(reader, false, progress, ctx, ret_census, diag);
-}
-
-int ks_kmap_census_read_spots(struct ks_kmap_reader *reader, int (*progress)(void *ctx), void *ctx,
-			      struct ks_kmap_census **ret_census, struct ks_diag *diag)
-{
-	return read_all(reader, true, progress, ctx, ret_census, diag);
 }
 
 u64 ks_kmap_mean_bytes(const struct ks_kmap_census *census, const struct ks_kmap_stat *stat)
@@ -493,6 +519,9 @@ void ks_kmap_stat_add(struct ks_kmap_stat *to, const struct ks_kmap_stat *from)
 	}
 	to->objects += from->objects;
 	to->bytes = ks_add_sat(to->bytes, from->bytes);
+	to->slot_bytes = ks_add_sat(to->slot_bytes, from->slot_bytes);
+	to->waste = ks_add_sat(to->waste, from->waste);
+	to->user_bytes = ks_add_sat(to->user_bytes, from->user_bytes);
 	to->live_objects += from->live_objects;
 	to->live_bytes = ks_add_sat(to->live_bytes, from->live_bytes);
 	to->implied += from->implied;

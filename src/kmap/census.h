@@ -19,7 +19,10 @@
  * true numbers are no less.
  */
 struct ks_kmap_stat {
-	u64 objects, bytes;
+	u64 objects, bytes; /* as they were asked for */
+	u64 slot_bytes,
+		waste;	/* that the allocator gave, where the map says so; beyond the request */
+	u64 user_bytes; /* of pages that are or may be user space's: never cold */
 	u64 live_objects, live_bytes;
 	u64 implied;			/* ended without their free being seen */
 	u64 ended;			/* that have a lifetime */
@@ -40,7 +43,7 @@ struct ks_kmap_stat {
 	struct ks_u128 area, live_begin;
 };
 
-/* Objects of one allocation site, type and cache. */
+/* Objects of one allocation site, type and cache; or of one variable, whose address is the ip. */
 struct ks_kmap_site {
 	u64 ip;
 	u32 type, cache; /* numbers in the tables of the census */
@@ -75,6 +78,7 @@ struct ks_kmap_hot {
 
 struct ks_kmap_census {
 	struct ks_map64 codes;		       /* instructions */
+	struct ks_map64 variables;	       /* addresses of sites that are variables */
 	struct ks_intern types, caches, comms; /* comms of the hottest alone */
 	KS_VEC(struct ks_kmap_site) sites;
 	KS_VEC(struct ks_kmap_edge) edges;
@@ -85,6 +89,8 @@ struct ks_kmap_census {
 	u64 nr_accesses;	   /* lines or records of them */
 	struct ks_kmap_quality quality;
 	struct ks_kmap_info info;
+	bool slab_pages; /* to be added up like all others; else: */
+	u64 slab_page_objects, slab_page_bytes, slab_page_accesses;
 	bool has_spots;
 	struct ks_kmap_spots spots; /* only with has_spots */
 
@@ -107,13 +113,16 @@ int ks_kmap_census_take(struct ks_kmap_census *census, enum ks_kmap_item item,
 /* Notes, at the end, what the reader knows of the map. */
 void ks_kmap_census_finish(struct ks_kmap_census *census, const struct ks_kmap_reader *reader);
 
-/* All of a reader. @progress may be NULL; it returns non-zero to stop with -EINTR. */
-int ks_kmap_census_read(struct ks_kmap_reader *reader, int (*progress)(void *ctx), void *ctx,
-			struct ks_kmap_census **ret_census, struct ks_diag *diag);
+/* What a census has beyond what is always there. */
+enum ks_kmap_census_flags {
+	KS_KMAP_WITH_SPOTS = 1 << 0,	  /* the offsets of accesses */
+	KS_KMAP_WITH_SLAB_PAGES = 1 << 1, /* the pages of slabs, beside the objects in them */
+};
 
-/* The same, with the offsets of accesses. */
-int ks_kmap_census_read_spots(struct ks_kmap_reader *reader, int (*progress)(void *ctx), void *ctx,
-			      struct ks_kmap_census **ret_census, struct ks_diag *diag);
+/* All of a reader. @progress may be NULL; it returns non-zero to stop with -EINTR. */
+int ks_kmap_census_read(struct ks_kmap_reader *reader, unsigned int flags,
+			int (*progress)(void *ctx), void *ctx, struct ks_kmap_census **ret_census,
+			struct ks_diag *diag);
 
 /* Time-weighted mean of the live bytes over the span of the map. */
 u64 ks_kmap_mean_bytes(const struct ks_kmap_census *census, const struct ks_kmap_stat *stat);

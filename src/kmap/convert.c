@@ -9,6 +9,10 @@
 #include "base/map64.h"
 #include "base/num.h"
 #include "base/vec.h"
+#include "kmap/binary.h"
+#include "kmap/capmap.h"
+#include "kmap/clock.h"
+#include "sym/sym.h"
 #include "uapi/memorizer.h"
 
 /* === Data ================================================================================= */
@@ -30,22 +34,13 @@ struct writer {
 	struct ks_map64 instructions;	      /* all so far, and ... */
 	KS_VEC(struct place) places;	      /* ... by their numbers there */
 	bool anchored;			      /* where the kernel was has been said */
+	struct ks_kmap_clock clock;
+	struct ks_resolver *resolver; /* NULL = addresses stay as they are */
+	u64 slide;		      /* what KASLR added to the addresses of code */
 };
 
 static const char *const target_names[KS_KMAP_TARGETS] = { "seed", "uscope", "iti",
 							   "csv",  "json",   "binary" };
-
-/* What CAPMAP readers, which refuse types they do not know, have instead. */
-static const struct {
-	const char *name, *becomes;
-} uscope_types[] = {
-	{ "KMEM_CACHE_BULK", "KMEM_CACHE" },
-	{ "ALLOC_PAGES_EXACT", "ALLOC_PAGES" },
-	{ "ALLOC_PAGES_GETFREEPAGES", "ALLOC_PAGES" },
-	{ "ALLOC_PAGES_FOLIO", "ALLOC_PAGES" },
-	{ "STACK_FRAME", "STACK" },
-	{ "STACK_ARGS", "STACK" },
-};
 
 /* === Internals: fields ==================================================================== */
 
@@ -65,28 +60,6 @@ static void put_name(struct writer *writer, struct ks_slice name)
 	ks_strbuf_add(&writer->first, name.s + plain, name.len - plain);
 }
 
-static struct ks_slice type_for(struct writer *writer, const struct ks_kmap_object *object)
-{
-	struct ks_slice type = object->type_name;
-	size_t i;
-
-	if (!type.len)
-		return (struct ks_slice){ "NONE", 4 };
-	if (writer->target != KS_KMAP_TO_USCOPE)
-		return type;
-	for (i = 0; i < ARRAY_SIZE(uscope_types); i++)
-		if (strlen(uscope_types[i].name) == type.len &&
-		    !memcmp(uscope_types[i].name, type.s, type.len)) {
-			writer->done.changed_types++;
-			return (struct ks_slice){ uscope_types[i].becomes,
-						  strlen(uscope_types[i].becomes) };
-		}
-	if (object->type < KS_KMAP_TYPES)
-		return type;
-	writer->done.changed_types++;
-	return (struct ks_slice){ "NONE", 4 };
-}
-
 static s32 pid_of(s32 pid)
 {
 	return pid == KS_KMAP_NO_PID ? -1 : pid;
@@ -94,11 +67,12 @@ static s32 pid_of(s32 pid)
 
 static void put_numbers(struct writer *writer, const struct ks_kmap_object *object)
 {
+	struct ks_kmap_times times = ks_kmap_clock_times(&writer->clock, object);
+
 	ks_strbuf_printf(&writer->first, "%-16llx,%d,%016llx,%llu,%llu,%llu,%016llx,",
 			 (unsigned long long)object->alloc_ip, pid_of(object->pid),
 			 (unsigned long long)object->addr, (unsigned long long)object->size,
-			 (unsigned long long)object->alloc_time,
-			 (unsigned long long)object->free_time,
+			 (unsigned long long)times.alloc, (unsigned long long)times.free,
 			 (unsigned long long)object->free_ip);
 }
 
@@ -139,14 +113,21 @@ static void put_seed(struct writer *writer, const struct ks_kmap_object *object)
 	}
 }
 
-/* From the type on, for 10 and 11 fields. */
-static void put_names(struct writer *writer, const struct ks_kmap_object *object)
+/* From the command on, for 10 and 11 fields. */
+static void put_last_names(struct writer *writer, const struct ks_kmap_object *object)
 {
-	put_name(writer, type_for(writer, object));
-	ks_strbuf_puts(&writer->first, ",");
 	put_name(writer, object->comm);
 	ks_strbuf_puts(&writer->first, ",");
 	put_name(writer, object->cache.len ? object->cache : (struct ks_slice){ "no-slab", 7 });
+}
+
+/* From the type on, for 11 fields. */
+static void put_names(struct writer *writer, const struct ks_kmap_object *object)
+{
+	put_name(writer,
+		 object->type_name.len ? object->type_name : (struct ks_slice){ "NONE", 4 });
+	ks_strbuf_puts(&writer->first, ",");
+	put_last_names(writer, object);
 }
 
 /* The place of an instruction in merged[]; a new one at the end. NULL = no memory. */
@@ -193,18 +174,34 @@ static int merge_pids(struct writer *writer, const struct ks_kmap_object *object
 
 static int put_uscope(struct writer *writer, const struct ks_kmap_object *object)
 {
+	struct ks_kmap_times times = ks_kmap_clock_times(&writer->clock, object);
+	u64 addr = object->addr - (object->type == KS_KMAP_GLOBAL ? writer->slide : 0);
+	struct ks_capmap_object as;
 	size_t i;
 
-	put_numbers(writer, object);
-	put_names(writer, object);
+	ks_capmap_object(object, writer->slide, &as);
+	writer->done.changed_types += as.changed;
+	writer->done.guessed_types += as.guessed;
+	ks_strbuf_printf(&writer->first, "%s,%d,%016llx,%llu,%llu,%llu,%s,", as.alloc_ip,
+			 pid_of(object->pid), (unsigned long long)addr,
+			 (unsigned long long)object->size, (unsigned long long)times.alloc,
+			 (unsigned long long)times.free, as.free_ip);
+	put_name(writer, as.type);
+	ks_strbuf_puts(&writer->first, ",");
+	put_last_names(writer, object);
 	ks_strbuf_puts(&writer->first, "\n");
+	if (as.left_out) {
+		writer->done.left_out += object->nr_accesses > 0;
+		return 0;
+	}
 	if (merge_pids(writer, object))
 		return -ENOMEM;
 	for (i = 0; i < writer->merged.len; i++) {
 		const struct ks_kmap_access *access = &writer->merged.items[i];
 
 		ks_strbuf_printf(&writer->first, "  %016llx,%llu,%llu\n",
-				 (unsigned long long)access->ip, (unsigned long long)access->writes,
+				 (unsigned long long)(access->ip - writer->slide),
+				 (unsigned long long)access->writes,
 				 (unsigned long long)access->reads);
 	}
 	return 0;
@@ -273,8 +270,8 @@ static void put_json(struct writer *writer, const struct ks_kmap_object *object)
 			 "{\"alloc_ip\":\"0x%llx\",\"pid\":%d,\"address\":\"0x%llx\",\"size\":%llu",
 			 (unsigned long long)object->alloc_ip, pid_of(object->pid),
 			 (unsigned long long)object->addr, (unsigned long long)object->size);
-	if (object->requested)
-		ks_strbuf_printf(out, ",\"requested\":%llu", (unsigned long long)object->requested);
+	if (object->slot)
+		ks_strbuf_printf(out, ",\"slot\":%llu", (unsigned long long)object->slot);
 	ks_strbuf_printf(out, ",\"alloc_time\":%llu,\"free_time\":%llu,\"free_ip\":\"0x%llx\"",
 			 (unsigned long long)object->alloc_time,
 			 (unsigned long long)object->free_time,
@@ -324,19 +321,11 @@ static void copy_name(struct writer *writer, char *to, size_t size, struct ks_sl
 
 static u8 kind_for(struct writer *writer, const struct ks_kmap_object *object)
 {
-	switch (object->type) {
-	case KS_KMAP_KMALLOC:
-		return MEMORIZER_KMALLOC;
-	case KS_KMAP_KMEM_CACHE:
-		return MEMORIZER_CACHE;
-	case KS_KMAP_ALLOC_PAGES:
-		return MEMORIZER_PAGES;
-	case KS_KMAP_VMALLOC:
-		return MEMORIZER_VMALLOC;
-	default:
+	u8 kind = ks_kmap_kind_of(object->type);
+
+	if (!kind && object->type != KS_KMAP_NONE)
 		writer->done.dropped_types += object->type_name.len > 0;
-		return 0;
-	}
+	return kind;
 }
 
 /* The kernel knows the kind of each interrupt; most text has -1 for all. */
@@ -401,8 +390,8 @@ static void put_binary(struct writer *writer, const struct ks_kmap_object *objec
 		.free_ip = object->free_ip,
 		.alloc_ns = object->alloc_time,
 		.free_ns = object->free_time,
-		.bytes_req = object->requested,
-		.bytes_alloc = object->size,
+		.bytes_req = object->slot ? object->size : 0,
+		.bytes_alloc = ks_kmap_extent(object),
 		.kind = kind_for(writer, object),
 		.context = object_context(object),
 		.pid = object->pid,
@@ -449,9 +438,18 @@ static void put_anchor(struct writer *writer, const struct ks_kmap_info *info)
 {
 	unsigned long long anchor = info->anchor;
 
+	if (!writer->slide && writer->resolver)
+		writer->slide = ks_resolver_slide(writer->resolver);
 	if (writer->anchored || !info->anchor_name[0])
 		return;
 	writer->anchored = true;
+	if (writer->resolver) {
+		writer->done.other_kernel =
+			ks_resolver_set_anchor(writer->resolver, info->anchor_name, info->anchor) !=
+			0;
+		writer->slide = ks_resolver_slide(writer->resolver);
+		return;
+	}
 	switch (writer->target) {
 	case KS_KMAP_TO_BINARY:
 		put_header(writer, info);
@@ -474,6 +472,11 @@ static void put_anchor(struct writer *writer, const struct ks_kmap_info *info)
 
 static void put_head(struct writer *writer, const struct ks_kmap_info *info)
 {
+	ks_kmap_clock_init(&writer->clock,
+			   writer->target == KS_KMAP_TO_SEED	 ? KS_KMAP_CLOCK_JIFFIES
+			   : writer->target == KS_KMAP_TO_USCOPE ? KS_KMAP_CLOCK_MICROSECONDS
+								 : KS_KMAP_CLOCK_AS_IS,
+			   info);
 	if (writer->target == KS_KMAP_TO_CSV) {
 		ks_strbuf_puts(&writer->first, "alloc_ip,pid,ptr,size,alloc_serial,free_serial,"
 					       "free_ip,type,command,slab,new_type\n");
@@ -513,7 +516,7 @@ static int put_object(struct writer *writer, const struct ks_kmap_object *object
 		done->dropped_new_types += object->new_type.len > 0;
 	done->accesses += object->nr_accesses;
 	if (!keeps_all && writer->target != KS_KMAP_TO_BINARY) {
-		done->dropped_sizes += object->requested != 0;
+		done->dropped_sizes += object->slot != 0;
 		done->dropped_details += !object->fields;
 	}
 	for (i = 0; i < object->nr_accesses && !keeps_all; i++)
@@ -547,7 +550,8 @@ static void put_call(struct writer *writer, const struct ks_kmap_call *call)
 
 	switch (writer->target) {
 	case KS_KMAP_TO_USCOPE:
-		ks_strbuf_printf(&writer->first, "%016llx %016llx %llu\n", from, to, count);
+		ks_strbuf_printf(&writer->first, "%016llx %016llx %llu\n", from - writer->slide,
+				 to - writer->slide, count);
 		writer->done.calls++;
 		break;
 	case KS_KMAP_TO_JSON:
@@ -627,10 +631,11 @@ int ks_kmap_target_parse(const char *name, enum ks_kmap_target *ret_target)
 }
 
 int ks_kmap_convert(struct ks_kmap_reader *reader, enum ks_kmap_target target,
-		    const struct ks_kmap_sink *sink, int (*progress)(void *ctx), void *ctx,
-		    struct ks_kmap_converted *ret_converted, struct ks_diag *diag)
+		    struct ks_resolver *resolver, const struct ks_kmap_sink *sink,
+		    int (*progress)(void *ctx), void *ctx, struct ks_kmap_converted *ret_converted,
+		    struct ks_diag *diag)
 {
-	struct writer writer = { .target = target, .sink = sink };
+	struct writer writer = { .target = target, .sink = sink, .resolver = resolver };
 	int err;
 
 	ks_strbuf_init(&writer.first);
@@ -643,6 +648,7 @@ int ks_kmap_convert(struct ks_kmap_reader *reader, enum ks_kmap_target target,
 	ks_vec_free(&writer.merged);
 	ks_vec_free(&writer.places);
 	ks_map64_deinit(&writer.instructions);
+	writer.done.clipped_times = writer.clock.clipped;
 	if (!err)
 		*ret_converted = writer.done;
 	return err;

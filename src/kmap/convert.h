@@ -5,6 +5,8 @@
 
 #include "kmap/reader.h"
 
+struct ks_resolver;
+
 enum ks_kmap_target {
 	KS_KMAP_TO_SEED,   /* 8 fields: the first Memorizer */
 	KS_KMAP_TO_USCOPE, /* 10 fields: CAPMAP readers */
@@ -29,8 +31,12 @@ struct ks_kmap_converted {
 	u64 objects, accesses, calls;
 	u64 dropped_accesses, dropped_calls;
 	u64 dropped_types, changed_types; /* not in the target; written as a related one */
+	u64 guessed_types;		  /* of objects that have none */
+	u64 left_out;	   /* objects without code that allocates: with them their accesses */
+	u64 clipped_times; /* beyond what the target believes */
+	u64 other_kernel;  /* the image is not that of the map */
 	u64 dropped_caches;
-	u64 dropped_sizes;    /* requested sizes */
+	u64 dropped_sizes;    /* of slots */
 	u64 dropped_details;  /* of objects: cpu, gfp flags, process */
 	u64 dropped_anchors;  /* where the kernel was */
 	u64 dropped_callers;  /* of accesses */
@@ -44,9 +50,13 @@ struct ks_kmap_converted {
 	u64 cut_names;	   /* longer than their field */
 };
 
-/* @progress as in the census. */
+/*
+ * @progress as in the census. With @resolver, addresses of code are those of its image, wherever the kernel ran; NULL =
+ * they stay.
+ */
 int ks_kmap_convert(struct ks_kmap_reader *reader, enum ks_kmap_target target,
-		    const struct ks_kmap_sink *sink, int (*progress)(void *ctx), void *ctx,
-		    struct ks_kmap_converted *ret_converted, struct ks_diag *diag);
+		    struct ks_resolver *resolver, const struct ks_kmap_sink *sink,
+		    int (*progress)(void *ctx), void *ctx, struct ks_kmap_converted *ret_converted,
+		    struct ks_diag *diag);
 
 #endif

@@ -164,7 +164,7 @@ static bool parse_object(const struct ks_kmap_dialect *dialect, const char *line
 
 	if (!p)
 		return false;
-	parsed->object.requested = 0;
+	parsed->object.slot = 0;
 	parsed->object.has_bytes = false;
 	parsed->object.context = KS_KMAP_IN_ANY;
 	parsed->object.accesses = NULL;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only
-/* The names of allocation types. */
+/* The names of allocation types, and what they say. */
 #include "kmap/object.h"
 
 #include <string.h>
@@ -39,7 +39,17 @@ static const struct ks_slice names[KS_KMAP_TYPES] = {
 	NAME("UFO_GLOBAL"),
 	NAME("UFO_NONE"),
 	NAME("NONE"),
+	NAME("SLAB_PAGES"),
+	NAME("PERCPU"),
+	NAME("MODULE"),
+	NAME("PAGE_TABLE"),
 };
+
+/* Bits of GFP masks that all kernels since 2.6.23 have. */
+#define GFP_HIGHMEM 0x2u
+#define GFP_MOVABLE 0x8u
+
+#define PAGE_BYTES  4096u
 
 /* === Public =============================================================================== */
 
@@ -61,4 +71,15 @@ u32 ks_kmap_type_parse(const char *name, size_t len)
 		if (names[type].len == len && !memcmp(names[type].s, name, len))
 			break;
 	return type;
+}
+
+bool ks_kmap_may_be_users(const struct ks_kmap_object *object)
+{
+	if (object->type == KS_KMAP_TYPES && !object->type_name.len)
+		return object->size && !((object->addr | object->size) % PAGE_BYTES);
+	if (object->type != KS_KMAP_ALLOC_PAGES && object->type != KS_KMAP_ALLOC_PAGES_FOLIO)
+		return false;
+	if (object->fields || !object->gfp)
+		return true;
+	return (object->gfp & (GFP_HIGHMEM | GFP_MOVABLE)) == (GFP_HIGHMEM | GFP_MOVABLE);
 }

@@ -18,10 +18,17 @@ enum ks_kmap_type {
 	KS_KMAP_KMEM_CACHE = 9,
 	KS_KMAP_VMALLOC = 12,
 	KS_KMAP_ALLOC_PAGES = 13,
+	KS_KMAP_ALLOC_PAGES_FOLIO = 16,
 	KS_KMAP_MEMBLOCK = 19,
 	KS_KMAP_UFO_MEMBLOCK = 20,
 	KS_KMAP_UFO_GLOBAL = 24,
+	KS_KMAP_UFO_NONE = 25,
 	KS_KMAP_NONE = 26,
+	/* Of our own kernel side alone: */
+	KS_KMAP_SLAB_PAGES = 27, /* a second time the memory of slab objects */
+	KS_KMAP_PERCPU = 28,
+	KS_KMAP_MODULE_DATA = 29, /* a module's data */
+	KS_KMAP_PAGE_TABLE = 30,
 	KS_KMAP_TYPES /* how many there are; also "the dialect does not say" */
 };
 
@@ -75,8 +82,9 @@ struct ks_kmap_call {
 };
 
 struct ks_kmap_object {
-	u64 alloc_ip, addr, size;
-	u64 requested; /* 0 = not recorded */
+	u64 alloc_ip, addr;
+	u64 size; /* that was asked for, where the map says so */
+	u64 slot; /* that the allocator gave; 0 = not recorded */
 	u64 alloc_time, free_time, free_ip;
 	s32 pid;
 	u32 type;	       /* KS_KMAP_TYPES = see type_name */
@@ -104,6 +112,25 @@ static inline bool ks_kmap_is_implied(const struct ks_kmap_object *object)
 {
 	return object->free_ip == KS_KMAP_IP_IMPLIED || object->free_ip == KS_KMAP_IP_NESTED;
 }
+
+/* The bytes that belong to it, whether its owner asked for them or not. */
+static inline u64 ks_kmap_extent(const struct ks_kmap_object *object)
+{
+	return object->slot ? object->slot : object->size;
+}
+
+/* Whether it is a variable, which has a name and no code that allocates it. */
+static inline bool ks_kmap_is_variable(u32 type)
+{
+	return type == KS_KMAP_GLOBAL || type == KS_KMAP_UFO_GLOBAL || type == KS_KMAP_PERCPU ||
+	       type == KS_KMAP_MODULE_DATA;
+}
+
+/*
+ * Whether its contents belong to user space, or may: then nobody counts what is done to them. Pages for user space are
+ * movable and may be in high memory; no other pages are both.
+ */
+bool ks_kmap_may_be_users(const struct ks_kmap_object *object);
 
 /*
  * Whether it is no object but the place of a function, whose name is the command's: by such a line

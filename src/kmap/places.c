@@ -118,6 +118,24 @@ static void label_no_code(struct ks_kmap_places *places, const struct ks_kmap_ce
 	label_all(places, text, labels);
 }
 
+/*
+ * A variable has its own name, and stands for its function; its file has no directories. Without symbols it is
+ * one of all that have the type.
+ */
+static void label_variable(struct ks_kmap_places *places, const struct ks_kmap_census *census,
+			   struct ks_resolver *resolver, const struct ks_kmap_site *site,
+			   u32 *labels)
+{
+	const char *name, *file;
+
+	label_no_code(places, census, site, labels);
+	if (!resolver || !ks_resolver_variable(resolver, site->ip, &name, &file))
+		return;
+	labels[KS_KMAP_SITE] = labels[KS_KMAP_FUNCTION] = add_str(places, name);
+	if (file[0])
+		labels[KS_KMAP_FILE] = add_str(places, file);
+}
+
 static int label_everything(struct ks_kmap_places *places, const struct ks_kmap_census *census,
 			    struct ks_resolver *resolver, struct ks_diag *diag)
 {
@@ -138,7 +156,9 @@ static int label_everything(struct ks_kmap_places *places, const struct ks_kmap_
 	for (i = 0; i < census->sites.len; i++) {
 		const struct ks_kmap_site *site = &census->sites.items[i];
 
-		if (ks_kmap_is_code(site->ip))
+		if (ks_kmap_is_variable(site->type))
+			label_variable(places, census, resolver, site, places->sites[i]);
+		else if (ks_kmap_is_code(site->ip))
 			memcpy(places->sites[i],
 			       places->codes[ks_map64_find(&census->codes, site->ip)],
 			       sizeof(places->sites[i]));
@@ -333,7 +353,8 @@ int ks_kmap_places_cut(struct ks_kmap_places *places, const struct ks_kmap_censu
 
 		if (own != KS_NONE)
 			labels[KS_KMAP_COMPARTMENT] = own;
-		else if (ks_kmap_is_code(census->sites.items[i].ip))
+		else if (ks_kmap_is_code(census->sites.items[i].ip) &&
+			 !ks_kmap_is_variable(census->sites.items[i].type))
 			labels[KS_KMAP_COMPARTMENT] = ks_kmap_places_domain(places, labels);
 	}
 	places->has_cut = true;

@@ -59,6 +59,9 @@ static enum ks_kind kind_of(const struct ks_kmap_object *object)
 		return KS_KINDS;
 	if (type->len >= sizeof(pages) - 1 && !memcmp(type->s, pages, sizeof(pages) - 1))
 		return KS_PAGE_ALLOC;
+	if (object->type == KS_KMAP_SLAB_PAGES || object->type == KS_KMAP_PAGE_TABLE ||
+	    (object->type == KS_KMAP_STACK_PAGE && object->alloc_ip))
+		return KS_PAGE_ALLOC;
 	if (type->len >= sizeof(cache) - 1 && !memcmp(type->s, cache, sizeof(cache) - 1))
 		return KS_CACHE_ALLOC;
 	if (type->len >= sizeof(kmalloc) - 1 && !memcmp(type->s, kmalloc, sizeof(kmalloc) - 1))
@@ -132,8 +135,8 @@ static int add_object(struct kmap_source *map, const struct ks_kmap_object *obje
 		return -ENOMEM;
 	*item = (struct item){
 		.addr = object->addr,
-		.size = object->size,
-		.requested = object->requested ? object->requested : object->size,
+		.size = ks_kmap_extent(object),
+		.requested = object->size,
 		.begin = object->alloc_time,
 		.end = end_of(left, object),
 		.order = map->items.len - 1,

@@ -63,7 +63,8 @@ static struct ks_kmap_use *find_use(struct ks_kmap_spots *spots, u32 spot, u32 c
 static void touch(struct ks_kmap_spots *spots, const struct ks_kmap_object *object, u32 offset,
 		  u64 length)
 {
-	u64 limit = ks_min(object->size, (u64)OFFSET_MAX), end = ks_min(offset + length, limit), i;
+	u64 limit = ks_min(ks_kmap_extent(object), (u64)OFFSET_MAX),
+	    end = ks_min(offset + length, limit), i;
 
 	for (i = offset; i < end; i++)
 		spots->touched[i / 8] |= (u8)(1u << i % 8);
@@ -119,12 +120,11 @@ static struct ks_kmap_extent *extent_of(struct ks_kmap_spots *spots, u32 site)
 static void add_extent(struct ks_kmap_spots *spots, struct ks_kmap_extent *extent,
 		       const struct ks_kmap_object *object)
 {
-	u64 size = ks_min(object->size, (u64)OFFSET_MAX), i;
-	u64 requested = object->requested ? object->requested : object->size;
+	u64 size = ks_min(ks_kmap_extent(object), (u64)OFFSET_MAX), i;
 	u64 last = UINT64_MAX;
 
-	extent->least = extent->objects ? ks_min(extent->least, requested) : requested;
-	extent->most = ks_max(extent->most, requested);
+	extent->least = extent->objects ? ks_min(extent->least, object->size) : object->size;
+	extent->most = ks_max(extent->most, object->size);
 	extent->objects++;
 	extent->aligned += object->addr % KS_KMAP_LINE == 0;
 	for (i = 0; i < size; i++) {
@@ -188,7 +188,8 @@ int ks_kmap_spots_add(struct ks_kmap_spots *spots, u32 site, struct ks_map64 *co
 		}
 		if (!placed)
 			memset(spots->touched, 0,
-			       (size_t)ks_min(object->size / 8 + 1, (u64)spots->touched_size));
+			       (size_t)ks_min(ks_kmap_extent(object) / 8 + 1,
+					      (u64)spots->touched_size));
 		placed = true;
 		code = ks_map64_add(codes, access->ip);
 		if (code == KS_NONE ||

@@ -31,6 +31,8 @@ static const char *const order_names[KS_KMAP_ORDERS] = {
 enum {
 	GROUP_OBJECTS,
 	GROUP_BYTES,
+	GROUP_SLOT_BYTES,
+	GROUP_WASTE,
 	GROUP_LIVE_OBJECTS,
 	GROUP_LIVE_BYTES,
 	GROUP_MEAN_BYTES,
@@ -52,6 +54,7 @@ enum {
 	GROUP_WRITE_ONLY_BYTES,
 	GROUP_READ_ONCE_OBJECTS,
 	GROUP_READ_ONCE_BYTES,
+	GROUP_USER_BYTES,
 	GROUP_GROUP,
 	GROUP_CAPTURE_ALLOCS,
 	GROUP_CAPTURE_BYTES,
@@ -62,6 +65,8 @@ enum {
 static const struct ks_column group_columns[GROUP_COLUMNS] = {
 	[GROUP_OBJECTS] = { "objects", "objects", KS_CELL_U64, KS_UNIT_OBJECTS },
 	[GROUP_BYTES] = { "bytes", "bytes", KS_CELL_U64, KS_UNIT_BYTES },
+	[GROUP_SLOT_BYTES] = { "slot_bytes", "slots", KS_CELL_U64, KS_UNIT_BYTES, .if_any = true },
+	[GROUP_WASTE] = { "waste", "waste", KS_CELL_U64, KS_UNIT_BYTES, .if_any = true },
 	[GROUP_LIVE_OBJECTS] = { "live_objects", NULL, KS_CELL_U64, KS_UNIT_OBJECTS },
 	[GROUP_LIVE_BYTES] = { "live_bytes", "live", KS_CELL_U64, KS_UNIT_BYTES },
 	[GROUP_MEAN_BYTES] = { "mean_bytes", "mean", KS_CELL_U64, KS_UNIT_BYTES },
@@ -89,11 +94,12 @@ static const struct ks_column group_columns[GROUP_COLUMNS] = {
 				     .if_any = true },
 	[GROUP_READ_ONCE_OBJECTS] = { "read_once_objects", NULL, KS_CELL_U64, KS_UNIT_OBJECTS },
 	[GROUP_READ_ONCE_BYTES] = { "read_once_bytes", NULL, KS_CELL_U64, KS_UNIT_BYTES },
+	[GROUP_USER_BYTES] = { "user_bytes", "user's", KS_CELL_U64, KS_UNIT_BYTES, .if_any = true },
 	[GROUP_GROUP] = { "group", "group", KS_CELL_TEXT },
 	/* from here on with an allocation capture only */
 	[GROUP_CAPTURE_ALLOCS] = { "capture_allocs", "allocs", KS_CELL_U64, KS_UNIT_COUNT },
 	[GROUP_CAPTURE_BYTES] = { "capture_bytes", "alloc'd", KS_CELL_U64, KS_UNIT_BYTES },
-	[GROUP_CAPTURE_WASTE] = { "capture_waste", "waste", KS_CELL_U64, KS_UNIT_BYTES },
+	[GROUP_CAPTURE_WASTE] = { "capture_waste", "wasted", KS_CELL_U64, KS_UNIT_BYTES },
 };
 
 enum {
@@ -165,6 +171,9 @@ static const char *name_of(const struct ks_kmap_census *census, const struct ks_
 	switch (opts->by) {
 	case KS_KMAP_BY_CACHE:
 		name = ks_intern_get(&census->caches, s->cache).s;
+		if (!name[0] && s->type < KS_KMAP_TYPES && s->type != KS_KMAP_KMALLOC &&
+		    s->type != KS_KMAP_KMEM_CACHE && s->type != KS_KMAP_NONE)
+			return "no-slab";
 		return name[0] ? name : "[not recorded]";
 	case KS_KMAP_BY_TYPE:
 		name = ks_intern_get(&census->types, s->type).s;
@@ -249,7 +258,7 @@ static void add_waste(struct groups *groups, const struct ks_kmap_report_opts *o
 static void forget_uses(struct ks_kmap_stat *stat)
 {
 	stat->cold_objects = stat->cold_bytes = 0;
-	stat->unread_bytes = stat->unwritten_bytes = 0;
+	stat->unread_bytes = stat->unwritten_bytes = stat->user_bytes = 0;
 }
 
 /* Adds up sites and, of the edges, those within one function. */
@@ -303,6 +312,8 @@ static void put_group(struct ks_row row, const struct group *group)
 
 	ks_row_u64(row, GROUP_OBJECTS, stat->objects);
 	ks_row_u64(row, GROUP_BYTES, stat->bytes);
+	ks_row_u64(row, GROUP_SLOT_BYTES, stat->slot_bytes);
+	ks_row_u64(row, GROUP_WASTE, stat->waste);
 	ks_row_u64(row, GROUP_LIVE_OBJECTS, stat->live_objects);
 	ks_row_u64(row, GROUP_LIVE_BYTES, stat->live_bytes);
 	ks_row_u64(row, GROUP_MEAN_BYTES, group->mean);
@@ -325,6 +336,7 @@ static void put_group(struct ks_row row, const struct group *group)
 	ks_row_u64(row, GROUP_WRITE_ONLY_BYTES, stat->write_only_bytes);
 	ks_row_u64(row, GROUP_READ_ONCE_OBJECTS, stat->read_once_objects);
 	ks_row_u64(row, GROUP_READ_ONCE_BYTES, stat->read_once_bytes);
+	ks_row_u64(row, GROUP_USER_BYTES, stat->user_bytes);
 	ks_row_text(row, GROUP_GROUP, group->name);
 }
 
@@ -531,6 +543,10 @@ void ks_kmap_view_quality(struct ks_doc *doc, const struct ks_kmap_census *censu
 	ks_doc_note(doc, "bytes_written", total.bytes_written, "bytes written", false);
 	ks_doc_note(doc, "no_accesses", !census->nr_accesses,
 		    "map without any access: who touched its objects is not known", false);
+	ks_doc_note(doc, "slab_page_bytes", census->slab_page_bytes,
+		    "bytes of slabs' pages left out: their objects are in the map", false);
+	ks_doc_note(doc, "slab_page_accesses", census->slab_page_accesses,
+		    "accesses to them, before there were objects", false);
 	ks_doc_note(doc, "implied_frees", total.implied,
 		    "objects ended unseen: their address was allocated again", false);
 	ks_doc_note(doc, "endless_objects", total.objects - total.live_objects - total.ended,

@@ -23,6 +23,10 @@ struct ks_resolver {
 	struct ks_scope kernel;
 	KS_VEC(struct module *) modules;
 	struct ks_symtab *running; /* kallsyms of the traced boot; NULL = none */
+	char *running_path;
+	struct ks_symtab
+		*variables; /* of the running kernel, or else of the image; once asked for */
+	bool variables_asked_for;
 	struct ks_intern strings;
 	u64 slide; /* running address - address in the image, modulo 2^64 */
 	bool objects_loaded, kernel_objects_loaded;
@@ -296,6 +300,8 @@ void ks_resolver_free(struct ks_resolver *r)
 	ks_object_files_deinit(&r->objects);
 	ks_tree_close(&r->tree);
 	ks_symtab_free(r->running);
+	ks_symtab_free(r->variables);
+	free(r->running_path);
 	ks_intern_deinit(&r->strings);
 	free(r->path);
 	free(r);
@@ -310,8 +316,12 @@ int ks_resolver_add_kallsyms(struct ks_resolver *r, const char *path, struct ks_
 
 	if (err)
 		return err;
+	free(r->running_path);
+	r->running_path = strdup(path);
 	ks_symtab_free(r->running);
 	r->running = table;
+	if (!r->running_path)
+		return ks_diag_nomem(diag, "adding symbols");
 	for (i = 0; i < ARRAY_SIZE(landmarks) && image && image->has_addresses; i++) {
 		const struct ks_symbol *a = ks_symtab_by_name(table, landmarks[i]);
 		const struct ks_symbol *b = ks_symtab_by_name(image, landmarks[i]);
@@ -363,6 +373,45 @@ int ks_resolver_lookup(struct ks_resolver *r, const struct ks_sym_query *q,
 	if (!err)
 		*ret_place = place;
 	return err;
+}
+
+u64 ks_resolver_slide(const struct ks_resolver *r)
+{
+	return r->slide;
+}
+
+/* What can't be read has no variables: names are a help, no more. */
+static void load_variables(struct ks_resolver *r)
+{
+	const char *path = r->running_path	? r->running_path
+			   : r->tree.vmlinux	? r->tree.vmlinux
+			   : r->tree.system_map ? r->tree.system_map
+						: r->path;
+
+	r->variables_asked_for = true;
+	if (path && ks_symtab_load_variables(path, &r->variables, NULL))
+		r->variables = NULL;
+}
+
+bool ks_resolver_variable(struct ks_resolver *r, u64 addr, const char **ret_name,
+			  const char **ret_file)
+{
+	const struct ks_symbol *symbol;
+
+	if (!r->variables_asked_for)
+		load_variables(r);
+	if (!r->variables)
+		return false;
+	symbol = ks_symtab_find(r->variables, r->running_path ? addr : addr - r->slide);
+	if (!symbol)
+		return false;
+	*ret_name = ks_symtab_name(r->variables, symbol);
+	*ret_file = symbol->unit == KS_NONE
+			    ? ""
+			    : ks_intern_get(&r->variables->files,
+					    r->variables->units.items[symbol->unit].file)
+				      .s;
+	return true;
 }
 
 const char *ks_resolver_release(const struct ks_resolver *r)

@@ -59,6 +59,16 @@ int ks_resolver_add_kallsyms(struct ks_resolver *resolver, const char *path, str
  */
 int ks_resolver_set_anchor(struct ks_resolver *resolver, const char *func, u64 addr);
 
+/* What that is: running address - address in the image, modulo 2^64. */
+u64 ks_resolver_slide(const struct ks_resolver *resolver);
+
+/*
+ * The variable at an address of the running kernel, and the name of its source file without directories, where that is
+ * known ("" = not). Both belong to the resolver. Return: whether there is one.
+ */
+bool ks_resolver_variable(struct ks_resolver *resolver, u64 addr, const char **ret_name,
+			  const char **ret_file);
+
 /*
  * An unknown site is no error: it comes back with what the query said. Errors are those of reading
  * the tree, which is read when the first query needs it.

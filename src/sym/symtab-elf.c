@@ -13,7 +13,7 @@
 /* Where functions live; a relocatable file's sections are laid out one behind the other. */
 struct sections {
 	u64 *base;  /* by section: what to add to a symbol's value */
-	bool *code; /* by section: executable and loaded */
+	bool *code; /* by section: loaded, and executable or, for variables, not */
 	size_t count;
 };
 
@@ -23,7 +23,8 @@ static void sections_deinit(struct sections *s)
 	free(s->code);
 }
 
-static int sections_init(struct sections *s, const struct ks_elf *elf, struct ks_diag *diag)
+static int sections_init(struct sections *s, const struct ks_elf *elf, bool of_variables,
+			 struct ks_diag *diag)
 {
 	bool relocatable = elf->ehdr.e_type == ET_REL;
 	u64 end = 0;
@@ -41,7 +42,7 @@ static int sections_init(struct sections *s, const struct ks_elf *elf, struct ks
 		if (err)
 			return err;
 		s->code[i] = (shdr.sh_flags & (SHF_ALLOC | SHF_EXECINSTR)) ==
-			     (SHF_ALLOC | SHF_EXECINSTR);
+			     (SHF_ALLOC | (of_variables ? 0 : SHF_EXECINSTR));
 		if (relocatable && s->code[i]) {
 			s->base[i] = end;
 			end += (shdr.sh_size + 15) & ~15ull;
@@ -67,6 +68,14 @@ static bool is_label(const char *name)
 	return !name[0] || name[0] == '$' || !strncmp(name, ".L", 2) || !strncmp(name, "__pfx_", 6);
 }
 
+/* Variables of assembly and of the linker have no type. */
+static bool is_wanted(const struct ks_symtab *table, unsigned int type)
+{
+	if (type == STT_NOTYPE)
+		return true;
+	return table->of_variables ? type == STT_OBJECT : type == STT_FUNC || type == STT_GNU_IFUNC;
+}
+
 static int add_symbol(struct ks_symtab *table, const struct sections *sections,
 		      const struct ks_elf_sym *sym, u32 unit)
 {
@@ -74,8 +83,7 @@ static int add_symbol(struct ks_symtab *table, const struct sections *sections,
 
 	if (sym->section >= sections->count || !sections->code[sym->section])
 		return 0;
-	if ((sym->type != STT_FUNC && sym->type != STT_NOTYPE && sym->type != STT_GNU_IFUNC) ||
-	    is_label(sym->name))
+	if (!is_wanted(table, sym->type) || is_label(sym->name))
 		return 0;
 	symbol.addr = sym->value + sections->base[sym->section];
 	symbol.size = (u32)ks_min(sym->size, (u64)UINT32_MAX);
@@ -119,10 +127,10 @@ int ks_symtab_load_elf(struct ks_symtab *table, const char *path, struct ks_diag
 	err = ks_elf_open(&elf, path, diag);
 	if (err)
 		return err;
-	err = sections_init(&sections, &elf, diag);
+	err = sections_init(&sections, &elf, table->of_variables, diag);
 	if (!err)
 		err = read_symbols(table, &elf, &sections, diag);
-	if (!err && !table->symbols.len)
+	if (!err && !table->symbols.len && !table->of_variables)
 		err = ks_diag_set(diag, KS_EBADINPUT,
 				  "%s: has no symbol table; give the vmlinux of the build, not a "
 				  "stripped copy",

@@ -60,7 +60,7 @@ static int add_line(struct ks_symtab *table, const struct map_line *l)
 {
 	struct ks_symbol symbol = { .addr = l->addr, .unit = KS_NONE };
 
-	if (!strchr("tTwW", l->type))
+	if (!strchr(table->of_variables ? "bBdDrRvVaA" : "tTwW", l->type))
 		return 0;
 	if (strchr("wW", l->type))
 		symbol.flags |= KS_SYMBOL_WEAK;
@@ -108,6 +108,8 @@ int ks_symtab_load_text(struct ks_symtab *table, const char *path, struct ks_dia
 	fclose(file);
 	if (err)
 		return err;
+	if (!table->symbols.len && table->of_variables)
+		return 0;
 	if (!table->symbols.len)
 		return ks_diag_set(diag, KS_EBADINPUT, "%s: holds no function", path);
 	if (!table->has_addresses)

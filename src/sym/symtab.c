@@ -126,7 +126,8 @@ void ks_symtab_free(struct ks_symtab *table)
 	free(table);
 }
 
-int ks_symtab_load(const char *path, struct ks_symtab **ret_table, struct ks_diag *diag)
+static int load(const char *path, bool of_variables, struct ks_symtab **ret_table,
+		struct ks_diag *diag)
 {
 	struct ks_symtab *table;
 	char magic[SELFMAG];
@@ -138,6 +139,7 @@ int ks_symtab_load(const char *path, struct ks_symtab **ret_table, struct ks_dia
 		return err;
 	if (ks_symtab_new(&table))
 		return ks_diag_nomem(diag, "loading symbols");
+	table->of_variables = of_variables;
 	if (ks_elf_is_magic(magic, len))
 		err = ks_symtab_load_elf(table, path, diag);
 	else
@@ -149,6 +151,16 @@ int ks_symtab_load(const char *path, struct ks_symtab **ret_table, struct ks_dia
 	else
 		*ret_table = table;
 	return err;
+}
+
+int ks_symtab_load(const char *path, struct ks_symtab **ret_table, struct ks_diag *diag)
+{
+	return load(path, false, ret_table, diag);
+}
+
+int ks_symtab_load_variables(const char *path, struct ks_symtab **ret_table, struct ks_diag *diag)
+{
+	return load(path, true, ret_table, diag);
 }
 
 int ks_symtab_add(struct ks_symtab *table, const char *name, size_t len, const char *module,

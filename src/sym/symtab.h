@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-only */
 /*
- * The functions of one image (the kernel, or one module) or of a running kernel: found by address
+ * The functions, or the variables, of one image (the kernel, or one module) or of a running kernel: found by address
  * and by name. Filled once, then sorted and only read.
  */
 #ifndef KS_SYM_SYMTAB_H
@@ -35,6 +35,7 @@ struct ks_symtab {
 	KS_VEC(struct ks_compilation) units;
 	KS_VEC(u32) first; /* by name: its first symbol, or KS_NONE */
 	bool has_addresses;
+	bool of_variables; /* and not of functions */
 };
 
 int ks_symtab_new(struct ks_symtab **ret_table);
@@ -45,6 +46,9 @@ void ks_symtab_free(struct ks_symtab *table);
  * KS_EBADINPUT for anything else, -EACCES for a kallsyms whose addresses are all hidden.
  */
 int ks_symtab_load(const char *path, struct ks_symtab **ret_table, struct ks_diag *diag);
+
+/* The same for its variables. A file without any is no error. */
+int ks_symtab_load_variables(const char *path, struct ks_symtab **ret_table, struct ks_diag *diag);
 
 /* For the loaders. @module "" = the kernel. Call ks_symtab_sort() at the end. */
 int ks_symtab_add(struct ks_symtab *table, const char *name, size_t len, const char *module,

@@ -105,7 +105,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		FUZZ_ASSERT(diag.err);
 		return 0;
 	}
-	if (!ks_kmap_census_read_spots(reader, NULL, NULL, &census, &diag)) {
+	if (!ks_kmap_census_read(reader, KS_KMAP_WITH_SPOTS, NULL, NULL, &census, &diag)) {
 		add_up_fields(census);
 		check(census);
 		ks_kmap_census_free(census);

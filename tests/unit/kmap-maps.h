@@ -38,7 +38,7 @@ static inline struct ks_kmap_census *census_of(const void *data, size_t len, con
 
 	if (ks_kmap_reader_new(input_of(data, len), second, 0, &reader, &diag))
 		fail_msg("%s", diag.text);
-	if (ks_kmap_census_read(reader, NULL, NULL, &census, &diag))
+	if (ks_kmap_census_read(reader, 0, NULL, NULL, &census, &diag))
 		fail_msg("%s", diag.text);
 	ks_kmap_reader_free(reader);
 	return census;

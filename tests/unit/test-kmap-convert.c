@@ -28,8 +28,8 @@ static struct ks_kmap_census *round_trip(const char *text, enum ks_kmap_target t
 	ks_strbuf_init(&parts[1]);
 	assert_int_equal(ks_kmap_reader_new(input_of(text, strlen(text)), NULL, 0, &reader, NULL),
 			 0);
-	assert_int_equal(ks_kmap_convert(reader, target, &sink, NULL, NULL, ret_converted, NULL),
-			 0);
+	assert_int_equal(
+		ks_kmap_convert(reader, target, NULL, &sink, NULL, NULL, ret_converted, NULL), 0);
 	ks_kmap_reader_free(reader);
 	census = census_of(parts[0].s, parts[0].len, parts[1].len ? parts[1].s : NULL);
 	ks_strbuf_deinit(&parts[0]);
@@ -142,9 +142,9 @@ static void test_drops(void **state)
 		ks_strbuf_init(&parts[1]);
 		assert_int_equal(
 			ks_kmap_reader_new(input_of(map.s, map.len), NULL, 0, &reader, NULL), 0);
-		assert_int_equal(
-			ks_kmap_convert(reader, cases[i].target, &sink, NULL, NULL, &done, NULL),
-			0);
+		assert_int_equal(ks_kmap_convert(reader, cases[i].target, NULL, &sink, NULL, NULL,
+						 &done, NULL),
+				 0);
 		ks_kmap_reader_free(reader);
 		assert_int_equal(done.objects, 2);
 		assert_int_equal(done.accesses, 3);
@@ -198,8 +198,9 @@ static void test_pids_of_interrupts(void **state)
 	ks_strbuf_init(&parts[1]);
 	assert_int_equal(ks_kmap_reader_new(input_of(text, strlen(text)), NULL, 0, &reader, NULL),
 			 0);
-	assert_int_equal(ks_kmap_convert(reader, KS_KMAP_TO_BINARY, &sink, NULL, NULL, &done, NULL),
-			 0);
+	assert_int_equal(
+		ks_kmap_convert(reader, KS_KMAP_TO_BINARY, NULL, &sink, NULL, NULL, &done, NULL),
+		0);
 	ks_kmap_reader_free(reader);
 	for (i = 0; i < ARRAY_SIZE(expected); i++) {
 		assert_int_equal(pid_at(&parts[0], at + offsetof(struct memorizer_record, pid)),
