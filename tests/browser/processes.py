@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """A process that is picked in the HTML report: every view must show what the commands say with --comm."""
 import json
+import urllib.parse
 
 COLUMNS = {"live": "live_bytes", "peak": "peak_bytes", "bytes": "total_bytes", "objects": "live_objects", "allocs": "allocs",
            "frees": "frees", "implied": "implied_frees", "paged": "page_frees", "censused": "census_frees"}
@@ -73,6 +74,41 @@ class ProcessTests:
         self.check("Escape shows all processes again",
                    ["still one"] if "process" in self.browser.run("location.hash") else [])
 
+    def below(self, page, metric, *path):
+        """What the flame graph has below a path: {name: value}."""
+        self.open(page, f"#flame?metric={metric}&zoom=" + urllib.parse.quote("\n".join(path)))
+        self.browser.run("""new Promise(done => { const details = document.querySelector("main details");
+            details.addEventListener("toggle", () => setTimeout(done)); details.open = true; })""")
+        return {row["name"]: row["value"] for row in self.rows("main details")}
+
+    def tree_problems(self, capture, page, metric, column, names):
+        """Processes have what report --comm says, and the others what is left; caches and sites below them add up."""
+        report = lambda by, *args: {row[by]: row[column] for row in self.json("report", "--by", by, *args, capture)["rows"] if row[column]}
+        wanted = {name: value for name, value in report("comm").items() if name in names}
+        rest = sum(report("comm").values()) - sum(wanted.values())
+        found = self.below(page, metric)
+        problems = [] if found == {**wanted, **({"other processes": rest} if rest else {})} else [f"{found}, not {wanted} and {rest}"]
+        name = max(wanted, key=wanted.get)
+        caches, known = self.below(page, metric, name), report("cache", "--comm", name)
+        problems += [f"{name}: {cache} has {value}, not {known.get(cache)}" for cache, value in caches.items()
+                     if cache != "several caches" and value > known.get(cache, 0)]
+        problems += [] if sum(caches.values()) == wanted[name] else [f"{name}: caches have {sum(caches.values())}, not {wanted[name]}"]
+        sites, known = {}, report("site", "--comm", name)
+        for cache in caches:
+            sites.update(self.below(page, metric, name, cache))
+        return problems + ([] if sites == known else [f"{name}: {sites}, not {known}"]) + self.trouble()
+
+    def test_trees(self, capture, page):
+        """Without stacks and a kernel tree, flame graph and rings are by process, cache and site, and nothing is missing."""
+        self.open(page, "#sites")
+        names = self.browser.run("[...document.querySelectorAll('#who option')].slice(1).map(option => option.text)")
+        for metric, column in (("allocs", "allocs"), ("live", "live_bytes")):
+            self.check(f"without stacks the flame graph is by process, cache and site: {metric}",
+                       self.tree_problems(capture, page, metric, column, names))
+        self.open(page, "#rings?metric=allocs")
+        drawn = self.browser.run("[...document.querySelectorAll('.rings path')].map(path => path.getAttribute('aria-label') || '')")
+        self.check("so are the rings", [] if any(label.startswith(name + ", ") for label in drawn for name in names) else drawn[:5])
+
     def test_picking(self, capture, page, tabs):
         self.process_page = page
         names = [row["comm"] for row in self.json("report", "--by", "comm", capture)["rows"] if row["allocs"]]
@@ -81,5 +117,6 @@ class ProcessTests:
         self.check(f"{name} alone has the leaks of leaks --comm, in this order", self.leak_problems(capture, name))
         for name in names[:2]:
             self.check(f"{name} alone has the totals of report --comm", self.total_problems(capture, name))
+        self.test_trees(capture, page)
         self.test_tabs_of_process(page, names[0], tabs)
         self.test_finding_process(capture, page, names[0])

@@ -291,6 +291,16 @@ function pickProcess(number) {
 	whenPicked.forEach(update => update());
 }
 
+// The sites of one process over a range, also while it is not the one that is picked.
+const ownSites = new Map();
+
+function sitesOfProcess(number, from, to) {
+	if (!ownSites.has(number))
+		ownSites.set(number, unpacked.has(number) ? unpacked.get(number).groupings.site : new Grouping(processes[number].by.site, "site"));
+	ownSites.get(number).setRange(from, to);
+	return ownSites.get(number).rows;
+}
+
 const processNamed = label => {
 	const number = processes.findIndex(process => process.label === label);
 	return number < 0 ? null : number;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only
-// Flame graph and rings: sites by directory, file and function, and their sizes.
+// Flame graph and rings: sites by call stack, by directory, file and function, or by process and cache, and their sizes.
 
 const METRICS = {
 	bytes: ["bytes allocated", row => row.bytes, bytes],
@@ -14,16 +14,42 @@ const METRICS = {
 	cross: ["frees on another CPU", row => row.cross, count],
 };
 
-// What was live at the peak of the capture is known only for the whole capture, not for a range.
-const metricOf = sums => state.metric === "at_peak" && !sums.whole ? "peak" : METRICS[state.metric] ? state.metric : "at_peak";
+// Processes have their peaks at different times, so these don't add up to anything.
+const canBe = (metric, sums, kind) => METRICS[metric] && (metric !== "at_peak" || sums.whole) && (kind !== "process" || !["at_peak", "peak"].includes(metric));
 
-function metricChoice(sums) {
-	const options = Object.entries(METRICS).filter(([key]) => key !== "at_peak" || sums.whole).map(([key, [text]]) => [key, text]);
-	return choice("Size is", options, metricOf(sums), metric => go({ metric }));
+// What was live at the peak of the capture is known only for the whole capture, not for a range.
+function metricOf(sums, kind) {
+	const held = everybody.total.liveAfter;
+	return [state.metric, "at_peak", ...(state.metric === "at_peak" ? ["peak"] : []), held[held.length - 1] > 0 ? "live" : "bytes"]
+		.find(metric => canBe(metric, sums, kind));
+}
+
+function metricChoice(sums, kind) {
+	const options = Object.entries(METRICS).filter(([key]) => canBe(key, sums, kind)).map(([key, [text]]) => [key, text]);
+	return choice("Size is", options, metricOf(sums, kind), metric => go({ metric }));
 }
 
 const noPlaces = !everybody.by.site.some(track => track.path);
 const PLACE_HINT = " No source file is known: make the report with -k KERNEL_TREE" + (hasStacks ? "." : ", or record with --stack.");
+
+// What a tree can be of. The first that there is says most, and is shown unless another one is asked for.
+const TREES = {
+	stack: ["call stack", "Callers above, call sites below."],
+	process: ["process", "By process, cache and call site."],
+	place: ["place in the source", "By directory, file, function and call site." + (noPlaces ? PLACE_HINT : "")],
+};
+
+function treesOf(stacks) {
+	const kinds = [...(stacks && hasStacks ? ["stack"] : []), "place"];
+	if (processes.length)
+		kinds.splice(noPlaces ? kinds.length - 1 : kinds.length, 0, "process");
+	return kinds;
+}
+
+const treeOf = stacks => treesOf(stacks).includes(state.tree) ? state.tree : treesOf(stacks)[0];
+
+const treeChoice = stacks => treesOf(stacks).length > 1 ?
+	choice("By", treesOf(stacks).map(kind => [kind, TREES[kind][0]]), treeOf(stacks), tree => go({ tree, zoom: "" })) : null;
 
 // "fs", "ext4", "inode.c", "ext4_alloc_inode", "ext4_alloc_inode+0x1d"
 function placeOf(track) {
@@ -46,6 +72,12 @@ function stackOf(track) {
 }
 
 const siteNumber = track => track.by === "stack" ? track.site : track.number;
+
+// "bash", "dentry", "__d_alloc+0x1d". A site that allocates from several caches has one place for all of them.
+function ownerOf(process, caches, track) {
+	const own = track.folded ? [] : track.links?.cache || [];
+	return [process, ...(own.length ? [own.length > 1 ? "several caches" : caches[own[0][0]].label] : []), track.label];
+}
 
 /*
  * A node of a tree. All trees of one shape share their nodes, which are made once; what differs between ranges
@@ -92,31 +124,65 @@ class Branch {
 const shapes = new Map(); // for each kind of tree: its root, and the leaf of every track
 whenPicked.push(() => shapes.clear());
 
-function shapeOf(invert, byStack) {
-	const key = `${invert} ${byStack}`;
+const leafOf = (root, names, invert) => (invert ? names.reverse() : names).reduce((node, name) => node.child(name), root);
+
+function shapeOf(invert, kind) {
+	const key = `${invert} ${kind}`;
 	if (!shapes.has(key)) {
-		const root = new Branch("all", null);
-		const leaves = data.by[byStack ? "stack" : "site"].map(track => {
-			const names = byStack ? stackOf(track) : placeOf(track);
-			return (invert ? names.reverse() : names).reduce((node, name) => node.child(name), root);
-		});
-		shapes.set(key, { root, leaves });
+		const root = new Branch("all", null), namesOf = kind === "stack" ? stackOf : placeOf;
+		shapes.set(key, { root, leaves: data.by[kind === "stack" ? "stack" : "site"].map(track => leafOf(root, namesOf(track), invert)) });
 	}
 	return shapes.get(key);
 }
 
-function buildTree(sums, metric, invert, byStack) {
-	const { root, leaves } = shapeOf(invert, byStack);
+function grow(leaf, weight, track) {
+	if (!(weight > 0))
+		return;
+	leaf.track = track;
+	for (let node = leaf; node; node = node.parent)
+		node.value += weight;
+}
+
+/*
+ * The page has a few processes of their own. What sites have beyond these belongs to the others. Where a list of sites was
+ * cut off, it is not known which ones these are.
+ */
+function buildOwners(sums, metric, invert) {
+	const value = METRICS[metric][1], root = new Branch("all", null);
+	const add = (names, weight, track) => weight > 0 && grow(leafOf(root, names, invert), weight, track);
+	if (state.process !== null) {
+		for (const row of sums.site)
+			add(ownerOf(processes[state.process].label, data.by.cache, row.track), value(row), row.track);
+		return root;
+	}
+	const left = new Map(sums.site.map(row => [row.track.label, { row, weight: value(row) }]));
+	let cut = sums.site.some(row => row.track.folded), rest = 0;
+	processes.forEach(({ label, by }, number) => {
+		for (const row of sitesOfProcess(number, sums.from, sums.to)) {
+			const weight = value(row), site = left.get(row.track.label);
+			cut ||= row.track.folded > 0;
+			rest -= weight;
+			if (site)
+				site.weight -= weight;
+			add(ownerOf(label, by.cache, row.track), weight, row.track.folded ? null : site?.row.track);
+		}
+	});
+	if (cut)
+		add(["other processes"], sums.site.reduce((sum, row) => sum + value(row), rest), null);
+	else
+		for (const { row, weight } of left.values())
+			add(ownerOf("other processes", data.by.cache, row.track), weight, row.track);
+	return root;
+}
+
+function buildTree(sums, metric, invert, kind) {
+	if (kind === "process")
+		return buildOwners(sums, metric, invert);
+	const { root, leaves } = shapeOf(invert, kind);
 	const value = METRICS[metric][1];
 	root.clear();
-	for (const row of byStack ? sums.stack : sums.site) {
-		const weight = value(row), leaf = leaves[row.track.number];
-		if (!(weight > 0))
-			continue;
-		leaf.track = row.track;
-		for (let node = leaf; node; node = node.parent)
-			node.value += weight;
-	}
+	for (const row of kind === "stack" ? sums.stack : sums.site)
+		grow(leaves[row.track.number], value(row), row.track);
 	return root;
 }
 
@@ -173,11 +239,12 @@ function crumbs(node) {
 	return h("div", { class: "crumbs" }, parts);
 }
 
-function nodeTable(node, root, format) {
+function nodeTable(node, root, metric) {
+	const format = METRICS[metric][2];
 	return {
 		columns: [
 			{ key: "name", label: "below " + node.name, kind: "text", class: "label mono", value: child => child.name },
-			{ key: "value", label: METRICS[metricOf(currentSums)][0], value: child => child.value, show: child => format(child.value) },
+			{ key: "value", label: METRICS[metric][0], value: child => child.value, show: child => format(child.value) },
 			{ key: "share", label: "of all", value: child => share(child.value, root.value), show: child => percent(share(child.value, root.value)) },
 		],
 		rows: node.list, sort: { key: "value", descending: true }, limit: 25, onrow: openNode,
@@ -284,35 +351,34 @@ function drawFrame(element, { node, left, width, depth, outer, tint: own }, form
 		background: own ? own.fill : "", color: own ? own.ink : "" });
 }
 
-function flameTools(sums, root, byStack, format) {
-	return [hasStacks ? choice("By", [["stack", "call stack"], ["place", "place in the source"]], byStack ? "stack" : "place", tree => go({ tree, zoom: "" })) : null,
-		metricChoice(sums),
+function flameTools(sums, root, kind, format) {
+	return [treeChoice(true), metricChoice(sums, kind),
 		h("button", { type: "button", "data-key": "invert", "aria-pressed": String(state.invert), onclick: () => go({ invert: !state.invert, zoom: "" }),
-			title: "Sites first, then their callers, or their files and directories (i)" }, "Invert"),
+			title: "Sites first, then their callers, caches and processes, or files and directories (i)" }, "Invert"),
 		h("button", { type: "button", "data-key": "out", onclick: () => go({ zoom: "" }), title: "Esc" }, "Zoom out"), searchSaid(root, format),
-		h("span", { class: "soft" }, byStack ? "Callers above, call sites below. Click a frame to zoom, or a site to see its details." :
-			"By directory, file, function and call site. Click a frame to zoom, or a site to see its details." + (noPlaces ? PLACE_HINT : ""))];
+		h("span", { class: "soft" }, TREES[kind][1] + " Click a frame to zoom, or a site to see its details.")];
 }
 
 function flameView(view) {
 	const tools = h("div", { class: "tools" }), trail = h("div"), picture = h("div", { class: "flame" }), none = emptyTree();
-	let root, zoomed, format, shownMetric;
+	let root, zoomed, metric, format, shownMetric;
 	const shapes = new Shapes(picture, () => h("div"), (element, shape) => drawFrame(element, shape, format), node => nodeTip(node, root, format));
 	const table = new Table(false);
 	const details = h("details", { ontoggle: () => details.open && atOnce(showTable) }, h("summary", {}, "As a table"), table.element);
-	const showTable = () => table.show(nodeTable(zoomed, root, format));
+	const showTable = () => table.show(nodeTable(zoomed, root, metric));
 	view.append(card(tools, trail, picture, none, details));
 	return [sums => {
-		const metric = metricOf(sums), byStack = hasStacks && state.tree !== "place";
+		const kind = treeOf(true);
+		metric = metricOf(sums, kind);
 		format = METRICS[metric][2];
-		root = buildTree(sums, metric, state.invert, byStack);
+		root = buildTree(sums, metric, state.invert, kind);
 		zoomed = findNode(root, zoomPath());
 		if (pace === "now" || metric !== shownMetric) {
-			replace(tools, flameTools(sums, root, byStack, format));
+			replace(tools, flameTools(sums, root, kind, format));
 			replace(trail, crumbs(zoomed));
 		}
 		shownMetric = metric;
-		const list = root.value ? colorShapes(flameShapes(zoomed), root, byStack) : [];
+		const list = root.value ? colorShapes(flameShapes(zoomed), root, kind === "stack") : [];
 		shapes.show(list);
 		picture.style.height = (list.reduce((most, shape) => Math.max(most, shape.depth), 0) + 1) * ROW + "px";
 		picture.hidden = details.hidden = !root.value;
@@ -389,22 +455,23 @@ function drawArcLabel(element, { text, transform, ink }) {
 function ringsView(view) {
 	const tools = h("div", { class: "tools" }), trail = h("div"), none = emptyTree(), table = new Table(false);
 	const arcs = svg("g"), texts = svg("g"), name = svg("text", { class: "center", y: -4 }), value = svg("text", { class: "below", y: 18 });
-	let root, zoomed, format, shownMetric;
+	let root, zoomed, metric, format, shownMetric;
 	const up = () => go({ zoom: zoomed.parent ? zoomed.parent.path.join("\n") : "" });
 	const picture = h("div", { class: "rings" }, svg("svg", { viewBox: "-320 -320 640 640", role: "group", "aria-label": "Ring chart" },
 		arcs, texts, svg("circle", { r: HOLE - 3, onclick: up }), name, value), table.element);
 	const shapes = new Shapes(arcs, () => svg("path"), (element, shape) => drawArc(element, shape, format), node => nodeTip(node, root, format));
 	const labels = new Shapes(texts, () => svg("text", { "text-anchor": "middle", dy: "0.35em" }), drawArcLabel, () => "");
-	const showTable = () => table.show(nodeTable(zoomed, root, format));
+	const showTable = () => table.show(nodeTable(zoomed, root, metric));
 	view.append(card(tools, trail, picture, none));
 	return [sums => {
-		const metric = metricOf(sums);
+		const kind = treeOf(false);
+		metric = metricOf(sums, kind);
 		format = METRICS[metric][2];
-		root = buildTree(sums, metric, false, false);
+		root = buildTree(sums, metric, false, kind);
 		zoomed = findNode(root, zoomPath());
 		if (pace === "now" || metric !== shownMetric) {
-			replace(tools, metricChoice(sums), searchSaid(root, format),
-				h("span", { class: "soft" }, "Click a ring to zoom in, or the middle to zoom out." + (noPlaces ? PLACE_HINT : "")));
+			replace(tools, treeChoice(false), metricChoice(sums, kind), searchSaid(root, format),
+				h("span", { class: "soft" }, TREES[kind][1] + " Click a ring to zoom in, or the middle to zoom out."));
 			replace(trail, crumbs(zoomed));
 		}
 		shownMetric = metric;
