@@ -202,42 +202,39 @@ static void say_sum(struct ks_doc *doc, const struct ks_leak *rows, size_t len, 
 	ks_doc_say(doc, " %10" PRIu64 " %s\n", objects, text);
 }
 
-/* The rows, and below them what they are; nothing where there are none, but in JSON. */
-static void add_table(struct ks_doc *doc, const struct ks_model *model, const char *name,
-		      const struct ks_leak *rows, size_t len, u64 top, const char *text)
+/*
+ * The rows, below a heading. Sites for which hardly anything speaks hold what is in use: among suspects they would only
+ * hide them, so text leaves them out unless they are asked for. Returns whether text has any rows.
+ */
+static bool add_table(struct ks_doc *doc, const struct ks_model *model, const char *name,
+		      const struct ks_leak *rows, size_t len, u64 top, bool all,
+		      const char *heading)
 {
 	struct ks_table *table = add_rows(doc, model, name, rows, len, top);
+	size_t suspects = 0;
 
-	ks_doc_place(doc, table, len ? KS_IN_BOTH : KS_IN_JSON);
+	while (suspects < len && (all || rows[suspects].evidence >= KS_EVIDENCE_LISTED))
+		suspects++;
+	if (table && suspects < len && (!top || suspects < top)) {
+		table->text_rows = suspects;
+		table->more = "more, for which hardly anything speaks: --all lists them";
+	}
+	if (suspects && heading)
+		ks_doc_say(doc, "%s\n", heading);
+	ks_doc_place(doc, table, suspects || (!len && !heading) ? KS_IN_BOTH : KS_IN_JSON);
+	return suspects > 0;
+}
+
+/* What is no suspect by itself: nothing where there is none, but in JSON. */
+static void add_others(struct ks_doc *doc, const struct ks_model *model, const char *name,
+		       const struct ks_leak *rows, size_t len, u64 top, bool all,
+		       const char *heading, const char *text)
+{
+	add_table(doc, model, name, rows, len, top, all, heading);
 	if (!len)
 		return;
 	say_sum(doc, rows, len, text);
 	ks_doc_say(doc, "\n");
-}
-
-/*
- * The suspects. Sites for which hardly anything speaks hold what is in use: among suspects they would only hide
- * them, so text leaves them out unless they are asked for.
- */
-static void add_suspects(struct ks_doc *doc, const struct ks_model *model,
-			 const struct ks_leaks *leaks, u64 top, bool all)
-{
-	size_t len = leaks->sites.len, suspects = 0;
-	struct ks_table *table = add_rows(doc, model, "sites", leaks->sites.items, len, top);
-
-	while (suspects < len && leaks->sites.items[suspects].evidence >= KS_EVIDENCE_LISTED)
-		suspects++;
-	if (all || suspects == len || !table) {
-		ks_doc_place(doc, table, KS_IN_BOTH);
-		return;
-	}
-	if (!top || suspects < top) {
-		table->text_rows = suspects;
-		table->more = "more, for which hardly anything speaks: --all lists them";
-	}
-	ks_doc_place(doc, table, suspects ? KS_IN_BOTH : KS_IN_JSON);
-	if (!suspects)
-		ks_doc_say(doc, "nothing looks like a leak: --all lists what is live\n");
 }
 
 /* === Public =============================================================================== */
@@ -256,7 +253,9 @@ struct ks_doc *ks_doc_of_leaks(const struct ks_model *model, const struct ks_lea
 	ks_doc_u64(doc, "objects", leaks->objects);
 	ks_doc_u64(doc, "young_bytes", leaks->young_bytes);
 	ks_doc_u64(doc, "young_objects", leaks->young_objects);
-	add_suspects(doc, model, leaks, top, all);
+	if (!add_table(doc, model, "sites", leaks->sites.items, leaks->sites.len, top, all, NULL) &&
+	    leaks->sites.len)
+		ks_doc_say(doc, "nothing looks like a leak: --all lists what is live\n");
 	say_sum(doc, leaks->sites.items, leaks->sites.len, "live at the end of the capture");
 	if (leaks->young_objects) {
 		ks_doc_say(doc, "%14s ", "");
@@ -265,10 +264,12 @@ struct ks_doc *ks_doc_of_leaks(const struct ks_model *model, const struct ks_lea
 			   leaks->young_objects);
 	}
 	ks_doc_say(doc, "\n");
-	add_table(doc, model, "kept", leaks->kept.items, leaks->kept.len, top,
-		  "that the kernel keeps because it may: page cache, inodes, directory entries");
-	add_table(doc, model, "unseen", leaks->unseen.items, leaks->unseen.len, top,
-		  "of sites whose objects end without an event: nobody can say what lives");
+	add_others(doc, model, "kept", leaks->kept.items, leaks->kept.len, top, all,
+		   "rarely a leak, since the kernel gives it back when it needs memory:",
+		   "that the kernel keeps because it may: page cache, inodes, directory entries");
+	add_others(doc, model, "unseen", leaks->unseen.items, leaks->unseen.len, top, all,
+		   "not to be judged, since these objects end without an event:",
+		   "of sites whose objects end without an event: nobody can say what lives");
 	ks_doc_quality(doc, model);
 	return doc;
 }
