@@ -31,13 +31,15 @@ enum {
 	C_CHANGED,
 	C_ESTIMATED,
 	C_MERGED,
+	C_NAMES,
 	C_COLUMNS
 };
 
-static ks_show_fn show_reclaimable;
+static ks_show_fn show_reclaimable, show_share;
 
 static const struct ks_column cache_columns[C_COLUMNS] = {
-	[C_CACHE] = { "cache", "cache", KS_CELL_TEXT },
+	[C_CACHE] = { "cache", NULL, KS_CELL_TEXT },
+	[C_NAMES] = { NULL, "cache", KS_CELL_TEXT, .optional = true },
 	[C_BYTES] = { "bytes", "bytes", KS_CELL_U64, KS_UNIT_BYTES, .width = 12 },
 	[C_OBJECTS] = { "objects", "objects", KS_CELL_U64, KS_UNIT_OBJECTS, .width = 9 },
 	[C_SIZE] = { "size", "size", KS_CELL_U64, KS_UNIT_BYTES, .width = 6, .optional = true,
@@ -62,16 +64,18 @@ static const struct ks_column cache_columns[C_COLUMNS] = {
 
 static const unsigned int cache_text[] = {
 	C_BYTES, C_OBJECTS,  C_SIZE,	C_SLACK,       C_WAITING,
-	C_ASIDE, C_SLABINFO, C_CHANGED, C_RECLAIMABLE, C_CACHE,
+	C_ASIDE, C_SLABINFO, C_CHANGED, C_RECLAIMABLE, C_NAMES,
 };
+
+enum { NAMES_MAX = 3 }; /* of merged caches, in text */
 
 enum { K_KIND, K_BYTES, K_SHARE, K_TEXT, K_COLUMNS };
 
 static const struct ks_column kind_columns[K_COLUMNS] = {
 	[K_KIND] = { "kind", "memory", KS_CELL_TEXT },
 	[K_BYTES] = { "bytes", "bytes", KS_CELL_U64, KS_UNIT_BYTES, .width = 14 },
-	[K_SHARE] = { "share", "share", KS_CELL_SHARE, KS_UNIT_RATIO, .width = 7,
-		      .optional = true },
+	[K_SHARE] = { "share", "share", KS_CELL_SHARE, KS_UNIT_RATIO, .width = 7, .optional = true,
+		      .show = show_share },
 	[K_TEXT] = { "what", "what", KS_CELL_TEXT, .optional = true },
 };
 
@@ -129,6 +133,17 @@ static const char large_name[] = "large kmalloc";
 
 /* === Internals ============================================================================ */
 
+static void show_share(const struct ks_table *table, size_t row, unsigned int column,
+		       struct ks_strbuf *out)
+{
+	u64 share = ks_table_cell(table, row, column)->u64;
+
+	if (ks_table_state(table, row, column) == KS_CELL_UNSET)
+		ks_strbuf_puts(out, "-");
+	else
+		ks_strbuf_printf(out, "%" PRIu64 ".%" PRIu64 "%%", share / 100, share / 10 % 10);
+}
+
 static void show_reclaimable(const struct ks_table *table, size_t row, unsigned int column,
 			     struct ks_strbuf *out)
 {
@@ -184,6 +199,23 @@ static void put_slabinfo(struct ks_row out, const struct ks_heap_cache *cache)
 	ks_row_bool(out, C_ESTIMATED, row->partial > KS_SLABINFO_COUNTS);
 }
 
+/* With the first of those that were merged into it; its own name may be among these. */
+static void put_names(struct ks_row out, const struct ks_heap_cache *cache)
+{
+	struct ks_strbuf names = { 0 };
+	size_t others = 0, i;
+
+	ks_strbuf_puts(&names, cache->name);
+	for (i = 0; i < cache->nr_merged; i++)
+		if (strcmp(cache->merged[i], cache->name) && others++ < NAMES_MAX)
+			ks_strbuf_printf(&names, "%s%s", others > 1 ? ", " : " = ",
+					 cache->merged[i]);
+	if (others > NAMES_MAX)
+		ks_strbuf_printf(&names, " and %zu more", others - NAMES_MAX);
+	ks_row_text(out, C_NAMES, ks_strbuf_str(&names));
+	ks_strbuf_deinit(&names);
+}
+
 static void put_cache(struct ks_table *table, const struct ks_heap_cache *cache)
 {
 	const struct ks_census_row *row = &cache->census;
@@ -205,6 +237,7 @@ static void put_cache(struct ks_table *table, const struct ks_heap_cache *cache)
 	ks_row_bool(out, C_RECLAIMABLE, cache->reclaimable);
 	put_slabinfo(out, cache);
 	ks_row_texts(out, C_MERGED, cache->merged, cache->nr_merged);
+	put_names(out, cache);
 }
 
 static void put_large(struct ks_table *table, const struct line *line)
@@ -223,6 +256,7 @@ static void put_large(struct ks_table *table, const struct line *line)
 	ks_row_u64(out, C_ASIDE, 0);
 	ks_row_bool(out, C_RECLAIMABLE, false);
 	ks_row_texts(out, C_MERGED, NULL, 0);
+	ks_row_text(out, C_NAMES, line->name);
 }
 
 /* Large kmalloc() is one line, whatever the sizes are. */

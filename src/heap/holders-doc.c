@@ -237,7 +237,6 @@ static void add_step(const struct making *m, struct ks_table *table, u32 from, c
 	ks_row_u64(row, W_RETAINED, m->dominators->retained[node]);
 }
 
-/* From the root down to the object. A long way lacks its middle. */
 /* To the first object that a root leads to, if there is one. */
 static u32 whose_way(const struct making *m)
 {
@@ -249,6 +248,7 @@ static u32 whose_way(const struct making *m)
 	return m->selection->first;
 }
 
+/* From the root down to the object. A long way lacks its middle. */
 static int add_way(struct making *m)
 {
 	struct ks_table *table;
@@ -300,6 +300,7 @@ static int add_culprit(struct making *m)
 {
 	const struct ks_snapshot *s = m->snapshot;
 	const struct ks_dominators *d = m->dominators;
+	bool one = m->selection->objects == 1;
 	u64 bytes = 0, retained = 0;
 	const char *label;
 	u32 node = 0, i;
@@ -313,9 +314,10 @@ static int add_culprit(struct making *m)
 	ks_doc_u64(m->doc, "bytes", m->selection->bytes);
 	ks_doc_u64(m->doc, "retained", retained);
 	ks_doc_say_escaped(m->doc, m->name);
-	ks_doc_say(m->doc, ": %" PRIu64 " objects of ", m->selection->objects);
+	ks_doc_say(m->doc, ": %" PRIu64 " object%s of ", m->selection->objects, one ? "" : "s");
 	ks_doc_say_bytes(m->doc, 0, m->selection->bytes, " bytes");
-	ks_doc_say(m->doc, "; they and what they alone hold are ");
+	ks_doc_say(m->doc, one ? "; it and what it alone holds are "
+			       : "; they and what they alone hold are ");
 	ks_doc_say_bytes(m->doc, 0, retained, " bytes");
 	ks_doc_say(m->doc, "\n");
 	if (!node)
@@ -330,13 +332,14 @@ static int add_culprit(struct making *m)
 	ks_doc_hex(m->doc, "address", node < d->first_object ? s->roots.items[i].addr : s->addr[i]);
 	ks_doc_u64(m->doc, "bytes", bytes);
 	ks_doc_close(m->doc);
-	ks_doc_say_bytes(m->doc, 0, bytes, " bytes");
-	ks_doc_say(m->doc, " of them are held by 1 ");
+	if (!one)
+		ks_doc_say_bytes(m->doc, 0, bytes, " bytes");
+	ks_doc_say(m->doc, one ? "it is held by 1 " : " of them are held by 1 ");
 	ks_doc_say_escaped(m->doc, node < d->first_object
 					   ? ks_root_kind_name(s->roots.items[i].kind)
 					   : what(s, i));
-	ks_doc_say(m->doc, " alone: 0x%" PRIx64 " ",
-		   node < d->first_object ? s->roots.items[i].addr : s->addr[i]);
+	ks_doc_say(m->doc, " alone: 0x%" PRIx64 "%s",
+		   node < d->first_object ? s->roots.items[i].addr : s->addr[i], *label ? " " : "");
 	ks_doc_say_escaped(m->doc, label);
 	ks_doc_say(m->doc, "\n");
 	return 0;

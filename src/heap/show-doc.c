@@ -115,9 +115,13 @@ static void name_target(const struct making *m, u32 object, u32 inside, char *te
 	const struct ks_snapshot *s = m->snapshot;
 	const char *what = s->type[object] ? type_name(s, object)
 					   : s->caches.items[s->cache[object]].name;
-	char name[TEXT_LEN / 2];
+	char name[TEXT_LEN / 2] = "";
 
-	name_of(m, object, name, sizeof(name));
+	/* An empty list, as a rule. */
+	if (object == m->show->selection->first)
+		what = "itself";
+	else
+		name_of(m, object, name, sizeof(name));
 	if (inside)
 		snprintf(text, size, "%s+0x%x%s%s", what, inside, *name ? " " : "", name);
 	else
@@ -141,9 +145,14 @@ static void name_field(const struct making *m, u32 object, u32 offset, char *tex
 static void add_field(const struct making *m, struct ks_table *table, u32 object, u32 offset,
 		      const char *to, u64 address, const u64 *value)
 {
-	struct ks_row row = ks_table_add(table);
+	struct ks_row row;
 	char field[TEXT_LEN];
 
+	if (m->show->top && ks_table_len(table) == m->show->top) {
+		table->left_out++;
+		return;
+	}
+	row = ks_table_add(table);
 	name_field(m, object, offset, field, sizeof(field));
 	ks_row_u64(row, F_OFFSET, offset);
 	ks_row_text(row, F_FIELD, *field == '.' ? field + 1 : field);
@@ -201,6 +210,7 @@ static int add_fields(const struct making *m, u32 object)
 		free(words);
 		return -ENOMEM;
 	}
+	table->more = "more fields";
 	if (m->show->contents)
 		ks_table_select(table, KS_FORM_TEXT, contents_text, ARRAY_SIZE(contents_text));
 	else
