@@ -11,12 +11,15 @@ int ks_heap_show(struct ks_heap_args *args)
 	struct ks_kernel *kernel;
 	struct ks_diag diag;
 	struct ks_doc *doc;
+	u64 address;
 	int err;
 
 	if (args->contents && args->source.from)
 		return ks_cli_error(&args->cli, KS_EXIT_USAGE,
 				    "--contents: a snapshot has no contents of memory");
-	err = ks_heap_source_both(&args->source, true, &snapshot, &kernel, &diag);
+	/* A list of objects needs no references, which take longest to find. */
+	err = ks_heap_source_both(&args->source, ks_selection_address(args->operands[0], &address),
+				  &snapshot, &kernel, &diag);
 	if (err)
 		return ks_cli_fail(&args->cli, err, &diag);
 	err = ks_selection_make(snapshot, args->operands[0], &selection, &diag);

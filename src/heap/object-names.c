@@ -9,7 +9,7 @@
 
 /* === Data ================================================================================= */
 
-enum { DEPTH_MAX = 128, NAME_LEN = 256 };
+enum { DEPTH_MAX = 128, NAME_LEN = 256, SUN_PATH_LEN = 108 };
 
 struct naming {
 	struct ks_memory *memory;
@@ -38,11 +38,9 @@ static bool get(const struct naming *n, u64 addr, const char *type, const char *
 
 static bool dentry_part(const struct naming *n, u64 dentry, char *name, size_t size)
 {
-	u32 outer, inner;
 	u64 at;
 
-	return offset_of(n, "dentry", "d_name", &outer) && offset_of(n, "qstr", "name", &inner) &&
-	       !ks_memory_word(n->memory, dentry + outer + inner, &at) &&
+	return get(n, dentry, "dentry", "d_name.name", &at, 8) &&
 	       !ks_memory_string(n->memory, at, name, size);
 }
 
@@ -75,26 +73,31 @@ static void name_dentry(const struct naming *n, u64 dentry, char *text, size_t s
 
 static void name_file(const struct naming *n, u64 file, char *text, size_t size)
 {
-	u32 outer, inner;
 	u64 dentry;
 
-	if (offset_of(n, "file", "f_path", &outer) && offset_of(n, "path", "dentry", &inner) &&
-	    !ks_memory_word(n->memory, file + outer + inner, &dentry))
+	if (get(n, file, "file", "f_path.dentry", &dentry, 8))
 		name_dentry(n, dentry, text, size);
 }
 
 static void name_unix(const struct naming *n, u64 sock, char *text, size_t size)
 {
-	char name[110] = "";
-	u32 offset;
+	char name[SUN_PATH_LEN + 1] = "";
+	u32 offset, len, i;
 	u64 addr;
 
 	if (!get(n, sock, "unix_sock", "addr", &addr, 8) || !addr ||
+	    !get(n, addr, "unix_address", "len", &len, 4) ||
 	    !offset_of(n, "unix_address", "name", &offset))
 		return;
-	/* An abstract name begins with a NUL. */
-	if (!ks_memory_get(n->memory, addr + offset + 2, name, sizeof(name) - 2))
-		snprintf(text, size, "unix:%s%s", *name ? "" : "@", *name ? name : name + 1);
+	/* The length counts the family, too. What is behind the name is not ours to show. */
+	if (len <= 2 || len - 2 > SUN_PATH_LEN ||
+	    ks_memory_get(n->memory, addr + offset + 2, name, len - 2))
+		return;
+	/* An abstract name begins with a NUL, may have others, and ends by its length alone. */
+	if (!name[0])
+		for (i = 0; i < len - 2; i++)
+			name[i] = name[i] ? name[i] : '@';
+	snprintf(text, size, "unix:%s", name);
 }
 
 static void name_inet(const struct naming *n, u64 sock, u16 family, char *text, size_t size)

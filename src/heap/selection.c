@@ -8,18 +8,6 @@
 
 /* === Internals ============================================================================ */
 
-/* "0x..." or at least 12 digits of an address. */
-static bool parse_address(const char *text, u64 *ret_addr)
-{
-	const char *digits = strncmp(text, "0x", 2) ? text : text + 2;
-	size_t len = strspn(digits, "0123456789abcdefABCDEF");
-
-	if (digits[len] || !len || len > 16 || (digits == text && len < 12))
-		return false;
-	*ret_addr = strtoull(digits, NULL, 16);
-	return true;
-}
-
 static bool is_cache(const struct ks_heap_cache *cache, const char *name)
 {
 	u32 i;
@@ -63,6 +51,17 @@ static int add_named(struct ks_selection *selection, const struct ks_snapshot *s
 
 /* === Public =============================================================================== */
 
+bool ks_selection_address(const char *text, u64 *ret_addr)
+{
+	const char *digits = strncmp(text, "0x", 2) ? text : text + 2;
+	size_t len = strspn(digits, "0123456789abcdefABCDEF");
+
+	if (digits[len] || !len || len > 16 || (digits == text && len < 12))
+		return false;
+	*ret_addr = strtoull(digits, NULL, 16);
+	return true;
+}
+
 int ks_selection_make(const struct ks_snapshot *s, const char *text,
 		      struct ks_selection **ret_selection, struct ks_diag *diag)
 {
@@ -75,7 +74,7 @@ int ks_selection_make(const struct ks_snapshot *s, const char *text,
 		selection->set = calloc(s->count / 64 + 1ul, sizeof(*selection->set));
 	if (!selection || !selection->set) {
 		err = -ENOMEM;
-	} else if (parse_address(text, &addr)) {
+	} else if (ks_selection_address(text, &addr)) {
 		selection->by_address = true;
 		object = ks_snapshot_find(s, addr);
 		if (object != KS_NONE)

@@ -12,6 +12,9 @@ struct ks_selection {
 	bool by_address;
 };
 
+/* Whether a text is an address, "0x..." or at least 12 digits of one; all others are names. */
+bool ks_selection_address(const char *text, u64 *ret_addr);
+
 /* -ENOENT: there is no such type, cache or object. */
 int ks_selection_make(const struct ks_snapshot *snapshot, const char *text,
 		      struct ks_selection **ret_selection, struct ks_diag *diag);
