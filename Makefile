@@ -30,10 +30,14 @@ check: setup
 MORE_KERNELS = "tests/kernel/test-live.sh 6.12" "tests/kernel/test-stock.sh 6.1" "tests/kernel/test-heap.sh 6.1" "tests/kernel/test-record.sh 6.1" \
 	"tests/kernel/test-heap.sh 5.10" "tests/kernel/test-live.sh 6.12 leaks" "tests/kernel/test-live.sh 6.12 offline" "tests/kernel/test-access.sh 6.12 x86_64" "tests/kernel/test-boot.sh 6.12 x86_64" \
 	tests/kernel/test-witness.sh
-# The long ones, too: counts of accesses in a preemptible kernel, which must be built first, the heap of Linux 5.10, a cluster of databases, fuzzing by libFuzzer,
+# A fleet: a cluster of databases, questions to today's engine, 200 faults of each kind.
+FLEET = $(BUILD)/kmemscope $(BUILD)/tests/fleet/fleetsim
+LONG_FLEET = "tests/fleet/cluster.py $(FLEET)" "ENGINE=chdb tests/fleet/questions.py $(FLEET)" "FAULTS=200 tests/fleet/agent.py $(FLEET)" \
+	"FAULTS=200 tests/fleet/relay.py $(FLEET)" "FAULTS=200 tests/fleet/network.py $(FLEET)"
+# The long ones, too: counts of accesses in a preemptible kernel, which must be built first, the heap of Linux 5.10, long tests of a fleet, fuzzing by libFuzzer,
 # and mutants. All of them run, whatever fails.
 check-all:
-	@tests/all.py "$(MAKE) check" "python3 tests/run.py --emulate-all $(ARCHES:%=build-%)" "tests/kernel/test-access.sh 6.12 x86_64 preempt" $(MORE_KERNELS) "tests/fleet/cluster.py $(BUILD)/kmemscope $(BUILD)/tests/fleet/fleetsim" tests/fuzz/run.sh tests/mutate/mutate.py
+	@tests/all.py "$(MAKE) check" "python3 tests/run.py --emulate-all $(ARCHES:%=build-%)" "tests/kernel/test-access.sh 6.12 x86_64 preempt" $(MORE_KERNELS) $(LONG_FLEET) tests/fuzz/run.sh tests/mutate/mutate.py
 
 mutate: setup
 	@tests/mutate/mutate.py

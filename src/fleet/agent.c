@@ -25,6 +25,7 @@ struct ks_agent {
 	u32 known_day;	       /* since when: they are sent again each day */
 	u64 dropped;	       /* messages of the spool, when known was begun */
 	u64 version, skipped;
+	u32 newest; /* the latest interval that was looked at */
 };
 
 struct ks_sender {
@@ -87,6 +88,9 @@ static int fill_batch(struct ks_agent *agent, struct ks_fleet_batch *batch,
 	batch->version = agent->version = ks_max(snapshot->wall_ns, agent->version + 1);
 	ks_queue_state(agent->queue, &state);
 	batch->lost = state.dropped;
+	/* It replaces what was seen of this interval before the clock was set back. */
+	agent->skipped += batch->at <= agent->newest;
+	agent->newest = ks_max(agent->newest, batch->at);
 	batch->skipped = agent->skipped;
 	err = ks_fleet_identify(batch, &agent->known, agent->opts.host, agent->opts.boot,
 				agent->opts.build);

@@ -7,6 +7,7 @@
 #include <zstd.h>
 
 #include "base/bytes.h"
+#include "base/escape.h"
 #include "base/pack.h"
 
 /* === Data ================================================================================= */
@@ -115,7 +116,40 @@ static int take_count(struct ks_bytes *b, u64 max, u64 least, size_t *ret_count)
 	return 0;
 }
 
-/* A string with no zero byte in it, copied. */
+static bool is_text(const char *s, size_t len)
+{
+	size_t at, step;
+	u32 code;
+
+	for (at = 0; at < len; at += step) {
+		step = ks_utf8_char(s + at, len - at, &code);
+		if (!step || !code)
+			return false;
+	}
+	return true;
+}
+
+/*
+ * Names of cgroups and labels may have any bytes: those that are no UTF-8 are written as \xNN, for all who read the
+ * database with other programs. Text itself stays where it is. NULL: no memory.
+ */
+static const char *as_text(struct ks_fleet_batch *batch, const char *s, size_t *len)
+{
+	struct ks_strbuf text;
+	const char *copy;
+
+	*len = strnlen(s, KS_FLEET_NAME_MAX);
+	if (is_text(s, *len))
+		return s;
+	ks_strbuf_init(&text);
+	ks_escape_tty(&text, s, ks_min(*len, (size_t)KS_FLEET_NAME_MAX / 4));
+	*len = text.len;
+	copy = text.failed ? NULL : ks_arena_strndup(&batch->arena, text.s, text.len);
+	ks_strbuf_deinit(&text);
+	return copy;
+}
+
+/* A string of UTF-8 with no zero byte in it, copied. */
 static int take_string(struct ks_fleet_batch *batch, struct ks_bytes *b, const char **ret_s,
 		       u32 *ret_len)
 {
@@ -123,7 +157,7 @@ static int take_string(struct ks_fleet_batch *batch, struct ks_bytes *b, const c
 	const char *s = ks_bytes_string(b, &len);
 	char *copy;
 
-	if (!s || len > KS_FLEET_NAME_MAX || memchr(s, 0, len))
+	if (!s || len > KS_FLEET_NAME_MAX || !is_text(s, len))
 		return KS_EBADINPUT;
 	copy = ks_arena_strndup(&batch->arena, s, len);
 	if (!copy)
@@ -286,13 +320,15 @@ void ks_fleet_batch_deinit(struct ks_fleet_batch *batch)
 int ks_fleet_batch_name(struct ks_fleet_batch *batch, struct ks_map64 *known,
 			enum ks_fleet_kind kind, const char *name, u64 *ret_id)
 {
-	size_t len = strnlen(name, KS_FLEET_NAME_MAX);
-	u64 id = ks_fleet_id(kind, name, len);
+	size_t len;
+	const char *text = as_text(batch, name, &len), *copy;
+	u64 id = text ? ks_fleet_id(kind, text, len) : 0;
 	struct ks_fleet_name *item;
-	const char *copy;
 
+	if (!text)
+		return -ENOMEM;
 	if (id && (!known || ks_map64_find(known, id) == KS_NONE)) {
-		copy = ks_arena_strndup(&batch->arena, name, len);
+		copy = ks_arena_strndup(&batch->arena, text, len);
 		item = copy ? ks_vec_push(&batch->names) : NULL;
 		if (!item)
 			return -ENOMEM;
@@ -306,9 +342,13 @@ int ks_fleet_batch_name(struct ks_fleet_batch *batch, struct ks_map64 *known,
 
 int ks_fleet_batch_label(struct ks_fleet_batch *batch, const char *name, const char *value)
 {
-	const char *n = ks_arena_strndup(&batch->arena, name, strnlen(name, KS_FLEET_NAME_MAX));
-	const char *v = ks_arena_strndup(&batch->arena, value, strnlen(value, KS_FLEET_NAME_MAX));
-	struct ks_fleet_label *label = n && v ? ks_vec_push(&batch->labels) : NULL;
+	size_t name_len, value_len;
+	const char *n = as_text(batch, name, &name_len), *v = as_text(batch, value, &value_len);
+	struct ks_fleet_label *label;
+
+	n = n ? ks_arena_strndup(&batch->arena, n, name_len) : NULL;
+	v = v ? ks_arena_strndup(&batch->arena, v, value_len) : NULL;
+	label = n && v ? ks_vec_push(&batch->labels) : NULL;
 
 	if (!label)
 		return -ENOMEM;

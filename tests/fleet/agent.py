@@ -19,7 +19,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "lib"))
 import tap  # noqa: E402
 import clickhouse  # noqa: E402
 
-KMEMSCOPE, FLEETSIM = (pathlib.Path(word).resolve() for word in sys.argv[1:3])
+KMEMSCOPE, FLEETSIM, CLOCKSTEP = (pathlib.Path(word).resolve() for word in (*sys.argv[1:3], pathlib.Path(sys.argv[2]).parent / "libclockstep.so"))
 FAULTS, SEED = int(os.environ.get("FAULTS", "6")), int(os.environ.get("SEED", "16"))
 
 
@@ -33,6 +33,9 @@ class Bench:
 
     def agent(self, *words, status=0):
         return tap.run(*self.command(*words), status=status)
+
+    def fleet(self, *words):
+        return tap.run(KMEMSCOPE, "fleet", *words, "--server", self.server.url, "--database", self.database)
 
     def sim(self, *words):
         done = subprocess.run([FLEETSIM, *map(str, words)], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, check=True)
@@ -170,6 +173,40 @@ def test_bound(bench):
     tap.check("what was left arrived", got == len(left), (got, len(left)))
 
 
+def test_clock(bench):
+    """The clock of the day is set back and forth: each look is stored, or counted as lost."""
+    if os.geteuid():
+        tap.skip("clock steps", "needs root")
+        return
+    bench.clear()
+    spool, step, begin = bench.scratch / "clock", bench.scratch / "step", 1700006400
+    env = {**os.environ, "LD_PRELOAD": str(CLOCKSTEP), "CLOCKSTEP": str(step), "ASAN_OPTIONS": os.environ.get("ASAN_OPTIONS", "") + ":verify_asan_link_order=0"}
+    words = [str(word) for word in (KMEMSCOPE, "agent", "--to", "http://127.0.0.1:1/", "--spool", spool, "--interval", "1s")]
+
+    def looks():
+        return len(list(spool.glob("*.msg")))
+
+    process, seconds = None, (0, 1, 2, 0, 1, 120) # it goes on, is set back, and forward
+    for second in seconds:
+        (bench.scratch / "new").write_text(str((begin + second) * 10**9 + 5 * 10**8), encoding="ascii")
+        (bench.scratch / "new").rename(step) # at once, as a clock is
+        process = process or subprocess.Popen(words, env=env, stderr=subprocess.DEVNULL)
+        before = looks()
+        for _ in range(2400): # the second look after it sees it for sure
+            if looks() >= before + 2:
+                break
+            time.sleep(0.05)
+    process.terminate()
+    process.wait()
+    made = looks()
+    bench.agent("--drain", "--spool", spool)
+    intervals, skipped = map(int, bench.server.rows(f"SELECT count(), max(skipped) FROM {bench.database}.reports FINAL")[0])
+    tap.check("a clock that is set back replaces intervals", intervals == len(set(seconds)) and made >= 2 * len(seconds), (made, intervals))
+    tap.check("and they are counted", skipped >= made - intervals, (made, intervals, skipped))
+    missing = json.loads(bench.fleet("quality", "--since", "1h", "--json").stdout)["hosts"]
+    tap.check("what it jumped over is told as missing", missing and missing[0]["missing"] == 121 - intervals and missing[0]["skipped"] > 0, missing)
+
+
 def test_faults(bench):
     """Senders and servers die at any moment: what the simulator counted is in the database, to the row."""
     rng = random.Random(SEED)
@@ -203,7 +240,7 @@ def main():
         try:
             bench = Bench(server, pathlib.Path(scratch))
             bench.clear()
-            for test in (test_live, test_sites, test_away, test_config, test_bound, test_faults):
+            for test in (test_live, test_sites, test_away, test_config, test_bound, test_clock, test_faults):
                 test(bench)
         finally:
             server.close()

@@ -101,7 +101,7 @@ def free_ports(count):
     return ports
 
 
-def _dies_with_parent():
+def dies_with_parent():
     ctypes.CDLL(None).prctl(1, signal.SIGKILL)
 
 
@@ -126,7 +126,7 @@ class Server:
         with open(self.dir / "output", "ab") as output:
             self.process = subprocess.Popen(
                 [self.root / "usr" / "sbin" / "clickhouse-server", f"--config-file={self.dir / 'config.xml'}"],
-                stdout=output, stderr=output, stdin=subprocess.DEVNULL, preexec_fn=_dies_with_parent,
+                stdout=output, stderr=output, stdin=subprocess.DEVNULL, preexec_fn=dies_with_parent,
                 env={**os.environ, "LD_LIBRARY_PATH": f"{libraries}:{self.root / 'lib' / 'x86_64-linux-gnu'}"})
         for _ in range(1200):
             if self.process.poll() is not None:
@@ -178,7 +178,7 @@ class Cluster:
         jars = ":".join(str(java / "usr" / "share" / "java" / f"{name}.jar") for name in JARS)
         with open(where / "zookeeper.log", "wb") as log:
             self.zookeeper = subprocess.Popen(["java", "-Xmx256m", "-cp", f"{where}:{jars}", "org.apache.zookeeper.server.quorum.QuorumPeerMain", where / "zoo.cfg"],
-                                              stdout=log, stderr=log, stdin=subprocess.DEVNULL, preexec_fn=_dies_with_parent)
+                                              stdout=log, stderr=log, stdin=subprocess.DEVNULL, preexec_fn=dies_with_parent)
         try:
             self._wait(port)
             shards = "".join(SHARD.format(replicas="".join(REPLICA.format(port=replica[1]) for replica in shard)) for shard in ports)

@@ -4,6 +4,8 @@
 
 The leak, the build and its first day are what the simulator was told to plant. Other answers are compared with
 statements over the plain rows. A directory that an agent filled with the same rows must give the answers of the server.
+
+The server is Debian's. With ENGINE=chdb it is today's engine, by npm's chdb, in a process that answers like a server.
 """
 import gzip
 import json
@@ -17,6 +19,7 @@ import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "lib"))
 import tap  # noqa: E402
+import chdb  # noqa: E402
 import clickhouse  # noqa: E402
 
 KMEMSCOPE, FLEETSIM = (pathlib.Path(word).resolve() for word in sys.argv[1:3])
@@ -327,15 +330,31 @@ def test_quality(bench):
     tap.check("intervals that are missing are counted", hosts["host0018"]["missing"] == 2 and hosts["host0019"]["missing"] == 1, hosts)
 
 
+def start(where):
+    """A server, or None where there can be none."""
+    if os.environ.get("ENGINE") != "chdb":
+        root = clickhouse.unpacked()
+        return clickhouse.Server(root, where / "server") if root else None
+    fetched = subprocess.run([sys.executable, pathlib.Path(__file__).resolve().parent.parent / "exports" / "fetch.py", "@chdb/lib-linux-x64-gnu"],
+                             stdout=subprocess.PIPE, text=True, check=False)
+    if fetched.returncode:
+        return None
+    engine = chdb.Engine(pathlib.Path(fetched.stdout.strip()) / "libchdb.so", where / "engine")
+    known = {name for name, in engine.rows("SELECT name FROM system.settings")}
+    tap.check("it knows the setting that comes with inserts", "insert_distributed_sync" in known)
+    codecs = engine.number("SELECT toInt32(value) FROM (SELECT splitByChar('.', version())[1] AS value)")
+    tap.check("it is of today, with codecs", codecs >= 20, codecs)
+    return engine
+
+
 def main():
-    root = clickhouse.unpacked()
-    if not root:
-        tap.skip("a real server", "no clickhouse-server can be had here")
-        return tap.finish()
     memory = "/dev/shm" if os.path.isdir("/dev/shm") else None # each file is synced: that is not what is tested here
     with tempfile.TemporaryDirectory(prefix="kmemscope-fleet-") as where, \
             tempfile.TemporaryDirectory(prefix="kmemscope-fleet-", dir=memory) as scratch:
-        server = clickhouse.Server(root, pathlib.Path(where) / "server")
+        server = start(pathlib.Path(where))
+        if not server:
+            tap.skip("a real server", "none can be had here")
+            return tap.finish()
         try:
             bench = Bench(server, pathlib.Path(scratch))
             bench.run("setup")

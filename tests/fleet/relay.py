@@ -19,6 +19,7 @@ import urllib.request
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "lib"))
 import tap  # noqa: E402
+import batches  # noqa: E402
 import clickhouse  # noqa: E402
 
 KMEMSCOPE, FLEETSIM = (pathlib.Path(word).resolve() for word in sys.argv[1:3])
@@ -157,6 +158,39 @@ def test_strangers(bench, relay):
         tap.check(f"tokens: {error}", error in bad.stderr, bad.stderr)
 
 
+def test_hostile(bench, relay):
+    """What an agent with a token may send that means harm. The batches are written by hand, as the manual says."""
+    before = bench.sums()
+    sql = b"x'); DROP TABLE " + bench.database.encode() + b".rows; --\t\\' UNION"
+    cases = {
+        "a name that is no UTF-8": batches.batch(b"bad", START, names=[(batches.CACHE, b"dentry\xff\xfe")]),
+        "a label that is no UTF-8": batches.batch(b"bad", START, labels=[(b"role", b"\xc0\xaf")]),
+        "a name with a zero byte": batches.batch(b"bad", START, names=[(batches.CACHE, b"den\0try")]),
+        "a name of 5000 bytes": batches.batch(b"bad", START, names=[(batches.CACHE, b"x" * 5000)]),
+        "a kind of names that is none": batches.batch(b"bad", START, names=[(200, b"x")]),
+        "a million labels": batches.batch(b"bad", START, labels=[(b"label%d" % number, b"x") for number in range(1000000)]),
+        "a million labels that are not there": batches.batch(b"bad", START, label_count=1000000),
+        "names without rows": batches.batch(b"bad", START, names=[(batches.CACHE, b"cache%d" % number) for number in range(200000)]),
+        "an error that is no number": batches.batch(b"bad", START, rows=batches.row(batches.identity(batches.CACHE, b"kmalloc-64"), 64, float("nan"))),
+        "what unpacks to gigabytes": batches.frame(b"\0" * 1000, room=0xfffffff0),
+        "what unpacks to more than it says": batches.frame(b"\0" * (64 << 20), room=1000),
+        "a year in the future": batches.batch(b"bad", int(time.time()) + 365 * 86400),
+    }
+    for name, body in cases.items():
+        got = relay.post(body)
+        tap.check(f"{name}: refused, with a reason", got[0] == 422 and got[1].strip() and not got[1].startswith("out of"), got)
+    tap.check("it still serves, and nothing of that was stored", relay.health()["refused"] >= len(cases) and bench.sums() == before, bench.sums())
+    got = relay.post(batches.batch(sql, START, labels=[(b"role", sql)]))
+    want = {"rows": before["rows"] + 1, "bytes": before["bytes"] + 6400, "allocs": before["allocs"] + 1}
+    tap.check("SQL in a host's name is a name", got[0] == 200 and bench.arrives(want), (got, bench.sums(), want))
+    fleet = [KMEMSCOPE, "fleet", "--server", bench.server.url, "--database", bench.database]
+    tap.run(*fleet[:2], "rollup", "--keep", "36500", *fleet[2:])
+    host = json.loads(tap.run(*fleet[:2], "host", sql.decode(), "--since", "100000h", "--json", *fleet[2:]).stdout)["series"]
+    tap.check("that can be asked for", [(row["cache"], row["live_bytes"]) for row in host] == [("kmalloc-64", 6400)], host)
+    group = json.loads(tap.run(*fleet[:2], "top", "--by", "host", "--label", f"role={sql.decode()}", "--since", "100000h", "--json", *fleet[2:]).stdout)["groups"]
+    tap.check("and whose label can", [row["host"] for row in group] == [sql.decode()], group)
+
+
 def test_full(bench, relay):
     """A spool with a bound, and a disk that is full: nothing is acknowledged that is not kept."""
     relay.stop()
@@ -254,6 +288,7 @@ def main():
             bench.clear()
             relay = test_way(bench)
             test_strangers(bench, relay)
+            test_hostile(bench, relay)
             test_full(bench, relay)
             test_faults(bench)
             test_tls(bench)

@@ -96,6 +96,43 @@ static void test_batch(void **state)
 	ks_strbuf_deinit(&out);
 }
 
+/* What is no UTF-8 is written as digits, so that a reader, who refuses such bytes, takes it. */
+static void test_text(void **state)
+{
+	static const char long_name[KS_FLEET_NAME_MAX + 2] = { [0 ... KS_FLEET_NAME_MAX] = '\xff' };
+	struct ks_fleet_batch batch, back;
+	struct ks_strbuf out;
+	struct ks_diag diag;
+	size_t pos = 0;
+	u64 id;
+
+	make(&batch);
+	ks_fleet_batch_sort(&batch);
+	assert_int_equal(ks_fleet_batch_name(&batch, NULL, KS_FLEET_CGROUP, "/a\xff\u00e4", &id),
+			 0);
+	assert_int_equal(id, ks_fleet_id(KS_FLEET_CGROUP, "/a\\xff\u00e4", 8));
+	assert_int_equal(ks_fleet_batch_name(&batch, NULL, KS_FLEET_CGROUP, long_name, &id), 0);
+	assert_int_equal(ks_fleet_batch_label(&batch, "x\xc3", "\x80"), 0);
+	ks_strbuf_init(&out);
+	assert_int_equal(ks_fleet_batch_pack(&batch, &out), 0);
+	ks_fleet_batch_init(&back);
+	assert_int_equal(ks_fleet_batch_unpack(&back, out.s, out.len, &pos, &diag), 1);
+	assert_string_equal(back.labels.items[1].name, "x\\xc3");
+	assert_string_equal(back.labels.items[1].value, "\\x80");
+	assert_int_equal(back.names.items[back.names.len - 1].len, KS_FLEET_NAME_MAX);
+	ks_fleet_batch_deinit(&back);
+	ks_strbuf_deinit(&out);
+	/* A sender that does not do that. */
+	((char *)(uintptr_t)batch.labels.items[0].value)[0] = '\xff';
+	pos = 0;
+	assert_int_equal(ks_fleet_batch_pack(&batch, &out), 0);
+	ks_fleet_batch_init(&back);
+	assert_int_equal(ks_fleet_batch_unpack(&back, out.s, out.len, &pos, &diag), KS_EBADINPUT);
+	ks_fleet_batch_deinit(&back);
+	ks_fleet_batch_deinit(&batch);
+	ks_strbuf_deinit(&out);
+}
+
 /* Whatever is cut off or changed, is refused, or read without harm. */
 static void test_damage(void **state)
 {
@@ -538,7 +575,8 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(test_backoff),	   cmocka_unit_test(test_sql),
 	cmocka_unit_test(test_field),	   cmocka_unit_test(test_sample_live),
 	cmocka_unit_test(test_long_stack), cmocka_unit_test(test_missed),
-	cmocka_unit_test(test_tokens),	   cmocka_unit_test(test_spending),
+	cmocka_unit_test(test_text),	   cmocka_unit_test(test_tokens),
+	cmocka_unit_test(test_spending),
 };
 
 KS_RUN(tests)
