@@ -45,14 +45,24 @@ workload()
 	done
 }
 
+# start ARGUMENT...: starts the recorder, and waits until it records: before, it counts the kernel's objects. Fails if it ends.
+start()
+{
+	"$kmemscope" record "$@" 2>$out/record.txt &
+	recorder=$!
+	until grep -q '^recording' $out/record.txt; do
+		kill -0 $recorder 2>/dev/null || return 1
+		sleep 0.1
+	done
+}
+
 # A second with call stacks, for the flame graph. It is several times as much work, so it is kept short.
 record_stacks()
 {
-	"$kmemscope" record -q --stack -o $out/stacks.dat --duration 1 2>/dev/null &
-	recorder=$!
-	seconds=1 workload
+	start --stack -o $out/stacks.dat --duration 1 && seconds=1 workload
 	wait $recorder && stacks=$out/stacks.dat
 	recorder=
+	rm -f $out/record.txt
 }
 
 record()
@@ -60,10 +70,7 @@ record()
 	local status=0
 
 	mount_tracefs
-	"$kmemscope" record -q -o $out/kmem.dat 2>$out/record.txt &
-	recorder=$!
-	sleep 0.3
-	if ! kill -0 $recorder 2>/dev/null; then
+	if ! start -o $out/kmem.dat; then
 		recorder=
 		why=$(cat $out/record.txt)
 		return 1
