@@ -44,8 +44,8 @@ static void corpus_path(char *path, size_t size, const char *name)
 	snprintf(path, size, "%s/%s", corpus, name);
 }
 
-/* The recorder of this file wrote the node of each of its CPUs. */
-static void test_nodes(void **state)
+/* No CPU gets the node of another, and none is left out. */
+static void test_nodes_of(const char *name)
 {
 	char path[512];
 	struct ks_diag diag = { 0 };
@@ -54,7 +54,7 @@ static void test_nodes(void **state)
 	int err;
 
 	fail_at = 0;
-	corpus_path(path, sizeof(path), "tracedat/v7-recorder");
+	corpus_path(path, sizeof(path), name);
 	assert_int_equal(ks_source_open(path, NULL, &trace, &diag), 0);
 	nodes = trace->info.cpu_nodes.len;
 	assert_true(nodes > 0);
@@ -68,6 +68,13 @@ static void test_nodes(void **state)
 		assert_int_equal(trace->info.cpu_nodes.len, nodes);
 		ks_source_close(trace);
 	}
+}
+
+/* The recorders of these files wrote the node of each of their CPUs. */
+static void test_nodes(void **state)
+{
+	test_nodes_of("tracedat/v7-recorder");
+	test_nodes_of("perfdata/nodes");
 }
 
 static int check_file(const char *path, struct ks_check *ret_check, struct ks_diag *diag)
