@@ -22,6 +22,7 @@ struct ks_analysis {
 	KS_VEC(struct ks_view *) all_views; /* that were added */
 	struct ks_view *save;		    /* one of them; NULL = no DB is written */
 	bool names_counted;		    /* the model is to have their numbers */
+	bool untimed;			    /* it need not have times of groups */
 
 	/* From the start on. */
 	struct ks_source *source;
@@ -251,6 +252,7 @@ static int ask_db(struct ks_analysis *a, struct ks_diag *diag)
 		.source = a->source,
 		.helpers = a->opts.skip_helpers ? &a->helpers : NULL,
 		.pages = places_pages(a) ? &a->page_sites : NULL,
+		.untimed = a->untimed,
 		.progress = a->opts.progress,
 		.progress_ctx = a->opts.progress_ctx,
 	};
@@ -481,6 +483,11 @@ int ks_analysis_save(struct ks_analysis *a, const char *path, struct ks_diag *di
 void ks_analysis_count_names(struct ks_analysis *a)
 {
 	a->names_counted = true;
+}
+
+void ks_analysis_untimed(struct ks_analysis *a)
+{
+	a->untimed = true;
 }
 
 void ks_analysis_wants(const struct ks_analysis *a, struct ks_source_opts *ret_opts)

@@ -60,6 +60,12 @@ int ks_analysis_save(struct ks_analysis *analysis, const char *path, struct ks_d
 /* The model will say how many caches and comms are named. To count them takes time. */
 void ks_analysis_count_names(struct ks_analysis *analysis);
 
+/*
+ * Nobody will ask when a group was first seen, last seen, and largest: these are 0 in the model where it is
+ * quicker not to find out, as in a DB.
+ */
+void ks_analysis_untimed(struct ks_analysis *analysis);
+
 /* What to open the source with. The analysis must then outlive the source. */
 void ks_analysis_wants(const struct ks_analysis *analysis, struct ks_source_opts *ret_opts);
 

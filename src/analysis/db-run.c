@@ -43,7 +43,7 @@ static int add_query(struct askers *askers, const struct ks_db_run *run, struct 
 {
 	struct ks_query **query = ks_vec_push(&askers->queries);
 
-	if (!query || ks_query_new(account, &to->selector, run->source->db, query))
+	if (!query || ks_query_new(account, &to->selector, run->source->db, run->untimed, query))
 		return -ENOMEM;
 	askers->columns |= ks_query_columns(*query);
 	return 0;

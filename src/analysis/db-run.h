@@ -12,6 +12,7 @@ struct ks_db_run {
 	const struct ks_frame_filter
 		*helpers;	     /* their allocations belong to their callers; may be NULL */
 	struct ks_page_sites *pages; /* gives sites to pages; NULL = nobody looks at pages */
+	bool untimed;		     /* no account needs times */
 	int (*progress)(void *ctx, u64 done, u64 total); /* may be NULL */
 	void *progress_ctx;
 };

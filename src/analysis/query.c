@@ -46,6 +46,7 @@ struct ks_query {
 	struct ks_selector *selector;
 	struct counted *in_slot[KS_LEVELS]; /* by slot + 1; the first is for events without one */
 	bool by_task;
+	bool untimed;		   /* neither the window nor the sums need times */
 	struct ks_map64 pairs;	   /* of a block: shape and task, where groups depend on both */
 	KS_VEC(u32) group_of_pair; /* as these are numbered */
 	bool failed;		   /* to find the group of a pair */
@@ -149,9 +150,10 @@ static inline u32 group_by_task(struct ks_query *q, const struct ks_db_block *bl
 
 /*
  * There is no telling what the next event is, so as little as can be is a branch on it: all exchange
- * the content of a slot. @simple is a constant: neither time nor task decide.
+ * the content of a slot. Two constants: @simple, neither time nor task decide; @untimed, all times are 0.
  */
-ks_inline void run_events(struct ks_query *q, const struct ks_db_block *block, bool simple)
+ks_inline void run_events(struct ks_query *q, const struct ks_db_block *block, bool simple,
+			  bool untimed)
 {
 	struct counted *const in_slot[KS_LEVELS] = { q->in_slot[KS_SLAB], q->in_slot[KS_PAGES] };
 	const u32 *slot = block->slots;
@@ -163,8 +165,8 @@ ks_inline void run_events(struct ks_query *q, const struct ks_db_block *block, b
 	for (i = 0; i < count; i++) {
 		const struct plan *plan = &q->plans[shape_of[i]];
 		struct counted next = plan->next, *obj, old;
-		u64 ts = times[i];
-		bool in_window = simple || ks_selector_in_window(q->selector, ts);
+		u64 ts = untimed ? 0 : times[i];
+		bool in_window = simple || untimed || ks_selector_in_window(q->selector, ts);
 
 		/* Nearly all are slab objects. */
 		__builtin_prefetch(&in_slot[KS_SLAB][(size_t)slot[PREFETCH_AHEAD] + 1], 1);
@@ -195,7 +197,7 @@ ks_inline void run_events(struct ks_query *q, const struct ks_db_block *block, b
 /* === Public =============================================================================== */
 
 int ks_query_new(struct ks_account *account, struct ks_selector *selector, struct ks_db *db,
-		 struct ks_query **ret_query)
+		 bool untimed, struct ks_query **ret_query)
 {
 	struct ks_query *q = calloc(1, sizeof(*q));
 	size_t slots = (size_t)ks_db_slots(db) + 1, i;
@@ -207,6 +209,7 @@ int ks_query_new(struct ks_account *account, struct ks_selector *selector, struc
 	q->selector = selector;
 	q->by_task = ks_by_is_task(account->grouping.by) || ks_by_is_both(account->grouping.by) ||
 		     ks_filter_is_task(&selector->filter);
+	q->untimed = untimed && !selector->filter.since.set && !selector->filter.until.set;
 	if (ks_map64_init(&q->pairs)) {
 		free(q);
 		return -ENOMEM;
@@ -237,7 +240,7 @@ void ks_query_free(struct ks_query *q)
 
 unsigned int ks_query_columns(const struct ks_query *q)
 {
-	return KS_DB_TIMES | KS_DB_SLOTS | (q->by_task ? KS_DB_TASKS : 0);
+	return KS_DB_SLOTS | (q->untimed ? 0 : KS_DB_TIMES) | (q->by_task ? KS_DB_TASKS : 0);
 }
 
 int ks_query_block(struct ks_query *q, const struct ks_db_block *block,
@@ -247,10 +250,14 @@ int ks_query_block(struct ks_query *q, const struct ks_db_block *block,
 
 	if (err)
 		return err;
-	if (!q->by_task && ks_selector_in_window(q->selector, info->min_ts) &&
-	    ks_selector_in_window(q->selector, info->max_ts))
-		run_events(q, block, true);
+	if (!q->by_task && q->untimed)
+		run_events(q, block, true, true);
+	else if (q->untimed)
+		run_events(q, block, false, true);
+	else if (!q->by_task && ks_selector_in_window(q->selector, info->min_ts) &&
+		 ks_selector_in_window(q->selector, info->max_ts))
+		run_events(q, block, true, false);
 	else
-		run_events(q, block, false);
+		run_events(q, block, false, false);
 	return q->failed ? ks_diag_nomem(diag, "accounting events") : 0;
 }

@@ -9,9 +9,9 @@
 
 struct ks_query;
 
-/* The selector's window is known. 0 or -ENOMEM. */
+/* The selector's window is known. @untimed: the sums need no times. 0 or -ENOMEM. */
 int ks_query_new(struct ks_account *account, struct ks_selector *selector, struct ks_db *db,
-		 struct ks_query **ret_query);
+		 bool untimed, struct ks_query **ret_query);
 void ks_query_free(struct ks_query *query);
 
 /* Which columns it needs: KS_DB_*. */

@@ -78,19 +78,34 @@ static struct ks_doc *make_doc(const struct ks_cli *cli, const struct ks_model *
 	return doc;
 }
 
+/* By site. What people read has no times in it. */
+static int analyze(struct ks_cli *cli, struct ks_model **ret_model)
+{
+	struct ks_cli_analysis run;
+	struct ks_diag diag = { 0 };
+	int err, code = ks_cli_analysis_open(&run, cli, &cli->capture->filter);
+
+	if (code)
+		return code;
+	if (!cli->output.json && !cli->output.csv)
+		ks_analysis_untimed(run.analysis);
+	err = ks_analysis_account(run.analysis, KS_BY_SITE, &diag);
+	return ks_cli_analysis_run(&run, err, &diag, ret_model);
+}
+
 /* The DB holds the whole capture; a filter applies to what is asked of it. */
 static int get_model(struct ks_cli *cli, const char *save_db, struct ks_model **ret_model)
 {
 	int code;
 
 	if (!save_db)
-		return ks_cli_analyze(cli, KS_BY_SITE, ret_model);
+		return analyze(cli, ret_model);
 	code = ks_cli_import(cli, save_db, ret_model);
 	if (code || (ks_filter_is_empty(&cli->capture->filter) && !cli->capture->pages))
 		return code;
 	ks_model_free(*ret_model);
 	cli->capture->input = save_db;
-	return ks_cli_analyze(cli, KS_BY_SITE, ret_model);
+	return analyze(cli, ret_model);
 }
 
 /* === Public =============================================================================== */

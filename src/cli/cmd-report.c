@@ -107,5 +107,6 @@ const struct ks_report ks_report_report = {
 	.options = set_options,
 	.check = check,
 	.ask = ask,
+	.timeless_text = true,
 	.make = make,
 };

@@ -18,6 +18,8 @@ static int analyze(struct ks_cli *cli, const struct ks_report *report, const voi
 
 	if (code)
 		return code;
+	if (report->timeless_text && !cli->output.json && !cli->output.csv)
+		ks_analysis_untimed(run.analysis);
 	if (report->ask)
 		err = report->ask(run.analysis, opts, &diag);
 	return ks_cli_analysis_run(&run, err, &diag, ret_model);

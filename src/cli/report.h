@@ -31,6 +31,8 @@ struct ks_report {
 	/* Adds the accounts and views that it needs. NULL = the account by site. */
 	int (*ask)(struct ks_analysis *analysis, const void *opts, struct ks_diag *diag);
 
+	bool timeless_text; /* its text, unlike JSON and CSV, has no times of groups */
+
 	/* Makes the document; NULL when there is no memory. */
 	struct ks_doc *(*make)(const struct ks_model *model, const struct ks_cli *cli,
 			       const void *opts);

@@ -453,6 +453,71 @@ static void test_db(void **state)
 	ks_strbuf_deinit(&want_objects);
 }
 
+/* The sums of a DB by a grouping and a filter, without the times of groups. */
+static void put_sums(struct ks_strbuf *sb, const char *path, enum ks_by by,
+		     const struct ks_filter *filter, bool untimed)
+{
+	struct ks_analysis *analysis =
+		ks_analysis_new(&(struct ks_analysis_opts){ .filter = *filter });
+	struct ks_source *source;
+	struct ks_model *model;
+	struct ks_sums *sums;
+	size_t i;
+
+	assert_int_equal(ks_analysis_account(analysis, by, NULL), 0);
+	if (untimed)
+		ks_analysis_untimed(analysis);
+	assert_int_equal(ks_source_open(path, NULL, &source, NULL), 0);
+	assert_int_equal(ks_analysis_run(analysis, source, NULL), 0);
+	assert_int_equal(ks_analysis_snapshot(analysis, &model, NULL), 0);
+	sums = &model->accounts.items[0];
+	assert_true(sums->groups.len > 1);
+	for (i = 0; i < sums->groups.len; i++) {
+		struct ks_stat *stat = &sums->groups.items[i].stat;
+
+		if (!filter->since.set)
+			assert_int_equal(stat->last_ts == 0, untimed);
+		stat->first_ts = stat->last_ts = stat->peak_ts = 0;
+	}
+	qsort(sums->groups.items, sums->groups.len, sizeof(*sums->groups.items), compare_groups);
+	for (i = 0; i < sums->groups.len; i++) {
+		ks_strbuf_puts(sb, sums->groups.items[i].label);
+		put_stat(sb, &sums->groups.items[i].stat);
+	}
+	ks_model_free(model);
+	ks_source_close(source);
+	ks_analysis_free(analysis);
+}
+
+/* Whoever needs no times gets the same sums; a window still has its edges. */
+static void test_untimed(void **state)
+{
+	static const enum ks_by bys[] = { KS_BY_SITE, KS_BY_CACHE, KS_BY_PID, KS_BY_OWNER };
+	static const struct ks_filter filters[] = {
+		{ .malloc_only = true },
+		{ .by_cpu = true, .cpu = 1 },
+		{ .malloc_only = true,
+		  .since = { true, true, 3000000 },
+		  .until = { true, true, 9000000 } },
+	};
+	char *path = save_db();
+	struct ks_strbuf got, want;
+	size_t i, k;
+
+	ks_strbuf_init(&got);
+	ks_strbuf_init(&want);
+	for (i = 0; i < ARRAY_SIZE(bys); i++)
+		for (k = 0; k < ARRAY_SIZE(filters); k++) {
+			put_sums(&want, path, bys[i], &filters[k], false);
+			put_sums(&got, path, bys[i], &filters[k], true);
+			compare(&got, &want);
+		}
+	unlink(path);
+	free(path);
+	ks_strbuf_deinit(&got);
+	ks_strbuf_deinit(&want);
+}
+
 static int compare_lines(const void *a, const void *b)
 {
 	return strcmp(*(char *const *)a, *(char *const *)b);
@@ -604,9 +669,10 @@ static void test_youngest(void **state)
 }
 
 static const struct CMUnitTest tests[] = {
-	cmocka_unit_test(test_snapshots),    cmocka_unit_test(test_db),
-	cmocka_unit_test(test_cut),	     cmocka_unit_test(test_cut_backwards),
-	cmocka_unit_test(test_long_capture), cmocka_unit_test(test_youngest),
+	cmocka_unit_test(test_snapshots),     cmocka_unit_test(test_db),
+	cmocka_unit_test(test_untimed),	      cmocka_unit_test(test_cut),
+	cmocka_unit_test(test_cut_backwards), cmocka_unit_test(test_long_capture),
+	cmocka_unit_test(test_youngest),
 };
 
 int main(void)
