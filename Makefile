@@ -16,28 +16,47 @@ DESTDIR    ?=
 all: setup
 	@tools/build.sh "$(BUILD)"
 
+ASAN = -Db_sanitize=address,undefined -Db_lundef=false -Dbuildtype=debugoptimized \
+	-Dc_args=-fno-sanitize-recover=all
+TSAN = -Db_sanitize=thread -Db_lundef=false -Dbuildtype=debugoptimized
+
 check: setup
 	@tools/cache.sh check
 	@tools/build.sh "$(BUILD)" -Dwerror=$(WERROR)
-	@tools/build.sh "$(BUILD_SAN)" -Dwerror=$(WERROR) -Db_sanitize=address,undefined -Db_lundef=false -Dbuildtype=debugoptimized -Dc_args=-fno-sanitize-recover=all
+	@tools/build.sh "$(BUILD_SAN)" -Dwerror=$(WERROR) $(ASAN)
 	@CC=clang tools/build.sh "$(BUILD_CLANG)" -Dwerror=$(WERROR) -Doptimization=0
-	@TARGETS=threads tools/build.sh "$(BUILD_TSAN)" -Dwerror=$(WERROR) -Db_sanitize=thread -Db_lundef=false -Dbuildtype=debugoptimized
-	@for arch in $(ARCHES); do tools/cross.sh $$arch build-$$arch -Dwerror=$(WERROR) -Doptimization=1 || exit 1; done
+	@TARGETS=threads tools/build.sh "$(BUILD_TSAN)" -Dwerror=$(WERROR) $(TSAN)
+	@for arch in $(ARCHES); do \
+		tools/cross.sh $$arch build-$$arch -Dwerror=$(WERROR) -Doptimization=1 || exit 1; \
+	done
 	@python3 tests/run.py "$(BUILD)" "$(BUILD_SAN)" "$(BUILD_TSAN)" $(ARCHES:%=build-%); \
 		status=$$?; [ $$status -gt 1 ] || tools/cache.sh checked; exit $$status
 
-# Guests with Linux 6.1 and 5.10, leaks in a guest, and the counting kernel on x86-64, which takes long to build.
-MORE_KERNELS = "tests/kernel/test-live.sh 6.12" "tests/kernel/test-stock.sh 6.1" "tests/kernel/test-heap.sh 6.1" "tests/kernel/test-record.sh 6.1" \
-	"tests/kernel/test-heap.sh 5.10" "tests/kernel/test-live.sh 6.12 leaks" "tests/kernel/test-live.sh 6.12 offline" "tests/kernel/test-access.sh 6.12 x86_64" "tests/kernel/test-boot.sh 6.12 x86_64" \
-	tests/kernel/test-witness.sh
-# A fleet: a cluster of databases, questions to today's engine, 200 faults of each kind.
 FLEET = $(BUILD)/kmemscope $(BUILD)/tests/fleet/fleetsim
-LONG_FLEET = "tests/fleet/cluster.py $(FLEET)" "ENGINE=chdb tests/fleet/questions.py $(FLEET)" "FAULTS=200 tests/fleet/agent.py $(FLEET)" \
-	"FAULTS=200 tests/fleet/relay.py $(FLEET)" "FAULTS=200 tests/fleet/network.py $(FLEET)"
-# The long ones, too: counts of accesses in a preemptible kernel, which must be built first, the heap of Linux 5.10, long tests of a fleet, fuzzing by libFuzzer,
-# and mutants. All of them run, whatever fails.
+# The long ones, too: all that can be emulated; guests with Linux 6.1 and 5.10, leaks in a guest, and the counting
+# kernel on x86-64 and preemptible, which take long to build; of a fleet a cluster of databases, questions to today's
+# engine and 200 faults of each kind; fuzzing by libFuzzer; mutants. All of them run, whatever fails.
 check-all:
-	@tests/all.py "$(MAKE) check" "python3 tests/run.py --emulate-all $(ARCHES:%=build-%)" "tests/kernel/test-access.sh 6.12 x86_64 preempt" $(MORE_KERNELS) $(LONG_FLEET) tests/fuzz/run.sh tests/mutate/mutate.py
+	@tests/all.py "$(MAKE) check" \
+		"python3 tests/run.py --emulate-all $(ARCHES:%=build-%)" \
+		"tests/kernel/test-access.sh 6.12 x86_64 preempt" \
+		"tests/kernel/test-live.sh 6.12" \
+		"tests/kernel/test-stock.sh 6.1" \
+		"tests/kernel/test-heap.sh 6.1" \
+		"tests/kernel/test-record.sh 6.1" \
+		"tests/kernel/test-heap.sh 5.10" \
+		"tests/kernel/test-live.sh 6.12 leaks" \
+		"tests/kernel/test-live.sh 6.12 offline" \
+		"tests/kernel/test-access.sh 6.12 x86_64" \
+		"tests/kernel/test-boot.sh 6.12 x86_64" \
+		tests/kernel/test-witness.sh \
+		"tests/fleet/cluster.py $(FLEET)" \
+		"ENGINE=chdb tests/fleet/questions.py $(FLEET)" \
+		"FAULTS=200 tests/fleet/agent.py $(FLEET)" \
+		"FAULTS=200 tests/fleet/relay.py $(FLEET)" \
+		"FAULTS=200 tests/fleet/network.py $(FLEET)" \
+		tests/fuzz/run.sh \
+		tests/mutate/mutate.py
 
 mutate: setup
 	@tests/mutate/mutate.py

@@ -130,17 +130,21 @@ class Suite:
         return [file for target in self.tests[name]["depends"] for part in self.targets[target]["target_sources"]
                 for file in part.get("sources", []) if file.startswith(str(TREE / "tests"))]
 
-    def run(self, names, first_failure, raw=None, bounded=False, ended=None):
-        """The names of the tests that fail; with raw, what gcov counts goes to its folders. Calls ended(name, failed)."""
+    def run(self, names, first_failure, raw=None, bounds=None, ended=None):
+        """The names of the tests that fail; with raw, what gcov counts goes to its folders. Calls ended(name, failed).
+        With bounds, which has the seconds that tests take, those that ask for too much memory or time are stopped."""
         build = str(TREE / self.build)
         tests = [run.Test(build, dict(self.tests[name], env=dict(self.tests[name]["env"]))) for name in names]
         times = run.Times([build])
         for test in tests:
+            name = test.record["name"]
             if raw:
-                test.record["env"]["GCOV_PREFIX"] = str(raw / test.record["name"])
-            if bounded:
-                test.record["cmd"] = ["prlimit", f"--data={MEMORY_MAX}", *test.record["cmd"]]
-            if first_failure:
+                test.record["env"]["GCOV_PREFIX"] = str(raw / name)
+            if bounds:
+                seconds = bounds.get(name, times.get(test))
+                test.record["cmd"] = ["prlimit", f"--data={MEMORY_MAX}", f"--cpu={10 + 3 * seconds:.0f}", *test.record["cmd"]]
+                test.timeout = min(test.timeout, 30 + 10 * seconds)
+            elif first_failure:
                 test.timeout = min(test.timeout, 20 + 10 * times.get(test))
         runner = Runner(tests, self.jobs, times, first_failure, [], ended=ended)
         with open(LOG, "a", encoding="utf-8") as log, contextlib.redirect_stdout(log):
@@ -220,7 +224,8 @@ class Program:
                 if not suite.make(part):
                     return f"{suite.build}, which does not build", len(tests)
                 # A sanitizer's shadow memory would count, and browsers and servers have more.
-                failed = suite.run(part, True, bounded=stage.build == "build" and not stage.shared)[:1]
+                bounds = self.seconds if stage.build == "build" and not stage.shared else None
+                failed = suite.run(part, True, bounds=bounds)[:1]
                 if failed and stage.name not in ("unit", "sanitized"):
                     failed = suite.run(failed, False)
             if failed and stage.shared:
