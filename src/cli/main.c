@@ -168,7 +168,7 @@ static int run_command(int argc, char **argv)
 	fprintf(stderr, "kmemscope: unknown command '%s'; ", argv[0]);
 	if (nearest.best)
 		fprintf(stderr, "did you mean '%s'? ", nearest.best);
-	fputs("See 'kmemscope --help'\n", stderr);
+	fprintf(stderr, "%s 'kmemscope --help'\n", nearest.best ? "See" : "see");
 	return KS_EXIT_USAGE;
 }
 

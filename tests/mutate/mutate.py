@@ -48,8 +48,8 @@ BUILDS = {"build": [], "build-cov": ["-Db_coverage=true", "-Dbuildtype=debug"],
                         "-Dc_args=-fno-sanitize-recover=all"]}
 # What looks at the kernel of this machine.
 LIVE = ["census-by-manual", "cli-heap", "cli-heap-graph", "cli-heap-snapshot", "cli-kmap-record", "cli-leaks-live",
-        "cli-record", "cli-record-filter", "cli-record-rotate", "cli-slab-grows", "cli-top", "cli-trace-analyze", "cli-watch-live",
-        "live-kernel", "cli-serve"]
+        "cli-record", "cli-record-cgroup", "cli-record-churn", "cli-record-filter", "cli-record-rotate", "cli-slab-grows",
+        "cli-top", "cli-trace-analyze", "cli-watch-live", "live-kernel", "cli-serve"]
 # What is tested by a machine, not by the program.
 NOT_OF_IT = ["package", "cli-install", "cli-completion"]
 # Guests run a program of their own, whose counts are not seen here: the tests are chosen by the folder.
