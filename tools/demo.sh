@@ -48,6 +48,7 @@ workload()
 # start ARGUMENT...: starts the recorder, and waits until it records: before, it counts the kernel's objects. Fails if it ends.
 start()
 {
+	: >$out/record.txt # the shell that starts the recorder would make it, later
 	"$kmemscope" record "$@" 2>$out/record.txt &
 	recorder=$!
 	until grep -q '^recording' $out/record.txt; do
