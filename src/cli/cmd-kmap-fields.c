@@ -72,7 +72,8 @@ int ks_kmap_fields_command(struct ks_kmap_args *args)
 	err = ks_debug_set_new(args->fields.types, args->fields.nr_types, &debug, &diag);
 	if (err)
 		return ks_cli_fail(&args->cli, err, &diag);
-	code = ks_kmap_map_read_spots(args, args->operands[args->nr_operands - 1], &map);
+	code = ks_kmap_map_read(args, args->operands[args->nr_operands - 1], KS_KMAP_WITH_SPOTS,
+				&map);
 	if (!code) {
 		err = ks_kmap_fields_new(map.census, map.places, debug, &fields, &diag);
 		code = err ? ks_cli_fail(&args->cli, err, &diag) : show(args, &map, fields, name);

@@ -113,7 +113,7 @@ const char *ks_kmap_model_name(unsigned int model)
 int ks_kmap_privilege(struct ks_kmap_args *args)
 {
 	struct ks_kmap_map map;
-	int code = ks_kmap_map_read(args, args->operands[0], &map);
+	int code = ks_kmap_map_read(args, args->operands[0], 0, &map);
 
 	if (code)
 		return code;
@@ -142,7 +142,7 @@ int ks_kmap_compartments(struct ks_kmap_args *args)
 			"WHAT or --cut FILE");
 	code = ks_kmap_take_unit(args, &unit);
 	if (!code)
-		code = ks_kmap_map_read(args, args->operands[0], &map);
+		code = ks_kmap_map_read(args, args->operands[0], 0, &map);
 	if (code)
 		return code;
 	code = read_functions(args, &map, &functions);

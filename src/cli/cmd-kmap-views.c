@@ -107,7 +107,7 @@ int ks_kmap_report(struct ks_kmap_args *args)
 		code = read_waste(args, args->view.with, &opts, &model);
 	if (code)
 		return code;
-	code = ks_kmap_map_read(args, args->operands[0], &map);
+	code = ks_kmap_map_read(args, args->operands[0], 0, &map);
 	if (!code)
 		code = ks_kmap_answer(args, ks_kmap_view_report(map.census, map.places, &opts),
 				      map.census);
@@ -127,7 +127,7 @@ static int one_row(struct ks_kmap_args *args, bool is_site)
 	int code = ks_kmap_take_unit(args, &unit);
 
 	if (!code)
-		code = ks_kmap_map_read(args, args->operands[1], &map);
+		code = ks_kmap_map_read(args, args->operands[1], 0, &map);
 	if (code)
 		return code;
 	doc = (is_site ? ks_kmap_view_accesses : ks_kmap_view_touches)(
@@ -192,7 +192,7 @@ int ks_kmap_matrix(struct ks_kmap_args *args)
 	int code = ks_kmap_take_unit(args, &unit);
 
 	if (!code)
-		code = ks_kmap_map_read(args, args->operands[0], &map);
+		code = ks_kmap_map_read(args, args->operands[0], 0, &map);
 	if (code)
 		return code;
 	if (unit >= KS_KMAP_FILE && unit <= KS_KMAP_TOPDIR) {
@@ -222,9 +222,9 @@ int ks_kmap_diff(struct ks_kmap_args *args)
 	int code = ks_kmap_take_unit(args, &unit);
 
 	if (!code)
-		code = ks_kmap_map_read(args, args->operands[0], &old);
+		code = ks_kmap_map_read(args, args->operands[0], 0, &old);
 	if (!code)
-		code = ks_kmap_map_read(args, args->operands[1], &new);
+		code = ks_kmap_map_read(args, args->operands[1], 0, &new);
 	if (!code) {
 		const struct ks_kmap_census *censuses[] = { old.census, new.census };
 		const struct ks_kmap_places *places[] = { old.places, new.places };

@@ -21,6 +21,8 @@ static const char usage[] =
 	"  kmap touches CODE FILE       whose objects a function reads and writes\n"
 	"  kmap fields [TYPE] FILE      what was done to each field of the objects of a type\n"
 	"  kmap matrix FILE             which code touches whose objects, as table or heat map\n"
+	"  kmap lives FILE              how long objects live and how large they are: percentiles\n"
+	"  kmap sharing FILE            which processes and processors use what others allocated\n"
 	"  kmap privilege FILE          least-privilege measures\n"
 	"  kmap compartments FILE       divides the code, and writes or scores the division\n"
 	"  kmap score FILE              what a compartmentalization (CPM-IF) grants\n"
@@ -34,6 +36,7 @@ static const char examples[] = "examples:\n"
 			       "  kmemscope kmap report -k vmlinux --by file ls.kmap\n"
 			       "  kmemscope kmap accesses alloc_inode ls.kmap\n"
 			       "  kmemscope kmap fields -k build --types types file ls.kmap\n"
+			       "  kmemscope kmap sharing --by function -k vmlinux ls.kmap\n"
 			       "  kmemscope kmap privilege --model uscope -k vmlinux ls.kmap\n"
 			       "  kmemscope kmap compartments --number 20 -o cut.yaml ls.kmap\n";
 
@@ -55,9 +58,12 @@ enum {
 	COMPARTMENTS = 1 << 10,
 	SCORE = 1 << 11,
 	FIELDS = 1 << 12,
+	LIVES = 1 << 13,
+	SHARING = 1 << 14,
 
-	BY_UNIT = REPORT | ACCESSES | TOUCHES | MATRIX | DIFF | COMPARTMENTS,
-	WITH_CUT = REPORT | ACCESSES | TOUCHES | MATRIX | PRIVILEGE | COMPARTMENTS,
+	BY_UNIT = REPORT | ACCESSES | TOUCHES | MATRIX | LIVES | SHARING | DIFF | COMPARTMENTS,
+	WITH_CUT = REPORT | ACCESSES | TOUCHES | MATRIX | LIVES | SHARING | PRIVILEGE |
+		   COMPARTMENTS,
 	ONE_MAP = WITH_CUT | CONVERT | FIELDS,
 	ANY_MAP = ONE_MAP | DIFF,
 };
@@ -74,6 +80,8 @@ static const struct subcommand {
 	{ "touches", ks_kmap_touches, 2, "CODE FILE", TOUCHES },
 	{ "fields", ks_kmap_fields_command, ONE_OR_TWO, "[TYPE] FILE", FIELDS },
 	{ "matrix", ks_kmap_matrix, 1, "FILE", MATRIX },
+	{ "lives", ks_kmap_lives, 1, "FILE", LIVES },
+	{ "sharing", ks_kmap_sharing, 1, "FILE", SHARING },
 	{ "privilege", ks_kmap_privilege, 1, "FILE", PRIVILEGE },
 	{ "compartments", ks_kmap_compartments, 1, "FILE", COMPARTMENTS },
 	{ "score", ks_kmap_score, 1, "FILE", SCORE },

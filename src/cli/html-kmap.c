@@ -64,7 +64,7 @@ int ks_cli_html_kmap_open(struct ks_cli *cli, const char *path, bool alone,
 
 	*ret_kmap = (struct ks_cli_html_kmap){ 0 };
 	code = alone ? open_alone(&args, path, ret_kmap)
-		     : ks_kmap_map_read(&args, path, &ret_kmap->map);
+		     : ks_kmap_map_read(&args, path, 0, &ret_kmap->map);
 	if (!code) {
 		ret_kmap->doc = ks_kmap_view_page(ret_kmap->map.census, ret_kmap->map.places);
 		if (!ret_kmap->doc)

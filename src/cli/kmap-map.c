@@ -94,8 +94,8 @@ int ks_kmap_name_places(struct ks_kmap_args *args, const struct ks_kmap_census *
 	return err ? ks_cli_fail(&args->cli, err, &diag) : 0;
 }
 
-static int read_map(struct ks_kmap_args *args, const char *path, unsigned int flags,
-		    struct ks_kmap_map *ret_map)
+int ks_kmap_map_read(struct ks_kmap_args *args, const char *path, unsigned int flags,
+		     struct ks_kmap_map *ret_map)
 {
 	int code;
 
@@ -111,16 +111,6 @@ static int read_map(struct ks_kmap_args *args, const char *path, unsigned int fl
 	if (code)
 		ks_kmap_map_free(ret_map);
 	return code;
-}
-
-int ks_kmap_map_read(struct ks_kmap_args *args, const char *path, struct ks_kmap_map *ret_map)
-{
-	return read_map(args, path, 0, ret_map);
-}
-
-int ks_kmap_map_read_spots(struct ks_kmap_args *args, const char *path, struct ks_kmap_map *ret_map)
-{
-	return read_map(args, path, KS_KMAP_WITH_SPOTS, ret_map);
 }
 
 void ks_kmap_map_free(struct ks_kmap_map *map)

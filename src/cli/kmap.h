@@ -94,10 +94,9 @@ struct ks_kmap_map {
 	struct ks_resolver *resolver; /* NULL = there is no kernel */
 };
 
-/* 0 or an exit code; free accepts what read left. The second: with offsets. */
-int ks_kmap_map_read(struct ks_kmap_args *args, const char *path, struct ks_kmap_map *ret_map);
-int ks_kmap_map_read_spots(struct ks_kmap_args *args, const char *path,
-			   struct ks_kmap_map *ret_map);
+/* @flags: enum ks_kmap_census_flags. 0 or an exit code; free accepts what read left. */
+int ks_kmap_map_read(struct ks_kmap_args *args, const char *path, unsigned int flags,
+		     struct ks_kmap_map *ret_map);
 void ks_kmap_map_free(struct ks_kmap_map *map);
 
 /* Names the code of a census; the resolver may be NULL. */
@@ -131,6 +130,8 @@ int ks_kmap_report(struct ks_kmap_args *args);
 int ks_kmap_accesses(struct ks_kmap_args *args);
 int ks_kmap_touches(struct ks_kmap_args *args);
 int ks_kmap_matrix(struct ks_kmap_args *args);
+int ks_kmap_lives(struct ks_kmap_args *args);
+int ks_kmap_sharing(struct ks_kmap_args *args);
 int ks_kmap_privilege(struct ks_kmap_args *args);
 int ks_kmap_compartments(struct ks_kmap_args *args);
 int ks_kmap_score(struct ks_kmap_args *args);

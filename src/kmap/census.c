@@ -316,7 +316,8 @@ static int add_object(struct ks_kmap_census *census, const struct ks_kmap_object
 	census->nr_objects++;
 	if (add_accesses(census, number, object, &uses) ||
 	    (census->has_spots &&
-	     ks_kmap_spots_add(&census->spots, number, &census->codes, object)))
+	     ks_kmap_spots_add(&census->spots, number, &census->codes, object)) ||
+	    (census->has_spread && ks_kmap_spread_add(&census->spread, number, object)))
 		return -ENOMEM;
 	site->stat.objects++;
 	site->stat.bytes = ks_add_sat(site->stat.bytes, object->size);
@@ -432,6 +433,8 @@ void ks_kmap_census_free(struct ks_kmap_census *census)
 	ks_vec_free(&census->calls);
 	if (census->has_spots)
 		ks_kmap_spots_deinit(&census->spots);
+	if (census->has_spread)
+		ks_kmap_spread_deinit(&census->spread);
 	free(census);
 }
 
@@ -461,7 +464,7 @@ int ks_kmap_census_read(struct ks_kmap_reader *reader, unsigned int flags,
 			int (*progress)(void *ctx), void *ctx, struct ks_kmap_census **ret_census,
 			struct ks_diag *diag)
 {
-	bool spots = flags & KS_KMAP_WITH_SPOTS;
+	bool spots = flags & KS_KMAP_WITH_SPOTS, spread = flags & KS_KMAP_WITH_SPREAD;
 	struct ks_kmap_census *census;
 	struct ks_kmap_object object;
 	struct ks_kmap_call call;
@@ -472,10 +475,10 @@ int ks_kmap_census_read(struct ks_kmap_reader *reader, unsigned int flags,
 	if (err)
 		return err;
 	census->slab_pages = flags & KS_KMAP_WITH_SLAB_PAGES;
-	if (spots && ks_kmap_spots_init(&census->spots))
+	census->has_spots = spots && !ks_kmap_spots_init(&census->spots);
+	census->has_spread = spread && !ks_kmap_spread_init(&census->spread);
+	if (census->has_spots != spots || census->has_spread != spread)
 		err = ks_diag_nomem(diag, "adding up an access map");
-	else
-		census->has_spots = spots;
 	while (!err && item != KS_KMAP_END) {
 		err = ks_kmap_next(reader, &item, &object, &call, diag);
 		if (!err)

@@ -12,6 +12,7 @@
 #include "kmap/life.h"
 #include "kmap/reader.h"
 #include "kmap/spots.h"
+#include "kmap/spread.h"
 
 /*
  * Bytes never read, written or touched are those of whole objects that never were; and where the map
@@ -91,8 +92,9 @@ struct ks_kmap_census {
 	struct ks_kmap_info info;
 	bool slab_pages; /* to be added up like all others; else: */
 	u64 slab_page_objects, slab_page_bytes, slab_page_accesses;
-	bool has_spots;
-	struct ks_kmap_spots spots; /* only with has_spots */
+	bool has_spots, has_spread;
+	struct ks_kmap_spots spots;   /* only with has_spots */
+	struct ks_kmap_spread spread; /* only with has_spread */
 
 	/* How the above are found while reading. */
 	struct ks_map64 site_index, edge_index, call_index, name_index;
@@ -117,6 +119,7 @@ void ks_kmap_census_finish(struct ks_kmap_census *census, const struct ks_kmap_r
 enum ks_kmap_census_flags {
 	KS_KMAP_WITH_SPOTS = 1 << 0,	  /* the offsets of accesses */
 	KS_KMAP_WITH_SLAB_PAGES = 1 << 1, /* the pages of slabs, beside the objects in them */
+	KS_KMAP_WITH_SPREAD = 1 << 2,	  /* distributions, and who shares what */
 };
 
 /* All of a reader. @progress may be NULL; it returns non-zero to stop with -EINTR. */

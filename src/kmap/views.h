@@ -141,6 +141,14 @@ struct ks_doc *ks_kmap_view_fields(const struct ks_kmap_census *census,
 				   const struct ks_kmap_fields *fields,
 				   const struct ks_kmap_struct *type);
 
+/* Life times and sizes, and who uses what others allocated: of a census with its spread. */
+struct ks_doc *ks_kmap_view_lives(const struct ks_kmap_census *census,
+				  const struct ks_kmap_places *places, enum ks_kmap_unit unit,
+				  u64 top);
+struct ks_doc *ks_kmap_view_sharing(const struct ks_kmap_census *census,
+				    const struct ks_kmap_places *places, enum ks_kmap_unit unit,
+				    u64 top);
+
 /* For a page that aggregates by itself: tables "sites", "codes" and "links" between them. */
 struct ks_doc *ks_kmap_view_page(const struct ks_kmap_census *census,
 				 const struct ks_kmap_places *places);
