@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* kmemscope fleet push: a heap snapshot, or batches of an agent, into the database. */
+/* kmemscope fleet push: captures, heap snapshots, and batches of an agent, into the database. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -8,6 +8,7 @@
 #include "base/bytes.h"
 #include "cli/fleet.h"
 #include "cli/output.h"
+#include "cli/run.h"
 #include "fleet/sample.h"
 #include "heap/snapshot-file.h"
 #include "input/input.h"
@@ -17,6 +18,7 @@
 enum { FRAME_HEAD = 12 };
 
 struct push {
+	struct ks_fleet_args *args;
 	struct ks_store *store;
 	struct ks_store_load *load;
 	u64 batches, rows;
@@ -131,10 +133,49 @@ static int push_snapshot(struct push *push, const char *path, struct ks_diag *di
 	return err;
 }
 
-static int push_file(struct push *push, const char *path, struct ks_diag *diag)
+/* Whose a capture is its options say, since it does not. 0 or an exit code, with a message. */
+static int push_capture(struct push *push, const char *path)
+{
+	struct ks_fleet_args *args = push->args;
+	struct ks_cli *cli = &args->cli;
+	struct ks_capture_opts capture = { .input = path };
+	struct ks_diag diag = { 0 }, inner = { 0 };
+	struct ks_fleet_batch batch;
+	struct ks_model *model;
+	const char *build;
+	int code, err;
+
+	cli->capture = &capture;
+	code = ks_cli_analyze(cli, KS_BY_SAMPLE, &model);
+	cli->capture = NULL;
+	if (code)
+		return code;
+	build = args->question.build ? args->question.build : model->kernel;
+	ks_fleet_batch_init(&batch);
+	if (!args->question.host)
+		err = ks_diag_set(&inner, -ENODATA, "does not say of which host it is: use --host");
+	else if (!*build)
+		err = ks_diag_set(&inner, -ENODATA,
+				  "does not say of which kernel it is: use --build");
+	else if (ks_fleet_identify(&batch, NULL, args->question.host, "capture", build))
+		err = ks_diag_nomem(&inner, "making rows of a capture");
+	else
+		err = ks_fleet_sample_capture(&batch, model, args->at * 1000000000, &inner);
+	if (err)
+		ks_diag_set(&diag, err, "%s: %s", path, inner.text);
+	else
+		err = add(push, &batch, &diag);
+	ks_fleet_batch_deinit(&batch);
+	ks_model_free(model);
+	return err ? ks_cli_fail(cli, err, &diag) : 0;
+}
+
+/* What is neither batches nor a heap is for the readers of captures, who say what it is if it is none. */
+static int push_file(struct push *push, const char *path, struct ks_diag *diag, int *ret_code)
 {
 	struct ks_input *input;
 	const void *head;
+	bool heap;
 	size_t len;
 	int err = ks_input_open(path, &input, diag);
 
@@ -146,8 +187,14 @@ static int push_file(struct push *push, const char *path, struct ks_diag *diag)
 		ks_input_close(input);
 		return err;
 	}
+	heap = !err && ks_snapshot_probe(head, len);
 	ks_input_close(input);
-	return err ? err : push_snapshot(push, path, diag);
+	if (err)
+		return err;
+	if (heap)
+		return push_snapshot(push, path, diag);
+	*ret_code = push_capture(push, path);
+	return 0;
 }
 
 /* === Public =============================================================================== */
@@ -156,15 +203,15 @@ int ks_fleet_push(struct ks_fleet_args *args)
 {
 	struct ks_diag diag = { 0 };
 	struct ks_store store;
-	struct push push = { .store = &store };
+	struct push push = { .args = args, .store = &store };
 	struct ks_doc *doc = NULL;
 	int code = ks_fleet_connect(&args->cli, &args->server, &store), err = 0, i;
 
 	if (!code) {
 		err = ks_store_load_new(&push.load, &diag);
-		for (i = 0; !err && i < args->nr_operands; i++)
-			err = push_file(&push, args->operands[i], &diag);
-		if (!err)
+		for (i = 0; !err && !code && i < args->nr_operands; i++)
+			err = push_file(&push, args->operands[i], &diag, &code);
+		if (!err && !code)
 			err = store_load(&push, &diag);
 		ks_store_load_free(push.load);
 	}

@@ -16,7 +16,7 @@ static const char usage[] =
 	"Keeps the memory of many kernels in a ClickHouse server, and asks them like one.\n"
 	"\n"
 	"  fleet setup          makes the tables, and says what N hosts will cost\n"
-	"  fleet push FILE...   stores heap snapshots, and batches from an agent's spool\n"
+	"  fleet push FILE...   stores captures, heap snapshots, and batches from an agent's spool\n"
 	"  fleet rollup         adds up what came since the last time, by minute and by hour\n"
 	"  fleet top            what grows over the fleet, by type, cache, site, stack, label ...\n"
 	"  fleet leaks          what grows on the hosts of one build and not on the others\n"
@@ -173,8 +173,13 @@ int ks_cmd_fleet(int argc, char **argv)
 		{ 0, "hosts-alone", NULL,
 		  "leaks: what grows on one host and not on others of its build",
 		  .flag = &args.by_host, .parts = LEAKS },
-		{ 0, "build", "NAME", "of this kernel build only", .string = &args.question.build,
-		  .parts = QUESTIONS & ~(unsigned int)DIFF },
+		{ 0, "build", "NAME", "of this kernel build only; push: that a capture is of",
+		  .string = &args.question.build,
+		  .parts = (QUESTIONS & ~(unsigned int)DIFF) | PUSH },
+		{ 0, "host", "NAME", "push: the host that a capture is of",
+		  .string = &args.question.host, .parts = PUSH },
+		{ 0, "at", "SECONDS", "push: when a capture began, since 1970, if it does not say",
+		  .number = &args.at, .min = 1, .max = UINT32_MAX, .parts = PUSH },
 		{ 0, "cache", "NAME", "of this cache only", .string = &args.question.cache,
 		  .parts = OF_SERIES },
 		{ 0, "type", "NAME", "of this type only", .string = &args.question.type,

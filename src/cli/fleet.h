@@ -43,6 +43,8 @@ struct ks_fleet_args {
 
 	const char *from; /* a directory of tables to ask; NULL = the server */
 
+	u64 at; /* push: when a capture began, in seconds since 1970; 0 = as it says itself */
+
 	u64 every_ns; /* rollup: again and again; 0 = once */
 
 	char **operands;

@@ -3,6 +3,7 @@
 #ifndef KS_FLEET_SAMPLE_H
 #define KS_FLEET_SAMPLE_H
 
+#include "analysis/model.h"
 #include "fleet/batch.h"
 #include "heap/snapshot.h"
 #include "live/snapshot.h"
@@ -20,6 +21,14 @@ int ks_fleet_sample(struct ks_fleet_batch *batch, struct ks_map64 *known,
  */
 int ks_fleet_sample_live(struct ks_fleet_batch *batch, struct ks_map64 *known,
 			 const struct ks_live_snapshot *snapshot, bool types, struct ks_diag *diag);
+
+/*
+ * The same from a capture, whose model has the account KS_BY_SAMPLE: rows by cache, site and stack, with what was
+ * allocated and freed; what the kernel counted beside them has no site. @began_ns: when it was recorded; 0 = as it says
+ * itself. -ENODATA: it does not.
+ */
+int ks_fleet_sample_capture(struct ks_fleet_batch *batch, const struct ks_model *model,
+			    u64 began_ns, struct ks_diag *diag);
 
 /* Sets host, boot and build, by name. */
 int ks_fleet_identify(struct ks_fleet_batch *batch, struct ks_map64 *known, const char *host,

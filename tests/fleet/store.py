@@ -7,6 +7,7 @@ slopes with a least-squares fit written out here.
 """
 import json
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -84,6 +85,49 @@ def test_push(bench):
     tap.check("names are stored once", bench.server.number("SELECT count() - uniqExact(kind, id) FROM kmemscope.names FINAL") == 0)
 
 
+STACKS = """          prog-1234    [000] .....   100.000001: kmalloc: call_site=make_thing+0x1c/0x40 ptr=00000000aaaa0001 bytes_req=60 bytes_alloc=64 gfp_flags=GFP_KERNEL node=-1 accounted=false
+          prog-1234    [000] .....   100.000002: <stack trace>
+ => make_thing+0x1c/0x40
+ => do_call+0x10/0x20
+ => entry_point+0x5/0x9
+          prog-1234    [000] .....   100.000003: kmalloc: call_site=make_thing+0x1c/0x40 ptr=00000000aaaa0002 bytes_req=60 bytes_alloc=64 gfp_flags=GFP_KERNEL node=-1 accounted=false
+          prog-1234    [000] .....   100.000004: <stack trace>
+ => make_thing+0x1c/0x40
+ => do_call+0x10/0x20
+ => entry_point+0x5/0x9
+          prog-1234    [000] .....   102.500000: kfree: call_site=drop_thing+0x8/0x10 ptr=00000000aaaa0001
+"""
+
+
+def test_captures(bench):
+    """A capture is an interval. What it must hold is counted in its text."""
+    log = pathlib.Path(__file__).resolve().parent.parent / "data" / "sample.log"
+    bench.fleet("setup", database="captures")
+    words = ("push", log, "--host", "web1", "--build", "6.1 #1")
+    for lacking, option in ((words[:2], "--host"), (words, "--at")):
+        told = bench.fleet(*lacking, status=None, database="captures")
+        tap.check(f"a capture that needs {option} says so", told.returncode in (1, 2) and option in told.stderr, told.stderr)
+    live, allocs = {}, 0
+    for name, ptr, size in re.findall(r": (kmalloc|kmem_cache_alloc|kfree|kmem_cache_free)(?:_node)?: .*?ptr=(\S+)(?:.*bytes_alloc=(\d+))?", log.read_text(encoding="ascii")):
+        allocs += bool(size)
+        if size:
+            live[ptr] = int(size)
+        else:
+            live.pop(ptr, None)
+    bench.fleet(*words, "--at", START, database="captures")
+    bench.fleet(*words, "--at", START, database="captures")
+    got = bench.sums(database="captures")
+    tap.check("its allocations are there, once, and what lives", got["allocs"] == allocs and got["bytes"] == sum(live.values()), (got, allocs, sum(live.values())))
+    (bench.scratch / "stacks.log").write_text(STACKS, encoding="ascii")
+    bench.fleet("push", bench.scratch / "stacks.log", "--host", "web2", "--build", "6.1 #1", "--at", START, database="captures")
+    rows = bench.server.rows("SELECT live_bytes, live_objects, allocs, frees, span, name FROM captures.rows FINAL ANY LEFT JOIN "
+                             "(SELECT id AS stack, name FROM captures.names WHERE kind = 6) USING stack WHERE stack != 0")
+    tap.check("with stacks, outermost first", rows == [["64", "1", "2", "1", "3", "entry_point;do_call;make_thing+0x1c"]], rows)
+    bench.fleet("rollup", "--keep", "36500", database="captures")
+    hosts = json.loads(bench.fleet("top", "--by", "host", "--json", database="captures").stdout)["groups"]
+    tap.check("and questions know it", {row["host"]: row["live_bytes"] for row in hosts} == {"web1": sum(live.values()), "web2": 64}, hosts)
+
+
 def fit(points):
     """The slope of the least-squares line through (hours, bytes)."""
     n = len(points)
@@ -148,7 +192,7 @@ def main():
         server = clickhouse.Server(root, pathlib.Path(scratch) / "server")
         try:
             bench = Bench(server, pathlib.Path(scratch))
-            for test in (test_setup, test_push, test_rollup, test_rights, test_death):
+            for test in (test_setup, test_push, test_captures, test_rollup, test_rights, test_death):
                 test(bench)
         finally:
             server.close()

@@ -112,6 +112,7 @@ FLEET = {
     "fleet leaks": ["fleet", "leaks", "--server", "SERVER", "--json"],
     "fleet quality": ["fleet", "quality", "--server", "SERVER"],
     "fleet push": ["fleet", "push", "--server", "SERVER", CORPUS / "fleet" / "four", "SNAP"],
+    "fleet push of a capture": ["fleet", "push", "--server", "SERVER", "--host", "h", "--build", "b", "--at", "1700006400", SAMPLE],
 }
 # What matters in them is done by a few allocations in the middle: all are tried.
 WHOLE = {"report, perf.data with nodes"}
