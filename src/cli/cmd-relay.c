@@ -46,7 +46,7 @@ struct relay {
 	struct ks_fleet_server server;
 	const char *urls[SHARDS_MAX];
 	size_t nr_urls;
-	const char *bind, *tokens, *spool, *tls_cert, *tls_key;
+	const char *bind, *tokens, *spool, *tls_cert, *tls_key, *tls_clients;
 	u64 spool_bytes, rate, oldest_ns;
 	bool no_rollup;
 
@@ -127,11 +127,13 @@ static int start_server(struct relay *relay)
 	struct ks_forward forward = { .queue = relay->queue,
 				      .shards = relay->shards,
 				      .nr_shards = relay->nr_shards };
-	char *tokens = NULL, *cert = NULL, *key = NULL;
+	char *tokens = NULL, *cert = NULL, *key = NULL, *clients = NULL;
 	struct ks_diag diag = { 0 };
 	int code, err = 0;
 
-	code = read_text(relay, relay->tokens, &tokens);
+	code = relay->tokens ? read_text(relay, relay->tokens, &tokens) : 0;
+	if (!code && relay->tls_clients)
+		code = read_text(relay, relay->tls_clients, &clients);
 	if (!code && relay->tls_cert)
 		code = read_text(relay, relay->tls_cert, &cert);
 	if (!code && relay->tls_key)
@@ -140,6 +142,7 @@ static int start_server(struct relay *relay)
 		opts.tokens = tokens;
 		opts.cert = cert;
 		opts.key = key;
+		opts.clients = clients;
 		err = ks_sender_start(&forward, 0, say_trouble, relay, &relay->sender, &diag);
 		if (!err)
 			err = ks_relay_start(&opts, relay->queue, &relay->relay, &diag);
@@ -151,6 +154,7 @@ static int start_server(struct relay *relay)
 	free(tokens);
 	free(cert);
 	free(key);
+	free(clients);
 	return err ? ks_cli_fail(&relay->cli, err, &diag) : code;
 }
 
@@ -202,10 +206,13 @@ static int run(struct relay *relay)
 
 static int check(struct relay *relay)
 {
-	if (!relay->nr_urls || !relay->tokens)
+	if (!relay->nr_urls || (!relay->tokens && !relay->tls_clients))
 		return ks_cli_error(
 			&relay->cli, KS_EXIT_USAGE,
 			"say where to store it and who may send: --to URL --tokens FILE");
+	if (relay->tls_clients && !relay->tls_cert)
+		return ks_cli_error(&relay->cli, KS_EXIT_USAGE,
+				    "--tls-clients needs --tls-cert and --tls-key");
 	if (!relay->tls_cert != !relay->tls_key)
 		return ks_cli_error(&relay->cli, KS_EXIT_USAGE,
 				    "--tls-cert and --tls-key go together");
@@ -237,6 +244,9 @@ int ks_cmd_relay(int argc, char **argv)
 		{ 0, "tls-cert", "FILE", "serve https with this certificate",
 		  .string = &relay.tls_cert },
 		{ 0, "tls-key", "FILE", "the key of that certificate", .string = &relay.tls_key },
+		{ 0, "tls-clients", "FILE",
+		  "who signs certificates of hosts, which need no token then",
+		  .string = &relay.tls_clients },
 		{ 0, "rate", "N", "requests a minute for each token; 120 unless given",
 		  .number = &relay.rate, .min = 1, .max = 1000000 },
 		{ 0, "oldest", "TIME", "refuse intervals that are older; 720h unless given",

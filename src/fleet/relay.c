@@ -15,6 +15,7 @@
 
 #include "base/clock.h"
 #include "fleet/batch.h"
+#include "fleet/client-cert.h"
 #include "fleet/tokens.h"
 
 #ifdef KS_HAVE_MICROHTTPD
@@ -48,7 +49,10 @@ struct ks_relay {
 	struct ks_queue *queue;
 	struct ks_relay_opts opts;
 	struct ks_tokens tokens;
-	pthread_mutex_t lock; /* guards the rest */
+	bool has_tokens, has_clients;
+	pthread_mutex_t lock;		   /* guards the rest */
+	struct ks_map64 client_hosts;	   /* hosts that showed a certificate: their numbers */
+	KS_VEC(struct ks_token *) clients; /* by number */
 	pthread_cond_t written;
 	struct group *group; /* what is gathered for the next message; NULL = nothing yet */
 	bool writing, news;
@@ -156,7 +160,7 @@ static const char *check_batch(const struct request *request, const struct ks_fl
 	u64 now = (u64)time(NULL), oldest = request->relay->opts.oldest_secs;
 
 	if (request->token->host && batch->host != request->token->host)
-		return "this token is of another host\n";
+		return "this token or certificate is of another host\n";
 	if (batch->at > now + FUTURE_SECS)
 		return "the interval is in the future: look at the clock\n";
 	if (batch->at + oldest < now)
@@ -237,6 +241,39 @@ static enum MHD_Result show_health(struct ks_relay *relay, struct MHD_Connection
 	return answer(connection, 200, text);
 }
 
+/* The account of a host that shows a certificate; NULL where it shows none, or there is no memory. */
+static struct ks_token *find_client(struct ks_relay *relay, struct MHD_Connection *connection)
+{
+	const union MHD_ConnectionInfo *info =
+		MHD_get_connection_info(connection, MHD_CONNECTION_INFO_GNUTLS_SESSION);
+	char name[KS_CLIENT_NAME_MAX];
+	struct ks_token *token = NULL, **slot;
+	u64 host;
+	u32 number;
+
+	if (!info || !ks_client_name(info->tls_session, name))
+		return NULL;
+	host = ks_fleet_id(KS_FLEET_HOST, name, strlen(name));
+	pthread_mutex_lock(&relay->lock);
+	number = ks_map64_find(&relay->client_hosts, host);
+	if (number != KS_NONE) {
+		token = relay->clients.items[number];
+	} else {
+		token = calloc(1, sizeof(*token));
+		slot = token ? ks_vec_push(&relay->clients) : NULL;
+		if (slot && ks_map64_add(&relay->client_hosts, host) != KS_NONE) {
+			token->host = host;
+			*slot = token;
+		} else {
+			relay->clients.len -= !!slot;
+			free(token);
+			token = NULL;
+		}
+	}
+	pthread_mutex_unlock(&relay->lock);
+	return token;
+}
+
 /* Whether a request may go on, by its head alone; else it was answered. */
 static struct ks_token *admit(struct ks_relay *relay, struct MHD_Connection *connection,
 			      enum MHD_Result *result)
@@ -250,11 +287,15 @@ static struct ks_token *admit(struct ks_relay *relay, struct MHD_Connection *con
 	struct ks_token *token = NULL;
 	bool ok;
 
-	if (auth && !strncmp(auth, bearer, strlen(bearer)))
+	if (relay->has_clients)
+		token = find_client(relay, connection);
+	if (!token && relay->has_tokens && auth && !strncmp(auth, bearer, strlen(bearer)))
 		token = ks_tokens_find(&relay->tokens, auth + strlen(bearer));
 	if (!token) {
 		*result = refuse(relay, connection, &counters->denied, MHD_HTTP_UNAUTHORIZED,
-				 "no such token\n");
+				 relay->has_clients
+					 ? "no certificate of a host, and no such token\n"
+					 : "no such token\n");
 		return NULL;
 	}
 	pthread_mutex_lock(&relay->lock);
@@ -368,6 +409,8 @@ static int listen_on(struct ks_relay *relay, const struct sockaddr_in *address,
 		{ opts->cert ? MHD_OPTION_HTTPS_MEM_CERT : MHD_OPTION_END, 0,
 		  (void *)(uintptr_t)opts->cert },
 		{ MHD_OPTION_HTTPS_MEM_KEY, 0, (void *)(uintptr_t)opts->key },
+		{ opts->clients ? MHD_OPTION_HTTPS_MEM_TRUST : MHD_OPTION_END, 0,
+		  (void *)(uintptr_t)opts->clients },
 		{ MHD_OPTION_END, 0, NULL },
 	};
 
@@ -381,6 +424,19 @@ static int listen_on(struct ks_relay *relay, const struct sockaddr_in *address,
 		return 0;
 	return ks_diag_set(diag, errno ? -errno : -EINVAL, "cannot listen on %s: %s", opts->bind,
 			   errno ? strerror(errno) : "certificate and key do not fit");
+}
+
+static void free_relay(struct ks_relay *relay)
+{
+	size_t i;
+
+	for (i = 0; i < relay->clients.len; i++)
+		free(relay->clients.items[i]);
+	ks_vec_free(&relay->clients);
+	ks_map64_deinit(&relay->client_hosts);
+	pthread_cond_destroy(&relay->written);
+	pthread_mutex_destroy(&relay->lock);
+	free(relay);
 }
 
 /* === Public =============================================================================== */
@@ -398,19 +454,21 @@ int ks_relay_start(const struct ks_relay_opts *opts, struct ks_queue *queue,
 	relay->queue = queue;
 	pthread_mutex_init(&relay->lock, NULL);
 	pthread_cond_init(&relay->written, NULL);
+	relay->has_tokens = opts->tokens;
+	relay->has_clients = opts->clients;
 	err = parse_address(opts->bind, &address, diag);
-	if (!err)
+	if (!err && ks_map64_init(&relay->client_hosts))
+		err = ks_diag_nomem(diag, "starting a relay");
+	if (!err && relay->has_tokens)
 		err = ks_tokens_parse(&relay->tokens, "tokens", opts->tokens, diag);
 	if (!err) {
 		errno = 0;
 		err = listen_on(relay, &address, diag);
-		if (err)
+		if (err && relay->has_tokens)
 			ks_tokens_deinit(&relay->tokens);
 	}
 	if (err) {
-		pthread_cond_destroy(&relay->written);
-		pthread_mutex_destroy(&relay->lock);
-		free(relay);
+		free_relay(relay);
 		return err;
 	}
 	*ret_relay = relay;
@@ -422,10 +480,9 @@ void ks_relay_stop(struct ks_relay *relay)
 	if (!relay)
 		return;
 	MHD_stop_daemon(relay->daemon);
-	ks_tokens_deinit(&relay->tokens);
-	pthread_cond_destroy(&relay->written);
-	pthread_mutex_destroy(&relay->lock);
-	free(relay);
+	if (relay->has_tokens)
+		ks_tokens_deinit(&relay->tokens);
+	free_relay(relay);
 }
 
 unsigned int ks_relay_port(const struct ks_relay *relay)

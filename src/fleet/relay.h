@@ -10,10 +10,12 @@
 
 struct ks_relay_opts {
 	const char *bind;	/* "ADDRESS:PORT"; port 0 = any */
-	const char *tokens;	/* text: a line "TOKEN HOST" each; HOST * = any */
+	const char *tokens;	/* text: a line "TOKEN HOST" each; HOST * = any. NULL = none */
 	const char *cert, *key; /* PEM, in memory; NULL = plain HTTP */
-	u64 rate;		/* requests a minute for each token */
-	u64 oldest_secs;	/* intervals that began earlier are refused */
+	const char *
+		clients; /* who signs certificates of hosts, which need no token: PEM; NULL = nobody */
+	u64 rate;	 /* requests a minute for each token */
+	u64 oldest_secs; /* intervals that began earlier are refused */
 };
 
 struct ks_relay_counters {

@@ -30,13 +30,13 @@ START = 1700006400
 
 class Relay:
     """The program, with a spool of its own. It listens where it did before when it is started again."""
-    def __init__(self, bench, name, *options, prefix=()):
-        self.bench, self.name, self.options, self.prefix = bench, name, options, prefix
+    def __init__(self, bench, name, *options, prefix=(), tokens=True):
+        self.bench, self.name, self.options, self.prefix = bench, name, (*options, *(("--tokens", bench.tokens) if tokens else ())), prefix
         self.port, self.process = 0, None
         self.start()
 
     def start(self):
-        words = [*self.prefix, KMEMSCOPE, "relay", "--to", self.bench.server.url, "--tokens", self.bench.tokens, "--bind", f"127.0.0.1:{self.port}",
+        words = [*self.prefix, KMEMSCOPE, "relay", "--to", self.bench.server.url, "--bind", f"127.0.0.1:{self.port}",
                  "--spool", self.bench.scratch / self.name, "--oldest", "100000h", "--rate", "1000000",
                  "--database", self.bench.database, *self.options]
         self.process = subprocess.Popen([str(word) for word in words], stderr=subprocess.PIPE, text=True)
@@ -271,6 +271,38 @@ def test_tls(bench):
     tap.check("a certificate that nobody vouches for is not trusted", "certificate" in unknown.stderr, unknown.stderr)
     tap.run(*words, "--ca", bench.scratch / "cert.pem")
     tap.check("with it all arrives", bench.arrives(want), (bench.sums(), want))
+    relay.stop()
+    test_certificates(bench)
+
+
+def certify(where, signer, name):
+    """A key and a certificate of @name, by a signer, which is made if it is not there."""
+    def openssl(*words):
+        subprocess.run(["openssl", *map(str, words)], cwd=where, capture_output=True, check=True)
+    if not (where / f"{signer}.pem").exists():
+        openssl("req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", 2, "-subj", f"/CN={signer}", "-keyout", f"{signer}.key", "-out", f"{signer}.pem")
+    openssl("req", "-newkey", "rsa:2048", "-nodes", "-subj", f"/CN={name}", "-keyout", f"{signer}-{name}.key", "-out", "request")
+    openssl("x509", "-req", "-in", "request", "-CA", f"{signer}.pem", "-CAkey", f"{signer}.key", "-CAcreateserial", "-days", 2, "-out", f"{signer}-{name}.pem")
+    return ["--cert", where / f"{signer}-{name}.pem", "--key", where / f"{signer}-{name}.key"]
+
+
+def test_certificates(bench):
+    """Hosts that show a certificate need no token, and speak for themselves alone."""
+    bench.clear()
+    own, stranger = certify(bench.scratch, "signer", "host0003"), certify(bench.scratch, "other", "host0003")
+    relay = Relay(bench, "certificates", "--tls-cert", bench.scratch / "cert.pem", "--tls-key", bench.scratch / "key.pem", "--tls-clients", bench.scratch / "signer.pem",
+                  tokens=False)
+    spool, others = bench.scratch / "host3", bench.scratch / "host2"
+    _, want = bench.sim("--hosts", 1, "--first", 3, "--hours", 1, "--spool", spool)
+    bench.sim("--hosts", 1, "--first", 2, "--minutes", 1, "--spool", others)
+    to = ["--to", f"relay+https://127.0.0.1:{relay.port}", "--ca", bench.scratch / "cert.pem"]
+    for name, words in (("without a certificate", []), ("with that of another signer", stranger)):
+        denied = tap.run(KMEMSCOPE, "agent", "--drain", "--spool", spool, *to, *words, status=1)
+        tap.check(f"{name} nothing is taken, and nothing is lost", "401" in denied.stderr and len(list(spool.glob("*.msg"))) == 60, denied.stderr)
+    tap.run(KMEMSCOPE, "agent", "--drain", "--spool", spool, *to, *own)
+    tap.check("with its own all arrives", bench.arrives(want), (bench.sums(), want))
+    told = json.loads(tap.run(KMEMSCOPE, "agent", "--drain", "--spool", others, *to, *own, "--json").stdout)
+    tap.check("a certificate is of one host", told["refused"] == 1 and bench.arrives(want), told)
     relay.stop()
 
 
