@@ -36,7 +36,7 @@ static long gone_of_many(u32 i, void *at)
 	u64 ptr = 0;
 
 	if (!bpf_probe_read_kernel(&ptr, sizeof(ptr), (const void *)(*(u64 *)at + i * sizeof(u64))))
-		gone(ptr);
+		gone(ptr, KS_LIVE_BY_OTHERS);
 	return 0;
 }
 
@@ -59,14 +59,14 @@ int on_kfree(struct bpf_raw_tracepoint_args *ctx)
 	u64 ptr = ctx->args[1];
 
 	if (ptr)
-		gone(ptr);
+		gone(ptr, KS_LIVE_BY_KFREE);
 	return 0;
 }
 
 SEC("raw_tp/kmem_cache_free")
 int on_cache_free(struct bpf_raw_tracepoint_args *ctx)
 {
-	gone(ctx->args[1]);
+	gone(ctx->args[1], KS_LIVE_BY_CACHE_FREE);
 	return 0;
 }
 
@@ -79,7 +79,7 @@ int on_free_rcu(u64 *ctx)
 	u64 ptr = 0;
 
 	if (!bpf_get_func_arg(ctx, 1, &ptr) && ptr)
-		gone(ptr);
+		gone(ptr, KS_LIVE_BY_OTHERS);
 	return 0;
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Level 3: adds up all that is allocated and freed, by rows, and keeps each object in a table whose buckets are one cache
- * line. An entry belongs to whoever changes its address from 0, or back to 0, by a compare-and-exchange.
+ * line. An entry belongs to whoever changes its address from 0 by a compare-and-exchange.
  */
 #include "live-common.h"
 
@@ -25,7 +25,7 @@ struct {
 	__type(value, struct ks_bpf_cell);
 } cells SEC(".maps");
 
-/* A row for each cell and CPU. */
+/* One for each cell and CPU. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(map_flags, BPF_F_MMAPABLE);
@@ -43,17 +43,25 @@ struct {
 	__type(value, u64);
 } known SEC(".maps");
 
-u64 clock_ticks, clock_ns;
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, KS_LIVE_CELLS);
+	__type(key, u32);
+	__type(value, struct ks_bpf_ended);
+} ended SEC(".maps");
 
-/* Some object is, or was, in its second bucket. As long as none is, nobody needs to look there. */
-u32 seconds_used;
+u64 clock_ticks;
 
-const volatile u32 bucket_mask;
+/* How many places objects were ever put into, beside their first ones: nobody needs to look further. */
+u32 deepest;
+
+const volatile u32 groups;
 const volatile u32 by_process, by_cgroup, by_stack;
 
 enum { CELL_TRIES = 8, NO_CELL = KS_LIVE_CELLS };
 
-/* === Internals ============================================================================ */
+/* === Internals: rows ====================================================================== */
 
 static __always_inline u64 mix(u64 x)
 {
@@ -186,13 +194,14 @@ static __always_inline u32 cell_of(void *ctx, u64 site, u64 ptr, u64 cache, u32 
 {
 	u64 others_tag = mix(site ^ mix(cache + size));
 	struct who who = { .stack = -1 };
-	u64 tag = tag_of(ctx, others_tag, &who), *mine;
+	u64 tag = tag_of(ctx, others_tag, &who), *mine, seen;
 	u32 at = bpf_get_smp_processor_id() * KS_LIVE_KNOWN + ks_live_known_of(tag);
 
 	mine = bpf_map_lookup_elem(&known, &at);
 	if (!mine)
 		return NO_CELL;
-	if ((*mine ^ tag) >> KS_LIVE_CELL_BITS) {
+	seen = *(volatile u64 *)mine;
+	if ((seen ^ tag) >> KS_LIVE_CELL_BITS) {
 		struct row row = { .tag = tag,
 				   .site = site,
 				   .ptr = ptr,
@@ -205,19 +214,22 @@ static __always_inline u32 cell_of(void *ctx, u64 site, u64 ptr, u64 cache, u32 
 
 		row.first = (u32)(((tag >> 20 & 0xffffffff) * KS_LIVE_OTHERS) >> 32);
 		at = claim_some(&row);
-		if (at == NO_CELL)
-			return NO_CELL;
-		*mine = tag >> KS_LIVE_CELL_BITS << KS_LIVE_CELL_BITS | at;
+		if (at != NO_CELL)
+			*(volatile u64 *)mine = tag >> KS_LIVE_CELL_BITS << KS_LIVE_CELL_BITS | at;
 		return at;
 	}
-	return *mine & (KS_LIVE_CELLS - 1);
+	return seen & (KS_LIVE_CELLS - 1);
 }
 
-/* What is in this bucket under this address ends. */
-static __always_inline int take(struct ks_bpf_bucket *bucket, u64 ptr)
+/* === Internals: objects =================================================================== */
+
+/*
+ * What is in this bucket under this address ends: what it was, or 0. Nobody else ends it at the same time: the kernel frees it
+ * once, and gives the address to others after that.
+ */
+static __always_inline u64 take(struct ks_bpf_bucket *bucket, u64 ptr)
 {
 	struct ks_bpf_object *object;
-	struct ks_bpf_sum *sum;
 	u64 what;
 	u32 way;
 
@@ -229,16 +241,11 @@ static __always_inline int take(struct ks_bpf_bucket *bucket, u64 ptr)
 		return 0;
 	object = &bucket->objects[way & (KS_LIVE_WAYS - 1)];
 	what = object->what;
-	if (__sync_val_compare_and_swap(&object->addr, ptr, 0) != ptr)
-		return 0;
-	sum = sum_of(what & (KS_LIVE_CELLS - 1));
-	if (sum) {
-		sum->objects--;
-		sum->ticks -= what >> KS_LIVE_CELL_BITS;
-	}
-	return 1;
+	*(volatile u64 *)&object->addr = 0;
+	return what;
 }
 
+/* The address comes last: who sees it sees what it is of. */
 static __always_inline int put(struct ks_bpf_bucket *bucket, u64 ptr, u64 what)
 {
 	u32 i;
@@ -247,78 +254,99 @@ static __always_inline int put(struct ks_bpf_bucket *bucket, u64 ptr, u64 what)
 	for (i = 0; i < KS_LIVE_WAYS; i++) {
 		struct ks_bpf_object *object = &bucket->objects[i];
 
-		if (object->addr || __sync_val_compare_and_swap(&object->addr, 0, ptr))
+		if (object->addr || __sync_val_compare_and_swap(&object->addr, 0, KS_LIVE_RESERVED))
 			continue;
-		object->what = what;
+		*(volatile u64 *)&object->what = what;
+		*(volatile u64 *)&object->addr = ptr;
 		return 1;
 	}
 	return 0;
 }
 
-/*
- * Objects that the kernel has in one page have their first buckets in one page, too: who works with few pages needs few
- * of ours. The page's own place in it differs from page to page, since large objects all begin where pages do.
- */
-static __always_inline struct ks_bpf_bucket *first_bucket(u64 ptr)
+static __always_inline struct ks_bpf_bucket *bucket_of(u64 ptr, u32 place)
 {
-	u64 page = (ptr >> 12) * 0x9e3779b97f4a7c15ull;
-	u32 at = (u32)((page >> 40) << 6 | ((page >> 34) + (ptr >> 6) & 63)) & bucket_mask;
+	u32 at = ks_live_bucket_of(ptr, place, groups);
 
 	return bpf_map_lookup_elem(&objects, &at);
 }
 
-/* Where that is full, there are two neighbours somewhere else. @one: 0 or 1. */
-static __always_inline struct ks_bpf_bucket *second_bucket(u64 ptr, u32 one)
+static __noinline u64 take_elsewhere(u64 ptr)
 {
-	u32 at = (u32)(mix(ptr >> 3) >> 8 ^ one) & bucket_mask;
+	u32 place;
 
-	return bpf_map_lookup_elem(&objects, &at);
-}
+	for (place = 1; place < KS_LIVE_PLACES && place <= deepest; place++) {
+		struct ks_bpf_bucket *bucket = bucket_of(ptr, place);
+		u64 what = bucket ? take(bucket, ptr) : 0;
 
-static __always_inline int take_second(u64 ptr)
-{
-	struct ks_bpf_bucket *bucket = second_bucket(ptr, 0);
-
-	if (bucket && take(bucket, ptr))
-		return 1;
-	bucket = second_bucket(ptr, 1);
-	return bucket && take(bucket, ptr);
+		if (what)
+			return what;
+	}
+	return 0;
 }
 
 /* Not inlined: nothing of it may cost objects that find room at once. */
-static __noinline int put_second(u64 ptr, u64 what)
+static __noinline int put_elsewhere(u64 ptr, u64 what)
 {
-	struct ks_bpf_bucket *bucket = second_bucket(ptr, 0);
+	u32 place, before, i;
 
-	if (!seconds_used)
-		seconds_used = 1;
-	if (bucket && put(bucket, ptr, what))
-		return 1;
-	bucket = second_bucket(ptr, 1);
-	return bucket && put(bucket, ptr, what);
+	for (place = 1; place < KS_LIVE_PLACES; place++) {
+		struct ks_bpf_bucket *bucket = bucket_of(ptr, place);
+
+		/* First it is said that somebody may be there. */
+		for (i = 0; i < 4 && (before = deepest) < place; i++)
+			__sync_val_compare_and_swap(&deepest, before, place);
+		if (bucket && put(bucket, ptr, what))
+			return 1;
+	}
+	return 0;
 }
 
-static __always_inline void gone(u64 ptr)
+static __noinline int count_end(u64 what)
 {
-	struct ks_bpf_bucket *bucket = first_bucket(ptr);
+	u32 cell = what & (KS_LIVE_CELLS - 1);
+	struct ks_bpf_ended *sum = bpf_map_lookup_elem(&ended, &cell);
+
+	if (!sum)
+		return 0;
+	__sync_fetch_and_add(&sum->objects, 1);
+	__sync_fetch_and_add(&sum->ticks, what >> KS_LIVE_CELL_BITS);
+	return 0;
+}
+
+static __always_inline void gone(u64 ptr, u32 by)
+{
+	struct ks_bpf_bucket *bucket = bucket_of(ptr, 0);
+	u64 what = bucket ? take(bucket, ptr) : 0;
 	struct ks_bpf_counts *c;
+	struct ks_bpf_sum *sum;
 
-	if (bucket && take(bucket, ptr))
+	if (!what && deepest)
+		what = take_elsewhere(ptr);
+	if (!what) {
+		c = my_counts();
+		if (c)
+			c->unknown_frees++;
 		return;
-	if (seconds_used && take_second(ptr))
+	}
+	if (by == KS_LIVE_BY_OTHERS) {
+		count_end(what);
 		return;
-	c = my_counts();
-	if (c)
-		c->unknown_frees++;
+	}
+	sum = sum_of(what & (KS_LIVE_CELLS - 1));
+	if (sum) {
+		sum->ended[by]++;
+		sum->died[by] += what >> KS_LIVE_CELL_BITS;
+	}
 }
 
-static __noinline int count_replaced(void)
+/* An object that had this address has ended unseen. */
+static __noinline int count_replaced(u64 what)
 {
 	struct ks_bpf_counts *c = my_counts();
 
 	if (c)
 		c->replaced++;
-	return 0;
+	return count_end(what);
 }
 
 static __noinline int count_no_room(void)
@@ -330,30 +358,36 @@ static __noinline int count_no_room(void)
 	return 0;
 }
 
-/* How many there were, the sums tell: nothing else is counted here. */
+/*
+ * How many there were, the sums tell: nothing else is counted here. These are read before the object is put into its place,
+ * which waits for all reads that follow.
+ */
 static __always_inline void made(void *ctx, u64 site, u64 ptr, u64 cache, u32 size)
 {
-	struct ks_bpf_bucket *bucket = first_bucket(ptr);
-	struct ks_bpf_sum *sum;
-	u64 ticks, what;
-	u32 cell;
+	struct ks_bpf_bucket *bucket = bucket_of(ptr, 0);
+	u32 cell = cell_of(ctx, site, ptr, cache, size);
+	struct ks_bpf_sum *sum = cell == NO_CELL ? 0 : sum_of(cell);
+	u64 ticks = bpf_jiffies64(); /* of all clocks the only one that costs nothing */
+	u64 what, objects, born;
 
 	if (!bucket)
 		return;
-	/* One that had this address has ended unseen. */
-	if (take(bucket, ptr))
-		count_replaced();
-	cell = cell_of(ctx, site, ptr, cache, size);
-	sum = cell == NO_CELL ? 0 : sum_of(cell);
-	ticks = bpf_jiffies64(); /* of all clocks the only one that costs nothing */
-	what = ticks << KS_LIVE_CELL_BITS | (cell & (KS_LIVE_CELLS - 1));
-	if (!sum || (!put(bucket, ptr, what) && !put_second(ptr, what))) {
+	what = take(bucket, ptr);
+	if (what)
+		count_replaced(what);
+	if (!sum) {
 		count_no_room();
 		return;
 	}
-	sum->objects++;
-	sum->made++;
-	sum->ticks += ticks;
+	objects = *(volatile u64 *)&sum->made;
+	born = *(volatile u64 *)&sum->born;
+	what = ticks << KS_LIVE_CELL_BITS | (cell & (KS_LIVE_CELLS - 1));
+	if (!put(bucket, ptr, what) && !put_elsewhere(ptr, what)) {
+		count_no_room();
+		return;
+	}
+	sum->made = objects + 1;
+	sum->born = born + ticks;
 }
 
 #include "live-events.h"
@@ -373,6 +407,5 @@ SEC("syscall")
 int tell_time(void *ctx)
 {
 	clock_ticks = bpf_jiffies64();
-	clock_ns = bpf_ktime_get_ns();
 	return 0;
 }

@@ -29,7 +29,7 @@ static __always_inline int forget(u64 ptr)
 	return 1;
 }
 
-static __always_inline void gone(u64 ptr)
+static __always_inline void gone(u64 ptr, u32 by)
 {
 	if (ks_live_is_marked(&marks, ptr))
 		forget(ptr);

@@ -116,11 +116,22 @@ struct ks_bpf_cell {
 	unsigned int size;
 };
 
-/* And what one CPU adds to it, or takes away. */
+/* Who saw the end of an object. */
+enum { KS_LIVE_BY_KFREE, KS_LIVE_BY_CACHE_FREE, KS_LIVE_BY_OTHERS };
+
+/*
+ * And what one CPU adds to it, in a cache line. No program interrupts itself, but another one: so each word is written by one
+ * program only, and nothing is lost.
+ */
 struct ks_bpf_sum {
-	long long objects, ticks;
-	unsigned long long made;
-	unsigned long long pad;
+	unsigned long long made, born;	      /* objects, and the sum of their births in ticks */
+	unsigned long long ended[2], died[2]; /* the same of those that ended, by who saw it */
+	unsigned long long pad[2];
+};
+
+/* Ends that are seen so rarely that all CPUs share them. */
+struct ks_bpf_ended {
+	unsigned long long objects, ticks;
 };
 
 /*
@@ -136,6 +147,9 @@ static inline unsigned int ks_live_known_of(unsigned long long tag)
 
 /* An object: its address, its birth in ticks, and its row in the low bits. */
 #define KS_LIVE_CELL_BITS 16
+/* Instead of an address: a program is about to write here; somebody looks whether the object is gone. */
+#define KS_LIVE_RESERVED 1
+#define KS_LIVE_HELD	 2
 
 struct ks_bpf_object {
 	unsigned long long addr;
@@ -145,6 +159,26 @@ struct ks_bpf_object {
 struct ks_bpf_bucket {
 	struct ks_bpf_object objects[KS_LIVE_WAYS];
 };
+
+/* Buckets come in groups of 64. An object may be in one of so many: */
+#define KS_LIVE_PLACES 17
+
+/*
+ * Objects that the kernel has in one page have their first buckets in one group: who works with few pages needs few of
+ * ours. The page's own place in it differs from page to page, since large objects all begin where pages do. Where the first
+ * one is full, the others are far from it and from each other: full buckets are neighbours.
+ */
+static inline unsigned int ks_live_bucket_of(unsigned long long ptr, unsigned int place,
+					     unsigned int groups)
+{
+	unsigned long long page = (ptr >> 12) * 0x9e3779b97f4a7c15ull, other;
+
+	if (!place)
+		return (unsigned int)((page >> 32) * groups >> 32) << 6 |
+		       (((unsigned int)(page >> 20) + (unsigned int)(ptr >> 6)) & 63);
+	other = ((ptr >> 3) + place * 0x51ed270b7ull) * 0x9e3779b97f4a7c15ull;
+	return (unsigned int)(((other ^ other >> 29) & 0xffffffff) * (groups << 6ull) >> 32);
+}
 
 /* What all levels count, one for each CPU. */
 struct ks_bpf_counts {

@@ -72,7 +72,7 @@ static u32 read_name(struct ks_census_level *level, u64 addr)
 }
 
 /* In the middle of both, since the count was made between them. */
-static u64 counted(const struct counting *c, const char *name, bool *ret_known)
+static u64 middle_of(const struct counting *c, const char *name, bool *ret_known)
 {
 	u32 before = ks_intern_find(&c->before.names, name, strlen(name));
 	u32 after = ks_intern_find(&c->after.names, name, strlen(name));
@@ -166,7 +166,7 @@ static int learn(struct counting *c)
 		cache = known(c->level, name);
 		if (!cache)
 			return -ENOMEM;
-		active = counted(c, name, &cache->counted);
+		active = middle_of(c, name, &cache->counted);
 		cache->waiting = active > cell->objects ? active - cell->objects : 0;
 		cache->reclaimable = cell->reclaimable;
 		cache->objects = cell->objects;
@@ -284,7 +284,7 @@ static int read_slots(struct counting *c, struct ks_diag *diag)
 	if (err)
 		return ks_diag_nomem(diag, "counting objects");
 	if (c->level->counted)
-		c->level->counted(c->level->counted_arg, &c->use);
+		c->level->counted(c->level->followed_by, &c->use);
 	return 0;
 }
 
@@ -298,6 +298,8 @@ static int count(struct counting *c, bool types, struct ks_diag *diag)
 	/* A cache may have gone, and another be where it was. */
 	ks_map64_clear(&c->level->addrs);
 	c->level->numbers.len = 0;
+	if (c->level->counting)
+		c->level->counting(c->level->followed_by);
 	c->use.at_ns = now_ns();
 	c->level->no_counters = ks_counters_read(&c->before, &ignored);
 	err = ks_census_take(k, &options, &c->census, diag);
@@ -358,6 +360,20 @@ void ks_census_level_deinit(struct ks_census_level *level)
 	ks_vec_free(&level->wanted);
 	ks_map64_deinit(&level->addrs);
 	ks_vec_free(&level->numbers);
+}
+
+void ks_census_level_follow(struct ks_census_level *level, ks_counting_fn *counting,
+			    ks_counted_fn *counted, void *arg)
+{
+	level->counting = counting;
+	level->counted = counted;
+	level->followed_by = arg;
+}
+
+void ks_census_level_unfollow(struct ks_census_level *level, const void *arg)
+{
+	if (level->followed_by == arg)
+		ks_census_level_follow(level, NULL, NULL, NULL);
 }
 
 int ks_census_level_open(struct ks_census_level *level, struct ks_diag *diag)

@@ -32,6 +32,9 @@ struct ks_in_use {
 
 bool ks_in_use(const struct ks_in_use *use, u64 addr);
 
+/* Called when an exact count begins. */
+typedef void ks_counting_fn(void *arg);
+
 /* Called with each exact count that has @in_use. */
 typedef void ks_counted_fn(void *arg, const struct ks_in_use *use);
 
@@ -39,17 +42,23 @@ struct ks_census_level {
 	struct ks_kernel *kernel; /* opened with the first exact count */
 	struct ks_intern names;
 	KS_VEC(struct ks_known_cache)
-	caches;			/* by number of the name, as of the last exact count */
-	struct ks_map64 addrs;	/* of caches: their numbers */
-	KS_VEC(u32) numbers;	/* of their names; KS_NONE = it is none */
-	KS_VEC(u64) wanted;	/* addresses whose type is asked for */
-	ks_counted_fn *counted; /* of a level that wants to know; may be NULL */
-	void *counted_arg;
-	bool no_counters; /* there is no slabinfo: each look is an exact count */
+	caches;			  /* by number of the name, as of the last exact count */
+	struct ks_map64 addrs;	  /* of caches: their numbers */
+	KS_VEC(u32) numbers;	  /* of their names; KS_NONE = it is none */
+	KS_VEC(u64) wanted;	  /* addresses whose type is asked for */
+	ks_counting_fn *counting; /* of a level that wants to know; may be NULL */
+	ks_counted_fn *counted;	  /* the same */
+	void *followed_by;	  /* their argument */
+	bool no_counters;	  /* there is no slabinfo: each look is an exact count */
 };
 
 int ks_census_level_init(struct ks_census_level *level);
 void ks_census_level_deinit(struct ks_census_level *level);
+
+/* From now on exact counts are told to these. Only one level can have that. */
+void ks_census_level_follow(struct ks_census_level *level, ks_counting_fn *counting,
+			    ks_counted_fn *counted, void *arg);
+void ks_census_level_unfollow(struct ks_census_level *level, const void *arg);
 
 /* Opens the kernel's memory, where that was not yet done. */
 int ks_census_level_open(struct ks_census_level *level, struct ks_diag *diag);

@@ -202,8 +202,7 @@ static void sample_close(struct ks_probe *probe)
 {
 	struct sample *m = (struct sample *)probe;
 
-	if (m->tracing.census->counted_arg == m)
-		m->tracing.census->counted = NULL;
+	ks_census_level_unfollow(m->tracing.census, m);
 	live_sample_bpf__destroy(m->program);
 	ks_tracing_deinit(&m->tracing);
 	free(m);
@@ -235,8 +234,7 @@ int ks_sample_open(const struct ks_live_opts *opts, struct ks_census_level *cens
 		sample_close(&m->probe);
 		return err;
 	}
-	census->counted = sample_counted;
-	census->counted_arg = m;
+	ks_census_level_follow(census, NULL, sample_counted, m);
 	*ret_probe = &m->probe;
 	return 0;
 }

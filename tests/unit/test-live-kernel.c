@@ -308,6 +308,12 @@ static void exact_sums_are_exact(void **state)
 	plant();
 	s = poll_live(live);
 	row = mine(s, "do_epoll_create");
+	if (row.objects != PLANTED || s->quality.no_room)
+		print_message("# %" PRIu64 " of %d objects, %" PRIu64 " bytes; of %" PRIu64
+			      " events %" PRIu64 " without room, %" PRIu64 " missed, %" PRIu64
+			      " reconciled\n",
+			      row.objects, PLANTED, row.bytes, s->quality.events,
+			      s->quality.no_room, s->quality.recursion, s->quality.reconciled);
 	assert_true(row.objects <= PLANTED && row.objects + s->quality.recursion >= PLANTED);
 	assert_int_equal(row.bytes % row.objects, 0);
 	assert_true(row.age_ns < 3600000000000);

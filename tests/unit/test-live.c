@@ -4,6 +4,7 @@
 
 #include <math.h>
 
+#include "../../bpf/live.h"
 #include "live/build.h"
 #include "live/counters.h"
 
@@ -466,6 +467,47 @@ static void memory_is_read(void **state)
 	assert_int_equal(m.file, 0);
 }
 
+/* One more object in the table of level 3. False: there is no place for it. */
+static bool find_room(u8 *used, u32 groups, u64 addr)
+{
+	u32 place, at;
+
+	for (place = 0; place < KS_LIVE_PLACES; place++) {
+		at = ks_live_bucket_of(addr, place, groups);
+		assert_true(at < groups * 64);
+		if (used[at] < KS_LIVE_WAYS) {
+			used[at]++;
+			return true;
+		}
+	}
+	return false;
+}
+
+/*
+ * Pages full of objects of one size, in runs as the kernel hands them out: all find a place, also when five in seven places
+ * are used.
+ */
+static void objects_find_room(void **state)
+{
+	static const u32 sizes[] = { 64, 96, 128, 192, 256, 512, 1024, 4096 };
+	const u32 groups = 700, slots = groups * 64 * KS_LIVE_WAYS;
+	u8 *used = calloc(groups * 64, 1);
+	u64 addr = 0xffff888000000000, random = 1;
+	u32 objects = 0, page = 0, offset, size;
+
+	assert_non_null(used);
+	while (objects < slots / 7 * 5) {
+		random = random * 6364136223846793005 + 1442695040888963407;
+		if (page++ % 16 == 0)
+			addr = 0xffff888000000000 + (random >> 34) * 4096;
+		size = sizes[(random >> 40) % ARRAY_SIZE(sizes)];
+		addr += 4096;
+		for (offset = 0; offset + size <= 4096; offset += size, objects++)
+			assert_true(find_room(used, groups, addr + offset));
+	}
+	free(used);
+}
+
 static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(changes_are_since_the_baseline),
 	cmocka_unit_test(what_has_gone_is_forgotten),
@@ -480,6 +522,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(memory_has_a_baseline),
 	cmocka_unit_test(counters_are_read),
 	cmocka_unit_test(memory_is_read),
+	cmocka_unit_test(objects_find_room),
 };
 
 KS_RUN(tests)
