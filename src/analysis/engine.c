@@ -8,7 +8,7 @@
 
 /* === Internals ============================================================================ */
 
-/* So many events are looked at ahead, to have what they need in the cache. */
+/* The number of events looked at ahead, to have what they need in the cache. */
 enum { AHEAD = 64 };
 
 /* So few objects are in the cache anyway. */

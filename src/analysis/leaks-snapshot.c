@@ -30,7 +30,7 @@ struct user_sum {
 struct cache_sum {
 	struct ks_fate fate;
 	u64 live;
-	u64 excess; /* of these, so many that the kernel does not have */
+	u64 excess; /* how many of these the kernel does not have */
 	u64 most;   /* that the kernel has; UINT64_MAX = not known */
 	bool reclaimable;
 };

@@ -13,7 +13,7 @@ enum {
 	/* Every architecture maps memory in larger pieces, and by chance so few guesses are multiples of it. */
 	ALIGNMENT = 1 << 9,
 	VOTES = 8,
-	LEAD = 4, /* and so many times as many as any other guess */
+	LEAD = 4, /* and this many times as many as any other guess */
 };
 
 /* === Internals ============================================================================ */

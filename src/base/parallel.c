@@ -9,7 +9,7 @@
 
 /* === Data ================================================================================= */
 
-/* So many at a time: often enough to share evenly, seldom enough not to fight for the counter. */
+/* How many are taken at a time: often enough to share evenly, seldom enough not to fight for the counter. */
 enum { CHUNK = 8 };
 
 struct loop {

@@ -14,7 +14,7 @@ struct ks_cgroup_watch {
 	struct ks_tracefs tfs; /* of forks and moves; without an instance where there is none */
 	u32 hierarchy;	       /* the one that is looked at: that of memory */
 	int pipe;	       /* its trace_pipe, or -1 */
-	size_t looked;	       /* so many of the tasks that are known by name were looked at */
+	size_t looked;	       /* how many of the tasks that are known by name were looked at */
 	struct ks_strbuf rest; /* of a line */
 	struct ks_task_cgroups *tasks;
 };

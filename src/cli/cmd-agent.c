@@ -35,7 +35,7 @@ static const char usage[] =
 
 enum {
 	LABELS_MAX = 32,
-	BUDGET = 10, /* exact counts may use so many 1/10000 of a CPU */
+	BUDGET = 10, /* what exact counts may use, in 1/10000 of a CPU */
 };
 
 static const char state_dir[] = "/var/lib/kmemscope";

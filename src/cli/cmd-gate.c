@@ -74,7 +74,7 @@ static int print_gate(const struct ks_cli *cli, const struct options *opts,
 				    (unsigned long long)gate->verdicts[KS_GATE_OVER],
 				    gate->checks.len);
 	return ks_cli_error(cli, KS_EXIT_BUDGET,
-			    "%s: %llu rules match nothing: mend the budget, or give "
+			    "%s: %llu rules match nothing: correct the budget, or give "
 			    "--allow-missing",
 			    cli->capture->input,
 			    (unsigned long long)gate->verdicts[KS_GATE_MISSING]);

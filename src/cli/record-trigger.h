@@ -8,7 +8,7 @@
 
 struct ks_triggers {
 	u64 slab;    /* bytes of Slab in /proc/meminfo; 0 = none */
-	u64 growth;  /* by so many bytes since the start, or the last time */
+	u64 growth;  /* in bytes, since the start or the last time */
 	bool raised; /* Slab was above the threshold when it was last looked at */
 	u64 base;    /* what growth is counted from; 0 = not known yet */
 	u64 looked;  /* when, in ns */

@@ -28,7 +28,7 @@ static bool is_digit(char c)
 	return c >= '0' && c <= '9';
 }
 
-/* So many digits, a number up to @max. */
+/* This number of digits, which are a number up to @max. */
 static bool take_digits(const char **p, int digits, int max, int *ret)
 {
 	*ret = 0;

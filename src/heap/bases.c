@@ -99,7 +99,7 @@ static bool some_page(struct ks_kernel *k, u64 *ret_page)
 	       !ks_memory_word(k->memory, word, ret_page);
 }
 
-/* The task lies so many gigabytes behind the one base, the struct page so many behind the other. */
+/* The distances, in gigabytes, of the task from the one base and of the struct page from the other. */
 static bool search(struct ks_kernel *k)
 {
 	u64 end = ks_kernel_end(k), task = k->memory->facts.task, page, i, j;

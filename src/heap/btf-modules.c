@@ -71,7 +71,7 @@ static bool find_sections(const u8 *data, size_t len, struct sections *s)
 	return !s->strings[s->strings_len - 1];
 }
 
-/* What a type has behind its first 12 bytes: so many items of so many bytes; -EINVAL = a kind that is not known. */
+/* What a type has behind its first 12 bytes: the number of items and the size of each; -EINVAL = a kind that is not known. */
 static int item_size(u32 kind, u32 *count)
 {
 	switch (kind) {

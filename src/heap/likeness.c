@@ -20,7 +20,7 @@ static const struct place {
 };
 
 /*
- * One in so many of a group must have its type by a field. Such fields lead to nearly all objects of a kind or to none of
+ * One in this number of a group must have its type by a field. Such fields lead to nearly all objects of a kind or to none of
  * them, so what few have is by an old pointer: one of these must not name hundreds of timers after what was there before.
  */
 #define WITNESS_OF 10

@@ -175,7 +175,7 @@ int ks_vmap_walk(struct ks_kernel *k, ks_vmap_fn *fn, void *arg, struct ks_diag 
 	ks_vec_free(&below.items);
 	ks_map64_deinit(&w.seen);
 	free(w.raw);
-	/* So many tables that it makes no sense: what was found so far holds. */
+	/* There are more tables than make sense: what was found before holds. */
 	if (err == -E2BIG)
 		return 0;
 	return err == -ENOMEM ? ks_diag_nomem(diag, "walking page tables") : err;

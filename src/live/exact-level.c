@@ -17,7 +17,7 @@
 
 enum {
 	OBJECTS_MIN = 1 << 18,
-	MEMORY_SHARE = 64, /* of all memory, at most one of so many bytes */
+	MEMORY_SHARE = 64, /* the share of all memory: one in this number of bytes */
 };
 
 static const u64 tombstone = 1; /* as the tag of a row that is given up: nobody finds or takes it */

@@ -40,9 +40,9 @@ struct ks_live_opts {
 	u64 census_ns;	   /* from one exact count to the next; 0 = as the budget allows */
 	u64 types_ns;	   /* and of types and cgroups; KS_LIVE_NEVER */
 	u64 rate_ns;	   /* rates are over this time, and at most twice as long; 0 = 10 s */
-	u64 sample_bytes;  /* sampled: one of so many bytes; 0 = 512 KiB */
-	u64 max_objects;   /* exact: room for so many, at 23 bytes each; 0 = by what there is now */
-	u32 budget;	   /* exact counts may use so many 1/10000 of a CPU; 0 = 50 */
+	u64 sample_bytes;  /* sampled: the bytes between two samples; 0 = 512 KiB */
+	u64 max_objects;   /* exact: the most objects, at 23 bytes each; 0 = by what there is now */
+	u32 budget;	   /* what exact counts may use, in 1/10000 of a CPU; 0 = 50 */
 	bool census_first; /* the first snapshot is exact, and has types; else it is there at once */
 };
 

@@ -48,14 +48,14 @@ static bool can_be_chosen(const struct ks_watch *watch, const struct ks_live_row
 	       strcmp(row->name, "large kmalloc") != 0;
 }
 
-/* What a cache did of late. */
+/* What a cache did recently. */
 struct course {
 	double rise;  /* see find_course() */
 	double swing; /* between its lowest and its highest value */
 };
 
 /*
- * Rise is by how much the lowest value of late is above the lowest before, as a share of how far values are apart: 1 is a
+ * Rise is by how much the lowest recent value is above the lowest before, as a share of how far values are apart: 1 is a
  * straight line up, and what swings is near 0.
  */
 static struct course find_course(const struct ks_series *s, u64 window_ns)

@@ -63,7 +63,7 @@ struct ks_watch_state {
 
 /* Notes how large each cache is. */
 int ks_watch_listen(struct ks_watch *watch, const struct ks_live_snapshot *snapshot);
-/* Chooses the caches that rose the most, of those that were not looked at of late. */
+/* Chooses the caches that rose the most, of those that were not looked at recently. */
 int ks_watch_choose(struct ks_watch *watch, u64 now);
 
 /* A point for each row; what is not there any more is 0, and forgotten. */

@@ -11,7 +11,7 @@ enum ks_profile_kind {
 	KS_PROFILE_ALLOCS, /* what was allocated since the level was taken and is in use, by stack */
 };
 
-/* Profiles have at most so many stacks; the rest is one of them, called "other". */
+/* The most stacks that a profile has; the rest is one of them, called "other". */
 enum { KS_PROFILE_STACKS_MAX = 5000 };
 
 /* pprof's profile.proto, compressed. */

@@ -17,7 +17,7 @@ struct ks_merge {
 	size_t len;
 };
 
-/* Up to so many streams, to move the top one past those that are earlier takes less time than a heap does. */
+/* With at most this number of streams, moving the top one past earlier ones takes less time than a heap. */
 enum { KS_MERGE_SORTED = 8 };
 
 /* @streams: the most that will be added. 0 or -ENOMEM. */

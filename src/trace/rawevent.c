@@ -334,7 +334,7 @@ int ks_rawdec_add_cmdlines(struct ks_rawdec *dec, const char *text, size_t len)
 	return 0;
 }
 
-/* The number of a call site, which was not seen of late or not at all; KS_NONE for lack of memory. */
+/* The number of a call site, which is not among the last ones seen; KS_NONE for lack of memory. */
 static u32 site_of(struct ks_rawdec *dec, u64 addr)
 {
 	u32 at = ks_map64_find(&dec->sites, addr), id;

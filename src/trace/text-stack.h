@@ -20,7 +20,7 @@ enum ks_note_what {
 };
 
 struct ks_stack_note {
-	u32 at; /* so many events of the chunk are before it */
+	u32 at; /* the number of events of the chunk before it */
 	u32 pid;
 	u32 stack; /* the frames that are in the chunk, by the worker's number; KS_NONE = none */
 	u16 cpu;

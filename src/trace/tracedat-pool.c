@@ -17,7 +17,7 @@ enum {
 	 * probably as the pages were still in the cache of the caller's processor.
 	 */
 	RESTING_BYTES = 16 << 20,
-	RESTING_PIECES = 64, /* or so many, where they are small */
+	RESTING_PIECES = 64, /* or this number, where they are small */
 };
 
 struct worker {
