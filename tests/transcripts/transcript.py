@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""What the program prints, in full: transcript.py KMEMSCOPE KMEMGEN MKSNAP FILE. Speaks TAP.
+"""What the program prints, in full: transcript.py FILE KMEMSCOPE KMEMGEN MKSNAP FLEETSIM. Speaks TAP.
 
 transcript.py --update BUILD [FILE...] writes what the program of a build prints into these files, or into all.
 
@@ -40,9 +40,11 @@ def parse(text):
     return head, parts
 
 
-def prepare(program, kmemgen, mksnap, where):
+def prepare(programs, where):
+    program, kmemgen, mksnap, _ = programs
     (where / "bin").mkdir()
-    (where / "bin" / "kmemscope").symlink_to(program)
+    for each in programs:
+        (where / "bin" / each.name).symlink_to(each)
     (where / "data").symlink_to(TESTS / "data")
     (where / "corpus").symlink_to(TESTS / "fuzz" / "corpus")
     for name, seed in (("log", "2"), ("other.log", "3")):
@@ -90,14 +92,14 @@ def main():
     updating = sys.argv[1] == "--update"
     if updating:
         build = pathlib.Path(sys.argv[2]).resolve()
-        programs = [build / "kmemscope", build / "tests" / "kmemgen", build / "tests" / "heap" / "mksnap"]
+        programs = [build / name for name in ("kmemscope", "tests/kmemgen", "tests/heap/mksnap", "tests/fleet/fleetsim")]
         files = map(pathlib.Path, sys.argv[3:] or sorted(pathlib.Path(__file__).parent.glob("*.txt")))
     else:
-        programs, files = [pathlib.Path(word).resolve() for word in sys.argv[1:4]], [pathlib.Path(sys.argv[4])]
+        files, programs = [pathlib.Path(sys.argv[1])], [pathlib.Path(word).resolve() for word in sys.argv[2:]]
     for file in files:
         with tempfile.TemporaryDirectory(prefix="kmemscope-transcript-") as scratch:
             where = pathlib.Path(scratch)
-            prepare(*programs, where)
+            prepare(programs, where)
             (update if updating else test)(file, parse(file.read_text(encoding="utf-8"))[1], where)
     return 0 if updating else tap.finish()
 
