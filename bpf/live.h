@@ -160,7 +160,7 @@ struct ks_bpf_bucket {
 	struct ks_bpf_object objects[KS_LIVE_WAYS];
 };
 
-/* Buckets come in groups of 64. An object may be in one of so many: */
+/* Buckets come in groups of 64. The number of buckets that an object may be in: */
 #define KS_LIVE_PLACES 17
 
 /*
