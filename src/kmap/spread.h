@@ -13,7 +13,7 @@
 /* What there is a distribution of, for each site. */
 enum ks_kmap_spread_of { KS_KMAP_LIVES, KS_KMAP_SIZES, KS_KMAP_SPREADS };
 
-/* So many objects of a site are in a bin. */
+/* The number of objects of a site in a bin. */
 struct ks_kmap_bin {
 	u32 site;
 	u16 of; /* enum ks_kmap_spread_of */

@@ -122,7 +122,7 @@ static int compare_counts(const void *a, const void *b)
 	return x->most < y->most ? -1 : x->most > y->most;
 }
 
-/* The least value that so many of 100 objects do not exceed, as far as bins tell. */
+/* The least value that this number of 100 objects do not exceed, as far as bins tell. */
 static u64 percentile(const struct count *counts, size_t len, u64 percent)
 {
 	u64 all = 0, below = 0, wanted;
