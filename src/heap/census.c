@@ -158,6 +158,7 @@ int ks_census_take(struct ks_kernel *k, const struct ks_census_options *options,
 		   struct ks_census **ret_census, struct ks_diag *diag)
 {
 	struct ks_census *c = calloc(1, sizeof(*c));
+	struct ks_vm_areas areas = { 0 };
 	int err;
 
 	if (!c)
@@ -176,7 +177,10 @@ int ks_census_take(struct ks_kernel *k, const struct ks_census_options *options,
 	if (!err && options->charges)
 		err = ks_charges_read(k, c->pages, c->caches, &c->charges, diag);
 	if (!err)
-		err = ks_vmap_read(k, c->pages, diag);
+		err = ks_vm_areas_read(k, c->pages, c->caches, &areas, diag);
+	if (!err)
+		err = ks_vmap_read(k, &areas, c->pages, diag);
+	ks_vm_areas_free(&areas);
 	if (err) {
 		ks_census_free(c);
 		return err;

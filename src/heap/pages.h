@@ -17,7 +17,9 @@ enum ks_page_use {
 	KS_USE_SHMEM,
 	KS_USE_TABLE,
 	KS_USE_VMALLOC, /* mapped into the kernel's own address space (vmap.c) */
-	KS_USE_POOL,	/* of the network's page pools */
+	KS_USE_STACK,	/* of these the stacks of tasks, and per-CPU memory (vm-areas.c) */
+	KS_USE_PERCPU,
+	KS_USE_POOL, /* of the network's page pools */
 	KS_USE_HUGETLB,
 	KS_USE_ZSMALLOC,
 	KS_USE_OFFLINE,

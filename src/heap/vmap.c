@@ -38,6 +38,11 @@ struct walk {
 	u8 *raw;
 };
 
+struct explaining {
+	const struct ks_vm_areas *areas;
+	struct ks_pages *pages;
+};
+
 /* === Internals ============================================================================ */
 
 /* The direct map: all of memory is there, and it says nothing of its use. */
@@ -51,7 +56,8 @@ static bool is_direct(const struct walk *w, u64 from, u64 size)
 /* Pages that are mapped have a use, but for those that the struct pages are in. */
 static void explain(void *arg, const struct ks_mapping *mapping)
 {
-	struct ks_pages *pages = arg;
+	const struct explaining *e = arg;
+	struct ks_pages *pages = e->pages;
 	u64 bit, pfn, end = ks_min(mapping->pfn + mapping->pages, pages->end);
 
 	if (mapping->structs)
@@ -62,7 +68,8 @@ static void explain(void *arg, const struct ks_mapping *mapping)
 			continue;
 		pages->unexplained[pfn / 64] &= ~bit;
 		pages->kinds[KS_USE_KERNEL]--;
-		pages->kinds[KS_USE_VMALLOC]++;
+		pages->kinds[ks_vm_areas_use(e->areas,
+					     mapping->addr + (pfn - mapping->pfn) * 4096)]++;
 	}
 }
 
@@ -141,9 +148,12 @@ static int read_level(struct walk *w, const struct tables *tables, u32 level, st
 
 /* === Public =============================================================================== */
 
-int ks_vmap_read(struct ks_kernel *k, struct ks_pages *pages, struct ks_diag *diag)
+int ks_vmap_read(struct ks_kernel *k, const struct ks_vm_areas *areas, struct ks_pages *pages,
+		 struct ks_diag *diag)
 {
-	return ks_vmap_walk(k, explain, pages, diag);
+	struct explaining e = { areas, pages };
+
+	return ks_vmap_walk(k, explain, &e, diag);
 }
 
 int ks_vmap_walk(struct ks_kernel *k, ks_vmap_fn *fn, void *arg, struct ks_diag *diag)

@@ -3,7 +3,7 @@
 #ifndef KS_HEAP_VMAP_H
 #define KS_HEAP_VMAP_H
 
-#include "heap/pages.h"
+#include "heap/vm-areas.h"
 
 /* Pages in a row, mapped one behind the other. */
 struct ks_mapping {
@@ -22,9 +22,10 @@ typedef void ks_vmap_fn(void *arg, const struct ks_mapping *mapping);
 int ks_vmap_walk(struct ks_kernel *kernel, ks_vmap_fn *fn, void *arg, struct ks_diag *diag);
 
 /*
- * Walks the kernel's page tables and moves pages from KS_USE_KERNEL to KS_USE_VMALLOC. Without a page table
- * to begin with nothing changes.
+ * Walks the kernel's page tables and moves pages from KS_USE_KERNEL to what the areas say, mostly
+ * KS_USE_VMALLOC. Without a page table to begin with nothing changes.
  */
-int ks_vmap_read(struct ks_kernel *kernel, struct ks_pages *pages, struct ks_diag *diag);
+int ks_vmap_read(struct ks_kernel *kernel, const struct ks_vm_areas *areas, struct ks_pages *pages,
+		 struct ks_diag *diag);
 
 #endif

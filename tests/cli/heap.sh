@@ -98,6 +98,12 @@ slabs = sum(r["slab_bytes"] for r in doc["caches"] if r["cache"] != "large kmall
 print(used, total, slabs, slab)
 assert abs(used - total) <= total // 1000
 assert abs(slabs - slab) <= slab // 4
+# Tasks may come and go between the two; the boot's own per-CPU memory is reserved.
+kinds = {r["kind"]: r["bytes"] for r in doc["memory"]}
+stacks, percpu = ([int(l.split()[1]) * 1024 for l in open("/proc/meminfo") if l.startswith(name)][0] for name in ("KernelStack", "Percpu"))
+print(kinds, stacks, percpu)
+assert stacks / 4 <= kinds["stacks"] <= stacks * 4
+assert kinds.get("per-CPU", 0) <= percpu
 for row in doc["caches"]:
     assert row["slack"] == row["slab_bytes"] - row["bytes"], row
     assert row["waiting"] == row["cpu_lists"] + row["sheaves"] + row["barns"], row

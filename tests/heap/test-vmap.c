@@ -45,6 +45,8 @@ struct maps {
 
 /* === Internals ============================================================================ */
 
+static const struct ks_vm_areas no_areas;
+
 static struct maps *new_maps(int levels)
 {
 	struct maps *m = calloc(1, sizeof(*m));
@@ -328,11 +330,44 @@ static void test_uses(void **state)
 	map(m, VMALLOC + 0x3000, 127, 0, PRESENT);
 	map(m, VMEMMAP, 4, 0, PRESENT); /* holds struct pages */
 	open_maps(m);
-	assert_int_equal(ks_vmap_read(&m->kernel, &pages, &diag), 0);
+	assert_int_equal(ks_vmap_read(&m->kernel, &no_areas, &pages, &diag), 0);
 	assert_int_equal(unexplained[0], 0x3a);
 	assert_int_equal(unexplained[1], 1);
 	assert_int_equal(pages.kinds[KS_USE_VMALLOC], 2);
 	assert_int_equal(pages.kinds[KS_USE_KERNEL], 18);
+	free_maps(m);
+}
+
+/* A stack of two pages and a guard, and two pages of per-CPU memory with a hole. */
+static void test_areas(void **state)
+{
+	struct maps *m = new_maps(4);
+	u64 unexplained[RAM / 64] = { 0x3fe }; /* pages 1 to 9 */
+	struct ks_pages pages = { .end = RAM, .unexplained = unexplained };
+	struct ks_vm_area area[] = {
+		{ VMALLOC + 0x1000, VMALLOC + 0x4000, KS_USE_STACK },
+		{ VMALLOC + 0x8000, VMALLOC + 0x9000, KS_USE_STACK },
+		{ VMALLOC + 0x10000, VMALLOC + 0x14000, KS_USE_PERCPU },
+	};
+	struct ks_vm_areas areas = { .items = { area, 3, 3 } };
+	struct ks_diag diag;
+
+	(void)state;
+	pages.kinds[KS_USE_KERNEL] = 9;
+	map(m, VMALLOC, 1, 0, PRESENT);
+	map(m, VMALLOC + 0x1000, 2, 0, PRESENT);
+	map(m, VMALLOC + 0x2000, 3, 0, PRESENT);
+	map(m, VMALLOC + 0x4000, 4, 0, PRESENT);
+	map(m, VMALLOC + 0x8000, 5, 0, PRESENT);
+	map(m, VMALLOC + 0x9000, 6, 0, PRESENT);
+	map(m, VMALLOC + 0x10000, 7, 0, PRESENT);
+	map(m, VMALLOC + 0x13000, 8, 0, PRESENT);
+	open_maps(m);
+	assert_int_equal(ks_vmap_read(&m->kernel, &areas, &pages, &diag), 0);
+	assert_int_equal(pages.kinds[KS_USE_STACK], 3);
+	assert_int_equal(pages.kinds[KS_USE_PERCPU], 2);
+	assert_int_equal(pages.kinds[KS_USE_VMALLOC], 3);
+	assert_int_equal(pages.kinds[KS_USE_KERNEL], 1);
 	free_maps(m);
 }
 
@@ -351,7 +386,7 @@ static void test_uses_of_all(void **state)
 	pages.kinds[KS_USE_SLAB] = 7;
 	map(m, VMALLOC + 0x40000000, 0, 2, PRESENT | LARGE);
 	open_maps(m);
-	assert_int_equal(ks_vmap_read(&m->kernel, &pages, &diag), 0);
+	assert_int_equal(ks_vmap_read(&m->kernel, &no_areas, &pages, &diag), 0);
 	assert_int_equal(unexplained[0], 0);
 	assert_int_equal(unexplained[1], 0);
 	assert_int_equal(unexplained[RAM / 64 - 1], 0);
@@ -369,6 +404,7 @@ int main(void)
 		cmocka_unit_test(test_struct_pages), cmocka_unit_test(test_shared_table),
 		cmocka_unit_test(test_many_tables),  cmocka_unit_test(test_no_table),
 		cmocka_unit_test(test_uses),	     cmocka_unit_test(test_uses_of_all),
+		cmocka_unit_test(test_areas),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);

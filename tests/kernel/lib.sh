@@ -304,11 +304,12 @@ boot_uml() { # [KERNEL-PARAMETERS...]
 # One host thread for both processors: with one thread each, QEMU 7.2 sometimes executes half of an instruction
 # that the guest is patching, for example when a tracepoint is switched on.
 # no_timer_check: on a busy host the guest finds that its timer does not tick, and panics.
+# The time is for a guest that nobody stops: how long a test may last is for its runner to say, by the machine's load.
 # Two sockets: a kernel without ACPI finds its processors in a table that lists only one per socket.
 boot_qemu() { # IMAGE [KERNEL-PARAMETERS...]; for QEMU itself in $qemu_accel and $qemu_options
 	local image=$1
 	shift
-	timeout 900 qemu-system-x86_64 -accel "$qemu_accel" -cpu max -smp 2,sockets=2 -m 1024 \
+	timeout 3600 qemu-system-x86_64 -accel "$qemu_accel" -cpu max -smp 2,sockets=2 -m 1024 \
 		-kernel "$image" -initrd "$initramfs" \
 		-append "console=ttyS0 panic=-1 quiet no_timer_check $*" \
 		-nographic -no-reboot -nodefaults -serial stdio $qemu_options </dev/null >"$work/raw" 2>&1
