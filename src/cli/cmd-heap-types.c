@@ -7,14 +7,16 @@
 int ks_heap_types(struct ks_heap_args *args)
 {
 	struct ks_snapshot *snapshot;
+	struct ks_kernel *kernel;
 	struct ks_diag diag;
 	struct ks_doc *doc;
-	int err = ks_heap_source_snapshot(&args->source, false, &snapshot, &diag);
+	int err = ks_heap_source_both(&args->source, false, &snapshot, &kernel, &diag);
 
 	if (err)
 		return ks_cli_fail(&args->cli, err, &diag);
-	doc = ks_doc_of_types(snapshot, args->rows.top);
+	doc = ks_doc_of_types(snapshot, kernel, args->rows.top);
 	ks_snapshot_free(snapshot);
+	ks_kernel_free(kernel);
 	if (!doc)
 		return ks_cli_error(&args->cli, KS_EXIT_FAILED, "out of memory");
 	return ks_cli_print_doc(&args->cli, doc);

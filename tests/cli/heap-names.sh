@@ -114,6 +114,19 @@ check "its dentry has the same path" grep -qE '^name: .*/shelf/box/a file with a
 check "its contents, where asked for" grep -qE '^ +offset +value +field' dentry.txt
 check "as many fields as asked for" grep -qE '\.\.\. and [0-9]+ more fields' dentry.txt
 
+# Of no known type, by what they have in common: any kernel has some that are text or point somewhere.
+must "$KMEMSCOPE" heap types --json >types.json
+common() {
+	python3 - <<'PYTHON'
+import json, re
+found = [r["contents"] for r in json.load(open("types.json"))["types"] if r["known_by"] == "unknown" and "contents" in r]
+print(found)
+assert found and all(re.fullmatch(r"(text|zeros|[+]0x[0-9a-f]+ -> .+) in \d+ of \d+", text) for text in found)
+assert all("contents" not in r for r in json.load(open("types.json"))["types"] if r["known_by"] != "unknown")
+PYTHON
+}
+check "types that are not known, with their commonest contents" common
+
 exec 9>&-
 wait
 done_testing

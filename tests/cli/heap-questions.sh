@@ -52,6 +52,18 @@ check "types, with how they are known" is types -- \
 	'sorted((r["type"], r["cache"], r["objects"], r["bytes"], r["known_by"]) for r in d["types"]) == [
 	("?", "kmalloc-64", 1, 64, "unknown"), ("?", "large", 1, 8192, "unknown"), ("char[]", "kmalloc-64", 2, 128, "field"),
 	("file", "filp", 3, 768, "cache"), ("task_struct", "task_struct", 2, 8192, "cache")]'
+# Two more of no known type point to a file, each from its second word, and a third one to itself.
+sed -e '/^object 0xffff8880000020c0/a object 0xffff888000002100 kmalloc-64 ? unknown 0 20' \
+	-e '/^object 0xffff8880000020c0/a object 0xffff888000002140 kmalloc-64 ? unknown 0 21' \
+	-e '/^object 0xffff8880000020c0/a object 0xffff888000002180 kmalloc-64 ? unknown 0 22' \
+	-e '/^ref 0xffff888000001300/a ref 0xffff888000002100 8 0xffff888000001000' \
+	-e '/^ref 0xffff888000001300/a ref 0xffff888000002140 8 0xffff888000001100 16' \
+	-e '/^ref 0xffff888000001300/a ref 0xffff888000002180 0 0xffff888000002180' "$tests/heap/shop.txt" | must "$MKSNAP" alike.snap
+must "$KMEMSCOPE" heap types --from alike.snap --json >alike.json
+check "what those of no known type have in common" python3 -c 'import json
+found = {r["cache"]: r.get("contents") for r in json.load(open("alike.json"))["types"] if r["type"] == "?"}
+assert found == {"kmalloc-64": "+0x8 -> file in 2 of 4", "large": None}, found'
+check "and in text" says 'kmalloc-64 +[?] [(][+]0x8 -> file in 2 of 4[)]$' "$KMEMSCOPE" heap types --from alike.snap
 check "one object by an address inside of it" is show 0xffff888000001008 -- \
 	'(d["address"], d["type"], d["cgroup"]) == ("0xffff888000001000", "file", "/shop") and
 	[(f["offset"], f["field"], f["points_to"]) for f in d["fields"]] == [("0x10", "f_inode", "char[]")]'

@@ -93,7 +93,7 @@ static void take(struct ks_kernel *kernel)
 						  &(struct ks_unreachable_show){ .top = 3 }));
 		ks_candidates_deinit(&list);
 	}
-	ks_doc_free(ks_doc_of_types(snapshot, 3));
+	ks_doc_free(ks_doc_of_types(snapshot, kernel, 3));
 	ask_about(kernel, snapshot, "alpha");
 	ask_about(kernel, snapshot, "kmalloc-64");
 	if (snapshot->count) {
