@@ -245,6 +245,10 @@ static void put_result(const struct tree *t, struct ks_dominators *d)
 		if (i)
 			d->retained[d->above[node]] += d->retained[node];
 	}
+	/* What no root leads to would be free without itself, and who knows what else. */
+	for (node = t->first_object; node < t->nodes; node++)
+		if (d->above[node] == KS_NONE)
+			d->retained[node] = size_of(t, node);
 }
 
 static int make_arrays(struct tree *t)
@@ -378,8 +382,9 @@ int ks_dominators_of_set(const struct ks_dominators *d, const u64 *set, u64 *ret
 		return -ENOMEM;
 	states[0] = STATE_NO;
 	for (node = d->first_object; node < d->nodes; node++)
-		if (in_set(d, set, node) && d->above[node] != KS_NONE &&
-		    find_state(d, set, states, d->above[node]) == STATE_NO)
+		if (in_set(d, set, node) &&
+		    (d->above[node] == KS_NONE ||
+		     find_state(d, set, states, d->above[node]) == STATE_NO))
 			bytes += d->retained[node];
 	free(states);
 	*ret_bytes = bytes;

@@ -12,7 +12,7 @@
 struct ks_dominators {
 	u32 nodes, first_object;
 	u32 *above; /* by node: its immediate dominator; KS_NONE = no root leads to it. Of node 0: 0 */
-	u64 *retained; /* by node, in bytes */
+	u64 *retained; /* by node, in bytes; of what no root leads to, itself alone */
 	u32 *order;    /* nodes that roots lead to, each behind its dominator */
 	u32 reached;   /* how many there are */
 };

@@ -78,8 +78,8 @@ class Heap:
         return sum(CACHES[self.objects[addr].cache] for addr in addrs)
 
     def retained(self, addrs):
-        """What goes with objects that roots lead to, and the objects."""
-        return self.bytes_of(self.reached() - self.reached(set(addrs)))
+        """The objects, and what goes with those that roots lead to."""
+        return self.bytes_of(set(addrs) & set(self.objects) | (self.reached() - self.reached(set(addrs))))
 
     def field(self, addr, offset):
         """Arrays have none."""

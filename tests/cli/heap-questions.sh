@@ -47,6 +47,7 @@ check "who allocated it, by a capture" is unreachable --capture sites.log -- \
 	'[r["site"] for r in d["unreachable"]] == ["leaky+0x20"]'
 check "and in text" says 'allocated by' heap unreachable --capture sites.log
 check "a capture that is none" fails_saying 3 'shop.snap' heap unreachable --capture shop.snap
+check "it retains itself" says '1 object of 64 B; it and what it alone holds are 64 B' heap holders 0xffff8880000020c0
 check "nobody leads to it" says 'No root leads to it' heap holders 0xffff8880000020c0
 check "types, with how they are known" is types -- \
 	'sorted((r["type"], r["cache"], r["objects"], r["bytes"], r["known_by"]) for r in d["types"]) == [
