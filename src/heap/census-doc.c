@@ -200,7 +200,7 @@ static void put_slabinfo(struct ks_row out, const struct ks_heap_cache *cache)
 }
 
 /* With the first of those that were merged into it; its own name may be among these. */
-static void put_names(struct ks_row out, const struct ks_heap_cache *cache)
+static void put_names(struct ks_table *table, struct ks_row out, const struct ks_heap_cache *cache)
 {
 	struct ks_strbuf names = { 0 };
 	size_t others = 0, i;
@@ -213,6 +213,7 @@ static void put_names(struct ks_row out, const struct ks_heap_cache *cache)
 	if (others > NAMES_MAX)
 		ks_strbuf_printf(&names, " and %zu more", others - NAMES_MAX);
 	ks_row_text(out, C_NAMES, ks_strbuf_str(&names));
+	table->failed |= names.failed;
 	ks_strbuf_deinit(&names);
 }
 
@@ -237,7 +238,7 @@ static void put_cache(struct ks_table *table, const struct ks_heap_cache *cache)
 	ks_row_bool(out, C_RECLAIMABLE, cache->reclaimable);
 	put_slabinfo(out, cache);
 	ks_row_texts(out, C_MERGED, cache->merged, cache->nr_merged);
-	put_names(out, cache);
+	put_names(table, out, cache);
 }
 
 static void put_large(struct ks_table *table, const struct line *line)

@@ -41,6 +41,7 @@ static void add_contents(struct ks_doc *doc, struct ks_row row, const struct ks_
 	if (contents.len)
 		ks_strbuf_printf(&what, " (%s)", ks_strbuf_str(&contents));
 	ks_row_text(row, WHAT, ks_strbuf_str(&what));
+	doc->failed = doc->failed || contents.failed || what.failed;
 	ks_strbuf_deinit(&what);
 	ks_strbuf_deinit(&contents);
 }
