@@ -131,6 +131,14 @@ static int by_start(const void *a, const void *b)
 	return x->start < y->start ? -1 : x->start > y->start;
 }
 
+/* How many bytes of a struct to read for three of its members. */
+static u32 length(u32 first, u32 second, u32 third)
+{
+	u32 last = ks_max(first, second);
+
+	return ks_max(last, third) + 8;
+}
+
 static bool know_areas(struct reading *r)
 {
 	const struct btf *btf = r->kernel->btf;
@@ -141,13 +149,13 @@ static bool know_areas(struct reading *r)
 	       ks_btf_member(btf, "vm_struct", "addr", &r->addr) &&
 	       ks_btf_member(btf, "vm_struct", "flags", &r->flags) &&
 	       ks_btf_member(btf, "vm_struct", "pages", &r->list) &&
-	       ks_max(ks_max(r->start, r->end), r->vm) <= PIECE_MAX - 8 &&
-	       ks_max(ks_max(r->addr, r->flags), r->list) <= PIECE_MAX - 8;
+	       length(r->start, r->end, r->vm) <= PIECE_MAX &&
+	       length(r->addr, r->flags, r->list) <= PIECE_MAX;
 }
 
 static int read_areas(struct reading *r, u32 stack)
 {
-	u32 len = ks_max(ks_max(r->start, r->end), r->vm) + 8;
+	u32 len = length(r->addr, r->flags, r->list);
 	size_t i;
 	int err;
 
@@ -155,9 +163,8 @@ static int read_areas(struct reading *r, u32 stack)
 	err = want_slots(r, "task_struct", stack, 8);
 	r->see = see_area;
 	if (!err)
-		err = want_slots(r, "vmap_area", 0, len);
+		err = want_slots(r, "vmap_area", 0, length(r->start, r->end, r->vm));
 	r->see = see_vm;
-	len = ks_max(ks_max(r->addr, r->flags), r->list) + 8;
 	for (i = 0; !err && !r->failed && i < r->structs.len; i++)
 		err = want(r, r->structs.items[i], len);
 	if (!err && !r->failed)
