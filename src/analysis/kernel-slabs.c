@@ -40,6 +40,50 @@ static struct ks_kernel_cache *cache_of(struct ks_model *model, const struct ks_
 	return cache->name && cache->aliases ? cache : NULL;
 }
 
+static int compare_types(const void *pa, const void *pb)
+{
+	const struct ks_kernel_type *a = pa, *b = pb;
+	int order = strcmp(a->name, b->name);
+
+	if (a->bytes != b->bytes)
+		return a->bytes > b->bytes ? -1 : 1;
+	return order ? order : strcmp(a->cache, b->cache);
+}
+
+/* A type that is known in several ways has a row for each in the census. */
+static int fill_types(const struct ks_slab_census *census, struct ks_model *model)
+{
+	struct ks_kernel_slabs *slabs = &model->kernel_slabs;
+	size_t i, j;
+
+	for (i = 0; i < census->types.len; i++) {
+		const struct ks_slab_type *from = &census->types.items[i];
+		const char *cache = census->caches.items[from->cache].name;
+		struct ks_kernel_type *type = NULL;
+
+		for (j = 0; j < slabs->types.len && !type; j++)
+			if (!strcmp(slabs->types.items[j].name, from->name) &&
+			    !strcmp(slabs->types.items[j].cache, cache))
+				type = &slabs->types.items[j];
+		if (!type) {
+			type = ks_vec_push(&slabs->types);
+			if (!type)
+				return -ENOMEM;
+			type->name =
+				ks_arena_strndup(&model->arena, from->name, strlen(from->name));
+			type->cache = ks_arena_strndup(&model->arena, cache, strlen(cache));
+			if (!type->name || !type->cache)
+				return -ENOMEM;
+		}
+		type->objects += from->objects;
+		type->bytes += from->bytes;
+	}
+	if (slabs->types.len)
+		qsort(slabs->types.items, slabs->types.len, sizeof(*slabs->types.items),
+		      compare_types);
+	return 0;
+}
+
 /* Whether a word is in a list with commas. */
 static bool has_word(const char *list, const char *word)
 {
@@ -129,7 +173,7 @@ int ks_kernel_slabs_fill(const struct ks_slab_census *const census[KS_CENSUS_WHE
 	if (slabs->caches.len)
 		qsort(slabs->caches.items, slabs->caches.len, sizeof(*slabs->caches.items),
 		      compare);
-	return 0;
+	return census[KS_CENSUS_START] ? fill_types(census[KS_CENSUS_START], model) : 0;
 }
 
 bool ks_kernel_slabs_find(const struct ks_kernel_slabs *slabs, const char *label,

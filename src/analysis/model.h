@@ -160,11 +160,19 @@ struct ks_kernel_cache {
 	u64 objects[2], bytes[2]; /* at the start, at the end */
 };
 
+/* Objects of one type in one cache, when the recording began. */
+struct ks_kernel_type {
+	const char *name, *cache;
+	u64 objects, bytes;
+};
+
 struct ks_kernel_slabs {
 	bool counted[2]; /* at the start, at the end */
 	bool by_object;	 /* at the end: what it did not have has ended */
 	u64 objects[2], bytes[2];
 	KS_VEC(struct ks_kernel_cache) caches; /* most bytes at the end first */
+	KS_VEC(struct ks_kernel_type)
+	types; /* most bytes first; none where they were not recorded */
 };
 
 struct ks_leaks;

@@ -66,6 +66,7 @@ static bool is_rotating(const struct record *r)
 
 static int parse_options(struct record *r, int argc, char **argv)
 {
+	struct ks_record_census *census = r->opts.census_ctx;
 	bool all = false;
 	const struct ks_option own[] = {
 		{ 'o', "output", "FILE", "the file to write (trace.dat)", .string = &r->opts.path },
@@ -107,6 +108,9 @@ static int parse_options(struct record *r, int argc, char **argv)
 		{ 0, "no-census", NULL,
 		  "do not count the kernel's objects at the start and the end",
 		  .flag = &r->opts.no_census },
+		{ 0, "types", NULL,
+		  "note the types of all objects at the start: for report --before",
+		  .flag = &census->types },
 		{ 'q', "quiet", NULL, "print nothing unless something is wrong",
 		  .flag = &r->quiet },
 		{ 'v', "verbose", NULL, "say what is seen of frees that raise no event",
@@ -129,6 +133,10 @@ static int parse_options(struct record *r, int argc, char **argv)
 	    !r->opts.keep_ns)
 		return ks_cli_error(r->cli, KS_EXIT_USAGE,
 				    "--trigger saves what --keep has kept: give both");
+	if (census->types && (r->opts.no_census || r->opts.keep_bytes || r->opts.keep_ns))
+		return ks_cli_error(
+			r->cli, KS_EXIT_USAGE,
+			"--types is of the start, which --no-census and --keep leave out");
 	if (!strcmp(r->opts.path, "-"))
 		return ks_cli_error(r->cli, KS_EXIT_USAGE,
 				    "a capture is finished in place, so it can't go to standard "

@@ -10,7 +10,7 @@
 
 struct report_opts {
 	enum ks_by by;
-	bool frag;
+	bool frag, before;
 };
 
 /* === Internals ============================================================================ */
@@ -49,6 +49,10 @@ static void set_options(struct ks_cli *cli, void *opts, struct ks_option *rows)
 		  "requested, allocated, wasted, and frees on other CPUs, by\n"
 		  "site and by size; the most wasteful first",
 		  .flag = &report->frag },
+		{ 0, "before", NULL,
+		  "what the kernel had when recording began, by cache, and by\n"
+		  "type after record --types",
+		  .flag = &report->before },
 		{ 0, "time", "A,B", "--since and --until in one; A or B may be left out",
 		  .parse = parse_window },
 	};
@@ -62,6 +66,8 @@ static int check(const struct ks_cli *cli, const void *opts)
 {
 	const struct report_opts *report = opts;
 
+	if (report->before && (report->frag || report->by != KS_BY_SITE))
+		return ks_cli_error(cli, KS_EXIT_USAGE, "--before does not take --by or --frag");
 	if (report->frag && (cli->output.csv || report->by != KS_BY_SITE))
 		return ks_cli_error(cli, KS_EXIT_USAGE, "--frag does not take --by or --csv");
 	return 0;
@@ -81,6 +87,8 @@ static struct ks_doc *make(const struct ks_model *model, const struct ks_cli *cl
 	struct ks_doc *doc = NULL;
 	struct ks_rows rows;
 
+	if (report->before)
+		return ks_doc_of_before(model, cli->rows->top);
 	if (report->frag)
 		return ks_doc_of_frag(model, model->frag, cli->rows->top);
 	if (!ks_rows_init(&rows, model, cli->rows->order, cli->rows->top))

@@ -10,6 +10,7 @@
 #include "cli/heap-source.h"
 #include "heap/aliases.h"
 #include "heap/objects.h"
+#include "heap/typing.h"
 
 /* === Internals ============================================================================ */
 
@@ -147,6 +148,46 @@ static int add_objects(struct ks_kernel *kernel, struct ks_census *from, u64 *us
 	return err;
 }
 
+static int add_type_rows(const struct ks_typing *typing, struct ks_slab_census *to)
+{
+	size_t i;
+
+	for (i = 0; i < typing->rows.len; i++) {
+		const struct ks_typing_row *row = &typing->rows.items[i];
+		const char *name = row->type ? ks_type_text(typing->types, row->type) : "unknown";
+		struct ks_slab_type *type = ks_vec_push(&to->types);
+
+		if (!type)
+			return -ENOMEM;
+		*type = (struct ks_slab_type){
+			ks_arena_strndup(&to->arena, name, strlen(name)),
+			row->cache,
+			row->objects,
+			row->bytes,
+		};
+		if (!type->name)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+/* What can't be typed is counted by cache all the same. */
+static int add_types(struct ks_kernel *kernel, struct ks_census *from, struct ks_slab_census *to)
+{
+	const char *symbols = *kernel->memory->facts.symbols ? kernel->memory->facts.symbols : NULL;
+	struct ks_typing *typing = NULL;
+	struct ks_slots *slots = NULL;
+	int err = ks_slots_read(kernel, from, &slots, NULL);
+
+	if (!err)
+		err = ks_typing_make(kernel, from, slots, symbols, &typing, NULL);
+	if (!err)
+		err = add_type_rows(typing, to);
+	ks_typing_free(typing);
+	ks_slots_free(slots);
+	return err == -ENOMEM ? err : 0;
+}
+
 /* On one processor no threads are made, whose own allocations would be in the capture. */
 static void stay_here(cpu_set_t *before)
 {
@@ -161,7 +202,7 @@ static void stay_here(cpu_set_t *before)
 	sched_setaffinity(0, sizeof(here), &here);
 }
 
-static int count(struct ks_kernel *kernel, bool objects, struct ks_slab_census *to)
+static int count(struct ks_kernel *kernel, bool objects, bool types, struct ks_slab_census *to)
 {
 	struct ks_census *census;
 	u64 *used = NULL;
@@ -178,6 +219,8 @@ static int count(struct ks_kernel *kernel, bool objects, struct ks_slab_census *
 		}
 		if (!err)
 			err = add_caches(kernel, census, used, to);
+		if (!err && types)
+			err = add_types(kernel, census, to);
 		free(used);
 		ks_census_free(census);
 	}
@@ -195,7 +238,8 @@ int ks_record_census_take(void *ctx, bool objects, struct ks_slab_census *census
 
 	if (!state->kernel && !state->refused)
 		state->refused = ks_heap_source_kernel(&source, &state->kernel, &state->why) != 0;
-	return state->refused ? -EOPNOTSUPP : count(state->kernel, objects, census);
+	return state->refused ? -EOPNOTSUPP
+			      : count(state->kernel, objects, state->types && !objects, census);
 }
 
 void ks_record_census_deinit(struct ks_record_census *state)

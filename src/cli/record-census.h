@@ -10,6 +10,7 @@ struct ks_record_census {
 	struct ks_kernel *kernel; /* NULL until it is needed; stays open for the next time */
 	bool refused;		  /* its memory can't be read */
 	struct ks_diag why;	  /* where it was refused */
+	bool types;		  /* at the start also by type */
 };
 
 /* A ks_record_census_fn; @ctx is a struct ks_record_census. */

@@ -49,6 +49,9 @@ struct ks_doc *ks_doc_of_groups(const struct ks_model *model, const struct ks_ro
 /* "kmemscope info": what is in the file. */
 struct ks_doc *ks_doc_of_info(const struct ks_model *model);
 
+/* "kmemscope report --before": what the kernel had when recording began, by cache, and by type if the capture has that. */
+struct ks_doc *ks_doc_of_before(const struct ks_model *model, u64 top);
+
 /* "kmemscope report --frag" and kmemtrace-report: by site and by size, totals, findings. */
 struct ks_doc *ks_doc_of_frag(const struct ks_model *model, const struct ks_frag *frag, u64 top);
 

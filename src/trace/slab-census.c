@@ -17,6 +17,7 @@ enum {
 	HAS_LARGE = 2,
 	ALLOCS_END = 4,
 	HAS_TASKS = 8,
+	HAS_TYPES = 16,
 	RECLAIMABLE = 1, /* of a cache */
 	PARTLY_USED = 1, /* of a slab */
 	MAX_PAGES = 1 << 20,
@@ -86,6 +87,21 @@ static void pack_slabs(struct ks_strbuf *sb, const struct ks_slab_census *census
 		ks_pack_varint(sb, frame - before);
 		before = frame;
 		pack_slab(sb, census, &census->slabs.items[i]);
+	}
+}
+
+static void pack_types(struct ks_strbuf *sb, const struct ks_slab_census *census)
+{
+	size_t i;
+
+	ks_pack_varint(sb, census->types.len);
+	for (i = 0; i < census->types.len; i++) {
+		const struct ks_slab_type *type = &census->types.items[i];
+
+		ks_pack_string(sb, type->name, strlen(type->name));
+		ks_pack_varint(sb, type->cache);
+		ks_pack_varint(sb, type->objects);
+		ks_pack_varint(sb, type->bytes);
 	}
 }
 
@@ -196,6 +212,26 @@ static int unpack_slabs(struct ks_bytes *b, struct ks_slab_census *census)
 	return err;
 }
 
+static int unpack_types(struct ks_bytes *b, struct ks_slab_census *census)
+{
+	u64 count = ks_bytes_varint(b);
+
+	while (count-- && !b->overrun) {
+		struct ks_slab_type *type = ks_vec_push(&census->types);
+
+		if (!type)
+			return -ENOMEM;
+		type->name = unpack_string(b, census);
+		if (!type->name)
+			return -ENOMEM;
+		type->cache = unpack_u32(b);
+		type->objects = ks_bytes_varint(b);
+		type->bytes = ks_bytes_varint(b);
+		b->overrun |= type->cache >= census->caches.len;
+	}
+	return 0;
+}
+
 static int unpack(struct ks_bytes *b, struct ks_slab_census *census, enum ks_census_when *ret_when)
 {
 	u64 version = ks_bytes_varint(b), when = ks_bytes_varint(b), how = ks_bytes_varint(b),
@@ -227,6 +263,8 @@ static int unpack(struct ks_bytes *b, struct ks_slab_census *census, enum ks_cen
 		census->tasks = ks_task_cgroups_new();
 		err = census->tasks ? ks_task_cgroups_unpack(b, census->tasks) : -ENOMEM;
 	}
+	if (!err && flags & HAS_TYPES)
+		err = unpack_types(b, census);
 	return err ? err : b->overrun || census->to < census->from ? KS_EBADINPUT : 0;
 }
 
@@ -246,6 +284,7 @@ void ks_slab_census_free(struct ks_slab_census *census)
 	if (!census)
 		return;
 	ks_vec_free(&census->caches);
+	ks_vec_free(&census->types);
 	ks_vec_free(&census->slabs);
 	ks_vec_free(&census->bits);
 	ks_task_cgroups_free(census->tasks);
@@ -321,7 +360,8 @@ void ks_slab_census_pack(const struct ks_slab_census *census, enum ks_census_whe
 		when,
 		census->how,
 		(census->has_objects ? HAS_OBJECTS : 0) | (census->has_large ? HAS_LARGE : 0) |
-			(census->allocs_end ? ALLOCS_END : 0) | (census->tasks ? HAS_TASKS : 0),
+			(census->allocs_end ? ALLOCS_END : 0) | (census->tasks ? HAS_TASKS : 0) |
+			(census->types.len ? HAS_TYPES : 0),
 		census->from,
 		census->to,
 		census->wall_ns,
@@ -342,6 +382,8 @@ void ks_slab_census_pack(const struct ks_slab_census *census, enum ks_census_whe
 		ks_pack_varint(sb, census->allocs_end);
 	if (census->tasks)
 		ks_task_cgroups_pack(census->tasks, sb);
+	if (census->types.len)
+		pack_types(sb, census);
 }
 
 int ks_slab_census_unpack(const void *data, size_t len, struct ks_slab_census **ret_census,

@@ -44,6 +44,13 @@ struct ks_slab_cache {
 	u64 waiting;	    /* free, in lists of CPUs and sheaves; 0 where not known */
 };
 
+/* Objects in use of one type in one cache. */
+struct ks_slab_type {
+	const char *name;
+	u32 cache; /* number of the cache */
+	u64 objects, bytes;
+};
+
 /* One slab, or one large kmalloc(), which is a slab of one object in no cache. */
 struct ks_slab_place {
 	u64 addr;    /* of its first page */
@@ -64,6 +71,7 @@ struct ks_slab_census {
 	u32 page_shift;
 	struct ks_task_cgroups *tasks; /* where they were up to then; NULL = not known */
 	KS_VEC(struct ks_slab_cache) caches;
+	KS_VEC(struct ks_slab_type) types;  /* of all objects in caches, or none */
 	KS_VEC(struct ks_slab_place) slabs; /* by address */
 	KS_VEC(u64) bits;		    /* one for each object: it is in use, or may be */
 	u32 bits_len;			    /* in bits */

@@ -18,6 +18,7 @@ static struct ks_slab_census *make(void)
 	struct ks_slab_census *census = ks_slab_census_new();
 	struct ks_slab_cache *cache;
 	struct ks_slab_place *slab;
+	struct ks_slab_type *type;
 	u32 i;
 
 	assert_non_null(census);
@@ -44,6 +45,10 @@ static struct ks_slab_census *make(void)
 	*cache = (struct ks_slab_cache){
 		.name = "big", .aliases = "", .stride = 1000, .pad = 16, .pages = 2
 	};
+	type = ks_vec_push(&census->types);
+	*type = (struct ks_slab_type){ "task_struct", 1, 5, 5000 };
+	type = ks_vec_push(&census->types);
+	*type = (struct ks_slab_type){ "file | inode", 0, 66, 66 * 64 };
 	slab = ks_slab_census_add(census, BASE + 0x1000, 0, 64, 1);
 	for (i = 0; i < 64; i++)
 		ks_slab_census_use(census, slab, i);
@@ -126,6 +131,11 @@ static void test_round(void **state)
 	assert_int_equal(read->caches.items[0].slabs, 2);
 	assert_false(read->caches.items[1].reclaimable);
 	assert_int_equal(read->bits_len, 64 + 64 + 8 + 1);
+	assert_int_equal(read->types.len, 2);
+	assert_string_equal(read->types.items[1].name, "file | inode");
+	assert_int_equal(read->types.items[0].cache, 1);
+	assert_int_equal(read->types.items[0].objects, 5);
+	assert_int_equal(read->types.items[1].bytes, 66 * 64);
 	ks_slab_census_free(read);
 	ks_slab_census_free(made);
 	ks_strbuf_deinit(&sb);
@@ -153,6 +163,8 @@ static void test_damage(void **state)
 
 		*byte = (char)(was + 1 + i / sb.len);
 		if (!ks_slab_census_unpack(sb.s, sb.len, &read, &when, &diag)) {
+			for (at = 0; at < read->types.len; at++)
+				assert_true(read->types.items[at].cache < read->caches.len);
 			for (at = 0; at < 0x20000; at += 0x1000)
 				assert_true(ks_slab_census_at(read, BASE + at + 16, NULL) <=
 					    KS_CENSUS_SAYS_USED);
