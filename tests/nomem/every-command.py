@@ -54,6 +54,7 @@ COMMANDS = {
     "info": ["info", "LOG"],
     "info, trace.dat": ["info", CORPUS / "tracedat" / "v7-recorder"],
     "report, trace.dat": ["report", CORPUS / "tracedat" / "v7-stacks"],
+    "report, before": ["report", "--before", CORPUS / "tracedat" / "v7-census"],
     "report, zstd": ["report", CORPUS / "tracedat" / "v7z-le64"],
     "report, perf.data": ["report", CORPUS / "perfdata" / "le64"],
     "report, perf.data with nodes": ["report", "--frag", "--json", CORPUS / "perfdata" / "nodes"],
