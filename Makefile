@@ -34,7 +34,8 @@ check: setup
 
 FLEET = $(BUILD)/kmemscope $(BUILD)/tests/fleet/fleetsim
 # The long ones, too: all that can be emulated; guests with Linux 6.1 and 5.10, leaks in a guest, and the counting
-# kernel on x86-64 and preemptible, which take long to build; of a fleet a cluster of databases, questions to today's
+# kernel on x86-64 and preemptible, which take long to build; starts and kills of the live levels; of a fleet a cluster of
+# databases, questions to today's
 # engine and 200 faults of each kind; fuzzing by libFuzzer; mutants. All of them run, whatever fails.
 check-all:
 	@tests/all.py "$(MAKE) check" \
@@ -50,6 +51,7 @@ check-all:
 		"tests/kernel/test-access.sh 6.12 x86_64" \
 		"tests/kernel/test-boot.sh 6.12 x86_64" \
 		tests/kernel/test-witness.sh \
+		"KMEMSCOPE=\"\$$PWD/$(BUILD)/kmemscope\" tests/cli/live-kills.sh" \
 		"tests/fleet/cluster.py $(FLEET)" \
 		"ENGINE=chdb tests/fleet/questions.py $(FLEET)" \
 		"FAULTS=200 tests/fleet/agent.py $(FLEET)" \

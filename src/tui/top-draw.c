@@ -49,6 +49,8 @@ static void put_right(struct ks_screen *screen, unsigned int row, enum ks_style 
 static void draw_title(const struct ks_top *top, struct ks_screen *screen)
 {
 	const struct ks_live_snapshot *s = top->snapshot;
+	unsigned int taken;
+	const char *right;
 	struct ks_strbuf text;
 	char clock[32] = "";
 	struct tm tm;
@@ -64,8 +66,10 @@ static void draw_title(const struct ks_top *top, struct ks_screen *screen)
 		ks_strbuf_puts(&text, ", changes over ");
 		ks_top_duration(&text, s->at_ns - s->base_ns);
 	}
-	ks_screen_put(screen, 0, 0, screen->cols, KS_STYLE_BOLD, ks_strbuf_str(&text));
-	put_right(screen, 0, KS_STYLE_BOLD, top->paused ? " PAUSED" : clock);
+	right = top->paused ? "PAUSED" : clock;
+	taken = ks_min(ks_screen_width(screen, right) + 1, screen->cols);
+	ks_screen_put(screen, 0, 0, screen->cols - taken, KS_STYLE_BOLD, ks_strbuf_str(&text));
+	put_right(screen, 0, KS_STYLE_BOLD, right);
 	ks_strbuf_deinit(&text);
 }
 

@@ -146,7 +146,7 @@ static void test_sizes(void **state)
 	ks_top_feed(&top, look(0, false, false));
 	ks_top_feed(&top, look(7, false, false));
 	draw(12, 40);
-	check_row(0, "kmemscope top: level 0, census, 01:46:47");
+	check_row(0, "kmemscope top: level 0, census~ 01:46:47");
 	check_row(1, "slab           107M     +7.00M    \u2581\u2588");
 	check_row(2, "unreclaimable  50.0M    0         \u2581\u2581");
 	check_row(3, "caches (3)");
