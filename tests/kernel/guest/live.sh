@@ -22,6 +22,8 @@ looks_in() { grep -c '"unseen"' "$1"; }
 look_at() {
 	local level=$1 by=$2 pattern=$3 pid until
 	shift 3
+	# Now, not when the command begins: what the level before has left there would be taken for its first look.
+	: >/tmp/looks
 	kmemscope top --level "$level" --by "$by" --interval 1s --count 1000 --json "$@" >/tmp/looks 2>/tmp/looks.err &
 	pid=$!
 	until [ "$(looks_in /tmp/looks)" -ge 1 ] || ! kill -0 $pid 2>/dev/null; do sleep 0.2; done
