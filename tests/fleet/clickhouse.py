@@ -35,7 +35,6 @@ CONFIG = """<yandex>
  <path>{dir}/data/</path><tmp_path>{dir}/tmp/</tmp_path><format_schema_path>{dir}/schemas/</format_schema_path>
  <users_config>{dir}/users.xml</users_config><default_profile>default</default_profile>
  <default_database>default</default_database><timezone>UTC</timezone><mark_cache_size>67108864</mark_cache_size>
- <compression><case><min_part_size>0</min_part_size><min_part_size_ratio>0</min_part_size_ratio><method>zstd</method></case></compression>
 {more}</yandex>
 """
 CLUSTER = """ <zookeeper><node><host>127.0.0.1</host><port>{zookeeper}</port></node><session_timeout_ms>10000</session_timeout_ms></zookeeper>
@@ -54,6 +53,9 @@ USERS = """<yandex>
  </users>
 </yandex>
 """
+
+
+EXAMPLES = pathlib.Path(__file__).resolve().parent.parent.parent / "packaging" / "clickhouse"
 
 
 def cache():
@@ -115,6 +117,7 @@ class Server:
         self.process = None
         for name in ("data", "tmp", "schemas"):
             (self.dir / name).mkdir(parents=True, exist_ok=True)
+        shutil.copytree(EXAMPLES, self.dir, dirs_exist_ok=True) # as a fleet's server would have them
         (self.dir / "users.xml").write_text(USERS, encoding="ascii")
         http, tcp, inter = ports or free_ports(3)
         (self.dir / "config.xml").write_text(CONFIG.format(dir=self.dir, http=http, tcp=tcp, inter=inter, more=more), encoding="ascii")

@@ -5,7 +5,6 @@
 Debian's ClickHouse, a relay and the simulated hosts share the machine, on loopback. PARTS=ingest,disk,day,agent chooses; HOSTS, MINUTES and
 POINTS (intervals an hour of the day) make it smaller. Nothing stays but what is printed.
 """
-import json
 import os
 import pathlib
 import re
@@ -117,7 +116,7 @@ def size(server, _scratch):
 
 
 def copy(server, times):
-    """Each host gets others that are like it: the server copies rows far faster than they can be made up."""
+    """Each host gets others that are like it: the server copies rows far faster than they can be made up. Verdicts mean nothing then."""
     columns = {table: [name for name, in server.rows(f"SELECT name FROM system.columns WHERE database = 'kmemscope' AND table = '{table}'")] for table in ("rows", "reports", "labels")}
     for table, names in columns.items():
         hours = [f" AND ts >= toDateTime({START + hour * 3600}) AND ts < toDateTime({START + hour * 3600 + 3600})" for hour in range(24)] if table == "rows" else [""]
@@ -150,12 +149,9 @@ def day(server, _scratch):
         times = []
         while len(times) < 5 and sum(times) < 60:
             begin = time.monotonic()
-            answer = subprocess.run([KMEMSCOPE, "fleet", *words, "--server", server.url, "--json"], stdout=subprocess.PIPE, check=True).stdout
+            subprocess.run([KMEMSCOPE, "fleet", *words, "--server", server.url, "--json"], stdout=subprocess.DEVNULL, check=True)
             times.append(time.monotonic() - begin)
         row(f"seconds: fleet {' '.join(words)} (median of {len(times)}, worst {max(times):.2f})", f"{statistics.median(times):.3f}", aim)
-        if words == ("leaks",):
-            named = [(one["build"], one["type"], one["since"]) for one in json.loads(answer)["leaks"]]
-            row("planted: struct thing_3 on 6.12.3-fleet #4; named", str(named))
     times = []
     for _ in range(5):
         begin = time.monotonic()

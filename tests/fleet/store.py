@@ -161,6 +161,24 @@ def test_rollup(bench):
               [row[1] for row in after] == ["21", "20"], (told, before, after))
 
 
+def test_examples(bench):
+    """packaging/clickhouse: what comes with it is what the server of this test runs with."""
+    bench.server.query("CREATE TABLE kmemscope.digits (x UInt64) ENGINE = MergeTree() ORDER BY tuple()")
+    bench.server.query("INSERT INTO kmemscope.digits SELECT sipHash64(number) % 16 FROM system.numbers LIMIT 1000000")
+    size = bench.server.number("SELECT sum(bytes_on_disk) FROM system.parts WHERE active AND table = 'digits'")
+    bench.server.query("DROP TABLE kmemscope.digits")
+    tap.check("rows are compressed by zstd", size < 1500000, size) # 748 kB; lz4 makes 2.8 MB of it
+    secret = bench.scratch / "example"
+    secret.write_text("change-me\n", encoding="ascii")
+    reader, writer = (("--user", f"kmemscope_{name}", "--password-file", secret) for name in ("reader", "writer"))
+    bench.fleet("top", *reader)
+    file, _ = bench.sim("one", "--hosts", 1, "--minutes", 1)
+    denied = bench.fleet("push", file, *reader, status=1)
+    tap.check("who asks may not store", "readonly" in denied.stderr, denied.stderr)
+    bench.fleet("push", file, *writer)
+    tap.check("who stores may", True)
+
+
 def test_rights(bench):
     (bench.scratch / "password").write_text("s3cr&t\n", encoding="ascii")
     (bench.scratch / "wrong").write_text("guess\n", encoding="ascii")
@@ -192,7 +210,7 @@ def main():
         server = clickhouse.Server(root, pathlib.Path(scratch) / "server")
         try:
             bench = Bench(server, pathlib.Path(scratch))
-            for test in (test_setup, test_push, test_captures, test_rollup, test_rights, test_death):
+            for test in (test_setup, test_push, test_captures, test_rollup, test_rights, test_examples, test_death):
                 test(bench)
         finally:
             server.close()
