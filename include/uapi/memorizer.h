@@ -29,14 +29,10 @@ enum memorizer_kind {
 	MEMORIZER_CACHE = 2,   /* kmem_cache_alloc(), one by one or in bulk */
 	MEMORIZER_PAGES = 3,   /* the page allocator */
 	MEMORIZER_VMALLOC = 4, /* seen by kernels that count accesses */
+	/* From here on kinds that readers know and the kernel side does not write yet. */
+	MEMORIZER_SLAB_PAGES = 5, /* that a slab is made of, whose objects are recorded as well */
 	/*
-	 * Pages that a slab is made of, whose objects are recorded as well. Where neither the kernel says
-	 * so nor callers of the page allocator are searched for, they are MEMORIZER_PAGES.
-	 */
-	MEMORIZER_SLAB_PAGES = 5,
-	/*
-	 * What no allocator handed out, seen by kernels that count accesses: from the first access on, until
-	 * counting ends. alloc_ip is a number below 0x400, the type of such an object in Memorizer's text,
+	 * What no allocator handed out: from the first access on, until counting ends. alloc_ip is a number below 0x400, the type of such an object in Memorizer's text,
 	 * but for a variable of a processor other than the only one: the variable's own address.
 	 */
 	MEMORIZER_GLOBAL = 6, /* a variable of the kernel, as large as to the next symbol */
@@ -100,8 +96,7 @@ struct memorizer_header {
  * @alloc_ip: the caller outside the allocator; 0 if it could not be had; see MEMORIZER_GLOBAL
  * @free_ip: the caller that freed; 0 while the object lives, MEMORIZER_IP_IMPLIED where no free was
  *           seen
- * @alloc_ns: time of the allocation in nanoseconds, in the clock that ftrace calls "local"; in
- *            User Mode Linux, in the monotonic clock
+ * @alloc_ns: time of the allocation in nanoseconds, in the clock that ftrace calls "local"
  * @free_ns: time of the free, in the same clock; 0 while the object lives
  * @bytes_req: bytes that the caller asked for
  * @bytes_alloc: bytes that the allocator gave

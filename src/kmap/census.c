@@ -8,6 +8,7 @@
 
 #include "base/hash.h"
 #include "base/num.h"
+#include "kmap/slab-pages.h"
 
 /* === Data ================================================================================= */
 
@@ -486,6 +487,10 @@ int ks_kmap_census_read(struct ks_kmap_reader *reader, unsigned int flags,
 		if (!err && progress && !(++items & 0xffff) && progress(ctx))
 			err = ks_diag_set(diag, -EINTR, "interrupted");
 	}
+	/* Other kernel sides have another caller for pages: one inside of the slab allocator. */
+	if (!err && !census->slab_pages && ks_kmap_reader_info(reader)->form == KS_KMAP_BINARY &&
+	    ks_kmap_leave_out_slab_pages(census))
+		err = ks_diag_nomem(diag, "adding up an access map");
 	if (err) {
 		ks_kmap_census_free(census);
 		return err;

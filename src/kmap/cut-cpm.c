@@ -85,6 +85,8 @@ static int add_domains(struct making *m)
 	for (i = 0; i < m->census->sites.len; i++) {
 		const u32 *labels = m->places->sites[i];
 
+		if (!m->census->sites.items[i].stat.objects)
+			continue; /* left out */
 		domain = domain_of(m, false, labels[m->unit]);
 		if (domain == KS_NONE ||
 		    add_member(m, false, domain, labels, labels[KS_KMAP_SITE],

@@ -107,6 +107,8 @@ static void add_up(struct sums *sums, const struct ks_kmap_census *census,
 	for (i = 0; i < census->sites.len; i++) {
 		struct sums *to = &sums[places->sites[i][unit]];
 
+		if (!census->sites.items[i].stat.objects)
+			continue; /* left out */
 		to->sites++;
 		to->data += ks_kmap_weight(census, &census->sites.items[i]);
 	}

@@ -272,6 +272,8 @@ static int groups_init(struct groups *groups, const struct ks_kmap_census *censu
 	if (ks_intern_init(&groups->names))
 		return -ENOMEM;
 	for (i = 0; i < census->sites.len; i++) {
+		if (!census->sites.items[i].stat.objects)
+			continue; /* left out */
 		group = find_group(groups, name_of(census, places, opts, i));
 		if (!group)
 			return -ENOMEM;
