@@ -108,7 +108,7 @@ same_leaks qemu "$work/qemu.snap"
 total=$(must "$KMEMSCOPE" heap --vmcore "$work/elf" --json | sed -n 's/^ *"total": \([0-9]*\),*$/\1/p')
 check "all uses of memory add up to MemTotal" \
 	equal "$((total / 1024)) kB" "$(sed -n 's/^MemTotal: *//p' "$work/guest-meminfo")"
-kind_of() { must "$KMEMSCOPE" heap --vmcore "$work/elf" --json | awk -v kind="\"$1\"," '$1 == "\"kind\":" { found = $2 == kind } $1 == "\"bytes\":" && found { print $2 + 0; exit }'; }
+kind_of() { must "$KMEMSCOPE" heap --vmcore "$work/elf" --json | awk -v kind="\"$1\"," '$1 == "\"kind\":" { found = $2 == kind } $1 == "\"bytes\":" && found { print $2 + 0; found = 0 }'; }
 # near KB BYTES: of what was read a moment apart.
 near() { echo "$1 kB, $2 bytes"; [ $(($2 / 512)) -ge "$1" ] && [ $(($2 / 2048)) -le "$1" ]; }
 stacks=$(kind_of stacks)
