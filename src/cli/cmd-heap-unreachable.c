@@ -5,6 +5,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/clock.h"
 #include "cli/heap-sites.h"
 #include "cli/heap.h"
 #include "cli/output.h"
@@ -13,12 +14,13 @@
 
 /* === Internals ============================================================================ */
 
-static void wait_ns(u64 ns)
+/* Of CLOCK_MONOTONIC; returns at once if it is past. */
+static void wait_until(u64 ns)
 {
-	struct timespec left = { .tv_sec = (time_t)(ns / 1000000000),
-				 .tv_nsec = (long)(ns % 1000000000) };
+	const struct timespec then = { .tv_sec = (time_t)(ns / 1000000000),
+				       .tv_nsec = (long)(ns % 1000000000) };
 
-	while (nanosleep(&left, &left) && errno == EINTR)
+	while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &then, NULL) == EINTR)
 		;
 }
 
@@ -57,6 +59,7 @@ static int look_twice(struct ks_heap_args *args, struct look *ret_look, struct k
 	struct ks_heap_source first = args->source, second = args->source;
 	struct ks_candidates_list before;
 	struct look look;
+	u64 begun = ks_clock_ns(CLOCK_MONOTONIC);
 	char boot[64];
 	int err;
 
@@ -76,8 +79,8 @@ static int look_twice(struct ks_heap_args *args, struct look *ret_look, struct k
 	look_free(&look);
 	if (args->source.from)
 		second.from = args->operands[0];
-	else
-		wait_ns(args->wait_ns);
+	else /* an object is read about as late in both looks, so the first one's time counts */
+		wait_until(begun + args->wait_ns);
 	err = look_at(&second, &look, diag);
 	if (!err && strcmp(look.snapshot->boot, boot)) {
 		look_free(&look);

@@ -29,7 +29,7 @@ made() { awk -v kind="$1" '$1 == kind { sum += $2 } END { print sum + 0 }' held;
 check "there is something to find" [ "$(made sockets)" -ge 10000 ]
 must "$KMEMSCOPE" heap save -o held.snap >saved
 must "$KMEMSCOPE" heap show --json --top 100000 task_struct >live.json
-must "$KMEMSCOPE" heap unreachable --wait 2s --json >unreachable.json
+must "$KMEMSCOPE" heap unreachable --wait 5s --json >unreachable.json
 
 # --- Types, holders and tasks ------------------------------------------------------------------
 
