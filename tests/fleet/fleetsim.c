@@ -86,7 +86,7 @@ static void name_series(struct ks_fleet_batch *batch, struct ks_map64 *known, u6
 	int err = 0;
 
 	if (!rows)
-		rows = calloc(opt_series, sizeof(*rows));
+		rows = calloc((size_t)opt_series, sizeof(*rows));
 	if (!rows)
 		abort();
 	if (rows[i].cache) {
