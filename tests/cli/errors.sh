@@ -108,7 +108,7 @@ check "an endless line costs one line" says '1 lines not understood' "$KMEMSCOPE
 # Misspelt words, and ways to ask for help.
 check "did you mean a command" fails_saying 2 "unknown command 'leak'; did you mean 'leaks'" "$KMEMSCOPE" leak f
 check "letters swapped" fails_saying 2 "did you mean 'report'" "$KMEMSCOPE" reprot f
-check "nothing is near" fails_saying 2 "unknown command 'frobnicate'; See" "$KMEMSCOPE" frobnicate
+check "nothing is near" fails_saying 2 "unknown command 'frobnicate'; see" "$KMEMSCOPE" frobnicate
 check "did you mean an option" fails_saying 2 'Did you mean --min-age' "$KMEMSCOPE" leaks --min-aeg 3 f
 check "did you mean a subcommand of heap" fails_saying 2 "subcommand 'holdrs'; did you mean 'holders'" "$KMEMSCOPE" heap holdrs
 check "of lab" fails_saying 2 "did you mean 'build'" "$KMEMSCOPE" lab biuld
