@@ -58,7 +58,7 @@ check "epolls" by_task eventpoll epolls 1
 check "timers, which only a list of the task has" by_task k_itimer timers 1
 check "message queues" by_task mqueue_inode_info queues 1
 
-# held_by TYPE HOLDER FIELD AT-LEAST
+# held_by TYPE HOLDER FIELD COUNT: at least, but for one in a thousand, to which an old pointer may have given another's type.
 held_by() {
 	[ -e "holders-$1.json" ] || must "$KMEMSCOPE" heap holders --from held.snap --json "$1" >"holders-$1.json"
 	python3 - "holders-$1.json" "${@:2}" <<'EOF2'
@@ -66,7 +66,7 @@ import json, sys
 rows = json.load(open(sys.argv[1]))["holders"]
 found = [r for r in rows if r["holder"] == sys.argv[2] and r["field"] == sys.argv[3]]
 print(rows[:10])
-assert len(found) == 1 and found[0]["objects"] >= int(sys.argv[4]), found
+assert len(found) == 1 and found[0]["objects"] >= int(sys.argv[4]) * 0.999, found
 EOF2
 }
 check "files are held by arrays of files" held_by file "file *[]" "" $(($(made files) + $(made sockets)))

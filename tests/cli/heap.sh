@@ -152,14 +152,15 @@ check "watched files" grew before.json during.json eventpoll_epi "$(made epolls)
 check "timers" grew before.json during.json posix_timers_cache "$(made timers)"
 check "message queues" grew before.json during.json mqueue_inode_cache "$(made queues)"
 
-# has_type TYPE AT-LEAST: objects of that type, or in a merged cache that may have it.
+# has_type TYPE COUNT: at least that many objects of the type, or in a merged cache that may have it; but for one in a
+# thousand, to which an old pointer may have given another's type.
 has_type() {
 	python3 - types.json "$@" <<'EOF'
 import json, sys
 rows = json.load(open(sys.argv[1]))["types"]
 found = [r for r in rows if sys.argv[2] in r["type"].split(" | ")]
 print(found)
-assert sum(r["objects"] for r in found) >= int(sys.argv[3])
+assert sum(r["objects"] for r in found) >= int(sys.argv[3]) * 0.999
 EOF
 }
 check "files have their type" has_type file $files
