@@ -14,6 +14,8 @@ longer than twice its timeout (in its meson.build; machines differ by that much;
 stopped with everything that it started, and its output shown. Its clock stands still between the lines
 "# preparing: ..." and "# prepared", where a test makes what later runs find in the cache.
 
+Tests of the running kernel need tracefs. Where nobody has mounted it, root does here, for as long as the tests run.
+
 A test of the running kernel or of a guest's depends on what else happens on the machine. When it fails, it runs once more,
 alone, after all others; only that outcome counts, and the lines before the last one name each test that needed this. A test
 that was stopped, or that showed a sanitizer's report, has no second try.
@@ -28,6 +30,7 @@ The last line is "N passed, N failed, N skipped" over every single check of ever
 hangs, or does not print the results that it planned, is a failed check.
 """
 import argparse
+import contextlib
 import json
 import os
 import pathlib
@@ -310,6 +313,19 @@ class Runner:
             raise
 
 
+@contextlib.contextmanager
+def mounted_tracefs(where="/sys/kernel/tracing"):
+    """Without it the outcome would depend on which test came first: some of them mount it, and leave it there."""
+    mounts = pathlib.Path("/proc/self/mounts").read_text(encoding="utf-8", errors="replace")
+    ours = (os.geteuid() == 0 and os.path.isdir(where) and " tracefs " not in mounts
+            and subprocess.run(["mount", "-t", "tracefs", "nodev", where], check=False).returncode == 0)
+    try:
+        yield
+    finally:
+        if ours:
+            subprocess.run(["umount", "--lazy", where], check=False)
+
+
 def interrupt(number, frame):
     raise KeyboardInterrupt
 
@@ -336,7 +352,8 @@ def main():
         return 0
     runner = Runner(tests, args.jobs, Times(args.builds), args.first_failure, args.near)
     try:
-        runner.run()
+        with mounted_tracefs():
+            runner.run()
     except KeyboardInterrupt:
         print("interrupted", flush=True)
         return 130

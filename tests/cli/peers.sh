@@ -38,7 +38,6 @@ else
 	name=kmemscope-peer-$$
 	dir=/sys/kernel/tracing/instances/$name
 	cleanup() { [ ! -d "$dir" ] || rmdir "$dir"; }
-	[ -d /sys/kernel/tracing/instances ] || mount -t tracefs none /sys/kernel/tracing 2>/dev/null
 	capture() {
 		for event in kmalloc kfree kmem_cache_alloc kmem_cache_free; do echo 1 >"$dir/events/kmem/$event/enable"; done
 		echo 1 >"$dir/tracing_on"

@@ -86,7 +86,6 @@ check "symbols from System.map alone" says 'ext4_alloc\+0x5' "$KMEMSCOPE" accoun
 check "symbols from vmlinux alone" says 'ext4_alloc\+0x5' "$KMEMSCOPE" account -k linux/vmlinux old.log
 
 # A log of this machine, made as in the README: stop tracing, cat trace > kmem.log.
-if [ -d $tracefs/instances ] || mount -t tracefs none $tracefs 2>/dev/null; then :; fi
 if mkdir "$instance" 2>/dev/null; then
 	echo 16384 >"$instance/buffer_size_kb"
 	for event in kmalloc kmalloc_node kfree kmem_cache_alloc kmem_cache_alloc_node kmem_cache_free; do

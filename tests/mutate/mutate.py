@@ -147,7 +147,7 @@ class Suite:
             elif first_failure:
                 test.timeout = min(test.timeout, 20 + 10 * times.get(test))
         runner = Runner(tests, self.jobs, times, first_failure, [], ended=ended)
-        with open(LOG, "a", encoding="utf-8") as log, contextlib.redirect_stdout(log):
+        with open(LOG, "a", encoding="utf-8") as log, contextlib.redirect_stdout(log), run.mounted_tracefs():
             runner.run()
         return [name.split(": ", 1)[1] for name in runner.failed]
 
