@@ -13,6 +13,7 @@
 
 #include "base/clock.h"
 #include "base/io.h"
+#include "capture/tracefs.h"
 #include "cli/commands.h"
 #include "cli/long-run.h"
 #include "cli/output.h"
@@ -138,6 +139,17 @@ static int follow(struct watching *w, struct ks_watch *watch, struct ks_live *li
 }
 
 /* What follows a suspicion is recorded, too. Who is in a hurry gets what there is of it. */
+/* A suspect may come after days. Whoever wants a recording then must hear now that there will be none. */
+static int check_recording(struct ks_diag *diag)
+{
+	struct ks_tracefs tfs;
+	int err = ks_tracefs_open(&tfs, diag);
+
+	if (!err)
+		ks_tracefs_close(&tfs);
+	return err;
+}
+
 static void end_flight(struct watching *w)
 {
 	u64 until = ks_flight_until(&w->flight), now = ks_clock_ns(CLOCK_MONOTONIC);
@@ -233,6 +245,12 @@ int ks_cmd_watch(int argc, char **argv)
 		return ks_cli_error(&w.cli, KS_EXIT_USAGE, "takes no argument, but got '%s'",
 				    argv[optind]);
 	w.cli.output.no_pager = true;
+	if (w.flight.path) {
+		int err = check_recording(&diag);
+
+		if (err)
+			return ks_cli_fail(&w.cli, err, &diag);
+	}
 	ks_cli_block_signals(none, &w.blocked);
 	w.signals = ks_cli_signal_fd(&w.blocked, &diag);
 	if (w.signals < 0)

@@ -47,6 +47,16 @@ records_for_nothing() {
 }
 check "what was recorded without a suspicion is dropped" records_for_nothing
 
+without_tracefs() {
+	unshare -m bash -c 'for dir in $(awk "\$3 == \"tracefs\" { print \$2 }" /proc/self/mounts); do umount "$dir" || exit 9; done
+		"$0" watch --for 1s --capture-on-suspect nothing.dat' "$KMEMSCOPE"
+}
+if unshare -m true 2>/dev/null; then
+	check "a recording that could never be made is refused at once" ends_saying 1 'mount -t tracefs' without_tracefs
+else
+	skip "a recording that could never be made is refused at once" "mount namespaces are not permitted"
+fi
+
 mkfifo hold
 exec 9<>hold
 noise &
