@@ -59,6 +59,7 @@ struct making {
 	const char *name;
 	u64 top;
 	struct ks_field_index *fields;
+	struct ks_holders *holders;
 	struct ks_ways *ways;
 	struct ks_dominators *dominators;
 	u32 *tasks;
@@ -96,27 +97,20 @@ static void add_holder(struct ks_table *table, const struct ks_snapshot *s,
 	ks_row_u64(out, H_HOLDERS, row->holders);
 }
 
-static int add_holders(struct ks_doc *doc, const struct ks_snapshot *s,
-		       const struct ks_field_index *fields, const struct ks_selection *selection,
-		       u64 top)
+static void add_holders(struct ks_doc *doc, const struct ks_snapshot *s,
+			const struct ks_field_index *fields, const struct ks_holders *holders,
+			u64 top)
 {
-	struct ks_holders *holders;
-	struct ks_table *table;
+	struct ks_table *table = ks_doc_table(doc, "holders", holder_columns, H_COLUMNS);
 	size_t i;
-	int err = ks_holders_find(s, fields, selection, &holders);
 
-	if (err)
-		return err;
-	table = ks_doc_table(doc, "holders", holder_columns, H_COLUMNS);
-	if (table) {
-		ks_table_select(table, KS_FORM_TEXT, holder_text, ARRAY_SIZE(holder_text));
-		table->text_rows = (size_t)top;
-		table->more = "more kinds of holders";
-		for (i = 0; i < holders->items.len; i++)
-			add_holder(table, s, fields, &holders->items.items[i]);
-	}
-	ks_holders_free(holders);
-	return 0;
+	if (!table)
+		return;
+	ks_table_select(table, KS_FORM_TEXT, holder_text, ARRAY_SIZE(holder_text));
+	table->text_rows = (size_t)top;
+	table->more = "more kinds of holders";
+	for (i = 0; i < holders->items.len; i++)
+		add_holder(table, s, fields, &holders->items.items[i]);
 }
 
 /* === Internals: tasks ===================================================================== */
@@ -352,12 +346,9 @@ static int make_doc(struct making *m)
 	if (err)
 		return err;
 	ks_doc_say(m->doc, "\n");
-	err = add_holders(m->doc, m->snapshot, m->fields, m->selection, m->top);
-	if (!err)
-		err = add_tasks(m);
-	if (!err)
-		err = add_way(m);
-	return err;
+	add_holders(m->doc, m->snapshot, m->fields, m->holders, m->top);
+	err = add_tasks(m);
+	return err ? err : add_way(m);
 }
 
 /* === Public =============================================================================== */
@@ -366,11 +357,16 @@ int ks_doc_add_holders(struct ks_doc *doc, const struct ks_snapshot *s,
 		       const struct ks_selection *selection, u64 top)
 {
 	struct ks_field_index *fields;
+	struct ks_holders *holders;
 	int err = ks_field_index_new(s, &fields);
 
 	if (err)
 		return err;
-	err = add_holders(doc, s, fields, selection, top);
+	err = ks_holders_find(s, fields, selection, &holders);
+	if (!err) {
+		add_holders(doc, s, fields, holders, top);
+		ks_holders_free(holders);
+	}
 	ks_field_index_free(fields);
 	return err;
 }
@@ -383,17 +379,23 @@ int ks_doc_of_holders(const struct ks_snapshot *s, const struct ks_selection *se
 			    .selection = selection,
 			    .name = name,
 			    .top = top };
-	/* What takes the most memory while it works comes first. */
-	int err = ks_dominators_find(s, &m.dominators, diag);
+	/* What takes more memory while it works than it leaves comes first. */
+	int err = !m.doc || ks_field_index_new(s, &m.fields) ||
+				  ks_holders_find(s, m.fields, selection, &m.holders)
+			  ? ks_diag_nomem(diag, "adding holders up")
+			  : 0;
 
+	if (!err)
+		err = ks_dominators_find(s, &m.dominators, diag);
 	if (!err)
 		err = ks_ways_find(s, &m.ways, diag);
 	if (!err)
 		err = ks_ways_from_tasks(s, &m.tasks, diag);
-	if (!err && (!m.doc || ks_field_index_new(s, &m.fields) || make_doc(&m)))
+	if (!err && make_doc(&m))
 		err = ks_diag_nomem(diag, "making a report of holders");
 	ks_ways_free(m.ways);
 	ks_dominators_free(m.dominators);
+	ks_holders_free(m.holders);
 	ks_field_index_free(m.fields);
 	free(m.tasks);
 	if (err)

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-only
-/* One pass over all references, which adds up those that lead to selected objects. */
+/*
+ * Two passes over all references to selected objects: the first adds them up, the second sorts the objects by row, so that
+ * those that a row holds more than once count once.
+ */
 #include "heap/holders.h"
 
 #include <errno.h>
@@ -17,31 +20,23 @@ static const char *const kinds[KS_ROOT_KINDS] = {
 	[KS_ROOT_PAGES] = "page",    [KS_ROOT_STRUCTS] = "struct page",
 };
 
-/* A pair of a row and a thing that was counted in it. */
-struct pair {
-	u32 row, object;
-};
-
 struct adding {
 	const struct ks_snapshot *snapshot;
+	const struct ks_field_index *fields;
 	const struct ks_selection *selection;
 	struct ks_holders *holders;
 	struct ks_map64 rows;
 	u32 *same;	  /* by field: the first of the type that has its name */
 	KS_VEC(u32) last; /* by row: the holder that was counted last */
-	KS_VEC(struct pair) held;
+	/* the second pass */
+	u64 *end;  /* by row: of its objects in @held, as far as they are there */
+	u32 *held; /* objects by row, one for each reference */
 };
 
+/* What is done with a reference. */
+typedef int take_fn(struct adding *a, u32 row, u32 type, u32 word, u32 holder, u32 object);
+
 /* === Internals ============================================================================ */
-
-static int by_pair(const void *a, const void *b)
-{
-	const struct pair *x = a, *y = b;
-
-	if (x->row != y->row)
-		return x->row < y->row ? -1 : 1;
-	return x->object < y->object ? -1 : x->object > y->object;
-}
 
 static int by_objects(const void *a, const void *b)
 {
@@ -81,16 +76,13 @@ static u32 *find_same(const struct ks_snapshot *s)
 	return same;
 }
 
-/* Objects of no known type are told apart, and named, by their caches. */
-static int count(struct adding *a, u32 type, u32 word, u32 holder, u32 object)
+static int count(struct adding *a, u32 number, u32 type, u32 word, u32 holder, u32 object)
 {
-	u64 kind = type ? (u64)type << 16 : (u64)a->snapshot->cache[holder] << 48;
-	u32 number = ks_map64_add(&a->rows, kind | word);
 	struct ks_holders_row *row;
-	struct pair *pair;
 
-	if (number == KS_NONE || (number == a->holders->items.len &&
-				  (!ks_vec_push(&a->holders->items) || !ks_vec_push(&a->last))))
+	(void)object;
+	if (number == a->holders->items.len &&
+	    (!ks_vec_push(&a->holders->items) || !ks_vec_push(&a->last)))
 		return -ENOMEM;
 	row = &a->holders->items.items[number];
 	if (!row->references)
@@ -98,14 +90,26 @@ static int count(struct adding *a, u32 type, u32 word, u32 holder, u32 object)
 	if (!row->references++ || a->last.items[number] != holder)
 		row->holders++;
 	a->last.items[number] = holder;
-	pair = ks_vec_push(&a->held);
-	if (!pair)
-		return -ENOMEM;
-	*pair = (struct pair){ number, object };
 	return 0;
 }
 
-static int add_objects(struct adding *a, const struct ks_field_index *fields)
+static int put(struct adding *a, u32 number, u32 type, u32 word, u32 holder, u32 object)
+{
+	(void)type, (void)word, (void)holder;
+	a->held[a->end[number]++] = object;
+	return 0;
+}
+
+/* Objects of no known type have rows by their caches, which also name them. */
+static int take(struct adding *a, take_fn *fn, u32 type, u32 word, u32 holder, u32 object)
+{
+	u64 kind = type ? (u64)type << 16 : (u64)a->snapshot->cache[holder] << 48;
+	u32 row = ks_map64_add(&a->rows, kind | word);
+
+	return row == KS_NONE ? -ENOMEM : fn(a, row, type, word, holder, object);
+}
+
+static int take_objects(struct adding *a, take_fn *fn)
 {
 	const struct ks_snapshot *s = a->snapshot;
 	u32 holder, i, field, word;
@@ -118,45 +122,55 @@ static int add_objects(struct adding *a, const struct ks_field_index *fields)
 
 			if (likely(!ks_selected(a->selection, ref->to)))
 				continue;
-			field = ks_field_at(fields, s->type[holder], ref->at);
+			field = ks_field_at(a->fields, s->type[holder], ref->at);
 			array = strchr(s->types.items[s->type[holder]].name, '[');
 			word = field != KS_NONE ? s->fields.items[a->same[field]].offset / 8
 			       : array		? 0
 						: ref->at;
-			err = count(a, s->type[holder], word, holder, ref->to);
+			err = take(a, fn, s->type[holder], word, holder, ref->to);
 		}
 	}
 	return err;
 }
 
-static int add_roots(struct adding *a)
+static int take_references(struct adding *a, take_fn *fn)
 {
 	const struct ks_snapshot *s = a->snapshot;
+	int err = take_objects(a, fn);
 	u32 root, i;
-	int err = 0;
 
 	for (root = 0; !err && root < s->roots.len; root++)
 		for (i = s->root_first[root]; !err && i < s->root_first[root + 1]; i++)
 			if (ks_selected(a->selection, s->root_refs.items[i].to))
-				err = count(a, KS_NONE, s->roots.items[root].kind, root,
-					    s->root_refs.items[i].to);
+				err = take(a, fn, KS_NONE, s->roots.items[root].kind, root,
+					   s->root_refs.items[i].to);
 	return err;
 }
 
 /* How many different objects each row holds. */
-static void count_objects(struct adding *a)
+static int count_objects(struct adding *a)
 {
-	const struct pair *pairs = a->held.items;
-	size_t i;
+	struct ks_holders_row *rows = a->holders->items.items;
+	size_t len = a->holders->items.len, row;
+	u32 *seen_in = calloc(a->snapshot->count + 1ul, sizeof(*seen_in)); /* row + 1, by object */
+	u64 sum = 0, i;
+	int err;
 
-	if (a->held.len)
-		qsort(a->held.items, a->held.len, sizeof(*a->held.items), by_pair);
-	for (i = 0; i < a->held.len; i++)
-		if (!i || by_pair(&pairs[i - 1], &pairs[i]))
-			a->holders->items.items[pairs[i].row].objects++;
-	if (a->holders->items.len)
-		qsort(a->holders->items.items, a->holders->items.len,
-		      sizeof(*a->holders->items.items), by_objects);
+	a->end = ks_array_new(len + 1, sizeof(*a->end));
+	for (row = 0; a->end && row < len; row++) {
+		a->end[row] = sum;
+		sum += rows[row].references;
+	}
+	a->held = ks_array_new(sum + 1, sizeof(*a->held));
+	err = seen_in && a->end && a->held ? take_references(a, put) : -ENOMEM;
+	for (row = 0, i = 0; !err && row < len; row++) {
+		for (; i < a->end[row]; i++) {
+			rows[row].objects += seen_in[a->held[i]] != row + 1;
+			seen_in[a->held[i]] = (u32)row + 1;
+		}
+	}
+	free(seen_in);
+	return err;
 }
 
 /* === Public =============================================================================== */
@@ -164,7 +178,7 @@ static void count_objects(struct adding *a)
 int ks_holders_find(const struct ks_snapshot *s, const struct ks_field_index *fields,
 		    const struct ks_selection *selection, struct ks_holders **ret_holders)
 {
-	struct adding a = { .snapshot = s, .selection = selection };
+	struct adding a = { .snapshot = s, .fields = fields, .selection = selection };
 	int err = ks_map64_init(&a.rows);
 
 	a.holders = calloc(1, sizeof(*a.holders));
@@ -172,14 +186,16 @@ int ks_holders_find(const struct ks_snapshot *s, const struct ks_field_index *fi
 	if (!a.holders || !a.same)
 		err = -ENOMEM;
 	if (!err)
-		err = add_objects(&a, fields);
+		err = take_references(&a, count);
 	if (!err)
-		err = add_roots(&a);
-	if (!err)
-		count_objects(&a);
+		err = count_objects(&a);
+	if (!err && a.holders->items.len)
+		qsort(a.holders->items.items, a.holders->items.len, sizeof(*a.holders->items.items),
+		      by_objects);
 	ks_map64_deinit(&a.rows);
-	ks_vec_free(&a.held);
 	ks_vec_free(&a.last);
+	free(a.end);
+	free(a.held);
 	free(a.same);
 	if (err) {
 		ks_holders_free(a.holders);
