@@ -18,7 +18,8 @@
 
 /* === Data ================================================================================= */
 
-enum { ROUNDS_MAX = 24 };
+/* As long as the longest chain of objects that are known by nothing but each other. A broken one must end, too. */
+enum { ROUNDS_MAX = 1000 };
 
 /* A vote: how strong above bit 24, and below it the type, inverted. The largest wins. */
 enum strength {
@@ -50,6 +51,7 @@ struct round {
 	bool last;     /* nothing stronger will come */
 	u8 *fresh;     /* by slot: typed in the last round */
 	u64 *frontier; /* slabs that have fresh objects */
+	u64 *voted;    /* slabs that have got votes since the last round was settled */
 };
 
 static const char *const names[KS_KNOWN_WAYS] = {
@@ -96,6 +98,17 @@ static u32 candidate_of(const struct round *r, u32 cache, u32 type)
 	return found;
 }
 
+static bool has_slab(const u64 *set, size_t slab)
+{
+	return __atomic_load_n(&set[slab / 64], __ATOMIC_RELAXED) >> slab % 64 & 1;
+}
+
+static void add_slab(u64 *set, size_t slab)
+{
+	if (!has_slab(set, slab))
+		__atomic_fetch_or(&set[slab / 64], 1ull << slab % 64, __ATOMIC_RELAXED);
+}
+
 static void vote(const struct round *r, u32 slot, u32 slab, const struct ks_type_field *field)
 {
 	u32 cache = r->census->pages->slabs.items[slab].cache, strength, value, now;
@@ -114,6 +127,7 @@ static void vote(const struct round *r, u32 slot, u32 slab, const struct ks_type
 	if (!strength)
 		return;
 	value = strength << TYPE_BITS | (TYPE_MASK - type);
+	add_slab(r->voted, slab);
 	now = __atomic_load_n(&r->votes[slot], __ATOMIC_RELAXED);
 	while (now < value && !__atomic_compare_exchange_n(&r->votes[slot], &now, value, true,
 							   __ATOMIC_RELAXED, __ATOMIC_RELAXED))
@@ -170,6 +184,7 @@ static void judge_slab(void *arg, const struct ks_slab_view *view)
 	};
 	u32 i, slot, type;
 
+	add_slab(r->voted, view->slab);
 	for (i = 0; i < view->info->objects; i++) {
 		slot = view->first + i;
 		if (!ks_slot_used(r->slots, slot) || r->typing->of[slot])
@@ -194,39 +209,57 @@ static enum ks_known_by known_by_of(u32 strength)
 	return strength == UNION || strength == OPEN_UNION ? KS_KNOWN_UNION : KS_KNOWN_FIELD;
 }
 
-/* The winners of a round get their type, and will vote in the next. */
-static int settle(struct round *r, u64 *ret_count)
+/* The winners in a slab get their type, and will vote in the next round. */
+static int settle_slab(struct round *r, size_t slab, u64 *count)
 {
-	const struct ks_pages *pages = r->census->pages;
 	struct ks_typing *typing = r->typing;
 	u32 slot, type, strength;
-	size_t slab;
-	u64 count = 0;
 	int err;
 
-	memset(r->frontier, 0, (pages->slabs.len / 64 + 1) * 8);
-	memset(r->fresh, 0, r->slots->count);
-	for (slab = 0; slab < pages->slabs.len; slab++) {
-		for (slot = r->slots->first[slab]; slot < r->slots->first[slab + 1]; slot++) {
-			strength = r->votes[slot] >> TYPE_BITS;
-			if (!strength || (strength == ELSEWHERE && !r->last))
-				continue;
-			type = TYPE_MASK - (r->votes[slot] & TYPE_MASK);
-			typing->of[slot] = type;
-			typing->known_by[slot] = (u8)known_by_of(strength);
-			r->votes[slot] = 0;
-			count++;
-			err = ks_types_expand(typing->types, type);
-			if (err)
-				return err;
-			if (!typing->types->items.items[type].fields)
-				continue;
-			r->fresh[slot] = 1;
-			r->frontier[slab / 64] |= 1ull << slab % 64;
-		}
+	for (slot = r->slots->first[slab]; slot < r->slots->first[slab + 1]; slot++) {
+		strength = r->votes[slot] >> TYPE_BITS;
+		if (!strength || (strength == ELSEWHERE && !r->last))
+			continue;
+		type = TYPE_MASK - (r->votes[slot] & TYPE_MASK);
+		typing->of[slot] = type;
+		typing->known_by[slot] = (u8)known_by_of(strength);
+		r->votes[slot] = 0;
+		++*count;
+		err = ks_types_expand(typing->types, type);
+		if (err)
+			return err;
+		if (!typing->types->items.items[type].fields)
+			continue;
+		r->fresh[slot] = 1;
+		add_slab(r->frontier, slab);
 	}
-	*ret_count = count;
 	return 0;
+}
+
+/* Looks only at slabs where something has changed: a long chain has many rounds of one vote. */
+static int settle(struct round *r, u64 *ret_count)
+{
+	size_t slabs = r->census->pages->slabs.len, slab;
+	const u32 *first = r->slots->first;
+	u64 count = 0;
+	int err = 0;
+
+	for (slab = 0; slab < slabs; slab++)
+		if (has_slab(r->frontier, slab))
+			memset(r->fresh + first[slab], 0, first[slab + 1] - first[slab]);
+	memset(r->frontier, 0, (slabs / 64 + 1) * 8);
+	for (slab = 0; !err && slab < slabs; slab++)
+		if (has_slab(r->voted, slab))
+			err = settle_slab(r, slab, &count);
+	memset(r->voted, 0, (slabs / 64 + 1) * 8);
+	*ret_count = count;
+	return err;
+}
+
+/* All slabs are looked at when the next round is settled. */
+static void vote_anywhere(struct round *r)
+{
+	memset(r->voted, 0xff, (r->census->pages->slabs.len / 64 + 1) * 8);
 }
 
 /* Arrays of charges are held by the slabs themselves. */
@@ -284,7 +317,7 @@ static void first_frontier(struct round *r)
 	for (i = 0; i < pages->slabs.len; i++) {
 		type = r->typing->cache_type[pages->slabs.items[i].cache];
 		if (type && r->typing->types->items.items[type].fields)
-			r->frontier[i / 64] |= 1ull << i % 64;
+			add_slab(r->frontier, i);
 	}
 }
 
@@ -292,14 +325,15 @@ static void first_frontier(struct round *r)
 static int run_rounds(struct round *r, struct ks_diag *diag)
 {
 	u64 count = 1;
+	u32 rounds;
 	int err = 0;
 
-	for (; !err && count && r->typing->rounds < ROUNDS_MAX; r->first = false) {
+	for (rounds = 0; !err && count && rounds < ROUNDS_MAX; rounds++) {
 		err = ks_slabs_walk(r->kernel, r->census, r->slots, r->frontier, vote_of_slab, r,
 				    diag);
 		if (!err && settle(r, &count))
 			err = ks_diag_nomem(diag, "typing objects");
-		r->typing->rounds++;
+		r->first = false;
 	}
 	return err;
 }
@@ -318,7 +352,7 @@ static int judge_merged(struct round *r, struct ks_diag *diag)
 	memset(r->frontier, 0, (pages->slabs.len / 64 + 1) * 8);
 	for (slab = 0; slab < pages->slabs.len; slab++)
 		if (r->candidates[pages->slabs.items[slab].cache].count)
-			r->frontier[slab / 64] |= 1ull << slab % 64;
+			add_slab(r->frontier, slab);
 	if (!err)
 		err = ks_slabs_walk(r->kernel, r->census, r->slots, r->frontier, judge_slab, r,
 				    diag);
@@ -342,6 +376,7 @@ static int type_alike(struct round *r, struct ks_likeness **ret_alike, struct ks
 
 	if (err)
 		return err;
+	vote_anywhere(r);
 	ks_likeness_each(*ret_alike, r->census, r->typing, vote_alike, r);
 	err = settle(r, &count);
 	return err || !count ? err : run_rounds(r, diag);
@@ -354,6 +389,7 @@ static int type_elsewhere(struct round *r, struct ks_diag *diag)
 	int err;
 
 	r->last = true;
+	vote_anywhere(r);
 	err = settle(r, &count);
 	return err || !count ? err : run_rounds(r, diag);
 }
@@ -408,8 +444,9 @@ static int prepare(struct round *r, struct ks_slot_index **ret_index)
 	r->floors = calloc(caches + 1, sizeof(*r->floors));
 	r->candidates = calloc(caches + 1, sizeof(*r->candidates));
 	r->frontier = calloc(slabs / 64 + 1, 8);
+	r->voted = calloc(slabs / 64 + 1, 8);
 	if (!err && (!t->of || !t->known_by || !t->cache_type || !r->votes || !r->fresh ||
-		     !r->floors || !r->candidates || !r->frontier))
+		     !r->floors || !r->candidates || !r->frontier || !r->voted))
 		err = -ENOMEM;
 	return err;
 }
@@ -489,6 +526,7 @@ static int make(struct ks_kernel *k, const struct ks_census *c, const struct ks_
 	free(r.floors);
 	free(r.candidates);
 	free(r.frontier);
+	free(r.voted);
 	if (err) {
 		ks_typing_free(typing);
 		return err == -ENOMEM ? ks_diag_nomem(diag, "typing objects") : err;

@@ -40,7 +40,6 @@ struct ks_typing {
 	u8 *known_by;	 /* by slot */
 	u32 *cache_type; /* by cache: the type of all its objects; 0 = they differ */
 	KS_VEC(struct ks_typing_row) rows; /* most bytes first */
-	u32 rounds;
 	bool no_functions; /* their addresses can't be had: contents were not looked at */
 };
 

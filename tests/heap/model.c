@@ -241,9 +241,10 @@ static void add_objects(struct builder *b)
 	int text, gamma, beta, delta, to_beta, to_gamma, to_text, list, part;
 
 	text = btf__add_int(b->btf, "char", 1, BTF_INT_CHAR);
+	delta = btf__add_ptr(b->btf, (int)btf__type_cnt(b->btf) + 1); /* to what comes next */
 	begin(b, "delta", 24);
 	add(b, "number", b->word, 0);
-	delta = btf__add_ptr(b->btf, (int)btf__type_cnt(b->btf) - 1);
+	add(b, "link", delta, 8);
 	begin(b, "gamma", 56);
 	gamma = (int)btf__type_cnt(b->btf) - 1;
 	add(b, "number", b->word, 0);

@@ -409,6 +409,34 @@ static void test_types(void **state)
 	}
 }
 
+/* Each object of a chain is known by the one before it, however long the chain is. */
+static void test_chain(void **state)
+{
+	enum { LINKS = 120 };
+	struct taken t = { 0 };
+	struct ks_slots *slots;
+	struct ks_typing *typing;
+	u64 alpha, beta, links;
+
+	model_init(&t.model, MODEL_6_18);
+	alpha = model_slab(&t.model, model_cache(&t.model, "alpha", SIZE, 0), SIZE, 1);
+	beta = model_slab(&t.model, model_cache(&t.model, "kmalloc-64", 64, 0), 64, 1);
+	links = model_slab(&t.model, model_cache(&t.model, "kmalloc-32", 32, 0), 32, LINKS + 1);
+	put64(&t, model_object(&t.model, alpha, SIZE, 0) + 8, model_object(&t.model, beta, 64, 0));
+	put64(&t, model_object(&t.model, beta, 64, 0) + 8, model_object(&t.model, links, 32, 0));
+	for (u32 i = 1; i < LINKS; i++)
+		put64(&t, model_object(&t.model, links, 32, i - 1) + 8,
+		      model_object(&t.model, links, 32, i));
+	assert_int_equal(take(&t), 0);
+	assert_int_equal(ks_slots_read(t.kernel, t.census, &slots, &t.diag), 0);
+	assert_int_equal(ks_typing_make(t.kernel, t.census, slots, NULL, &typing, &t.diag), 0);
+	assert_int_equal(typed(typing, &t, "delta", "kmalloc-32", KS_KNOWN_FIELD), LINKS);
+	assert_int_equal(typed(typing, &t, "?", "kmalloc-32", KS_KNOWN_NOT), 1);
+	ks_typing_free(typing);
+	ks_slots_free(slots);
+	drop(&t);
+}
+
 /* Objects that nothing else names are called after the code that allocated them. */
 static void test_alloc_tags(void **state)
 {
@@ -623,6 +651,7 @@ int main(void)
 		cmocka_unit_test(test_kcore),	       cmocka_unit_test(test_cache_names),
 		cmocka_unit_test(test_old_pointers),   cmocka_unit_test(test_types),
 		cmocka_unit_test(test_type_bits),      cmocka_unit_test(test_alloc_tags),
+		cmocka_unit_test(test_chain),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
