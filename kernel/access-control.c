@@ -6,6 +6,7 @@
 
 #include "access.h"
 #include "lane.h"
+#include "made.h"
 #include "memorizer.h"
 
 /* === Data ================================================================================= */
@@ -65,6 +66,8 @@ static void start_counting(void)
 	while (refill())
 		cond_resched();
 	mz_access_all_changed();
+	if (mz_made_start())
+		pr_warn_once("memorizer: stacks and modules are not followed\n");
 	WRITE_ONCE(mz_access_ready, true);
 	WRITE_ONCE(mz_access_on, true);
 }
@@ -72,6 +75,7 @@ static void start_counting(void)
 static void stop_counting(void)
 {
 	WRITE_ONCE(mz_access_on, false);
+	mz_made_stop();
 	WRITE_ONCE(mz.index.reserve, 0);
 	mutex_lock(&mz.dead.lock);
 	mz_index_shrink(&mz.index);
@@ -116,6 +120,12 @@ void mz_access_stop(void)
 	WRITE_ONCE(mz_access_on, false);
 }
 
+/* The memorizer is entered in this context of this processor, with preemption off. */
+void mz_access_enter(int level)
+{
+	raw_cpu_ptr(&mz_lanes[level])->interrupted = false;
+}
+
 /* Any context: the reserve of blank pages runs low. */
 void mz_access_refill(void)
 {
@@ -140,13 +150,16 @@ void mz_access_show(struct seq_file *m)
 		[MZ_TO_OBJECT] = "objects",
 		[MZ_TO_STACK] = "stack",
 		[MZ_TO_GLOBAL] = "global",
+		[MZ_TO_PERCPU] = "percpu",
 		[MZ_TO_MODULE] = "module",
+		[MZ_TO_PAGE_TABLE] = "page_tables",
 		[MZ_TO_SLAB] = "untracked_slab",
 		[MZ_TO_PAGES] = "untracked_pages",
 		[MZ_TO_VMALLOC] = "untracked_vmalloc",
 		[MZ_TO_BOOT] = "boot_memory",
 		[MZ_TO_OTHER] = "other",
 		[MZ_BY_IDLE] = "idle",
+		[MZ_BY_OWN] = "own",
 		[MZ_LOST_NESTED] = "dropped_nested",
 		[MZ_LOST_NMI] = "dropped_nmi",
 		[MZ_LOST_FULL] = "dropped_full",
@@ -160,6 +173,7 @@ void mz_access_show(struct seq_file *m)
 	for (i = 0; i < MZ_CLASSES; i++)
 		seq_printf(m, "accesses_%s: %llu\n", names[i], mz_lanes_sum(i));
 	seq_printf(m, "accesses_before_tables: %llu\n", mz_access_nr_early());
+	seq_printf(m, "objects_made: %llu\n", mz_made_nr());
 	seq_printf(m, "access_records: %lu\n", mz_index_nr_accesses(&mz.index));
 	seq_printf(m, "access_record_bytes: %zu\n", sizeof(struct mz_access));
 	seq_printf(m, "vmalloc_areas_lost: %lu\n", mz_locate_lost_areas());

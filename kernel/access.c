@@ -5,11 +5,11 @@
  */
 #include <linux/hash.h>
 #include <linux/sched.h>
-#include <linux/sched/task_stack.h>
 #include <asm/sections.h>
 
 #include "access.h"
 #include "lane.h"
+#include "made.h"
 #include "memorizer.h"
 #include "stamps.h"
 
@@ -65,6 +65,8 @@ static noinline const struct mz_where *look_up(const struct mz_lane *lane, unsig
 	found.len = place.end - place.start;
 	found.base = place.base;
 	found.class = place.class;
+	if (found.class == MZ_LOST_FULL)
+		found.stamp--; /* not to be found again: there may be room next time */
 
 	slot = found.len >= PAGE_SIZE / 2 ? large_slot(lane, addr) : small_slot(lane, addr);
 	*slot = found;
@@ -107,9 +109,10 @@ static noinline struct mz_access *look_up_record(const struct mz_lane *lane,
 						 const struct mz_where *where, u64 author, u32 spot,
 						 bool full)
 {
-	struct mz_access *access =
-		mz_index_access(&mz.index, where->obj, (u32)author, author >> 32, spot, full);
+	struct mz_access *access;
 
+	mz_made_check(where->obj);
+	access = mz_index_access(&mz.index, where->obj, (u32)author, author >> 32, spot, full);
 	if (READ_ONCE(mz.index.hungry))
 		mz_access_refill();
 	if (!access)
@@ -164,11 +167,6 @@ static void learn_task(struct mz_lane *lane)
 	lane->wants_changes = (u32)atomic_read(&mz_wants_changes);
 	smp_rmb(); /* pairs with atomic_inc_return() in wants_changed() */
 	lane->wanted = mz_wants(lane->level);
-}
-
-static bool on_own_stack(unsigned long addr)
-{
-	return addr - (unsigned long)task_stack_page(current) < THREAD_SIZE;
 }
 
 /* === Internals: counting ================================================================== */
@@ -238,8 +236,6 @@ static void remember(struct mz_recent *recent, u64 author, const struct mz_where
 {
 	*recent = (struct mz_recent){ *where, access, author };
 	recent->where.extent = extent;
-	if (access)
-		recent->where.class = MZ_TO_OBJECT;
 	if (!access || mz_access_spot(access) & MZ_SPOT_VARIES)
 		recent->where.extent = ANYWHERE;
 }
@@ -282,7 +278,7 @@ static unsigned long count_part(struct mz_lane *lane, struct operation *op, unsi
 	if (whole && (op->access || !where->obj))
 		remember(recent_of(lane, op->author), op->author, where, op->access,
 			 extent_of(addr - where->start, bytes));
-	lane->counts[op->access ? MZ_TO_OBJECT : where->obj ? MZ_LOST_FULL : where->class] += first;
+	lane->counts[where->obj && !op->access ? MZ_LOST_FULL : where->class] += first;
 	return addr + bytes;
 }
 
@@ -341,10 +337,6 @@ static __always_inline bool count_quickly(struct mz_lane *lane, unsigned long ad
 		return false;
 	if (!lane->wanted)
 		return true;
-	if (on_own_stack(addr)) {
-		lane->counts[MZ_TO_STACK]++;
-		return true;
-	}
 	author = author_of(lane->level, write, ip);
 	recent = recent_of(lane, author);
 	distance = addr - recent->where.start;
@@ -382,8 +374,6 @@ static noinline void count_slowly(struct mz_lane *lane, unsigned long addr, size
 		lane->counts[MZ_TO_OTHER]++;
 	} else if (is_far(ip)) {
 		lane->counts[MZ_LOST_FAR]++;
-	} else if (on_own_stack(addr)) {
-		lane->counts[MZ_TO_STACK]++;
 	} else if (lane->level == MEMORIZER_IN_TASK && is_idle_task(current)) {
 		lane->counts[MZ_BY_IDLE]++;
 	} else {
@@ -400,6 +390,28 @@ static __always_inline int context_level(void)
 	if (likely(!(preempt_count() & (NMI_MASK | HARDIRQ_MASK | SOFTIRQ_OFFSET))))
 		return MEMORIZER_IN_TASK;
 	return interrupt_context_level();
+}
+
+/* === Internals: accesses that come while one is counted =================================== */
+
+/* An access in an interrupt: what it has interrupted may have been the memorizer. */
+static void note_interrupt(int level)
+{
+	while (level--)
+		raw_cpu_ptr(&mz_lanes[level])->interrupted = true;
+}
+
+/*
+ * Those of the functions that the memorizer calls are its own. The last steps of an interrupt, with
+ * interrupts still off, look like those of the interrupted context, and are lost.
+ */
+static noinline enum mz_class why_nested(const struct mz_lane *lane)
+{
+	if (!lane->recents)
+		return MZ_LOST_CPU;
+	if (raw_cpu_read(mz_guard) & MZ_GUARD_LOCKED)
+		return MZ_BY_OWN;
+	return lane->interrupted && raw_irqs_disabled() ? MZ_LOST_NESTED : MZ_BY_OWN;
 }
 
 /* === Interface to the callbacks =========================================================== */
@@ -430,13 +442,16 @@ void mz_access_count(unsigned long addr, size_t size, bool write, unsigned long 
 		preempt_enable_notrace();
 		return;
 	}
+	if (unlikely(level > MEMORIZER_IN_TASK))
+		note_interrupt(level);
 	lane = raw_cpu_ptr(&mz_lanes[level]);
 	if (unlikely(lane->busy || raw_cpu_read(mz_guard) & (MZ_GUARD_LOCKED | BIT(level)))) {
-		lane->counts[lane->recents ? MZ_LOST_NESTED : MZ_LOST_CPU]++;
+		lane->counts[why_nested(lane)]++;
 		preempt_enable_notrace();
 		return;
 	}
 	lane->busy = true;
+	lane->interrupted = false;
 	barrier();
 	if (reported_before(lane, addr, size, write, ip, reporter) ||
 	    count_quickly(lane, addr, size, write, ip))

@@ -47,8 +47,11 @@ void mz_access_pages_changed(unsigned long addr, size_t bytes, bool tracked);
 void mz_access_area_changed(unsigned long addr, size_t bytes, bool tracked);
 void mz_access_all_changed(void);
 void mz_access_forget_areas(void);
+void mz_access_slab_object(unsigned long addr);
+void mz_access_name_cache(unsigned long addr, char *name, size_t size);
 
 void mz_access_early(void);
+void mz_access_enter(int level);
 int mz_access_init(void);
 void mz_access_update(void);
 void mz_access_stop(void);
@@ -80,7 +83,19 @@ static inline void mz_access_forget_areas(void)
 {
 }
 
+static inline void mz_access_slab_object(unsigned long addr)
+{
+}
+
+static inline void mz_access_name_cache(unsigned long addr, char *name, size_t size)
+{
+}
+
 static inline void mz_access_early(void)
+{
+}
+
+static inline void mz_access_enter(int level)
 {
 }
 

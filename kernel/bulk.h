@@ -3,14 +3,37 @@
 #ifndef MEMORIZER_BULK_H
 #define MEMORIZER_BULK_H
 
-struct seq_file;
+#include <linux/seq_file.h>
+
+#include "events.h"
+
+#if defined(CONFIG_MEMORIZER_ACCESS)
+
+/* The patched kernel reports them by itself: see hooks.c. */
+static inline void mz_bulk_attach(void)
+{
+}
+
+static inline void mz_bulk_detach(void)
+{
+}
+
+static inline void mz_bulk_show(struct seq_file *m)
+{
+	const char *state = mz_events_attached() ? "attached" : "detached";
+
+	seq_printf(m, "event bulk_alloc: %s\nevent bulk_free: %s\n", state, state);
+}
 
 /* The kernel must be able to probe functions and to give access to their arguments. */
-#if defined(CONFIG_KRETPROBES) && defined(CONFIG_HAVE_FUNCTION_ARG_ACCESS_API)
+#elif defined(CONFIG_KRETPROBES) && defined(CONFIG_HAVE_FUNCTION_ARG_ACCESS_API)
+
 void mz_bulk_attach(void);
 void mz_bulk_detach(void);
 void mz_bulk_show(struct seq_file *m);
+
 #else
+
 static inline void mz_bulk_attach(void)
 {
 }
@@ -23,6 +46,7 @@ static inline void mz_bulk_show(struct seq_file *m)
 {
 	seq_puts(m, "event bulk_alloc: not available\nevent bulk_free: not available\n");
 }
+
 #endif
 
 #endif /* MEMORIZER_BULK_H */

@@ -16,10 +16,11 @@
  *   is until the lock is dropped. An object that mz_dead_pop() returned belongs to the caller
  *   alone.
  *
- * A stream file takes mz.dead.lock, and never mz.control. mz_clear_live() and mz_access_update()
- * take mz.dead.lock inside of mz.control. Attaching a probe and making lanes take the kernel's
- * own cpu_hotplug_lock inside of mz.control. So code that runs under cpu_hotplug_lock, the
- * hotplug callback in lane.c, takes none of these mutexes.
+ * A stream file takes mz.dead.lock, and never mz.control. So does what is called when a module
+ * comes or goes (made.c). mz_clear_live() and mz_access_update() take mz.dead.lock inside of
+ * mz.control. Attaching a probe and making lanes take the kernel's own cpu_hotplug_lock inside of
+ * mz.control. So code that runs under cpu_hotplug_lock, the hotplug callback in lane.c, takes none
+ * of these mutexes.
  *
  * Raw spinlocks, taken with interrupts off (all but the last by mz_lock()):
  *
@@ -146,6 +147,8 @@ static u32 alloc_site_id(struct mz_alloc *alloc)
 		site.bytes_alloc = alloc->bytes_alloc;
 		if (is_cache)
 			mz_cache_describe(alloc->cache, (void *)alloc->addr, &site);
+		else if (is_slab(alloc->kind))
+			mz_access_name_cache(alloc->addr, site.cache, sizeof(site.cache));
 		if (!mz_table_add(&mz.names.sites, &site, &id))
 			mz_count(MZ_NAMELESS_SITES);
 	}
@@ -314,6 +317,7 @@ int mz_guard_enter(void)
 	if (likely(level <= MEMORIZER_IN_HARDIRQ)) {
 		if (likely(!(this_cpu_read(mz_guard) & BIT(level)))) {
 			this_cpu_or(mz_guard, BIT(level));
+			mz_access_enter(level);
 			barrier();
 			return level;
 		}
@@ -354,6 +358,8 @@ void mz_alloc(struct mz_alloc *alloc)
 		if (alloc->kind == MEMORIZER_PAGES)
 			alloc->ip = mz_page_caller();
 		add_object(alloc, level);
+		if (is_slab(alloc->kind) && alloc->bytes_alloc <= KMALLOC_MAX_CACHE_SIZE)
+			mz_access_slab_object(alloc->addr);
 	} else {
 		end_stale(alloc);
 	}

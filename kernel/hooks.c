@@ -1,6 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What the patched kernel calls by itself: vmalloc areas that come and go. */
+/*
+ * What the patched kernel calls by itself: for areas of vmalloc() that come and go, and for slab
+ * objects in bulk.
+ */
+#include <linux/export.h>
+#include <linux/instruction_pointer.h>
 #include <linux/mm.h>
+#include <linux/numa.h>
+#include <linux/slab.h>
 
 #include "events.h"
 #include "hooks.h"
@@ -29,3 +36,40 @@ void memorizer_vfree(const void *addr, unsigned long caller)
 	if (mz_events_attached())
 		mz_free(MEMORIZER_VMALLOC, caller, (unsigned long)addr, 0);
 }
+
+/* Since there is allocation profiling, kmem_cache_alloc_bulk() is a macro around the function. */
+#ifdef kmem_cache_alloc_bulk
+#define ALLOC_BULK kmem_cache_alloc_bulk_noprof
+#else
+#define ALLOC_BULK kmem_cache_alloc_bulk
+#endif
+
+int ALLOC_BULK(struct kmem_cache *cache, gfp_t gfp, size_t nr, void **objects)
+{
+	int i, made = memorizer_slub_alloc_bulk(cache, gfp, nr, objects);
+
+	for (i = 0; i < made && mz_events_attached(); i++) {
+		mz_alloc(&(struct mz_alloc){
+			.kind = MEMORIZER_CACHE,
+			.ip = _RET_IP_,
+			.addr = (unsigned long)objects[i],
+			.cache = cache,
+			.gfp = gfp,
+			.node = NUMA_NO_NODE,
+		});
+	}
+	return made;
+}
+EXPORT_SYMBOL(ALLOC_BULK);
+
+/* Without a cache, objects of kmalloc(), among them the batches of kfree_rcu(). */
+void kmem_cache_free_bulk(struct kmem_cache *cache, size_t nr, void **objects)
+{
+	enum memorizer_kind kind = cache ? MEMORIZER_CACHE : MEMORIZER_KMALLOC;
+	size_t i;
+
+	for (i = 0; i < nr && mz_events_attached(); i++)
+		mz_free(kind, _RET_IP_, (unsigned long)objects[i], 0);
+	memorizer_slub_free_bulk(cache, nr, objects);
+}
+EXPORT_SYMBOL(kmem_cache_free_bulk);

@@ -4,13 +4,18 @@
  * object is. But no page can be allocated where an access is counted, so each shard has a
  * reserve.
  */
+#include "buckets.h"
 #include "index.h"
 #include "pages.h"
 
 /* === Data ================================================================================= */
 
-/* How many records of an object are searched for the right one before another one is made. */
-#define ACCESS_STEPS 24
+/*
+ * How many records of an object are searched for the right one before another one is made. What no
+ * allocator handed out lives long, and everybody uses it.
+ */
+#define ACCESS_STEPS	  24
+#define ACCESS_STEPS_MADE 256
 
 /* Records that are released at once, with interrupts off. */
 #define ACCESS_BATCH 256
@@ -33,9 +38,10 @@ static bool is_next_to(u64 sums, u32 spot)
 static struct mz_access *find_access(const struct mz_object *obj, u32 ip, u32 who, u32 *spot)
 {
 	struct mz_access *access = mz_object_accesses(obj), *varying = NULL, *beside = NULL;
+	unsigned int most = mz_key_is_made(obj->key) ? ACCESS_STEPS_MADE : ACCESS_STEPS;
 	unsigned int steps, spots = 0;
 
-	for (steps = 0; access && steps < ACCESS_STEPS; access = access->next, steps++) {
+	for (steps = 0; access && steps < most; access = access->next, steps++) {
 		u64 sums = READ_ONCE(access->sums);
 
 		if (access->ip != ip || access->who != who)
@@ -67,6 +73,72 @@ static bool is_hungry(const struct mz_index *idx, const struct mz_shard *shard)
 }
 
 /* === Public =============================================================================== */
+
+/**
+ * mz_index_make() - the live object of a key, made where there is none
+ * @idx: the index
+ * @values: what to store
+ *
+ * For memory that no allocator handed out. As an access is being counted, the memory for the object
+ * comes from the reserve.
+ *
+ * Return: the object, or NULL if there is no memory for one; the reserve should then be refilled.
+ */
+struct mz_object *mz_index_make(struct mz_index *idx, const struct mz_object *values)
+{
+	u64 hash = mz_hash_key(idx, values->key);
+	struct mz_shard *shard = mz_shard_of(idx, hash);
+	struct mz_object **link, *obj;
+	unsigned long flags;
+
+	mz_lock(&shard->lock, flags);
+	link = mz_bucket_find(idx, shard, hash, values->key);
+	obj = link ? *link : NULL;
+	if (!obj && mz_buckets_begin(shard)) {
+		obj = mz_take_item(shard, &shard->pages, sizeof(*obj));
+		if (obj) {
+			*obj = *values;
+			mz_bucket_insert(idx, shard, hash, obj);
+		}
+	}
+	if (is_hungry(idx, shard))
+		WRITE_ONCE(idx->hungry, true);
+	mz_unlock(&shard->lock, flags);
+	return obj;
+}
+
+/**
+ * mz_index_retype() - notes what an allocated object turned out to be used for
+ * @idx: the index
+ * @obj: what mz_index_find() has found
+ * @alloc_site: the new number of its site
+ * @owner: has the thread that it belongs to; NULL if that remains who allocated it
+ *
+ * Return: false if the object has ended meanwhile.
+ */
+bool mz_index_retype(struct mz_index *idx, const struct mz_object *obj, u32 alloc_site,
+		     const struct mz_object *owner)
+{
+	u64 key = READ_ONCE(obj->key), hash = mz_hash_key(idx, key);
+	struct mz_shard *shard = mz_shard_of(idx, hash);
+	struct mz_object **link;
+	unsigned long flags;
+
+	mz_lock(&shard->lock, flags);
+	link = mz_bucket_find(idx, shard, hash, key);
+	if (link && *link != obj)
+		link = NULL;
+	if (link) {
+		(*link)->alloc_site = alloc_site;
+		if (owner) {
+			(*link)->pid = owner->pid;
+			(*link)->tgid = owner->tgid;
+			(*link)->comm = owner->comm;
+		}
+	}
+	mz_unlock(&shard->lock, flags);
+	return link;
+}
 
 /**
  * mz_index_access() - the record that an access is counted in

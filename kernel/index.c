@@ -7,6 +7,7 @@
 #include "buckets.h"
 #include "index.h"
 #include "pages.h"
+#include "table.h"
 
 /* === Data ================================================================================= */
 
@@ -384,8 +385,21 @@ int mz_index_walk(struct mz_index *idx, struct mz_visitor *visitor)
 	return err;
 }
 
-/* Ends all live objects. */
-void mz_index_drop_live(struct mz_index *idx, u64 now, u32 free_site)
+/* Which live objects are to end. */
+struct mz_range {
+	u64 start, end; /* their addresses, from the first to the last */
+	bool made;	/* only those that no allocator handed out */
+};
+
+static bool is_in(const struct mz_object *obj, const struct mz_range *range)
+{
+	u64 addr = mz_object_addr(obj);
+
+	return addr >= range->start && addr <= range->end &&
+	       (!range->made || mz_key_is_made(obj->key));
+}
+
+static void end_range(struct mz_index *idx, const struct mz_range *range, u64 now, u32 free_site)
 {
 	unsigned long i, flags;
 	u32 bucket;
@@ -397,14 +411,30 @@ void mz_index_drop_live(struct mz_index *idx, u64 now, u32 free_site)
 		for (bucket = 0; bucket < shard->nr_buckets; bucket++) {
 			struct mz_object **link = mz_bucket_head(shard, bucket);
 
-			while (*link)
-				end_object(shard, link, now, free_site, false);
+			while (*link) {
+				if (is_in(*link, range))
+					end_object(shard, link, now, free_site, false);
+				else
+					link = &(*link)->next;
+			}
 			mz_unlock(&shard->lock, flags);
 			cond_resched();
 			mz_lock(&shard->lock, flags);
 		}
 		mz_unlock(&shard->lock, flags);
 	}
+}
+
+/* Ends all live objects. */
+void mz_index_drop_live(struct mz_index *idx, u64 now, u32 free_site)
+{
+	end_range(idx, &(struct mz_range){ .end = ~0ULL }, now, free_site);
+}
+
+/* Ends all objects that no allocator handed out, from the address @start to @end. */
+void mz_index_end_made(struct mz_index *idx, u64 start, u64 end, u64 now)
+{
+	end_range(idx, &(struct mz_range){ start, end, true }, now, MZ_ID_NONE);
 }
 
 static unsigned long sum_shards(struct mz_index *idx, unsigned long (*value)(struct mz_shard *))

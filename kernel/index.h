@@ -18,7 +18,7 @@
  */
 struct mz_object {
 	struct mz_object *next; /* in its bucket, then in a chain of freed objects */
-	u64 key;		/* address, bit 0 set for page memory: see mz_key() */
+	u64 key;		/* address, and of what: see mz_key() and mz_made_key() */
 	u64 alloc_ns;
 	u64 free_ns; /* 0 while live */
 #ifdef MZ_ACCESS
@@ -191,6 +191,22 @@ static inline u64 mz_key(u64 addr, bool is_page)
 	return addr | is_page;
 }
 
+/*
+ * The name of an object that no allocator handed out: it was made for an access, see made.c. It may
+ * start anywhere, so the mark is at the other end: no kernel's addresses differ in the two bits.
+ */
+#define MZ_KEY_MADE BIT_ULL(62)
+
+static inline u64 mz_made_key(u64 addr)
+{
+	return addr ^ MZ_KEY_MADE;
+}
+
+static inline bool mz_key_is_made(u64 key)
+{
+	return (key ^ key << 1) >> 63;
+}
+
 static inline struct mz_access *mz_object_accesses(const struct mz_object *obj)
 {
 #ifdef MZ_ACCESS
@@ -209,7 +225,7 @@ static inline void mz_object_set_accesses(struct mz_object *obj, struct mz_acces
 
 static inline u64 mz_object_addr(const struct mz_object *obj)
 {
-	return obj->key & ~1ULL;
+	return mz_key_is_made(obj->key) ? obj->key ^ MZ_KEY_MADE : obj->key & ~1ULL;
 }
 
 int mz_index_init(struct mz_index *idx, unsigned int shard_bits, long max_pages, u64 seed);
@@ -231,6 +247,7 @@ void mz_index_collect(struct mz_index *idx, struct mz_chain *to);
 void mz_index_release(struct mz_index *idx, struct mz_object *obj);
 void mz_index_shrink(struct mz_index *idx);
 void mz_index_drop_live(struct mz_index *idx, u64 now, u32 free_site);
+void mz_index_end_made(struct mz_index *idx, u64 start, u64 end, u64 now);
 
 /*
  * Accesses. The caller of mz_index_find() and mz_index_access() has preemption off for as long as
@@ -240,6 +257,9 @@ void mz_index_drop_live(struct mz_index *idx, u64 now, u32 free_site);
 struct mz_object *mz_index_find(struct mz_index *idx, u64 key);
 struct mz_access *mz_index_access(struct mz_index *idx, struct mz_object *obj, u32 ip, u32 who,
 				  u32 spot, bool fresh);
+struct mz_object *mz_index_make(struct mz_index *idx, const struct mz_object *values);
+bool mz_index_retype(struct mz_index *idx, const struct mz_object *obj, u32 alloc_site,
+		     const struct mz_object *owner);
 void mz_access_vary(struct mz_access *access, u32 flag);
 bool mz_index_refill(struct mz_index *idx, unsigned int nr, gfp_t gfp);
 bool mz_index_release_accesses(struct mz_index *idx, struct mz_object *obj);

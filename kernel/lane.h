@@ -21,12 +21,12 @@ struct task_struct;
 /* What was found out about a range of addresses; right while @stamp is the sum of both stamps. */
 struct mz_where {
 	unsigned long start, len;
-	struct mz_object *obj; /* NULL: not part of a tracked object */
+	struct mz_object *obj; /* NULL: not part of an object */
 	unsigned long base;
 	u32 stamp;
 	u16 base_stamp, page_stamp;
-	enum mz_class class;
-	u32 extent; /* of struct mz_recent: which part of the range, see access.c */
+	enum mz_class class; /* of accesses */
+	u32 extent;	     /* of struct mz_recent: which part of the range, see access.c */
 };
 
 /* As in struct mz_where, a sum can only be compared to a sum of the same two stamps. */
@@ -41,7 +41,7 @@ struct mz_record_slot {
 
 /* What an instruction did last: most do the same again, to the same object. One cache line. */
 struct mz_recent {
-	struct mz_where where; /* its class is MZ_TO_OBJECT if there is a record */
+	struct mz_where where;
 	struct mz_access *access;
 	u64 author; /* see author_of() in access.c */
 };
@@ -55,6 +55,7 @@ struct mz_lane {
 	u8 place_bits, record_bits; /* log2 of the numbers of slots */
 	u8 level;		    /* enum memorizer_context */
 	bool busy;		    /* an access is being counted, or there are no caches */
+	bool interrupted;	    /* an interrupt has come since the memorizer was entered */
 	/* Whether accesses of @task are wanted, as of this value of mz_wants_changes. */
 	bool wanted;
 	u32 wants_changes;

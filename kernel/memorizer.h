@@ -7,6 +7,7 @@
 #include <linux/jiffies.h>
 #include <linux/mutex.h>
 #include <linux/percpu.h>
+#include <linux/timekeeping.h>
 #include <linux/trace_clock.h>
 
 #include "dead.h"
@@ -41,10 +42,13 @@ struct memorizer {
 
 extern struct memorizer mz;
 
-/* What ftrace calls its local clock: it works in all contexts, and is cheap. */
+/*
+ * What ftrace calls its local clock: it works in all contexts, and is cheap. User Mode Linux has
+ * only ticks there.
+ */
 static inline u64 mz_now(void)
 {
-	return trace_clock_local();
+	return IS_ENABLED(CONFIG_UML) ? ktime_get_mono_fast_ns() : trace_clock_local();
 }
 
 /* The clock and jiffies drift apart in the long run, so each reader takes a new pair. */

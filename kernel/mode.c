@@ -119,6 +119,9 @@ static int apply(const struct mz_request *request)
 			return err;
 	}
 	set_mode(request->mode);
+	/* What counting has made ends with it, and then need not be followed. */
+	if (request->mode == MZ_OFF)
+		mz_access_update();
 	err = mz_events_update();
 	if (err) {
 		set_mode(old);

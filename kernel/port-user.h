@@ -26,6 +26,7 @@ typedef unsigned int gfp_t;
 #define ____cacheline_aligned_in_smp	__attribute__((aligned(64)))
 #define __aligned(n)			__attribute__((aligned(n)))
 #define BUILD_BUG_ON(cond)		_Static_assert(!(cond), #cond)
+#define BIT_ULL(n)			(1ULL << (n))
 #define ARRAY_SIZE(a)			(sizeof(a) / sizeof((a)[0]))
 #define DIV_ROUND_UP(n, d)		(((n) + (d)-1) / (d))
 #define likely(x)			__builtin_expect(!!(x), 1)

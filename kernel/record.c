@@ -184,12 +184,13 @@ int mz_record_text(const struct memorizer_record *record, const struct mz_clock 
 		   size_t size)
 {
 	int pid = record->context == MEMORIZER_IN_TASK ? record->pid : 0;
+	u64 ip = record->kind == MEMORIZER_PERCPU ? MEMORIZER_TEXT_PERCPU : record->alloc_ip;
 	char comm[MEMORIZER_COMM_LEN * 4 + 1];
 
 	escape_comm(record->comm, comm);
 	return scnprintf(buf, size, "%016llx,%d,%016llx,%llu,%llu,%llu,%016llx,%s\n",
-			 (unsigned long long)record->alloc_ip, pid,
-			 (unsigned long long)record->addr, (unsigned long long)record->bytes_req,
+			 (unsigned long long)ip, pid, (unsigned long long)record->addr,
+			 (unsigned long long)record->bytes_req,
 			 (unsigned long long)mz_clock_jiffies(clock, record->alloc_ns),
 			 (unsigned long long)mz_clock_jiffies(clock, record->free_ns),
 			 (unsigned long long)record->free_ip, comm);

@@ -5,6 +5,7 @@
 
 #include "access.h"
 #include "locate.h"
+#include "made.h"
 #include "stamps.h"
 
 /* === Data ================================================================================= */
@@ -50,6 +51,7 @@ void mz_access_all_changed(void)
 /* Pages are allocated or freed, tracked or not: they may be cut into other objects next. */
 void mz_access_pages_changed(unsigned long addr, size_t bytes, bool tracked)
 {
+	mz_made_end_pages(addr, bytes);
 	if (tracked)
 		mz_locate_pages(addr, bytes);
 	change_pages(addr, bytes);
@@ -58,6 +60,7 @@ void mz_access_pages_changed(unsigned long addr, size_t bytes, bool tracked)
 /* An area of vmalloc() starts, or ends with the object in it. */
 void mz_access_area_changed(unsigned long addr, size_t bytes, bool tracked)
 {
+	mz_made_end_area(addr);
 	change_pages(addr, mz_locate_remove_area(addr));
 	if (tracked) {
 		mz_locate_add_area(addr, bytes);

@@ -26,23 +26,34 @@
 /* Which allocator the object came from. */
 enum memorizer_kind {
 	MEMORIZER_KMALLOC = 1,
-	MEMORIZER_CACHE = 2,   /* kmem_cache_alloc(), one by one or in bulk */
-	MEMORIZER_PAGES = 3,   /* the page allocator */
-	MEMORIZER_VMALLOC = 4, /* seen by kernels that count accesses */
-	/* From here on kinds that readers know and the kernel side does not write yet. */
+	MEMORIZER_CACHE = 2, /* kmem_cache_alloc(), one by one or in bulk */
+	MEMORIZER_PAGES = 3, /* the page allocator */
+	/* From here on by kernels that count accesses. */
+	MEMORIZER_VMALLOC = 4,
 	MEMORIZER_SLAB_PAGES = 5, /* that a slab is made of, whose objects are recorded as well */
 	/*
-	 * What no allocator handed out: from the first access on, until counting ends. alloc_ip is a number below 0x400, the type of such an object in Memorizer's text,
-	 * but for a variable of a processor other than the only one: the variable's own address.
+	 * What no allocator handed out: from the first access on, until counting ends. alloc_ip is
+	 * an enum memorizer_text_type; of a processor's variables, the address of their declaration.
+	 * Stacks and page tables that the page allocator was seen to hand out have its caller.
 	 */
-	MEMORIZER_GLOBAL = 6, /* a variable of the kernel, as large as to the next symbol */
-	MEMORIZER_PERCPU =
-		7, /* a processor's copy of one; with several processors, 64 bytes of them */
-	MEMORIZER_STACK = 8,	   /* of a task */
+	MEMORIZER_GLOBAL = 6,	   /* a variable of the kernel, as large as to the next symbol */
+	MEMORIZER_PERCPU = 7,	   /* 64 bytes of a processor's variables, if there are several */
+	MEMORIZER_STACK = 8,	   /* of the task that pid, tgid and comm name */
 	MEMORIZER_BOOT = 9,	   /* allocated at boot: the array of page structs, or a page */
-	MEMORIZER_MODULE = 10,	   /* data of a module, by symbol */
+	MEMORIZER_MODULE = 10,	   /* a module's data or code, by symbol */
 	MEMORIZER_PAGE_TABLE = 11, /* a page of a page table */
 	MEMORIZER_OTHER = 12,	   /* a page of anything else */
+};
+
+/* What Memorizer's text has as the alloc_ip of objects that no allocator handed out: their type. */
+enum memorizer_text_type {
+	MEMORIZER_TEXT_STACK = 3,
+	MEMORIZER_TEXT_GLOBAL = 6,
+	MEMORIZER_TEXT_BOOT = 19,
+	MEMORIZER_TEXT_OTHER = 25,
+	MEMORIZER_TEXT_PERCPU = 28,
+	MEMORIZER_TEXT_MODULE = 29,
+	MEMORIZER_TEXT_PAGE_TABLE = 30,
 };
 
 /* What an allocation or an access ran in. */

@@ -61,6 +61,16 @@ static const u8 types[] = {
 	[MEMORIZER_OTHER] = KS_KMAP_UFO_NONE,
 };
 
+/* The numbers of enum ks_kmap_type are those of the text. */
+_Static_assert((int)KS_KMAP_STACK_PAGE == MEMORIZER_TEXT_STACK &&
+		       (int)KS_KMAP_GLOBAL == MEMORIZER_TEXT_GLOBAL &&
+		       (int)KS_KMAP_MEMBLOCK == MEMORIZER_TEXT_BOOT &&
+		       (int)KS_KMAP_UFO_NONE == MEMORIZER_TEXT_OTHER &&
+		       (int)KS_KMAP_PERCPU == MEMORIZER_TEXT_PERCPU &&
+		       (int)KS_KMAP_MODULE_DATA == MEMORIZER_TEXT_MODULE &&
+		       (int)KS_KMAP_PAGE_TABLE == MEMORIZER_TEXT_PAGE_TABLE,
+	       "one number for each type");
+
 static u32 type_of(u8 kind)
 {
 	return kind < ARRAY_SIZE(types) ? types[kind] : KS_KMAP_NONE;

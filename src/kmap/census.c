@@ -400,11 +400,19 @@ static struct ks_u128 area_of(const struct ks_kmap_census *census, const struct 
 
 /* === Public =============================================================================== */
 
-int ks_kmap_census_new(struct ks_kmap_census **ret_census, struct ks_diag *diag)
+int ks_kmap_census_new(unsigned int flags, struct ks_kmap_census **ret_census, struct ks_diag *diag)
 {
+	bool spots = flags & KS_KMAP_WITH_SPOTS, spread = flags & KS_KMAP_WITH_SPREAD;
 	struct ks_kmap_census *census = calloc(1, sizeof(*census));
+	bool failed = !census || init_tables(census);
 
-	if (!census || init_tables(census)) {
+	if (!failed) {
+		census->slab_pages = flags & KS_KMAP_WITH_SLAB_PAGES;
+		census->has_spots = spots && !ks_kmap_spots_init(&census->spots);
+		census->has_spread = spread && !ks_kmap_spread_init(&census->spread);
+		failed = census->has_spots != spots || census->has_spread != spread;
+	}
+	if (failed) {
 		ks_kmap_census_free(census);
 		return ks_diag_nomem(diag, "adding up an access map");
 	}
@@ -465,21 +473,15 @@ int ks_kmap_census_read(struct ks_kmap_reader *reader, unsigned int flags,
 			int (*progress)(void *ctx), void *ctx, struct ks_kmap_census **ret_census,
 			struct ks_diag *diag)
 {
-	bool spots = flags & KS_KMAP_WITH_SPOTS, spread = flags & KS_KMAP_WITH_SPREAD;
 	struct ks_kmap_census *census;
 	struct ks_kmap_object object;
 	struct ks_kmap_call call;
 	enum ks_kmap_item item = KS_KMAP_OBJECT;
 	u64 items = 0;
-	int err = ks_kmap_census_new(&census, diag);
+	int err = ks_kmap_census_new(flags, &census, diag);
 
 	if (err)
 		return err;
-	census->slab_pages = flags & KS_KMAP_WITH_SLAB_PAGES;
-	census->has_spots = spots && !ks_kmap_spots_init(&census->spots);
-	census->has_spread = spread && !ks_kmap_spread_init(&census->spread);
-	if (census->has_spots != spots || census->has_spread != spread)
-		err = ks_diag_nomem(diag, "adding up an access map");
 	while (!err && item != KS_KMAP_END) {
 		err = ks_kmap_next(reader, &item, &object, &call, diag);
 		if (!err)

@@ -104,7 +104,15 @@ struct ks_kmap_census {
 	u64 hot_floor; /* accesses that an object needs to be among the hottest */
 };
 
-int ks_kmap_census_new(struct ks_kmap_census **ret_census, struct ks_diag *diag);
+/* What a census has beyond what is always there. */
+enum ks_kmap_census_flags {
+	KS_KMAP_WITH_SPOTS = 1 << 0,	  /* the offsets of accesses */
+	KS_KMAP_WITH_SLAB_PAGES = 1 << 1, /* the pages of slabs, beside the objects in them */
+	KS_KMAP_WITH_SPREAD = 1 << 2,	  /* distributions, and who shares what */
+};
+
+int ks_kmap_census_new(unsigned int flags, struct ks_kmap_census **ret_census,
+		       struct ks_diag *diag);
 void ks_kmap_census_free(struct ks_kmap_census *census);
 
 /* Adds what ks_kmap_next() gave. */
@@ -114,13 +122,6 @@ int ks_kmap_census_take(struct ks_kmap_census *census, enum ks_kmap_item item,
 
 /* Notes, at the end, what the reader knows of the map. */
 void ks_kmap_census_finish(struct ks_kmap_census *census, const struct ks_kmap_reader *reader);
-
-/* What a census has beyond what is always there. */
-enum ks_kmap_census_flags {
-	KS_KMAP_WITH_SPOTS = 1 << 0,	  /* the offsets of accesses */
-	KS_KMAP_WITH_SLAB_PAGES = 1 << 1, /* the pages of slabs, beside the objects in them */
-	KS_KMAP_WITH_SPREAD = 1 << 2,	  /* distributions, and who shares what */
-};
 
 /* All of a reader. @progress may be NULL; it returns non-zero to stop with -EINTR. */
 int ks_kmap_census_read(struct ks_kmap_reader *reader, unsigned int flags,

@@ -155,6 +155,10 @@ static void parse_names(const struct ks_kmap_dialect *dialect, const char *p, co
 		parsed->short_of_fields = object->fields < dialect->fields;
 	}
 	object->comm = rest;
+	/* Where there is no field for the type, the site of what no code allocated says it. */
+	if (dialect->fields == MIN_FIELDS && object->alloc_ip &&
+	    object->alloc_ip < KS_KMAP_IP_TYPES_END && ks_kmap_type_name((u32)object->alloc_ip))
+		object->type = (u32)object->alloc_ip;
 }
 
 static bool parse_object(const struct ks_kmap_dialect *dialect, const char *line, const char *end,

@@ -56,8 +56,11 @@ static int refuse(const struct ks_kmap_reader *reader, struct ks_diag *diag)
 				   "the map, and this one with --accesses",
 				   name);
 	return ks_diag_set(diag, KS_EBADINPUT,
-			   "%s: no line of an access map in its first %zu bytes; it begins: %.*s",
-			   name, buffer->len, (int)n, buffer->buf);
+			   "%s: no line of an access map in its first %zu bytes; it begins: %.*s%s",
+			   name, buffer->len, (int)n, buffer->buf,
+			   memmem(buffer->buf, buffer->len, "kmalloc: ", 9)
+				   ? "; it is a log: 'kmemscope account' reads it"
+				   : "");
 }
 
 static int start(struct ks_kmap_reader *reader, unsigned int fields, struct ks_diag *diag)

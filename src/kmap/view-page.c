@@ -20,6 +20,7 @@ struct group {
 	const u32 *labels; /* of the first in it */
 	const char *cache; /* of the sites with most bytes */
 	u64 cache_bytes;
+	bool caches;		  /* the sites are of several */
 	struct ks_kmap_stat stat; /* of sites */
 	u64 own;		  /* accesses by the allocating function */
 	u64 weight;		  /* for its place */
@@ -171,13 +172,15 @@ static int add_sites(struct groups *groups, const struct ks_kmap_census *census,
 	for (i = 0; i < census->sites.len; i++) {
 		const struct ks_kmap_site *site = &census->sites.items[i];
 		struct group *group = add_member(groups, i, places->sites[i], KS_KMAP_SITE);
+		const char *cache = ks_intern_get(&census->caches, site->cache).s;
 
 		if (!group)
 			return -ENOMEM;
 		ks_kmap_stat_add(&group->stat, &site->stat);
 		group->weight = ks_add_sat(group->weight, site->stat.bytes);
+		group->caches |= group->cache && group->cache != cache;
 		if (!group->cache || site->stat.bytes > group->cache_bytes) {
-			group->cache = ks_intern_get(&census->caches, site->cache).s;
+			group->cache = cache;
 			group->cache_bytes = site->stat.bytes;
 		}
 	}
@@ -262,13 +265,23 @@ static void put_label(struct ks_row row, unsigned int column, const struct ks_km
 		    group->number == MOST ? "" : ks_kmap_label(places, group->labels[unit]));
 }
 
+/* Of a group with several caches, the one that has most of its bytes. */
+static void put_cache(struct ks_row row, const struct group *group)
+{
+	char text[192];
+
+	if (group->caches && *group->cache)
+		snprintf(text, sizeof(text), "%s and others", group->cache);
+	ks_row_text(row, SITE_CACHE, group->caches && *group->cache ? text : group->cache);
+}
+
 static void put_site(struct ks_row row, const struct ks_kmap_census *census,
 		     const struct group *group)
 {
 	const struct ks_kmap_stat *stat = &group->stat;
 	bool known = census->nr_accesses;
 
-	ks_row_text(row, SITE_CACHE, group->cache);
+	put_cache(row, group);
 	ks_row_u64(row, SITE_OBJECTS, stat->objects);
 	ks_row_u64(row, SITE_BYTES, stat->bytes);
 	ks_row_u64(row, SITE_LIVE_OBJECTS, stat->live_objects);
@@ -408,7 +421,8 @@ static int put_all(struct ks_doc *doc, const struct ks_kmap_census *census,
 /* === Public =============================================================================== */
 
 struct ks_doc *ks_kmap_view_page(const struct ks_kmap_census *census,
-				 const struct ks_kmap_places *places)
+				 const struct ks_kmap_places *places,
+				 const struct ks_kmap_fields *fields)
 {
 	struct ks_doc *doc = ks_doc_new("kmemscope-kmap-page-1");
 	struct groups sites = { 0 }, codes = { 0 };
@@ -419,6 +433,8 @@ struct ks_doc *ks_kmap_view_page(const struct ks_kmap_census *census,
 		doc->failed = true;
 	groups_deinit(&sites);
 	groups_deinit(&codes);
+	if (fields && fields->structs.len)
+		ks_kmap_page_fields(doc, places, fields);
 	ks_kmap_view_quality(doc, census, places);
 	ks_doc_note(doc, "in_ns", !strcmp(census->info.time, "ns"), "clocks of nanoseconds", false);
 	return doc;

@@ -17,7 +17,7 @@ gcc -static -O2 -Wall -o "$work/root/bin/workload" "$here/guest/workload.c"
 make_initramfs <<'TEST'
 . /lib.sh
 word() { sed -n "s/.* bench_$1=\([^ ]*\).*/\1/p" /proc/cmdline; }
-sum() { awk '/^accesses_(objects|stack|global|module|untracked|boot|other|idle|dropped)/ { n += $2 } END { printf "%d\n", n }' $M/show_stats; }
+sum() { awk '/^accesses_(objects|stack|global|percpu|module|page|untracked|boot|other|idle|dropped)/ { n += $2 } END { printf "%d\n", n }' $M/show_stats; }
 rounds=$(word rounds)
 repeats=$(word repeats)
 case $(word mode) in

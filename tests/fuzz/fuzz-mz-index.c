@@ -186,9 +186,9 @@ static u64 read_key(void)
 
 /* === Steps on objects ===================================================================== */
 
-static void add(u64 key)
+static struct mz_object new_values(u64 key)
 {
-	struct mz_object values = {
+	return (struct mz_object){
 		.key = key,
 		.alloc_ns = model.now,
 		.size = model.nr_objects,
@@ -198,6 +198,11 @@ static void add(u64 key)
 		.context = model.nr_objects % 3,
 		.cpu = (u16)~model.nr_objects,
 	};
+}
+
+static void add(u64 key)
+{
+	struct mz_object values = new_values(key);
 	struct known *before = live_at(key);
 	bool room = !user_pages_exhausted &&
 		    atomic_long_read(&model.idx.nr_pages) + 3 <= model.idx.max_pages;
@@ -216,6 +221,34 @@ static void add(u64 key)
 	if (!err)
 		model_add(key, values.alloc_site);
 	FUZZ_ASSERT(mz_index_has(&model.idx, key) == !err);
+}
+
+/* One that no allocator handed out: from the reserve alone, and no other than the one there is. */
+static void make(u64 key)
+{
+	struct mz_object values = new_values(key), *obj;
+	struct known *before = live_at(key);
+	long pages = atomic_long_read(&model.idx.nr_pages);
+
+	if (model.nr_objects == OBJECTS)
+		return;
+	obj = mz_index_make(&model.idx, &values);
+	FUZZ_ASSERT(atomic_long_read(&model.idx.nr_pages) == pages);
+	if (before)
+		FUZZ_ASSERT(obj && &model.objects[obj->size] == before);
+	else if (obj)
+		model_add(key, values.alloc_site);
+	FUZZ_ASSERT(mz_index_find(&model.idx, key) == obj);
+}
+
+static void retype(u64 key, u16 alloc_site)
+{
+	struct mz_object *obj = mz_index_find(&model.idx, key);
+
+	if (!obj)
+		return;
+	FUZZ_ASSERT(mz_index_retype(&model.idx, obj, alloc_site, NULL));
+	live_at(key)->alloc_site = alloc_site;
 }
 
 static void end(u64 key, u16 free_site)
@@ -252,8 +285,8 @@ static void reassign(u64 key, u16 alloc_site)
 		known->alloc_site = alloc_site;
 }
 
-/* The order is that of the table, so no time may depend on it. */
-static void drop_live(u16 free_site)
+/* Objects end in the order of the table, so no time may depend on it. */
+static void advance_past_all(void)
 {
 	u32 i;
 
@@ -261,6 +294,29 @@ static void drop_live(u16 free_site)
 		if (model.now < model.objects[model.live[i]].alloc_ns)
 			model.now = model.objects[model.live[i]].alloc_ns;
 	}
+}
+
+static void end_made(u64 first, u64 last)
+{
+	u32 i = 0;
+
+	advance_past_all();
+	mz_index_end_made(&model.idx, first, last, model.now);
+	while (i < model.nr_live) {
+		struct known *known = &model.objects[model.live[i]];
+		u64 addr = known->key - (1ULL << 62);
+
+		if (known->key >> 62 == 1 && addr >= first && addr <= last)
+			model_end(known, model.now, MZ_ID_NONE, false);
+		else
+			i++;
+	}
+	model.nr_ends++;
+}
+
+static void drop_live(u16 free_site)
+{
+	advance_past_all();
 	mz_index_drop_live(&model.idx, model.now, free_site);
 	while (model.nr_live)
 		model_end(&model.objects[model.live[0]], model.now, free_site, false);
@@ -626,7 +682,13 @@ static void step(u8 choice)
 		look_up(read_key());
 		break;
 	case 4:
-		reassign(read_key(), choice);
+		key = read_key();
+		if (choice & 16)
+			make(mz_made_key(key));
+		else if (choice & 32)
+			retype(choice & 64 ? mz_made_key(key) : key, choice);
+		else
+			reassign(key, choice);
 		break;
 	case 5:
 		count_at(read_key());
@@ -660,8 +722,11 @@ static void step(u8 choice)
 		FUZZ_ASSERT(mz_index_refill(&model.idx, choice >> 4, 0) == model.idx.hungry);
 		break;
 	case 13:
+		key = read_key();
 		if (choice & 16)
 			sort_by_alloc();
+		else if (choice & 32)
+			end_made(key, key + 4096);
 		else
 			drop_live(choice);
 		break;

@@ -69,6 +69,61 @@ static void teardown(struct mz_index *idx)
 
 /* === Tests ================================================================================ */
 
+/* Objects that no allocator handed out, and those that turn out to be something else. */
+static void test_made(void **state)
+{
+	struct mz_object values = {
+		.key = mz_made_key(0x2000), .alloc_ns = 3, .size = 64, .pid = 7
+	};
+	struct mz_object owner = { .pid = 11, .tgid = 12, .comm = 13 };
+	struct mz_object *obj, *made;
+	struct mz_chain chain = { 0 };
+	struct mz_index idx;
+
+	setup(&idx, 100, 6);
+	assert_null(mz_index_make(&idx, &values));
+	assert_true(idx.hungry);
+	while (mz_index_refill(&idx, 1, 0))
+		;
+	made = mz_index_make(&idx, &values);
+	assert_non_null(made);
+	assert_int_equal(mz_object_addr(made), 0x2000);
+	values.size = 65;
+	assert_ptr_equal(mz_index_make(&idx, &values), made);
+	assert_int_equal(made->size, 64);
+	assert_true(count(&idx, made, 0x20, mz_who(7, 0, true, 0), 3, 12));
+
+	/* At the same address, three objects of three kinds. */
+	obj = add(&idx, mz_key(0x2000, true));
+	assert_ptr_not_equal(obj, made);
+	assert_ptr_not_equal(add(&idx, mz_key(0x2000, false)), obj);
+	assert_true(mz_index_retype(&idx, obj, 5, &owner));
+	assert_int_equal(obj->alloc_site, 5);
+	assert_int_equal(obj->pid, 11);
+	assert_int_equal(obj->tgid, 12);
+	assert_int_equal(obj->comm, 13);
+	assert_true(mz_index_retype(&idx, obj, 6, NULL));
+	assert_int_equal(obj->alloc_site, 6);
+	assert_int_equal(obj->pid, 11);
+
+	/* They alone end, and within the range alone. */
+	mz_index_end_made(&idx, 0x2001, 0x3000, 9);
+	mz_index_end_made(&idx, 0, 0x1fff, 9);
+	assert_int_equal(mz_index_nr_live(&idx), 3);
+	mz_index_end_made(&idx, 0x2000, 0x2000, 9);
+	assert_int_equal(mz_index_nr_live(&idx), 2);
+	mz_index_collect(&idx, &chain);
+	assert_ptr_equal(mz_chain_pop(&chain), made);
+	assert_int_equal(made->free_site, MZ_ID_NONE);
+	assert_false(mz_index_retype(&idx, made, 5, NULL));
+	mz_index_release(&idx, made);
+	mz_index_drop_live(&idx, 9, 1);
+	mz_index_collect(&idx, &chain);
+	while ((obj = mz_chain_pop(&chain)))
+		mz_index_release(&idx, obj);
+	teardown(&idx);
+}
+
 static void test_sums(void **state)
 {
 	struct memorizer_access sum;
@@ -659,6 +714,7 @@ static void test_spans_change(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_made),
 		cmocka_unit_test(test_sums),
 		cmocka_unit_test(test_find_and_release),
 		cmocka_unit_test(test_spots),

@@ -9,7 +9,7 @@ fresh() { # starts again with nothing recorded
 }
 
 check "accesses are off at first" is "$(stat_of accesses)" off
-for pattern in task work irq softirq pages large range pass storm; do
+for pattern in task work irq softirq pages large range pass bulk variables stack table storm; do
 	fresh
 	put 1 $M/memorizer_enabled
 	check "pattern $pattern runs" put $pattern $A/run
@@ -93,9 +93,10 @@ put 0 $M/memorizer_enabled
 cat $M/kmap >/tmp/kmap
 check "seed: lines of accesses below their object" grep -qE '^  [0-9a-f]{16},[0-9]+,[0-9]+,[0-9]+$' \
 	/tmp/kmap
-for class in objects stack global untracked_slab; do
+for class in objects stack global module page_tables boot_memory untracked_slab own; do
 	check "show_stats: accesses_$class" test "$(stat_of accesses_$class)" -gt 0
 done
+[ "$(nproc)" = 1 ] || check "show_stats: accesses_percpu" test "$(stat_of accesses_percpu)" -gt 0
 
 # The same program again must give the same sites, except those that depend on timing.
 sites() { # FILE: reads, writes of each pair of an allocating and an accessing instruction

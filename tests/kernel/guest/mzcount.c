@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Compares the accesses in a KMAP with what mzaccess/expect says, exactly: what each function of
- * that module did to each object, and that it did nothing to any other object.
+ * that module did to each object, and that it did nothing to any other object. In binary maps the
+ * kinds of the objects must be right, too, those of kmalloc() must have a cache, and times must be
+ * finer than ticks.
  *   mzcount text|bin FILE [task]
  * With "task", only what was done in task context is expected.
  */
@@ -37,6 +39,7 @@ struct sum {
 	unsigned long long addr;
 	char function[64];
 	bool irq;
+	unsigned int kind, counted_kind;
 	unsigned long long expected[4], counted[4]; /* writes, reads, and the bytes of both */
 };
 
@@ -64,14 +67,17 @@ static void read_expectations(bool only_task)
 	FILE *f = fopen("/sys/kernel/debug/mzaccess/expect", "r");
 	char function[64], context[8];
 	unsigned long long addr, n[4];
+	unsigned int kind;
 
 	if (!f)
 		fail("mzaccess/expect: %m");
-	while (fscanf(f, "%llx %63s %7s %llu %llu %llu %llu", &addr, function, context, &n[0],
-		      &n[1], &n[2], &n[3]) == 7) {
+	while (fscanf(f, "%llx %63s %7s %llu %llu %llu %llu %u", &addr, function, context, &n[0],
+		      &n[1], &n[2], &n[3], &kind) == 8) {
 		bool irq = !strcmp(context, "irq");
 		struct sum *s = sum_of(addr, function, irq);
 		unsigned int i;
+
+		s->kind = kind;
 
 		for (i = 0; i < 4 && !(irq && only_task); i++)
 			s->expected[i] += n[i];
@@ -81,7 +87,7 @@ static void read_expectations(bool only_task)
 	fclose(f);
 }
 
-static void count(unsigned long long addr, const struct memorizer_access *access)
+static void count(unsigned long long addr, unsigned int kind, const struct memorizer_access *access)
 {
 	const char *function = function_of(access->ip);
 	struct sum *s;
@@ -89,6 +95,7 @@ static void count(unsigned long long addr, const struct memorizer_access *access
 	if (!function)
 		return;
 	s = sum_of(addr, function, access->pid == -1);
+	s->counted_kind = kind;
 	s->counted[0] += access->writes;
 	s->counted[1] += access->reads;
 	s->counted[2] += access->bytes_written;
@@ -110,6 +117,11 @@ static void compare(bool bytes)
 				continue;
 			printf("# %llx %s %s: %llu %s, expected %llu\n", s->addr, s->function,
 			       s->irq ? "irq" : "task", s->counted[j], what[j], s->expected[j]);
+			wrong++;
+		}
+		if (bytes && s->kind && s->counted_kind != s->kind) {
+			printf("# %llx %s: of kind %u, expected %u\n", s->addr, s->function,
+			       s->counted_kind, s->kind);
 			wrong++;
 		}
 	}
@@ -157,7 +169,7 @@ static void read_text(const char *path)
 		access.pid = pid;
 		access.writes = writes;
 		access.reads = reads;
-		count(addr, &access);
+		count(addr, 0, &access);
 	}
 	fclose(f);
 }
@@ -168,21 +180,29 @@ static void read_binary(const char *path)
 	struct memorizer_header header;
 	struct memorizer_record record;
 	struct memorizer_access access;
+	unsigned int nr = 0, coarse = 0;
 
 	if (fread(&header, sizeof(header), 1, f) != 1)
 		fail("%s: no header: %m", path);
 	if (header.access_size != sizeof(access) || header.record_size != sizeof(record))
 		fail("wrong header");
 	while (fread(&record, sizeof(record), 1, f) == 1) {
+		nr++;
+		coarse += record.alloc_ns % 1000000 == 0;
+		if (record.kind == MEMORIZER_KMALLOC && record.bytes_alloc <= 4096 &&
+		    strncmp(record.cache, "kmalloc-", 8))
+			fail("an object of kmalloc() of the cache '%.32s'", record.cache);
 		for (; record.accesses; record.accesses--) {
 			if (fread(&access, sizeof(access), 1, f) != 1)
 				fail("ends within the accesses of an object");
 			if ((access.context == MEMORIZER_IN_TASK) != (access.pid >= 0))
 				fail("pid %d in context %u", access.pid, access.context);
-			count(record.addr, &access);
+			count(record.addr, record.kind, &access);
 		}
 	}
 	fclose(f);
+	if (nr > 10 && coarse == nr)
+		fail("all times are multiples of a millisecond");
 }
 
 int main(int argc, char **argv)

@@ -5,23 +5,28 @@
  *
  * Writing a name to debugfs mzaccess/run runs the pattern of that name; mzaccess/expect then lists
  * what must have been counted, one line for each object, function and context:
- *   address function task|irq writes reads bytes-written bytes-read
+ *   address function task|irq writes reads bytes-written bytes-read kind
+ * The kind is a number of enum memorizer_kind, 0 if it does not matter.
  */
 #include <linux/atomic.h>
 #include <linux/completion.h>
 #include <linux/cpu.h>
 #include <linux/err.h>
 #include <linux/irq_work.h>
+#include <linux/kernel_stat.h>
 #include <linux/kasan-checks.h>
 #include <linux/kthread.h>
 #include <linux/mm.h>
 #include <linux/module.h>
+#include <linux/percpu.h>
 #include <linux/sched.h>
+#include <linux/sched/task_stack.h>
 #include <linux/slab.h>
 #include <linux/timer.h>
 #include <linux/vmalloc.h>
 #include <linux/workqueue.h>
 
+#include "../include/uapi/memorizer.h"
 #include "files.h"
 
 /* === Data ================================================================================= */
@@ -39,6 +44,7 @@ struct expectation {
 	unsigned long addr;
 	const char *function, *context;
 	u64 writes, reads, bytes_written, bytes_read;
+	enum memorizer_kind kind;
 };
 
 static struct expectation expected[EXPECTED_MAX];
@@ -174,6 +180,15 @@ static void expect(const void *addr, const char *function, const char *context, 
 		.bytes_written = writes ? bytes : 0,
 		.bytes_read = reads ? bytes : 0,
 	};
+}
+
+/* The same, of what no allocator handed out, or of pages that are used for something known. */
+static void expect_kind(enum memorizer_kind kind, const void *addr, const char *function,
+			u64 writes, u64 reads, u64 bytes)
+{
+	expect(addr, function, "task", writes, reads, bytes);
+	if (nr_expected)
+		expected[nr_expected - 1].kind = kind;
 }
 
 static void use_width(void *p, unsigned int bits, unsigned int writes, unsigned int reads)
@@ -507,6 +522,123 @@ static void run_resched(void)
 	kfree(obj);
 }
 
+/* === Patterns: what no allocator handed out =============================================== */
+
+static u64 known_data[3];
+static DEFINE_PER_CPU(u64, known_percpu);
+
+/* Variables of one of several processors are objects of 64 bytes; others are variables. */
+static const void *percpu_object(const void *variable)
+{
+	return IS_ENABLED(CONFIG_SMP) ? PTR_ALIGN_DOWN(variable, 64) : variable;
+}
+
+/* The object that a page struct is in: the array of them, if it is one, else a page from boot. */
+static const void *page_structs(const struct page *page)
+{
+#if defined(CONFIG_FLATMEM)
+	return mem_map;
+#elif defined(CONFIG_SPARSEMEM_VMEMMAP)
+	return vmemmap;
+#else
+	return PTR_ALIGN_DOWN(page, PAGE_SIZE);
+#endif
+}
+
+static void run_variables(void)
+{
+	bool several = IS_ENABLED(CONFIG_SMP);
+	enum memorizer_kind own = several ? MEMORIZER_PERCPU : MEMORIZER_MODULE;
+	enum memorizer_kind kernels = several ? MEMORIZER_PERCPU : MEMORIZER_GLOBAL;
+	unsigned int cpu;
+
+	mzaccess_store64(&known_data[1], 43);
+	expect_kind(MEMORIZER_MODULE, known_data, "mzaccess_store64", 43, 0, 43 * 8);
+	mzaccess_load16((u16 *)&known_data[2], 47);
+	expect_kind(MEMORIZER_MODULE, known_data, "mzaccess_load16", 0, 47, 47 * 2);
+	mzaccess_load8((u8 *)hex_asc + 3, 53);
+	expect_kind(MEMORIZER_GLOBAL, hex_asc, "mzaccess_load8", 0, 53, 53);
+	mzaccess_load64((u64 *)virt_to_page(current), 59);
+	expect_kind(MEMORIZER_BOOT, page_structs(virt_to_page(current)), "mzaccess_load64", 0, 59,
+		    59 * 8);
+	cpus_read_lock();
+	for_each_online_cpu(cpu) {
+		void *in_module = per_cpu_ptr(&known_percpu, cpu);
+		void *in_kernel = per_cpu_ptr(&kstat, cpu);
+
+		mzaccess_store32(in_module, 61 + cpu);
+		expect_kind(own, percpu_object(in_module), "mzaccess_store32", 61 + cpu, 0,
+			    (61 + cpu) * 4);
+		mzaccess_load32(in_kernel, 71 + cpu);
+		expect_kind(kernels, percpu_object(in_kernel), "mzaccess_load32", 0, 71 + cpu,
+			    (71 + cpu) * 4);
+	}
+	cpus_read_unlock();
+}
+
+static void use_stack(unsigned int n)
+{
+	u8 buffer[96];
+
+	mzaccess_store8(buffer, n);
+	mzaccess_load8(buffer + 7, n + 1);
+	expect_kind(MEMORIZER_STACK, task_stack_page(current), "mzaccess_store8", n, 0, n);
+	expect_kind(MEMORIZER_STACK, task_stack_page(current), "mzaccess_load8", 0, n + 1, n + 1);
+}
+
+static int use_stack_in_thread(void *n)
+{
+	use_stack((unsigned long)n);
+	complete(&done);
+	return 0;
+}
+
+/* That of a task that is older than the recording, and those of new ones. */
+static void run_stack(void)
+{
+	unsigned long n;
+
+	use_stack(73);
+	for (n = 79; n < 82; n++) {
+		reinit_completion(&done);
+		if (!IS_ERR(kthread_run(use_stack_in_thread, (void *)n, "stack")))
+			wait_for_completion(&done);
+	}
+}
+
+static void run_table(void)
+{
+	void *table = (void *)__get_free_page(GFP_KERNEL);
+
+	if (!table)
+		return;
+	mzaccess_memset(table, PAGE_SIZE);
+	expect_kind(MEMORIZER_PAGE_TABLE, table, "mzaccess_memset", 1, 0, PAGE_SIZE);
+	__SetPageTable(virt_to_page(table));
+	mzaccess_store64(table + 64, 83);
+	expect_kind(MEMORIZER_PAGE_TABLE, table, "mzaccess_store64", 83, 0, 83 * 8);
+	__ClearPageTable(virt_to_page(table));
+	free_page((unsigned long)table);
+}
+
+static void run_bulk(void)
+{
+	void *objects[24];
+	unsigned int i;
+
+	if (kmem_cache_alloc_bulk(cache, GFP_KERNEL, ARRAY_SIZE(objects), objects) !=
+	    ARRAY_SIZE(objects)) {
+		incomplete = true;
+		return;
+	}
+	for (i = 0; i < ARRAY_SIZE(objects); i++) {
+		mzaccess_store16(objects[i], 89 + i);
+		expect_kind(MEMORIZER_CACHE, objects[i], "mzaccess_store16", 89 + i, 0,
+			    (89 + i) * 2);
+	}
+	kmem_cache_free_bulk(cache, ARRAY_SIZE(objects), objects);
+}
+
 static void run_clear(void)
 {
 	nr_expected = 0;
@@ -514,11 +646,12 @@ static void run_clear(void)
 }
 
 static const struct test_pattern patterns[] = {
-	{ "clear", run_clear },	    { "task", run_task },   { "work", run_work },
-	{ "irq", run_irq },	    { "pages", run_pages }, { "softirq", run_softirq },
-	{ "large", run_large },	    { "range", run_range }, { "storm", run_storm },
-	{ "pass", run_pass },	    { "cross", run_cross }, { "error", run_error },
-	{ "resched", run_resched },
+	{ "clear", run_clear },	    { "task", run_task },	    { "work", run_work },
+	{ "irq", run_irq },	    { "pages", run_pages },	    { "softirq", run_softirq },
+	{ "large", run_large },	    { "range", run_range },	    { "storm", run_storm },
+	{ "pass", run_pass },	    { "cross", run_cross },	    { "error", run_error },
+	{ "resched", run_resched }, { "stack", run_stack },	    { "table", run_table },
+	{ "bulk", run_bulk },	    { "variables", run_variables },
 };
 
 /* === Files ================================================================================ */
@@ -530,12 +663,13 @@ static void show_expected(struct seq_file *m)
 	for (i = 0; i < nr_expected; i++) {
 		const struct expectation *e = &expected[i];
 
-		seq_printf(m, "%lx %s %s %llu %llu %llu %llu\n", e->addr, e->function, e->context,
-			   e->writes, e->reads, e->bytes_written, e->bytes_read);
+		seq_printf(m, "%lx %s %s %llu %llu %llu %llu %u\n", e->addr, e->function,
+			   e->context, e->writes, e->reads, e->bytes_written, e->bytes_read,
+			   e->kind);
 	}
 	/* Nothing is ever counted like this, so the test fails. */
 	if (incomplete)
-		seq_puts(m, "0 incomplete task 1 1 1 1\n");
+		seq_puts(m, "0 incomplete task 1 1 1 1 0\n");
 }
 
 static struct test_files files = {
