@@ -214,6 +214,49 @@ static void propose_total(struct ks_strbuf *out, enum ks_limit_kind kind,
 	put_rule(out, "total", "", kind, &sample);
 }
 
+/* === Internals: layouts =================================================================== */
+
+/* The largest that the captures have; 0: one of them lacks the type, or the name can't stand in a budget. */
+static bool greatest_layout(const struct ks_gate_facts *facts, size_t len, const char *name,
+			    struct ks_gate_layout *ret_layout)
+{
+	size_t i, j, kind;
+
+	*ret_layout = (struct ks_gate_layout){ .name = name };
+	for (i = 0; i < len; i++) {
+		for (j = 0; j < facts[i].nr_layouts; j++)
+			if (!strcmp(facts[i].layouts[j].name, name))
+				break;
+		if (j == facts[i].nr_layouts)
+			return false;
+		for (kind = 0; kind < KS_LAYOUT_LIMITS; kind++)
+			ret_layout->values[kind] =
+				ks_max(ret_layout->values[kind], facts[i].layouts[j].values[kind]);
+	}
+	return is_writable(name);
+}
+
+/* A layout has no noise: what the largest is may be, and no more. */
+static void propose_layouts(struct ks_strbuf *out, const struct ks_gate_facts *facts, size_t len,
+			    u64 top)
+{
+	struct ks_gate_layout layout;
+	u64 written = 0;
+	size_t i, kind;
+
+	for (i = 0; i < facts[0].nr_layouts && written < top; i++) {
+		if (!greatest_layout(facts, len, facts[0].layouts[i].name, &layout))
+			continue;
+		written++;
+		for (kind = 0; kind < KS_LAYOUT_LIMITS; kind++)
+			ks_strbuf_printf(
+				out, "%s %s %s %" PRIu64 "\n", ks_scope_kind_name(KS_SCOPE_TYPE),
+				layout.name,
+				ks_limit_kind_name((enum ks_limit_kind)(KS_LIMIT_LAYOUT + kind)),
+				layout.values[kind]);
+	}
+}
+
 /* === Public =============================================================================== */
 
 void ks_budget_propose(struct ks_strbuf *out, const struct ks_gate_facts *facts, size_t len,
@@ -234,4 +277,5 @@ void ks_budget_propose(struct ks_strbuf *out, const struct ks_gate_facts *facts,
 	propose_total(out, KS_LIMIT_RATE, facts, len);
 	for (i = 0; i < ARRAY_SIZE(scopes); i++)
 		propose_scope(out, scopes[i], facts, len, top);
+	propose_layouts(out, facts, len, top);
 }

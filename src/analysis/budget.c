@@ -16,7 +16,8 @@ static const char *const scope_names[] = { "total", "site",    "function", "modu
 					   "cache", "process", "size",	   "type" };
 _Static_assert(ARRAY_SIZE(scope_names) == KS_SCOPES, "a name for every scope");
 
-static const char *const limit_names[] = { "live", "waste", "rate", "objects" };
+static const char *const limit_names[] = { "live", "waste", "rate",	 "objects",
+					   "size", "holes", "hot-lines", "mixed-lines" };
 _Static_assert(ARRAY_SIZE(limit_names) == KS_LIMITS, "a name for every kind");
 
 /* A part of a line. */
@@ -86,7 +87,12 @@ static int find_name(const char *const *names, size_t len, struct span word)
 	return -EINVAL;
 }
 
-/* "1500", "64K", "10M", "2G"; a rate may say "/s"; objects have no unit. */
+static bool is_bytes(enum ks_limit_kind kind)
+{
+	return !strcmp(ks_limit_kind_unit(kind), "bytes");
+}
+
+/* "1500", "64K", "10M", "2G"; a rate may say "/s"; what is no bytes has no unit. */
 static int parse_limit(struct span word, enum ks_limit_kind kind, u64 *ret_limit)
 {
 	static const char units[] = "KMG";
@@ -103,7 +109,7 @@ static int parse_limit(struct span word, enum ks_limit_kind kind, u64 *ret_limit
 			return -ERANGE;
 	if (word.s < word.end) {
 		unit = memchr(units, *word.s++, sizeof(units) - 1);
-		if (!unit || kind == KS_LIMIT_OBJECTS || word.s != word.end ||
+		if (!unit || !is_bytes(kind) || word.s != word.end ||
 		    __builtin_mul_overflow(value, 1ull << 10 * (unit - units + 1), &value))
 			return -EINVAL;
 	}
@@ -141,13 +147,18 @@ static int parse_rule(struct ks_budget *budget, const char *path, u32 line_no, s
 				   path, line_no, (int)(first.end - first.s), first.s);
 	if (kind < 0)
 		return ks_diag_set(diag, KS_EBADINPUT,
-				   "%s:%u: '%.*s': what is limited is live, waste, rate or objects",
+				   "%s:%u: '%.*s': what is limited is live, waste, rate or "
+				   "objects; of a type also size, holes, hot-lines or mixed-lines",
 				   path, line_no, (int)(what.end - what.s), what.s);
+	if (ks_limit_is_layout((enum ks_limit_kind)kind) && scope != KS_SCOPE_TYPE)
+		return ks_diag_set(diag, KS_EBADINPUT, "%s:%u: only a type has %s", path, line_no,
+				   limit_names[kind]);
 	if (parse_limit(limit, (enum ks_limit_kind)kind, &rule.limit))
 		return ks_diag_set(diag, KS_EBADINPUT, "%s:%u: '%.*s': give a number of %s", path,
 				   line_no, (int)(limit.end - limit.s), limit.s,
-				   kind == KS_LIMIT_OBJECTS ? "objects"
-							    : "bytes, as 1500, 64K, 10M, 2G");
+				   is_bytes((enum ks_limit_kind)kind)
+					   ? "bytes, as 1500, 64K, 10M, 2G"
+					   : ks_limit_kind_unit((enum ks_limit_kind)kind));
 	rule.scope = (enum ks_scope_kind)scope;
 	rule.kind = (enum ks_limit_kind)kind;
 	if ((line.s == line.end) != (rule.scope == KS_SCOPE_TOTAL))
@@ -204,6 +215,13 @@ const char *ks_scope_kind_name(enum ks_scope_kind kind)
 const char *ks_limit_kind_name(enum ks_limit_kind kind)
 {
 	return kind < KS_LIMITS ? limit_names[kind] : "?";
+}
+
+const char *ks_limit_kind_unit(enum ks_limit_kind kind)
+{
+	if (kind == KS_LIMIT_OBJECTS)
+		return "objects";
+	return kind == KS_LIMIT_HOT_LINES || kind == KS_LIMIT_MIXED_LINES ? "cache lines" : "bytes";
 }
 
 int ks_budget_parse(struct ks_budget *budget, const char *path, const char *text, size_t len,

@@ -17,7 +17,7 @@ enum ks_scope_kind {
 	KS_SCOPE_CACHE,
 	KS_SCOPE_PROCESS, /* by command name */
 	KS_SCOPE_SIZE,	  /* of an object, in bytes */
-	KS_SCOPE_TYPE,	  /* of the objects of a heap snapshot */
+	KS_SCOPE_TYPE,	  /* of the objects of a heap snapshot, or of an access map */
 	KS_SCOPES
 };
 
@@ -26,11 +26,27 @@ enum ks_limit_kind {
 	KS_LIMIT_WASTE,	  /* of them, what nobody asked for */
 	KS_LIMIT_RATE,	  /* bytes allocated a second */
 	KS_LIMIT_OBJECTS, /* that live at the end */
+	/* The layout of a type, from here on. */
+	KS_LIMIT_SIZE,	      /* bytes of the struct */
+	KS_LIMIT_HOLES,	      /* bytes of it that are no member's */
+	KS_LIMIT_HOT_LINES,   /* cache lines of it that are accessed often */
+	KS_LIMIT_MIXED_LINES, /* of these, with members that are read and others that are written */
 	KS_LIMITS
 };
 
+#define KS_LIMIT_LAYOUT	 KS_LIMIT_SIZE /* the first of a layout, and how many there are */
+#define KS_LAYOUT_LIMITS (KS_LIMITS - KS_LIMIT_LAYOUT)
+
 const char *ks_scope_kind_name(enum ks_scope_kind kind);
 const char *ks_limit_kind_name(enum ks_limit_kind kind);
+
+/* What is counted: "bytes", "objects", "cache lines". */
+const char *ks_limit_kind_unit(enum ks_limit_kind kind);
+
+static inline bool ks_limit_is_layout(enum ks_limit_kind kind)
+{
+	return kind >= KS_LIMIT_LAYOUT;
+}
 
 struct ks_rule {
 	enum ks_scope_kind scope;
@@ -54,9 +70,17 @@ void ks_budget_deinit(struct ks_budget *budget);
 /* By what a capture is grouped for rules of this scope. False: it can't be, a heap snapshot has it. */
 bool ks_scope_by(enum ks_scope_kind scope, enum ks_by *ret_by);
 
-/* What is held against a budget: the sums of a capture or of a heap snapshot. */
+/* How a type is laid out, and what of it is hot. */
+struct ks_gate_layout {
+	const char *name;
+	u64 values[KS_LAYOUT_LIMITS];
+};
+
+/* What is held against a budget: the sums of a capture or of a heap snapshot, and the layouts of a map's types. */
 struct ks_gate_facts {
-	const char *what; /* "capture", "heap snapshot" */
+	const char *what;		      /* "capture", "heap snapshot" */
+	const struct ks_gate_layout *layouts; /* most accesses first; NULL = they are not known */
+	size_t nr_layouts;
 	struct ks_stat total;
 	struct {
 		const struct ks_group *items;
@@ -106,7 +130,8 @@ void ks_gate_deinit(struct ks_gate *gate);
 
 /*
  * The text of a budget that good captures keep to, with room for as much as they differ: the total, the
- * @top largest names by function and cache, or by type and cache, and a rule for all others.
+ * @top largest names by function and cache, or by type and cache, and a rule for all others; the layouts of the @top
+ * types that are accessed most.
  */
 void ks_budget_propose(struct ks_strbuf *out, const struct ks_gate_facts *facts, size_t len,
 		       u64 top);

@@ -176,6 +176,30 @@ static void explain(const struct ks_facts *facts, struct ks_model *model)
 	}
 }
 
+/* A second free is of another object than the first, or of the same: then it is a finding. */
+static int fill_strays(const struct ks_facts *facts, const struct ks_names *names,
+		       struct ks_model *model)
+{
+	bool proves = is_explained(facts, KS_Q_SECOND_FREES);
+	size_t i;
+
+	for (i = 0; i < facts->strays.len; i++) {
+		const struct ks_facts_stray *stray = &facts->strays.items[i];
+		const char *cache = "";
+		struct ks_unseen_allocs *unseen = ks_vec_push(&model->unseen_allocs);
+
+		if (unseen && stray->cache != KS_NONE)
+			cache = names->caches.strs.items[stray->cache].s;
+		if (unseen)
+			unseen->cache = ks_arena_strndup(&model->arena, cache, strlen(cache));
+		if (!unseen || !unseen->cache)
+			return -ENOMEM;
+		unseen->frees = stray->frees.before + stray->frees.again;
+		unseen->least = proves ? stray->frees.again : 0;
+	}
+	return 0;
+}
+
 /* === Public =============================================================================== */
 
 int ks_facts_init(struct ks_facts *facts, const struct ks_matcher *m,
@@ -225,6 +249,17 @@ int ks_facts_init(struct ks_facts *facts, const struct ks_matcher *m,
 			item->misuse = misuses->items.items[i];
 		}
 	}
+	for (i = 0; m && i < m->strays.len; i++) {
+		const struct ks_stray *frees = &m->strays.items[i];
+		struct ks_facts_stray *stray;
+
+		if (!frees->before && !frees->again)
+			continue;
+		stray = ks_vec_push(&facts->strays);
+		if (!stray)
+			return -ENOMEM;
+		*stray = (struct ks_facts_stray){ (u32)i - 1, *frees };
+	}
 	for (i = 0; i < info->text.samples.len; i++) {
 		char **sample = ks_vec_push(&facts->unparsed);
 
@@ -245,6 +280,7 @@ void ks_facts_deinit(struct ks_facts *facts)
 		free(facts->unparsed.items[i]);
 	ks_vec_free(&facts->unparsed);
 	ks_vec_free(&facts->misuses);
+	ks_vec_free(&facts->strays);
 }
 
 void ks_facts_pack(const struct ks_facts *facts, struct ks_strbuf *sb)
@@ -310,6 +346,43 @@ int ks_facts_unpack(struct ks_facts *facts, struct ks_bytes *b)
 	return err ? err : b->overrun ? KS_EBADINPUT : 0;
 }
 
+void ks_facts_pack_strays(const struct ks_facts *facts, struct ks_strbuf *sb)
+{
+	size_t i;
+
+	ks_pack_varint(sb, facts->strays.len);
+	for (i = 0; i < facts->strays.len; i++) {
+		const struct ks_facts_stray *stray = &facts->strays.items[i];
+
+		ks_pack_varint(sb, (u32)(stray->cache + 1));
+		ks_pack_varint(sb, stray->frees.before);
+		ks_pack_varint(sb, stray->frees.again);
+	}
+}
+
+int ks_facts_unpack_strays(struct ks_facts *facts, struct ks_bytes *b, size_t caches)
+{
+	u64 count, i;
+
+	/* A DB of an older program ends here. */
+	if (b->overrun || !ks_bytes_left(b))
+		return b->overrun ? KS_EBADINPUT : 0;
+	count = ks_bytes_varint(b);
+	for (i = 0; i < count && !b->overrun; i++) {
+		struct ks_facts_stray *stray = ks_vec_push(&facts->strays);
+		u64 cache = ks_bytes_varint(b);
+
+		if (!stray)
+			return -ENOMEM;
+		if (cache > caches)
+			return KS_EBADINPUT;
+		stray->cache = (u32)cache - 1;
+		stray->frees.before = ks_bytes_varint(b);
+		stray->frees.again = ks_bytes_varint(b);
+	}
+	return b->overrun ? KS_EBADINPUT : 0;
+}
+
 int ks_facts_fill(const struct ks_facts *facts, const struct ks_names *names,
 		  struct ks_places *places, struct ks_model *model, struct ks_diag *diag)
 {
@@ -343,6 +416,8 @@ int ks_facts_fill(const struct ks_facts *facts, const struct ks_names *names,
 	model->caches = names->caches.strs.len;
 	model->comms = names->comms.strs.len;
 	explain(facts, model);
+	if (fill_strays(facts, names, model))
+		return ks_diag_nomem(diag, "gathering results");
 	for (i = 0; i < facts->misuses.len && !err; i++)
 		if (!is_explained(facts, facts->misuses.items[i].what))
 			err = fill_finding(&facts->misuses.items[i], places, model, diag);

@@ -16,6 +16,11 @@ struct ks_facts_misuse {
 	struct ks_misuse misuse;
 };
 
+struct ks_facts_stray {
+	u32 cache; /* KS_NONE: the frees do not name it */
+	struct ks_stray frees;
+};
+
 struct ks_facts {
 	char format[32];
 	enum ks_clock clock;
@@ -29,6 +34,7 @@ struct ks_facts {
 	u64 quality[KS_QUALITIES];
 	u64 misuses_dropped;
 	KS_VEC(struct ks_facts_misuse) misuses;
+	KS_VEC(struct ks_facts_stray) strays; /* by cache */
 	KS_VEC(char *) unparsed;
 };
 
@@ -42,6 +48,10 @@ void ks_facts_pack(const struct ks_facts *facts, struct ks_strbuf *sb);
 
 /* KS_EBADINPUT when the bytes make no sense; @facts is to be deinited in any case. */
 int ks_facts_unpack(struct ks_facts *facts, struct ks_bytes *b);
+
+/* The frees of what was not seen allocated, which came later, at the end of the summary. */
+void ks_facts_pack_strays(const struct ks_facts *facts, struct ks_strbuf *sb);
+int ks_facts_unpack_strays(struct ks_facts *facts, struct ks_bytes *b, size_t caches);
 
 int ks_facts_fill(const struct ks_facts *facts, const struct ks_names *names,
 		  struct ks_places *places, struct ks_model *model, struct ks_diag *diag);

@@ -122,27 +122,34 @@ static u64 value_of(const struct ks_stat *stat, enum ks_limit_kind kind, u64 spa
 		return ks_mul_div(stat->total_bytes, 1000000000, span_ns);
 	case KS_LIMIT_OBJECTS:
 		return stat->live_objs;
-	case KS_LIMITS:
-		break;
+	default: /* a layout is no sum */
+		return 0;
 	}
-	return 0;
 }
 
-static int add_check(struct ks_gate *gate, const struct ks_rule *rule, const char *name,
-		     const struct ks_stat *stat, u64 span_ns)
+static int add_verdict(struct ks_gate *gate, const struct ks_rule *rule, const char *name,
+		       u64 value, enum ks_gate_verdict verdict)
 {
 	struct ks_budget_check *check = ks_vec_push(&gate->checks);
 
 	if (!check)
 		return -ENOMEM;
-	*check = (struct ks_budget_check){ .rule = rule, .name = name };
-	if (stat)
-		check->value = value_of(stat, rule->kind, span_ns);
-	check->verdict = !stat			      ? KS_GATE_MISSING
-			 : check->value > rule->limit ? KS_GATE_OVER
-						      : KS_GATE_OK;
-	gate->verdicts[check->verdict]++;
+	*check = (struct ks_budget_check){
+		.rule = rule, .name = name, .value = value, .verdict = verdict
+	};
+	gate->verdicts[verdict]++;
 	return 0;
+}
+
+static int add_missing(struct ks_gate *gate, const struct ks_rule *rule)
+{
+	return add_verdict(gate, rule, rule->name, 0, KS_GATE_MISSING);
+}
+
+static int add_check(struct ks_gate *gate, const struct ks_rule *rule, const char *name, u64 value)
+{
+	return add_verdict(gate, rule, name, value,
+			   value > rule->limit ? KS_GATE_OVER : KS_GATE_OK);
 }
 
 /* Rules lie in one array: their places are their order. */
@@ -157,6 +164,26 @@ static int compare(const void *pa, const void *pb)
 	return strcmp(a->name, b->name);
 }
 
+static int apply_to_layouts(struct ks_gate *gate, const struct ks_budget *budget,
+			    const struct ks_rule *rule, const struct ks_gate_facts *facts)
+{
+	bool matched = false;
+	size_t i;
+	int err = 0;
+
+	for (i = 0; i < facts->nr_layouts && !err; i++) {
+		const struct ks_gate_layout *layout = &facts->layouts[i];
+
+		if (!matches(rule->name, layout->name))
+			continue;
+		matched = true;
+		if (!is_pattern(rule) || !has_own_rule(budget, rule, layout->name))
+			err = add_check(gate, rule, layout->name,
+					layout->values[rule->kind - KS_LIMIT_LAYOUT]);
+	}
+	return err || matched ? err : add_missing(gate, rule);
+}
+
 static int apply(struct ks_gate *gate, const struct ks_budget *budget, const struct ks_rule *rule,
 		 const struct ks_gate_facts *facts)
 {
@@ -166,7 +193,10 @@ static int apply(struct ks_gate *gate, const struct ks_budget *budget, const str
 	int err;
 
 	if (rule->scope == KS_SCOPE_TOTAL)
-		return add_check(gate, rule, "", &facts->total, facts->span_ns);
+		return add_check(gate, rule, "",
+				 value_of(&facts->total, rule->kind, facts->span_ns));
+	if (ks_limit_is_layout(rule->kind))
+		return apply_to_layouts(gate, budget, rule, facts);
 	err = ks_intern_init(&sums.names);
 	for (i = 0; i < facts->groups[rule->scope].len && !err; i++) {
 		const struct ks_group *group = &facts->groups[rule->scope].items[i];
@@ -177,10 +207,10 @@ static int apply(struct ks_gate *gate, const struct ks_budget *budget, const str
 			err = add_up(&sums, name, &group->stat);
 	}
 	for (i = 0; i < sums.sums.len && !err; i++)
-		err = add_check(gate, rule, sums.sums.items[i].name, &sums.sums.items[i].stat,
-				facts->span_ns);
+		err = add_check(gate, rule, sums.sums.items[i].name,
+				value_of(&sums.sums.items[i].stat, rule->kind, facts->span_ns));
 	if (!err && !matched)
-		err = add_check(gate, rule, rule->name, NULL, facts->span_ns);
+		err = add_missing(gate, rule);
 	ks_vec_free(&sums.sums);
 	ks_intern_deinit(&sums.names);
 	return err;
@@ -200,6 +230,13 @@ static bool has_paths(const struct ks_gate_facts *facts)
 static int check_answerable(const struct ks_rule *rule, const struct ks_gate_facts *facts,
 			    bool by_path, struct ks_diag *diag)
 {
+	if (ks_limit_is_layout(rule->kind))
+		return facts->layouts ? 0
+				      : ks_diag_set(diag, KS_EBADINPUT,
+						    "line %u of the budget limits the layout of a "
+						    "type, which a %s does not have: use an access "
+						    "map that says where in objects accesses were",
+						    rule->line, facts->what);
 	if (rule->scope != KS_SCOPE_TOTAL && !facts->groups[rule->scope].given)
 		return ks_diag_set(diag, KS_EBADINPUT,
 				   "line %u of the budget limits a %s, which a %s does not have%s",

@@ -18,8 +18,8 @@ static const char usage[] =
 	"\n"
 	"Checks a capture or a heap snapshot against a budget and exits with 5 when it is exceeded.\n"
 	"A rule of the budget is a line such as 'function ext4_alloc_inode live 4M', 'cache dentry\n"
-	"live 64M', 'process sshd live 1M', 'site * waste 64K'. --init writes a budget from captures\n"
-	"that are good.\n";
+	"live 64M', 'process sshd live 1M', 'site * waste 64K'; of an access map's types, 'type\n"
+	"tcp_sock hot-lines 12'. --init writes a budget from captures that are good.\n";
 
 static const char examples[] = "examples:\n"
 			       "  kmemscope gate --init -o budget good1.dat good2.dat good3.dat\n"
@@ -30,6 +30,7 @@ enum { INIT_SCOPES = 1u << KS_SCOPE_FUNCTION | 1u << KS_SCOPE_CACHE, INIT_TOP = 
 
 struct options {
 	struct ks_capture_opts capture;
+	struct ks_kmap_fields_opts types;
 	const char *budget, *junit, *output;
 	bool init, allow_missing;
 	u64 top;
@@ -85,13 +86,16 @@ static int judge(struct ks_cli *cli, const struct options *opts, const struct ks
 	struct ks_diag diag = { 0 };
 	struct ks_cli_facts facts;
 	unsigned int scopes = 0;
+	bool layouts = false;
 	struct ks_gate gate;
 	size_t i;
 	int code, err;
 
-	for (i = 0; i < budget->rules.len; i++)
+	for (i = 0; i < budget->rules.len; i++) {
 		scopes |= 1u << budget->rules.items[i].scope;
-	code = ks_cli_facts_open(cli, scopes, &facts);
+		layouts |= ks_limit_is_layout(budget->rules.items[i].kind);
+	}
+	code = ks_cli_facts_open(cli, scopes, layouts ? &opts->types : NULL, &facts);
 	if (code)
 		return code;
 	err = ks_gate_init(&gate, budget, &facts.facts, opts->allow_missing, &diag);
@@ -135,7 +139,9 @@ static int propose(struct ks_cli *cli, const struct options *opts, size_t len, c
 		code = ks_cli_error(cli, KS_EXIT_FAILED, "out of memory");
 	for (i = 0; i < len && !code; i++) {
 		cli->capture->input = paths[i];
-		code = ks_cli_facts_open(cli, INIT_SCOPES, &read[i]);
+		/* What is read from a pipe can't be read again for its layouts. */
+		code = ks_cli_facts_open(cli, INIT_SCOPES,
+					 strcmp(paths[i], "-") ? &opts->types : NULL, &read[i]);
 		if (code)
 			break;
 		done++;
@@ -198,6 +204,10 @@ int ks_cmd_gate(int argc, char **argv)
 		  .flag = &opts.init },
 		{ 'o', "output", "FILE", "with --init: the budget's file (default: -)",
 		  .string = &opts.output },
+		{ 0, "types", "PATH",
+		  "debug information for the layouts of a map's types: a file\n"
+		  "or a directory; may be repeated",
+		  .parse = ks_kmap_take_types, .value = &opts.types },
 		{ 0, "top", "N", "with --init: names with a rule of their own (default: 20)",
 		  .number = &opts.top },
 		{ 'v', "verbose", NULL, "also the checks that passed, and all counters",

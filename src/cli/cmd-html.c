@@ -32,7 +32,8 @@ static const char examples[] = "examples:\n"
 struct options {
 	struct ks_capture_opts capture;
 	const char *output;
-	const char *kmap;     /* NULL = none */
+	const char *kmap; /* NULL = none */
+	struct ks_kmap_fields_opts types;
 	const char *first;    /* of two captures to be compared; NULL = there is one */
 	const char *heaps[2]; /* NULL = none; the second was taken later */
 	bool map_alone;	      /* and no capture */
@@ -105,7 +106,7 @@ static int report(struct ks_cli *cli, const struct options *opts)
 		return ks_cli_error(cli, KS_EXIT_USAGE,
 				    "only one of two captures can be standard input");
 	if (opts->kmap)
-		code = ks_cli_html_kmap_open(cli, opts->kmap, opts->map_alone, &kmap);
+		code = ks_cli_html_kmap_open(cli, opts->kmap, &opts->types, opts->map_alone, &kmap);
 	if (!code && later)
 		code = ks_cli_html_heap_open(cli, later, opts->heaps[1] ? opts->heaps[0] : NULL,
 					     opts->heap_alone, &heap);
@@ -158,6 +159,10 @@ int ks_cmd_html(int argc, char **argv)
 		  .flag = &opts.data_only },
 		{ 0, "kmap", "MAP", "an access map, of the same run or alone, for the view Objects",
 		  .string = &opts.kmap },
+		{ 0, "types", "PATH",
+		  "debug information for the fields of the map's objects: a\n"
+		  "file or a directory; may be repeated",
+		  .parse = ks_kmap_take_types, .value = &opts.types },
 		{ 0, "diff", "FIRST",
 		  "compare with this earlier capture: what is new, gone,\n"
 		  "grown and shrunk",

@@ -57,6 +57,17 @@ static int show(struct ks_kmap_args *args, const struct ks_kmap_map *map,
 
 /* === Public =============================================================================== */
 
+int ks_kmap_take_types(struct ks_cli *cli, const struct ks_option *option, const char *arg)
+{
+	struct ks_kmap_fields_opts *opts = option->value;
+
+	if (opts->nr_types == ARRAY_SIZE(opts->types))
+		return ks_cli_error(cli, KS_EXIT_USAGE, "--types: at most %zu of them",
+				    ARRAY_SIZE(opts->types));
+	opts->types[opts->nr_types++] = arg;
+	return -1;
+}
+
 int ks_kmap_fields_command(struct ks_kmap_args *args)
 {
 	const char *name = args->nr_operands > 1 ? args->operands[0] : NULL;

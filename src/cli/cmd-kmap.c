@@ -140,17 +140,6 @@ static int take_to(struct ks_cli *cli, const struct ks_option *option, const cha
 	return -1;
 }
 
-static int take_types(struct ks_cli *cli, const struct ks_option *option, const char *arg)
-{
-	struct ks_kmap_fields_opts *opts = option->value;
-
-	if (opts->nr_types == ARRAY_SIZE(opts->types))
-		return ks_cli_error(cli, KS_EXIT_USAGE, "--types: at most %zu of them",
-				    ARRAY_SIZE(opts->types));
-	opts->types[opts->nr_types++] = arg;
-	return -1;
-}
-
 static int take_token(struct ks_cli *cli, const struct ks_option *option, const char *arg)
 {
 	struct ks_kmap_args *args = option->value;
@@ -213,7 +202,7 @@ int ks_cmd_kmap(int argc, char **argv)
 		{ 0, "types", "PATH",
 		  "fields: debug information (DWARF): a directory of object\n"
 		  "files, a module, a vmlinux; may be given several times",
-		  .parse = take_types, .value = &args.fields, .parts = FIELDS },
+		  .parse = ks_kmap_take_types, .value = &args.fields, .parts = FIELDS },
 		{ 0, "cut", "FILE", "compartments of the code (CPM-IF): --by compartment",
 		  .string = &args.view.cut, .parts = WITH_CUT },
 		{ 0, "model", "MODEL", "privilege: kmemscope (default), or uscope, as published",

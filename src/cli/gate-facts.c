@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "cli/heap-source.h"
 #include "cli/run.h"
@@ -31,6 +32,20 @@ static int read_capture(struct ks_cli *cli, unsigned int scopes, struct ks_cli_f
 	code = ks_cli_analysis_run(&run, err, &diag, &facts->model);
 	if (!code)
 		ks_gate_facts_of_model(&facts->facts, facts->model, &cli->capture->filter);
+	return code;
+}
+
+/* Only a map has layouts; of anything else the gate says that it has none. */
+static int read_layouts(struct ks_cli *cli, const struct ks_kmap_fields_opts *types,
+			struct ks_cli_facts *facts)
+{
+	int code;
+
+	if (strcmp(facts->model->format, "access map"))
+		return 0;
+	code = ks_cli_layouts_read(cli, types, &facts->layouts);
+	facts->facts.layouts = facts->layouts.items;
+	facts->facts.nr_layouts = facts->layouts.len;
 	return code;
 }
 
@@ -96,14 +111,21 @@ static int read_snapshot(struct ks_cli *cli, struct ks_cli_facts *facts)
 
 /* === Public =============================================================================== */
 
-int ks_cli_facts_open(struct ks_cli *cli, unsigned int scopes, struct ks_cli_facts *facts)
+int ks_cli_facts_open(struct ks_cli *cli, unsigned int scopes,
+		      const struct ks_kmap_fields_opts *types, struct ks_cli_facts *facts)
 {
 	u64 bytes;
 	int code;
 
 	*facts = (struct ks_cli_facts){ 0 };
-	if (!ks_heap_is_snapshot(cli->capture->input, &bytes))
-		return read_capture(cli, scopes, facts);
+	if (!ks_heap_is_snapshot(cli->capture->input, &bytes)) {
+		code = read_capture(cli, scopes, facts);
+		if (!code && types)
+			code = read_layouts(cli, types, facts);
+		if (code)
+			ks_cli_facts_close(facts);
+		return code;
+	}
 	if (!ks_filter_is_empty(&cli->capture->filter) || cli->capture->pages)
 		return ks_cli_error(cli, KS_EXIT_USAGE,
 				    "%s is a heap snapshot, and filters are for captures",
@@ -119,5 +141,6 @@ void ks_cli_facts_close(struct ks_cli_facts *facts)
 	ks_model_free(facts->model);
 	ks_snapshot_free(facts->snapshot);
 	free(facts->groups);
+	ks_cli_layouts_deinit(&facts->layouts);
 	*facts = (struct ks_cli_facts){ 0 };
 }

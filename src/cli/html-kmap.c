@@ -19,7 +19,7 @@ static int read_alone(struct ks_kmap_args *args, struct ks_kmap_reader *reader,
 					     .progress = ks_cli_progress,
 					     .progress_ctx = &progress };
 	struct ks_diag diag = { 0 };
-	int err = ks_kmap_census_new(&kmap->map.census, &diag);
+	int err = ks_kmap_census_new(KS_KMAP_WITH_SPOTS, &kmap->map.census, &diag);
 
 	ks_cli_progress_start(&progress, "reading");
 	if (!err)
@@ -47,6 +47,25 @@ static int open_alone(struct ks_kmap_args *args, const char *path, struct ks_cli
 	return code;
 }
 
+static int make_doc(struct ks_kmap_args *args, struct ks_cli_html_kmap *kmap)
+{
+	struct ks_debug_set *debug = NULL;
+	struct ks_kmap_fields *fields = NULL;
+	struct ks_diag diag = { 0 };
+	int err = ks_debug_set_new(args->fields.types, args->fields.nr_types, &debug, &diag);
+
+	if (!err)
+		err = ks_kmap_fields_new(kmap->map.census, kmap->map.places, debug, &fields, &diag);
+	if (!err) {
+		kmap->doc = ks_kmap_view_page(kmap->map.census, kmap->map.places, fields);
+		if (!kmap->doc)
+			err = ks_diag_nomem(&diag, "making a report");
+	}
+	ks_kmap_fields_free(fields);
+	ks_debug_set_free(debug);
+	return err ? ks_cli_fail(&args->cli, err, &diag) : 0;
+}
+
 /* === Public =============================================================================== */
 
 const char *ks_cli_base_name(const char *path)
@@ -56,20 +75,18 @@ const char *ks_cli_base_name(const char *path)
 	return slash && slash[1] ? slash + 1 : path;
 }
 
-int ks_cli_html_kmap_open(struct ks_cli *cli, const char *path, bool alone,
+int ks_cli_html_kmap_open(struct ks_cli *cli, const char *path,
+			  const struct ks_kmap_fields_opts *types, bool alone,
 			  struct ks_cli_html_kmap *ret_kmap)
 {
-	struct ks_kmap_args args = { .cli = *cli };
+	struct ks_kmap_args args = { .cli = *cli, .fields = *types };
 	int code;
 
 	*ret_kmap = (struct ks_cli_html_kmap){ 0 };
 	code = alone ? open_alone(&args, path, ret_kmap)
-		     : ks_kmap_map_read(&args, path, 0, &ret_kmap->map);
-	if (!code) {
-		ret_kmap->doc = ks_kmap_view_page(ret_kmap->map.census, ret_kmap->map.places);
-		if (!ret_kmap->doc)
-			code = ks_cli_error(cli, KS_EXIT_FAILED, "out of memory");
-	}
+		     : ks_kmap_map_read(&args, path, KS_KMAP_WITH_SPOTS, &ret_kmap->map);
+	if (!code)
+		code = make_doc(&args, ret_kmap);
 	if (code) {
 		ks_cli_html_kmap_close(ret_kmap);
 		return code;

@@ -15,10 +15,11 @@ struct ks_cli_html_kmap {
 };
 
 /*
- * Reads the map. With @alone there is no capture, and cli->capture->source becomes the map's own. 0
+ * Reads the map; @types is where debug information is. With @alone there is no capture, and cli->capture->source becomes the map's own. 0
  * or an exit code; close accepts what open left, and what is zeroed.
  */
-int ks_cli_html_kmap_open(struct ks_cli *cli, const char *path, bool alone,
+int ks_cli_html_kmap_open(struct ks_cli *cli, const char *path,
+			  const struct ks_kmap_fields_opts *types, bool alone,
 			  struct ks_cli_html_kmap *ret_kmap);
 void ks_cli_html_kmap_close(struct ks_cli_html_kmap *kmap);
 

@@ -38,6 +38,9 @@ struct ks_kmap_fields_opts {
 	const char *drawing; /* -o */
 };
 
+/* The option --types, whose value is a struct ks_kmap_fields_opts. */
+int ks_kmap_take_types(struct ks_cli *cli, const struct ks_option *option, const char *arg);
+
 /* What --by can say: a unit of code, or what objects are. KS_KMAP_BYS = it was not given. */
 enum { KS_KMAP_CACHE = KS_KMAP_UNITS, KS_KMAP_TYPE, KS_KMAP_BYS };
 

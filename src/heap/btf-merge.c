@@ -55,7 +55,9 @@ static int add_folder(struct btf *all, const char *folder, struct ks_diag *diag)
 	return err;
 }
 
-static int write_file(const struct btf *btf, const char *path, struct ks_diag *diag)
+/* === Public =============================================================================== */
+
+int ks_btf_write(const struct btf *btf, const char *path, struct ks_diag *diag)
 {
 	struct ks_outfile out;
 	const void *data;
@@ -64,7 +66,7 @@ static int write_file(const struct btf *btf, const char *path, struct ks_diag *d
 
 	data = btf__raw_data(btf, &size);
 	if (!data)
-		return ks_diag_nomem(diag, "putting types together");
+		return ks_diag_nomem(diag, "writing types");
 	err = ks_outfile_open(&out, path, diag);
 	if (err)
 		return err;
@@ -75,8 +77,6 @@ static int write_file(const struct btf *btf, const char *path, struct ks_diag *d
 	}
 	return ks_outfile_commit(&out, diag);
 }
-
-/* === Public =============================================================================== */
 
 int ks_btf_merge(const char *folder, const char *path, struct ks_diag *diag)
 {
@@ -91,7 +91,7 @@ int ks_btf_merge(const char *folder, const char *path, struct ks_diag *diag)
 				    strerror(-err));
 	}
 	if (!err)
-		err = write_file(all, path, diag);
+		err = ks_btf_write(all, path, diag);
 	btf__free(all);
 	return err;
 }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only
 /*
- * From the name of a cache to a struct. Most caches are named after their struct; for others there is a rule or a row
- * in a table. A guess must fit: the struct exists in this kernel, and has the size of the cache's objects.
+ * From the name of a cache to a struct, by guesses. A guess must fit: the struct exists in this kernel, and has the size of the cache's objects.
  */
 #include "heap/cache-types.h"
 
@@ -11,60 +10,9 @@
 #include <string.h>
 
 #include "base/strbuf.h"
+#include "sym/cache-structs.h"
 
 /* === Data ================================================================================= */
-
-static const struct {
-	const char *cache, *type;
-} known[] = {
-	{ "PING", "ping_sock" },
-	{ "RAW", "raw_sock" },
-	{ "RAWv6", "raw6_sock" },
-	{ "TCP", "tcp_sock" },
-	{ "TCPv6", "tcp6_sock" },
-	{ "UDP", "udp_sock" },
-	{ "UDPv6", "udp6_sock" },
-	{ "UNIX", "unix_sock" },
-	{ "UNIX-STREAM", "unix_sock" },
-	{ "bdev_cache", "bdev_inode" },
-	{ "blkdev_ioc", "io_context" },
-	{ "cred_jar", "cred" },
-	{ "eventpoll_epi", "epitem" },
-	{ "eventpoll_pwq", "eppoll_entry" },
-	{ "eventpoll_ep", "eventpoll" },
-	{ "files_cache", "files_struct" },
-	{ "filp", "file" },
-	{ "fs_cache", "fs_struct" },
-	{ "inet_peer_cache", "inet_peer" },
-	{ "inode_cache", "inode" },
-	{ "ip4-frags", "ipq" },
-	{ "ip6_dst_cache", "rt6_info" },
-	{ "ip_dst_cache", "rtable" },
-	{ "jbd2_inode", "jbd2_inode" },
-	{ "kernfs_iattrs_cache", "kernfs_iattrs" },
-	{ "kernfs_node_cache", "kernfs_node" },
-	{ "key_jar", "key" },
-	{ "mnt_cache", "mount" },
-	{ "mqueue_inode_cache", "mqueue_inode_info" },
-	{ "net_namespace", "net" },
-	{ "posix_timers_cache", "k_itimer" },
-	{ "proc_dir_entry", "proc_dir_entry" },
-	{ "proc_inode_cache", "proc_inode" },
-	{ "radix_tree_node", "xa_node" },
-	{ "request_sock_TCP", "tcp_request_sock" },
-	{ "request_sock_TCPv6", "tcp6_request_sock" },
-	{ "shared_policy_node", "sp_node" },
-	{ "shmem_inode_cache", "shmem_inode_info" },
-	{ "sighand_cache", "sighand_struct" },
-	{ "signal_cache", "signal_struct" },
-	{ "skbuff_fclone_cache", "sk_buff_fclones" },
-	{ "skbuff_head_cache", "sk_buff" },
-	{ "sock_inode_cache", "socket_alloc" },
-	{ "tracefs_inode_cache", "tracefs_inode" },
-	{ "tw_sock_TCP", "tcp_timewait_sock" },
-	{ "tw_sock_TCPv6", "tcp6_timewait_sock" },
-	{ "uid_cache", "user_struct" },
-};
 
 static const u32 classes[] = { 8,     16,    32,     64,     96,     128,    192,
 			       256,   512,   1024,   2048,   4096,   8192,   16384,
@@ -106,48 +54,21 @@ static u32 try_name(struct ks_types *types, const struct ks_cache *cache, const 
 	return type && fits(types, type, cache) ? type : 0;
 }
 
-/* "ext4_inode_cache": ext4_inode_info or ext4_inode. */
-static u32 try_inode(struct ks_types *types, const struct ks_cache *cache, const char *name)
-{
-	const char *end = strstr(name, "_inode_cache");
-	char text[128];
-	u32 type;
-
-	if (!end || end[12])
-		return 0;
-	snprintf(text, sizeof(text), "%.*s_inode_info", (int)(end - name), name);
-	type = try_name(types, cache, text, strlen(text));
-	return type ? type : try_name(types, cache, name, (size_t)(end - name) + 6);
-}
-
 static u32 type_of_name(struct ks_types *types, const struct ks_cache *cache, const char *name)
 {
-	size_t len = strlen(name), i;
-	const char *cut;
-	u32 type;
+	const char *cut = strrchr(name, '-');
+	char text[128];
+	unsigned int i;
+	u32 type = 0;
 
-	for (i = 0; i < ARRAY_SIZE(known); i++)
-		if (!strcmp(name, known[i].cache) &&
-		    (type = try_name(types, cache, known[i].type, strlen(known[i].type))))
-			return type;
-	type = try_name(types, cache, name, len);
-	if (!type)
-		type = try_inode(types, cache, name);
+	for (i = 0; !type && ks_cache_struct(name, i, text, sizeof(text)); i++)
+		type = *text ? try_name(types, cache, text, strlen(text)) : 0;
 	/* "bio-184", "msg_msg-64" */
-	cut = strrchr(name, '-');
 	if (!type && cut && cut[1] >= '0' && cut[1] <= '9') {
 		type = ks_types_struct(types, name, (size_t)(cut - name));
 		if (type && types->items.items[type].size > cache->object_size)
 			type = 0;
 	}
-	/* "ext4_extent_status", "jbd2_journal_head", "sgpool-8": what is behind the first word */
-	cut = strchr(name, '_');
-	if (!type && cut)
-		type = try_name(types, cache, cut + 1, strlen(cut + 1));
-	/* "dentry_cache" */
-	cut = strstr(name, "_cache");
-	if (!type && cut && !cut[6])
-		type = try_name(types, cache, name, (size_t)(cut - name));
 	return type;
 }
 

@@ -52,16 +52,18 @@ static u32 struct_of_site(struct maker *m, size_t site)
 	const struct ks_kmap_site_type *type = &m->types.sites[site];
 	const struct ks_kmap_site *info = &m->census->sites.items[site];
 	const char *cache = ks_intern_get(&m->census->caches, info->cache).s;
+	const char *label = ks_kmap_label(m->places, m->places->sites[site][KS_KMAP_SITE]);
+	bool bare = label[0] != '['; /* those of no code have brackets: "[STACK_PAGE]" */
 	char text[320];
 
 	if (type->layout != KS_NONE)
 		return find_struct(m, ks_intern_get(&m->types.names, type->layout).s, type->typed,
 				   type->layout);
-	if (cache[0] && strncmp(cache, "kmalloc", 7) && strcmp(cache, "no-slab"))
+	/* Where nobody knows who allocated, the cache is all there is. */
+	if (cache[0] && ((strncmp(cache, "kmalloc", 7) && strcmp(cache, "no-slab")) || !info->ip))
 		snprintf(text, sizeof(text), "[cache %s]", cache);
 	else
-		snprintf(text, sizeof(text), "[%s]",
-			 ks_kmap_label(m->places, m->places->sites[site][KS_KMAP_SITE]));
+		snprintf(text, sizeof(text), "%s%s%s", bare ? "[" : "", label, bare ? "]" : "");
 	return find_struct(m, text, KS_KMAP_UNTYPED, KS_NONE);
 }
 

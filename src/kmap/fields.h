@@ -65,6 +65,16 @@ int ks_kmap_fields_new(const struct ks_kmap_census *census, const struct ks_kmap
 		       struct ks_diag *diag);
 void ks_kmap_fields_free(struct ks_kmap_fields *fields);
 
+/* What the order of a struct's members costs. */
+struct ks_kmap_cost {
+	u64 size, holes;
+	u64 hot_lines; /* cache lines with a member that has a hundredth of all accesses, or more */
+	u64 mixed_lines; /* of these, with members that are read and others that are written */
+};
+
+/* Of a type with a layout. 0 or -ENOMEM. */
+int ks_kmap_cost_of_layout(const struct ks_kmap_struct *type, struct ks_kmap_cost *ret_cost);
+
 static inline u64 ks_kmap_field_accesses(const struct ks_kmap_field *field)
 {
 	return field->reads + field->writes;

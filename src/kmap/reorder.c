@@ -284,6 +284,25 @@ int ks_kmap_reorder(const struct ks_kmap_struct *type, struct ks_kmap_order_of *
 	return 0;
 }
 
+int ks_kmap_cost_of_layout(const struct ks_kmap_struct *type, struct ks_kmap_cost *ret_cost)
+{
+	struct ks_kmap_order_of order = { 0 };
+	int err = add_up(type, &order);
+
+	if (!err)
+		err = count_lines(type->layout, &order, false, type->layout->size, &order.hot_lines,
+				  &order.mixed_lines);
+	if (!err)
+		*ret_cost = (struct ks_kmap_cost){
+			.size = type->layout->size,
+			.holes = count_holes(type->layout, type->layout->size),
+			.hot_lines = order.hot_lines,
+			.mixed_lines = order.mixed_lines,
+		};
+	ks_kmap_order_deinit(&order);
+	return err;
+}
+
 void ks_kmap_order_deinit(struct ks_kmap_order_of *order)
 {
 	ks_vec_free(&order->places);

@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sym/cache-structs.h"
+
 /* === Data ================================================================================= */
 
 /* task_struct ends in registers, of which objects have more or less than the struct says. */
@@ -108,45 +110,73 @@ static int find_debug(struct typer *t, size_t site, struct ks_debug_types **ret_
 	const char *file = ks_kmap_label(t->places, labels[KS_KMAP_FILE]);
 	char name[80] = "";
 
-	if (module[0] == '[' && strlen(module) < sizeof(name))
+	/* Objects of no known code have the name of their kind for all of these. */
+	if (module[0] == '[' && strlen(module) < sizeof(name) &&
+	    ks_kmap_is_code(t->census->sites.items[site].ip))
 		snprintf(name, sizeof(name), "%.*s", (int)strlen(module) - 2, module + 1);
 	return ks_debug_set_find(t->debug, strcmp(name, "unknown") ? name : "",
 				 file[0] == '[' ? NULL : file, ret_debug, t->diag);
 }
 
-static int type_site(struct typer *t, size_t site)
+/* What the call's result is assigned to. */
+static int type_by_code(struct typer *t, size_t site, struct ks_debug_types *debug)
 {
 	struct ks_kmap_site_type *type = &t->types->sites[site];
-	const char *cache = cache_of(t->census, &t->census->sites.items[site]);
-	struct ks_debug_types *debug = NULL;
 	bool assigned = false;
 	const char *name;
 	char function[256];
 	u64 offset;
 	u32 layout;
-	int err = find_debug(t, site, &debug);
+	int err;
 
-	if (err || !debug ||
-	    !split_site(ks_kmap_label(t->places, t->places->sites[site][KS_KMAP_SITE]), function,
+	if (!split_site(ks_kmap_label(t->places, t->places->sites[site][KS_KMAP_SITE]), function,
 			sizeof(function), &offset))
-		return err;
+		return 0;
 	name = ks_debug_result(debug, function, offset, &assigned);
 	layout = name ? get_layout(t, debug, name, &err) : KS_NONE;
-	if (!err && layout != KS_NONE &&
-	    fits(t, site, t->types->layouts.items[layout], assigned, &type->array)) {
-		type->layout = layout;
-		type->typed = KS_KMAP_TYPED_SITE;
-		return 0;
-	}
-	if (err || !cache[0])
-		return err;
-	layout = get_layout(t, debug, cache, &err);
-	if (!err && layout != KS_NONE &&
-	    fits(t, site, t->types->layouts.items[layout], true, &type->array)) {
+	if (!name || err || layout == KS_NONE ||
+	    !fits(t, site, t->types->layouts.items[layout], assigned, &type->array))
+		return name ? err : 0;
+	type->layout = layout;
+	type->typed = KS_KMAP_TYPED_SITE;
+	return 0;
+}
+
+static int type_by_cache(struct typer *t, size_t site, struct ks_debug_types *debug,
+			 const char *cache)
+{
+	struct ks_kmap_site_type *type = &t->types->sites[site];
+	unsigned int i;
+	char name[128];
+	u32 layout;
+	int err = 0;
+
+	for (i = 0; !err && ks_cache_struct(cache, i, name, sizeof(name)); i++) {
+		layout = *name ? get_layout(t, debug, name, &err) : KS_NONE;
+		/* Of task_struct alone objects may be smaller. */
+		if (err || layout == KS_NONE ||
+		    !fits(t, site, t->types->layouts.items[layout], !strcmp(name, "task_struct"),
+			  &type->array))
+			continue;
 		type->layout = layout;
 		type->typed = KS_KMAP_TYPED_CACHE;
+		break;
 	}
 	return err;
+}
+
+static int type_site(struct typer *t, size_t site)
+{
+	const char *cache = cache_of(t->census, &t->census->sites.items[site]);
+	struct ks_debug_types *debug = NULL;
+	int err = find_debug(t, site, &debug);
+
+	if (err || !debug)
+		return err;
+	err = type_by_code(t, site, debug);
+	if (err || !cache[0] || t->types->sites[site].layout != KS_NONE)
+		return err;
+	return type_by_cache(t, site, debug, cache);
 }
 
 /* What most objects of the cache are, by the sites whose type is known. */

@@ -149,9 +149,15 @@ struct ks_doc *ks_kmap_view_sharing(const struct ks_kmap_census *census,
 				    const struct ks_kmap_places *places, enum ks_kmap_unit unit,
 				    u64 top);
 
-/* For a page that aggregates by itself: tables "sites", "codes" and "links" between them. */
+/*
+ * For a page that aggregates by itself: tables "sites", "codes" and "links" between them; with @fields, which may be NULL,
+ * also "types", and all of their "fields" and "sharing" with "type_ends" to tell whose they are.
+ */
 struct ks_doc *ks_kmap_view_page(const struct ks_kmap_census *census,
-				 const struct ks_kmap_places *places);
+				 const struct ks_kmap_places *places,
+				 const struct ks_kmap_fields *fields);
+void ks_kmap_page_fields(struct ks_doc *doc, const struct ks_kmap_places *places,
+			 const struct ks_kmap_fields *fields);
 
 /* Adds the counters that every view ends with. */
 void ks_kmap_view_quality(struct ks_doc *doc, const struct ks_kmap_census *census,

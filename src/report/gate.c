@@ -49,17 +49,29 @@ static u64 number(const struct ks_table *table, size_t row, unsigned int column)
 	return ks_table_cell(table, row, column)->u64;
 }
 
-/* "1.9 MiB/s", "1994838 B/s", "15 objects". */
+static enum ks_limit_kind kind_of(const char *what)
+{
+	enum ks_limit_kind kind = 0;
+
+	while (kind < KS_LIMITS && strcmp(what, ks_limit_kind_name(kind)))
+		kind++;
+	return kind;
+}
+
+/* "1.9 MiB/s", "1994838 B/s", "15 objects"; the size of one object always has all digits. */
 static void put_quantity(const char *what, bool people, u64 value, struct ks_strbuf *out)
 {
-	bool objects = !strcmp(what, ks_limit_kind_name(KS_LIMIT_OBJECTS));
+	enum ks_limit_kind kind = kind_of(what);
+	bool bytes = !strcmp(ks_limit_kind_unit(kind), "bytes");
 
-	if (objects && people)
+	if (ks_limit_is_layout(kind))
+		people = false;
+	if (!bytes && people)
 		ks_render_count(out, value);
 	else if (people)
 		ks_render_bytes(out, value);
 	else
-		ks_strbuf_printf(out, "%" PRIu64 "%s", value, objects ? "" : " B");
+		ks_strbuf_printf(out, "%" PRIu64 "%s", value, bytes ? " B" : "");
 	if (!strcmp(what, ks_limit_kind_name(KS_LIMIT_RATE)))
 		ks_strbuf_puts(out, "/s");
 }

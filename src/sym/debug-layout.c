@@ -8,23 +8,12 @@
 
 #include "base/strbuf.h"
 #include "sym/debug-file.h"
-#include "sym/debug-types.h"
+#include "sym/layout-maker.h"
 
 /* === Data ================================================================================= */
 
 /* Damaged files may have a struct inside of itself. */
 #define DEPTH_MAX 16
-
-/* A struct of a word is one field: a lock, a counter. */
-#define WORD 8
-
-struct maker {
-	struct ks_debug_struct *layout;
-	u32 member;	   /* the member in hand */
-	u64 bits_end;	   /* where the last bit field ended */
-	bool last_is_bits; /* the last field is made of bit fields */
-	bool failed;
-};
 
 /* === Internals: what DWARF says =========================================================== */
 
@@ -144,56 +133,6 @@ static bool bit_field(Dwarf_Die *member, u64 *ret_first, u64 *ret_bits)
 
 /* === Internals: fields ==================================================================== */
 
-static u32 add_string(struct maker *m, const char *s)
-{
-	u32 id = ks_intern_add(&m->layout->strings, s, strlen(s));
-
-	m->failed |= id == KS_NONE;
-	return id;
-}
-
-static void add_field(struct maker *m, const char *name, const char *type, u64 offset, u64 size)
-{
-	struct ks_debug_field *field = ks_vec_push(&m->layout->fields);
-
-	m->last_is_bits = false;
-	if (!field) {
-		m->failed = true;
-		return;
-	}
-	*field = (struct ks_debug_field){ .name = add_string(m, name),
-					  .type = add_string(m, type),
-					  .offset = (u32)offset,
-					  .size = (u32)size,
-					  .member = m->member };
-}
-
-/* Bit fields one behind the other, without a byte between them, are one field: "a..c". */
-static void add_bits(struct maker *m, const char *name, u64 first, u64 bits)
-{
-	u64 start = first / 8, end = (first + bits + 7) / 8;
-	struct ks_debug_field *last;
-	struct ks_strbuf text;
-
-	if (m->last_is_bits && first <= (m->bits_end + 7) / 8 * 8) {
-		last = &m->layout->fields.items[m->layout->fields.len - 1];
-		last->size = (u32)(end - last->offset);
-		ks_strbuf_init(&text);
-		ks_strbuf_puts(&text, ks_debug_string(m->layout, last->name));
-		if (text.s && strstr(text.s, ".."))
-			text.len = (size_t)(strstr(text.s, "..") - text.s);
-		ks_strbuf_printf(&text, "..%s", name);
-		m->failed |= text.failed;
-		if (!text.failed)
-			last->name = add_string(m, text.s);
-		ks_strbuf_deinit(&text);
-	} else {
-		add_field(m, name, "bits", start, end - start);
-	}
-	m->last_is_bits = true;
-	m->bits_end = first + bits;
-}
-
 /* The first names in a union without a name of its own: "{a|b}". */
 static void name_union(struct ks_strbuf *out, Dwarf_Die *type)
 {
@@ -216,10 +155,10 @@ static void name_union(struct ks_strbuf *out, Dwarf_Die *type)
 	ks_strbuf_puts(out, "}");
 }
 
-static void add_members(struct maker *m, Dwarf_Die *type, const char *prefix, u64 base,
+static void add_members(struct ks_layout_maker *m, Dwarf_Die *type, const char *prefix, u64 base,
 			unsigned int depth);
 
-static void add_one(struct maker *m, Dwarf_Die *member, const char *prefix, u64 base,
+static void add_one(struct ks_layout_maker *m, Dwarf_Die *member, const char *prefix, u64 base,
 		    unsigned int depth)
 {
 	const char *own = dwarf_diename(member);
@@ -245,18 +184,18 @@ static void add_one(struct maker *m, Dwarf_Die *member, const char *prefix, u64 
 	if (name.failed || text.failed || !text.s) {
 		m->failed = true;
 	} else if (bit_field(member, &first, &bits)) {
-		add_bits(m, name.len ? name.s : "?", base * 8 + first, bits);
+		ks_layout_add_bits(m, name.len ? name.s : "?", base * 8 + first, bits);
 	} else if (dwarf_tag(&type) == DW_TAG_structure_type && size_of(&type) > (own ? WORD : 0) &&
 		   depth < DEPTH_MAX) {
 		add_members(m, &type, name.len ? name.s : "", base + offset, depth + 1);
 	} else if (size_of(&type)) {
-		add_field(m, name.len ? name.s : "?", text.s, base + offset, size_of(&type));
+		ks_layout_add(m, name.len ? name.s : "?", text.s, base + offset, size_of(&type));
 	}
 	ks_strbuf_deinit(&name);
 	ks_strbuf_deinit(&text);
 }
 
-static void add_members(struct maker *m, Dwarf_Die *type, const char *prefix, u64 base,
+static void add_members(struct ks_layout_maker *m, Dwarf_Die *type, const char *prefix, u64 base,
 			unsigned int depth)
 {
 	Dwarf_Die child;
@@ -272,7 +211,7 @@ static void add_members(struct maker *m, Dwarf_Die *type, const char *prefix, u6
 /* === Internals: members =================================================================== */
 
 /* A member of the struct itself, with its fields. */
-static void add_member(struct maker *m, Dwarf_Die *die)
+static void add_member(struct ks_layout_maker *m, Dwarf_Die *die)
 {
 	size_t before = m->layout->fields.len;
 	struct ks_debug_member *member;
@@ -315,60 +254,27 @@ static void add_member(struct maker *m, Dwarf_Die *die)
 		member->offset = (u32)(first / 8);
 		member->size = (u32)((first + bits + 7) / 8) - member->offset;
 	}
-	member->name = dwarf_diename(die) ? add_string(m, dwarf_diename(die))
+	member->name = dwarf_diename(die) ? ks_layout_string(m, dwarf_diename(die))
 					  : m->layout->fields.items[m->layout->fields.len - 1].name;
 	if (m->last_is_bits || !dwarf_diename(die))
 		member->name = m->layout->fields.items[m->layout->fields.len - 1].name;
 }
 
-/* Overlapping members, of a struct that is a union, are in the order of the declaration. */
-static int by_offset(const void *pa, const void *pb)
-{
-	const struct ks_debug_field *a = pa, *b = pb;
-
-	if (a->offset != b->offset)
-		return a->offset < b->offset ? -1 : 1;
-	return a->member < b->member ? -1 : a->member > b->member;
-}
-
 static int make_layout(Dwarf_Die *type, const char *name, struct ks_debug_struct **ret_layout)
 {
-	struct maker m = { .layout = calloc(1, sizeof(*m.layout)) };
+	struct ks_layout_maker m;
 	Dwarf_Die child;
+	int err = ks_layout_begin(&m, name, size_of(type));
 
-	if (!m.layout || ks_intern_init(&m.layout->strings)) {
-		ks_debug_struct_free(m.layout);
-		return -ENOMEM;
-	}
-	m.layout->name = add_string(&m, name);
-	m.layout->size = (u32)size_of(type);
-	if (!dwarf_child(type, &child))
+	if (!err && !dwarf_child(type, &child))
 		do {
 			if (dwarf_tag(&child) == DW_TAG_member && !m.failed)
 				add_member(&m, &child);
 		} while (!dwarf_siblingof(&child, &child));
-	if (m.failed) {
-		ks_debug_struct_free(m.layout);
-		return -ENOMEM;
-	}
-	if (m.layout->fields.len)
-		qsort(m.layout->fields.items, m.layout->fields.len, sizeof(*m.layout->fields.items),
-		      by_offset);
-	*ret_layout = m.layout;
-	return 0;
+	return err ? err : ks_layout_end(&m, ret_layout);
 }
 
 /* === Public =============================================================================== */
-
-void ks_debug_struct_free(struct ks_debug_struct *layout)
-{
-	if (!layout)
-		return;
-	ks_intern_deinit(&layout->strings);
-	ks_vec_free(&layout->fields);
-	ks_vec_free(&layout->members);
-	free(layout);
-}
 
 int ks_debug_layout(struct ks_debug_types *types, const char *name,
 		    struct ks_debug_struct **ret_layout, struct ks_diag *diag)
@@ -377,6 +283,10 @@ int ks_debug_layout(struct ks_debug_types *types, const char *name,
 	Dwarf_Die unit, die;
 
 	*ret_layout = NULL;
+	if (types->btf)
+		return ks_btf_layout(types->btf, name, ret_layout)
+			       ? ks_diag_nomem(diag, "reading type information")
+			       : 0;
 	while (!dwarf_get_units(types->dwarf, cu, &cu, NULL, NULL, &unit, NULL)) {
 		if (dwarf_child(&unit, &die))
 			continue;

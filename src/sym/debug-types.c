@@ -6,6 +6,7 @@
 #include <elfutils/libdw.h>
 #include <elfutils/libdwfl.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -199,6 +200,19 @@ static bool find_function(Dwarf_Die *unit, Dwarf_Addr pc, Dwarf_Die *ret_functio
 	return false;
 }
 
+/* A file that is nothing but type information, as /sys/kernel/btf has it, of either byte order. */
+static bool is_btf(const char *path)
+{
+	FILE *file = fopen(path, "re");
+	u8 head[2] = { 0 };
+	size_t len = file ? fread(head, 1, sizeof(head), file) : 0;
+
+	if (file)
+		fclose(file);
+	return len == 2 &&
+	       ((head[0] == 0x9f && head[1] == 0xeb) || (head[0] == 0xeb && head[1] == 0x9f));
+}
+
 /* === Public =============================================================================== */
 
 int ks_debug_types_open(const char *path, struct ks_debug_types **ret_types, struct ks_diag *diag)
@@ -214,6 +228,13 @@ int ks_debug_types_open(const char *path, struct ks_debug_types **ret_types, str
 	if (access(path, R_OK)) {
 		err = ks_diag_set(diag, -errno, "%s: %s", path, strerror(errno));
 		goto failed;
+	}
+	if (is_btf(path)) {
+		err = ks_btf_open(path, &types->btf, diag);
+		if (err)
+			goto failed;
+		*ret_types = types;
+		return 0;
 	}
 	types->dwfl = dwfl_begin(&offline);
 	if (types->dwfl)
@@ -251,6 +272,7 @@ void ks_debug_types_close(struct ks_debug_types *types)
 	if (!types)
 		return;
 	ks_vec_free(&types->symbols);
+	ks_btf_close(types->btf);
 	if (types->dwfl)
 		dwfl_end(types->dwfl);
 	free(types);
@@ -259,7 +281,7 @@ void ks_debug_types_close(struct ks_debug_types *types)
 const char *ks_debug_result(struct ks_debug_types *types, const char *function, u64 offset,
 			    bool *ret_assigned)
 {
-	const struct ks_debug_symbol *symbol = find_symbol(types, function);
+	const struct ks_debug_symbol *symbol = types->btf ? NULL : find_symbol(types, function);
 	struct search search = { .types = types, .fit = FITS_NOT };
 	Dwarf_Die *unit, die;
 	Dwarf_Addr bias;

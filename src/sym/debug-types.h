@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-only */
 /*
  * What DWARF knows of objects: the struct that the result of a call is assigned to, and where the members of a
- * struct are. For object files, modules and kernels that were compiled with debug information.
+ * struct are. For object files, modules and kernels that were compiled with debug information; of the kernel's own type
+ * information (BTF) it is the members alone.
  */
 #ifndef KS_SYM_DEBUG_TYPES_H
 #define KS_SYM_DEBUG_TYPES_H

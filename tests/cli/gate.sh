@@ -204,7 +204,7 @@ bad() { # PATTERN LINE
 	fails_saying 3 "budget:2: .*$1" "$KMEMSCOPE" gate --budget budget log
 }
 check "an unknown scope" bad "'totl': a rule begins with" 'totl live 1'
-check "an unknown measure" bad "'size': what is limited is" 'total size 1'
+check "an unknown measure" bad "'weight': what is limited is" 'total weight 1'
 check "no number" bad "'much': give a number" 'total live much'
 check "an unknown unit" bad "'1T': give a number" 'total live 1T'
 check "more than 64 bits" bad 'give a number' 'total live 18446744073709551616'

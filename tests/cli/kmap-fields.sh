@@ -33,6 +33,12 @@ assert doc["fields"][0]["functions"].count("0x") == 2, doc["fields"][0]
 PY
 check "no such type" fails_saying 1 "no accesses to objects of type 'gadget'" fields gadget plain.bin
 
+write_map kind.bin <<'MAP'
+object ffff888000001000 4096 3
+ffffffff81000200 r 10 8 0 0
+MAP
+check "what no code allocated has its kind for a name" says ' unknown +\[[A-Z_]+\]$' fields kind.bin
+
 # --- Maps from before there were offsets ------------------------------------------------------
 
 write_map old.bin old <<'MAP'
@@ -156,6 +162,44 @@ ffffffffa0001010 r 6 8 $size 0
 MAP
 typed widget array.bin --csv >widget.csv
 check "an array is as its elements" equal "$(row first)" "0 8 11 0 0 0 - no write seen"
+
+# The kernel's own type information has the same struct, for objects of which only the cache is known.
+if gcc -gbtf -O2 -fno-pic -c -o btf.o mod.c 2>/dev/null && objcopy -O binary -j .BTF --set-section-flags .BTF=alloc btf.o widget.btf; then
+	write_map site.bin <<MAP
+object ffff888000001000 $size $site
+ffffffffa0001010 r 1000 8 0 0
+ffffffffa0002010 w 400 8 $in_b 1
+MAP
+	write_map cache.bin <<MAP
+object ffff888000001000 $size 0 widget
+ffffffffa0001010 r 1000 8 0 0
+ffffffffa0002010 w 400 8 $in_b 1
+object ffff888000003000 64 0 kmalloc-64
+ffffffffa0001010 r 10 8 8 0
+object ffff888000004000 128 0 kmalloc-128
+ffffffffa0001010 r 10 8 8 0
+MAP
+	typed widget site.bin --csv >dwarf.csv
+	fields -k kallsyms --types widget.btf widget cache.bin --csv >btf.csv
+	check "BTF has the fields that DWARF has" same <(cut -d, -f1-4,8,12- dwarf.csv) <(cut -d, -f1-4,8,12- btf.csv)
+	check "... which are named" grep -Eq "^[0-9]+,$in_b,8,0,400,.*,in\.b," btf.csv
+	check "caches of unknown sites are apart" equal "$(fields cache.bin --json | python3 -c 'import json, sys; print(*sorted(t["type"] for t in json.load(sys.stdin)["types"]))')" \
+		'[cache kmalloc-128] [cache kmalloc-64] [cache widget]'
+	# A struct that has itself as a member 200 times is no reason to look for ever.
+	python3 - >self.btf <<'PYTHON'
+import struct
+import sys
+names = b"\0widget\0a\0"
+types = struct.pack("<III", 1, 4 << 24 | 200, 80) + struct.pack("<III", 8, 1, 0) * 200
+sys.stdout.buffer.write(struct.pack("<HBBIIIII", 0xeb9f, 1, 0, 24, 0, len(types), len(types), len(names)) + types + names)
+PYTHON
+	check "a struct inside of itself" exits_with 0 timeout 300 "$KMEMSCOPE" kmap fields --types self.btf cache.bin
+	head -c 200 widget.btf >cut.btf
+	check "damaged type information" fails_saying 3 'cut.btf: type information .BTF. that makes no sense' fields --types cut.btf cache.bin
+else
+	skip "type information" "the compiler has no -gbtf"
+fi
+
 strip -g -o bare.ko mod.ko
 check "no debug information" fails_saying 3 'has no debug information' fields --types bare.ko typed.bin
 check "no such file" fails_saying 1 'nowhere: No such file' fields --types nowhere typed.bin

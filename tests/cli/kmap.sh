@@ -282,7 +282,7 @@ check "an option of another subcommand" fails_saying 2 "has no option --to" "$KM
 check "a bad --by" fails_saying 2 "by 'colour'" "$KMEMSCOPE" kmap report --by colour map
 check "a bad --dialect" fails_saying 2 '8 to 11' "$KMEMSCOPE" kmap report --dialect 7 map
 check "a bad --to" fails_saying 2 'seed uscope iti csv json binary ksdb' "$KMEMSCOPE" kmap convert --to xml map
-check "not a map" fails_saying 3 'no line of an access map' "$KMEMSCOPE" kmap report kmem.log
+check "not a map" fails_saying 3 "no line of an access map.*it is a log: 'kmemscope account' reads it" "$KMEMSCOPE" kmap report kmem.log
 check "--strict, a good map" exits_with 0 "$KMEMSCOPE" kmap report --strict map
 echo junk >>map
 check "--strict, a bad line" fails_saying 4 'not understood' "$KMEMSCOPE" kmap report --strict map
