@@ -22,7 +22,8 @@ enum { DEVICE_PATIENCE_MS = 10000, BYE_PATIENCE_MS = 30000 };
 
 static int fd = -1;
 static bool user_mode;
-static bool said_bye;
+static bool said_bye, said_go;
+static void (*passed_to)(enum lab_frame_type type, const void *data, size_t len);
 
 static char in[LAB_FRAME_MAX];
 static size_t in_len;
@@ -72,6 +73,14 @@ static void wait_for_bye(enum lab_frame_type type, const void *data, size_t len)
 	(void)data;
 	(void)len;
 	said_bye |= type == LAB_BYE;
+}
+
+static void note_or_pass(enum lab_frame_type type, const void *data, size_t len)
+{
+	if (type == LAB_GO)
+		said_go = true;
+	else
+		passed_to(type, data, len);
 }
 
 /* === Public =============================================================================== */
@@ -137,6 +146,18 @@ void channel_receive(void (*handle)(enum lab_frame_type type, const void *data, 
 	}
 	memmove(in, in + at, in_len - at);
 	in_len -= at;
+}
+
+void channel_await_go(void (*handle)(enum lab_frame_type type, const void *data, size_t len))
+{
+	struct pollfd ready = { .fd = fd, .events = POLLIN };
+
+	passed_to = handle;
+	channel_send(LAB_READY, NULL, 0);
+	while (!said_go) {
+		poll(&ready, 1, -1);
+		channel_receive(note_or_pass);
+	}
 }
 
 void fail(int status, const char *stage, const char *fmt, ...)

@@ -13,8 +13,9 @@
 struct orders {
 	bool user_mode; /* User Mode Linux, not QEMU */
 	bool access;	/* count accesses */
-	bool boot; /* recording began with the kernel: leave its mode alone unless one is given */
-	bool tty;  /* the command gets a terminal */
+	bool boot;  /* recording began with the kernel: leave its mode alone unless one is given */
+	bool stock; /* not the lab's kernel: neither the memorizer nor the host's files are there */
+	bool tty;   /* the command gets a terminal */
 	const char *kmap; /* the stream to send: a file of memorizer/, or "" */
 	const char *mode; /* for memorizer_enabled, or "" */
 	const char *cwd;
@@ -30,6 +31,8 @@ void channel_send(enum lab_frame_type type, const void *data, size_t len);
 /* Reads what is there without waiting; @handle gets each whole frame. */
 void channel_receive(void (*handle)(enum lab_frame_type type, const void *data, size_t len));
 int channel_fd(void);
+/* Tells the runner that the command comes next, and waits for its word; @handle gets what else it says. */
+void channel_await_go(void (*handle)(enum lab_frame_type type, const void *data, size_t len));
 
 /* Tells the runner why it comes to nothing, and switches the machine off. */
 void fail(int status, const char *stage, const char *fmt, ...)
@@ -39,6 +42,8 @@ void finish(int status) __attribute__((noreturn));
 
 /* Before the channel: devices and orders. */
 void view_early(void);
+/* What a system has mounted, over the RAM disk's files. */
+void view_mount(void);
 /* The host's files with a scratch layer as the root, and what a system has mounted. */
 void view_make(const struct orders *orders);
 

@@ -118,6 +118,8 @@ static struct orders read_orders(void)
 			orders.access = true;
 		else if (!strcmp(at, "boot"))
 			orders.boot = true;
+		else if (!strcmp(at, "stock"))
+			orders.stock = true;
 		else if (!strcmp(at, "tty"))
 			orders.tty = true;
 	}
@@ -382,11 +384,17 @@ int main(void)
 	child_signals = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
 	view_early();
 	channel_open(&orders);
-	view_make(&orders);
+	if (orders.stock)
+		view_mount();
+	else
+		view_make(&orders);
 	stream = memorizer_start(&orders);
 	/* Without a command it is the kernel's start that is wanted, and nothing of ours in it. */
 	if (orders.argv) {
+		if (orders.stock)
+			channel_await_go(handle);
 		start_command(&orders);
+		feed(); /* its input may have ended before it began */
 		run_command();
 		end_command();
 	}

@@ -64,18 +64,23 @@ static void make_overlay(const struct orders *orders)
 		fail(125, "mount", "the scratch layer over the host's files: %s", strerror(errno));
 }
 
-static void make_mounts(void)
+static void mount_all(const char *root)
 {
 	char target[64];
 	size_t i;
 
 	for (i = 0; i < sizeof(mounts) / sizeof(mounts[0]); i++) {
-		snprintf(target, sizeof(target), NEW_ROOT "%s", mounts[i].target);
+		snprintf(target, sizeof(target), "%s%s", root, mounts[i].target);
 		mkdir(target, 0755);
 		if (mount("none", target, mounts[i].type, 0, mounts[i].options) &&
-		    !mounts[i].optional)
+		    !mounts[i].optional && errno != EBUSY) /* as /dev of the RAM disk is by now */
 			fail(125, "mount", "%s: %s", mounts[i].target, strerror(errno));
 	}
+}
+
+static void make_mounts(void)
+{
+	mount_all(NEW_ROOT);
 	/* What devtmpfs leaves to others. */
 	if (symlink("/proc/self/fd", NEW_ROOT "/dev/fd") ||
 	    symlink("/proc/self/fd/0", NEW_ROOT "/dev/stdin") ||
@@ -117,6 +122,15 @@ void view_early(void)
 {
 	mkdir("/dev", 0755);
 	mount("none", "/dev", "devtmpfs", 0, NULL);
+}
+
+void view_mount(void)
+{
+	mount_all("");
+	umask(022);
+	raise_loopback();
+	if (sethostname("lab", 3))
+		fail(125, "mount", "the host name: %s", strerror(errno));
 }
 
 void view_make(const struct orders *orders)

@@ -13,6 +13,7 @@
 #include "capture/tracefs.h"
 #include "cli/heap-source.h"
 #include "cli/lab.h"
+#include "cli/lab-stock.h"
 #include "cli/output.h"
 #include "cli/signals.h"
 #include "heap/snapshot-file.h"
@@ -40,6 +41,7 @@ struct lab {
 	int heap_err;
 	struct ks_diag heap_diag;
 	u64 heap_objects;
+	struct ks_stock stock; /* of a stock run */
 	/* the caller's terminal, where the command gets one */
 	bool tty;
 	struct termios terminal;
@@ -89,7 +91,9 @@ static void make_orders(struct lab *lab)
 		order(lab, "um", "");
 	if (args->boot)
 		order(lab, "boot", "");
-	if (lab->path)
+	if (args->stock)
+		order(lab, "stock", "");
+	else if (lab->path)
 		order_map(lab);
 	if (lab->tty) {
 		order(lab, "tty", "");
@@ -110,7 +114,9 @@ static void make_parameters(struct lab *lab)
 {
 	const struct ks_lab_args *args = lab->args;
 
-	ks_strbuf_puts(&lab->parameters, "memorizer.page_callers=1 ");
+	/* Each cache by itself, and all memory mapped where it is looked for. */
+	ks_strbuf_puts(&lab->parameters,
+		       args->stock ? "slab_nomerge no5lvl " : "memorizer.page_callers=1 ");
 	if (args->boot)
 		ks_strbuf_printf(&lab->parameters, "memorizer_enabled_boot=yes mem_log_boot=%s ",
 				 args->access ? "yes" : "no");
@@ -130,8 +136,12 @@ static int catch_signals(struct lab *lab, struct ks_diag *diag)
 static int prepare(struct lab *lab, struct ks_diag *diag)
 {
 	const struct ks_lab_args *args = lab->args;
-	int err = ks_lab_kernel_find(args->version, args->arch, &lab->kernel, diag);
+	int err = 0;
 
+	if (args->stock)
+		err = ks_stock_kernel(&lab->stock, &lab->kernel, diag);
+	else
+		err = ks_lab_kernel_find(args->version, args->arch, &lab->kernel, diag);
 	if (!err && args->heap && access(lab->kernel.btf, R_OK))
 		err = ks_diag_set(diag, -ENOENT,
 				  "%s: no types of the kernel, which --heap needs; make them with "
@@ -144,7 +154,9 @@ static int prepare(struct lab *lab, struct ks_diag *diag)
 	if (!err) {
 		make_orders(lab);
 		make_parameters(lab);
-		err = ks_lab_ramdisk(ks_strbuf_str(&lab->init), &lab->orders, &lab->ramdisk, diag);
+		err = ks_lab_ramdisk(ks_strbuf_str(&lab->init), &lab->orders,
+				     args->stock ? ks_strbuf_str(&lab->stock.root) : NULL,
+				     &lab->ramdisk, diag);
 	}
 	if (!err && lab->path) {
 		err = ks_outfile_open(&lab->map, lab->path, diag);
@@ -191,6 +203,23 @@ static void save_heap(struct ks_lab_session *session)
 	ks_snapshot_free(snapshot);
 }
 
+/* === Internals: a stock kernel ============================================================ */
+
+static void begin_stock(struct ks_lab_session *session)
+{
+	struct lab *lab = session->arg;
+
+	ks_stock_begin(&lab->stock, session->guest->pid);
+}
+
+static void end_stock(struct ks_lab_session *session)
+{
+	struct lab *lab = session->arg;
+
+	ks_stock_end(&lab->stock, session->guest->pid, lab->path, session->map,
+		     &session->counter.bytes);
+}
+
 /* === Internals: the guest ================================================================= */
 
 static int run_guest(struct lab *lab, bool kvm, struct ks_lab_session *session,
@@ -206,6 +235,8 @@ static int run_guest(struct lab *lab, bool kvm, struct ks_lab_session *session,
 		.processors = (u32)args->processors,
 		.memory_mb = args->memory_mb,
 		.kvm = kvm,
+		.plugin = args->stock ? ks_strbuf_str(&lab->stock.plugin) : NULL,
+		.table = lab->stock.fd,
 	};
 	struct ks_lab_guest guest;
 	int err;
@@ -223,7 +254,10 @@ static int run_guest(struct lab *lab, bool kvm, struct ks_lab_session *session,
 						   : BOOT_MS_TCG,
 		.run_ms = args->timeout_ns / 1000000,
 		.tty = lab->tty,
-		.at_end = args->heap ? save_heap : NULL,
+		.at_begin = args->stock ? begin_stock : NULL,
+		.at_end = args->stock  ? end_stock
+			  : args->heap ? save_heap
+				       : NULL,
 		.arg = lab,
 	};
 	err = ks_lab_guest_start(&guest, &machine, diag);
@@ -238,53 +272,13 @@ static int run_guest(struct lab *lab, bool kvm, struct ks_lab_session *session,
 	return err;
 }
 
-/* Where it is noted that KVM does not work, and what is noted: it may after the next boot. */
-static int kvm_note(struct ks_strbuf *path, struct ks_strbuf *boot)
-{
-	struct ks_diag diag;
-	int err = ks_lab_cache(path, &diag);
-
-	ks_strbuf_puts(path, "/lab-kvm-fails");
-	return err ? err : ks_slurp("/proc/sys/kernel/random/boot_id", boot);
-}
-
-static bool kvm_promises(void)
-{
-	struct ks_strbuf path, boot, noted;
-	bool failed_before;
-
-	if (access("/dev/kvm", R_OK | W_OK))
-		return false;
-	ks_strbuf_init(&path);
-	ks_strbuf_init(&boot);
-	ks_strbuf_init(&noted);
-	failed_before = !kvm_note(&path, &boot) && !ks_slurp(ks_strbuf_str(&path), &noted) &&
-			!strcmp(ks_strbuf_str(&boot), ks_strbuf_str(&noted));
-	ks_strbuf_deinit(&noted);
-	ks_strbuf_deinit(&boot);
-	ks_strbuf_deinit(&path);
-	return !failed_before;
-}
-
-static void kvm_remember(struct lab *lab)
-{
-	struct ks_strbuf path, boot;
-
-	ks_strbuf_init(&path);
-	ks_strbuf_init(&boot);
-	if (!kvm_note(&path, &boot))
-		ks_cli_write(&lab->args->cli, ks_strbuf_str(&path), &boot);
-	ks_strbuf_deinit(&boot);
-	ks_strbuf_deinit(&path);
-}
-
 /* Machines offer KVM that does not get a kernel up; only trying tells. */
 static int run_somehow(struct lab *lab, struct ks_lab_session *session, struct ks_diag *diag)
 {
 	const struct ks_lab_args *args = lab->args;
 	bool kvm = args->arch != KS_LAB_UM &&
 		   (args->accel == KS_LAB_ACCEL_KVM ||
-		    (args->accel == KS_LAB_ACCEL_AUTO && kvm_promises()));
+		    (args->accel == KS_LAB_ACCEL_AUTO && ks_lab_kvm_promises()));
 	int err = run_guest(lab, kvm, session, diag);
 
 	if (!kvm || args->accel != KS_LAB_ACCEL_AUTO || session->stage != KS_LAB_BOOT || !err ||
@@ -292,7 +286,7 @@ static int run_somehow(struct lab *lab, struct ks_lab_session *session, struct k
 		return err;
 	if (!args->quiet)
 		fputs("kmemscope lab: KVM does not work here; emulating\n", stderr);
-	kvm_remember(lab);
+	ks_lab_kvm_failed(&lab->args->cli);
 	ks_lab_session_deinit(session);
 	return run_guest(lab, false, session, diag);
 }
@@ -430,6 +424,8 @@ static int conclude(struct lab *lab, struct ks_lab_session *session, int err, st
 	if (lab->args->heap && !lab->args->quiet)
 		fprintf(stderr, "%s: %llu objects; read it with 'kmemscope heap --from %s'\n",
 			lab->args->heap, (unsigned long long)lab->heap_objects, lab->args->heap);
+	if (lab->args->stock)
+		return ks_stock_judge(&lab->stock, lab->args, lab->path, session->status);
 	return lab->path ? judge_map(lab, session) : session->status;
 }
 
@@ -444,8 +440,11 @@ static int run(struct ks_lab_args *args, const char *path, bool tty)
 
 	if (tty && tcgetattr(STDIN_FILENO, &lab.terminal))
 		lab.tty = false;
-	err = prepare(&lab, &diag);
-	if (err) {
+	code = args->stock ? ks_stock_prepare(args, &lab.stock) : 0;
+	err = code ? 0 : prepare(&lab, &diag);
+	if (code) {
+		err = 0; /* it has been said */
+	} else if (err) {
 		code = ks_cli_error(&args->cli, KS_EXIT_LAB, "%s", diag.text);
 	} else {
 		err = run_somehow(&lab, &session, &diag);
@@ -463,6 +462,8 @@ static int run(struct ks_lab_args *args, const char *path, bool tty)
 	ks_strbuf_deinit(&lab.shim);
 	ks_strbuf_deinit(&lab.init);
 	ks_lab_kernel_deinit(&lab.kernel);
+	if (args->stock)
+		ks_stock_free(&lab.stock);
 	return code;
 }
 
@@ -481,9 +482,10 @@ int ks_lab_shell(struct ks_lab_args *args)
 	static char fallback[] = "/bin/sh";
 	char *shell = getenv("SHELL"), *words[] = { shell && *shell ? shell : fallback, NULL };
 
-	if (args->nr_words)
-		return ks_cli_error(&args->cli, KS_EXIT_USAGE,
-				    "give no command; 'kmemscope lab run' takes one");
+	if (args->nr_words || args->stock)
+		return ks_cli_error(
+			&args->cli, KS_EXIT_USAGE,
+			"give no command and no --stock; 'kmemscope lab run' takes them");
 	if (!args->output && (args->access || args->mode || args->binary))
 		return ks_cli_error(&args->cli, KS_EXIT_USAGE,
 				    "give -o FILE too: without it nothing is recorded");

@@ -24,7 +24,8 @@ static const char usage[] =
 	"files, and records the command's use of kernel memory. Needs no root.\n"
 	"\n"
 	"  lab build            build the kernel from Debian's source package\n"
-	"  lab run COMMAND      boot the kernel, run COMMAND in it, write the map\n"
+	"  lab run COMMAND      boot the kernel, run COMMAND in it, write the map; with --stock, a\n"
+	"                       kernel of Debian's as it is, in which QEMU counts accesses\n"
 	"  lab shell            run a shell in the kernel\n";
 
 static const char examples[] =
@@ -32,6 +33,8 @@ static const char examples[] =
 	"  kmemscope lab build\n"
 	"  kmemscope lab run --access -o ls.kmap -- ls -l /\n"
 	"  kmemscope lab build --types && kmemscope lab run --heap ls.heap -- ls -l /\n";
+
+enum { STOCK_MB_LEAST = 384 };
 
 /* === Internals: options =================================================================== */
 
@@ -76,15 +79,62 @@ static int parse_share(struct ks_cli *cli, const struct ks_option *option, const
 /* It becomes part of a file name, and of a command line. */
 static int parse_version(struct ks_cli *cli, const struct ks_option *option, const char *arg)
 {
+	struct ks_lab_args *args = option->value;
+
+	/* With --stock it is a file. */
+	if (strchr(arg, '/') || strstr(arg, ".deb")) {
+		args->image = arg;
+		return -1;
+	}
 	if (!*arg || arg[strspn(arg, "0123456789.")])
 		return ks_cli_error(cli, KS_EXIT_USAGE, "--kernel '%s': give a version, like 6.12",
 				    arg);
-	*(const char **)option->value = arg;
+	args->version = arg;
+	return -1;
+}
+
+static int parse_add(struct ks_cli *cli, const struct ks_option *option, const char *arg)
+{
+	struct ks_lab_args *args = option->value;
+	const char **slot = ks_vec_push(&args->adds);
+
+	if (!slot)
+		return ks_cli_error(cli, KS_EXIT_LAB, "out of memory");
+	*slot = arg;
+	return -1;
+}
+
+/* What --stock makes of the others. */
+static int finish_stock(struct ks_lab_args *args)
+{
+	if (!args->stock && !args->image && !args->adds.len)
+		return -1;
+	if (!args->stock)
+		return ks_cli_error(
+			&args->cli, KS_EXIT_USAGE,
+			"%s is for --stock; the lab's own kernels have versions, like 6.12",
+			args->image ? "--kernel with a file" : "--add");
+	if (args->boot || args->mode || args->access || args->binary || args->heap ||
+	    args->shares.len || args->accel == KS_LAB_ACCEL_KVM)
+		return ks_cli_error(&args->cli, KS_EXIT_USAGE,
+				    "--stock takes no --boot, --mode, --access, --binary, --heap, "
+				    "--share or --accel kvm: QEMU counts all that the kernel does");
+	/* The table of counts must not be taken for the guest's memory, which is larger than anything else in QEMU. */
+	if (args->memory_mb && args->memory_mb < STOCK_MB_LEAST)
+		return ks_cli_error(&args->cli, KS_EXIT_USAGE, "--stock: --mem %u M or more",
+				    STOCK_MB_LEAST);
+	args->arch = KS_LAB_X86_64;
+	args->binary = true;
+	args->accel = KS_LAB_ACCEL_TCG;
 	return -1;
 }
 
 static int finish(struct ks_lab_args *args, int argc, char **argv)
 {
+	int code = finish_stock(args);
+
+	if (code >= 0)
+		return code;
 	if (!ks_vec_push(&args->shares))
 		return ks_cli_error(&args->cli, KS_EXIT_LAB, "out of memory");
 	args->command = argv + optind;
@@ -105,48 +155,18 @@ static int finish(struct ks_lab_args *args, int argc, char **argv)
 
 /* === Internals: building ================================================================== */
 
-/* Runs the script; its last word is the directory with the result. 0 or an exit code. */
-static int run_script(const struct ks_lab_args *args, const char *script, struct ks_strbuf *ret_dir)
+/* Its last word is the directory with the result. 0 or an exit code. */
+static int build(const struct ks_lab_args *args, const char *script, struct ks_strbuf *ret_dir)
 {
-	int ends[2], status;
-	char buf[4096];
-	ssize_t n;
-	pid_t pid;
+	const char *argv[8] = { script, "--kernel", args->version, "--arch",
+				ks_lab_arch_names[args->arch] };
+	size_t nr = 5;
 
-	if (pipe(ends))
-		return ks_cli_error(&args->cli, KS_EXIT_FAILED, "%s", strerror(errno));
-	pid = fork();
-	if (!pid) {
-		dup2(ends[1], STDOUT_FILENO);
-		close(ends[0]);
-		close(ends[1]);
-		execl(script, script, "--kernel", args->version, "--arch",
-		      ks_lab_arch_names[args->arch],
-		      args->types   ? "--types"
-		      : args->sites ? "--sites"
-				    : (char *)NULL,
-		      args->types && args->sites ? "--sites" : (char *)NULL, (char *)NULL);
-		_exit(127);
-	}
-	close(ends[1]);
-	while (pid > 0 && (n = read(ends[0], buf, sizeof(buf))) > 0)
-		ks_strbuf_add(ret_dir, buf, (size_t)n);
-	close(ends[0]);
-	if (pid < 0 || waitpid(pid, &status, 0) < 0)
-		return ks_cli_error(&args->cli, KS_EXIT_FAILED, "%s: %s", script, strerror(errno));
-	if (WIFSIGNALED(status))
-		return ks_cli_error(
-			&args->cli, 128 + WTERMSIG(status),
-			"interrupted; 'kmemscope lab build' continues where it stopped");
-	if (WEXITSTATUS(status))
-		return ks_cli_error(&args->cli, KS_EXIT_FAILED,
-				    WEXITSTATUS(status) == 127
-					    ? "%s: cannot run it"
-					    : "the kernel could not be built (%s)",
-				    script);
-	while (ret_dir->len && ret_dir->s[ret_dir->len - 1] == '\n')
-		ret_dir->s[--ret_dir->len] = '\0';
-	return 0;
+	if (args->types)
+		argv[nr++] = "--types";
+	if (args->sites)
+		argv[nr++] = "--sites";
+	return ks_lab_run_script(&args->cli, argv, ret_dir);
 }
 
 /* One file of the types that the script has made, which are then of no use any more. */
@@ -167,6 +187,43 @@ static int keep_types(const struct ks_lab_kernel *kernel, struct ks_diag *diag)
 
 /* === Public =============================================================================== */
 
+int ks_lab_run_script(const struct ks_cli *cli, const char *const *argv, struct ks_strbuf *ret_text)
+{
+	int ends[2], status;
+	char buf[4096];
+	ssize_t n;
+	pid_t pid;
+
+	if (pipe(ends))
+		return ks_cli_error(cli, KS_EXIT_FAILED, "%s", strerror(errno));
+	pid = fork();
+	if (!pid) {
+		dup2(ends[1], STDOUT_FILENO);
+		close(ends[0]);
+		close(ends[1]);
+		execv(argv[0], (char *const *)argv);
+		_exit(127);
+	}
+	close(ends[1]);
+	while (pid > 0 && (n = read(ends[0], buf, sizeof(buf))) > 0)
+		ks_strbuf_add(ret_text, buf, (size_t)n);
+	close(ends[0]);
+	if (pid < 0 || waitpid(pid, &status, 0) < 0)
+		return ks_cli_error(cli, KS_EXIT_FAILED, "%s: %s", argv[0], strerror(errno));
+	if (WIFSIGNALED(status))
+		return ks_cli_error(cli, 128 + WTERMSIG(status),
+				    "interrupted; the next time it continues where it stopped");
+	if (WEXITSTATUS(status))
+		return ks_cli_error(cli, KS_EXIT_FAILED,
+				    WEXITSTATUS(status) == 127
+					    ? "%s: cannot run it"
+					    : "the kernel could not be made (%s)",
+				    argv[0]);
+	while (ret_text->len && ret_text->s[ret_text->len - 1] == '\n')
+		ret_text->s[--ret_text->len] = '\0';
+	return 0;
+}
+
 int ks_lab_build(struct ks_lab_args *args)
 {
 	struct ks_lab_kernel kernel = { 0 };
@@ -174,12 +231,15 @@ int ks_lab_build(struct ks_lab_args *args)
 	struct ks_diag diag = { 0 };
 	int err, code;
 
+	if (args->stock)
+		return ks_cli_error(&args->cli, KS_EXIT_USAGE,
+				    "--stock needs no kernel to be built");
 	ks_strbuf_init(&script);
 	ks_strbuf_init(&dir);
 	err = ks_lab_find_home(&script, &diag);
 	ks_strbuf_puts(&script, "/lab/build.sh");
 	code = err ? ks_cli_fail(&args->cli, err, &diag)
-		   : run_script(args, ks_strbuf_str(&script), &dir);
+		   : build(args, ks_strbuf_str(&script), &dir);
 	if (!code) {
 		err = ks_lab_kernel_set(args->version, args->arch, ks_strbuf_str(&dir), &diag);
 		if (!err)
@@ -217,8 +277,10 @@ int ks_cmd_lab(int argc, char **argv)
 		.parameters = "",
 	};
 	const struct ks_option own[] = {
-		{ 0, "kernel", "VERSION", "6.12 (default) or 6.1", .parse = parse_version,
-		  .value = &args.version },
+		{ 0, "kernel", "VERSION",
+		  "6.12 (default) or 6.1; with --stock a package of Debian's (.deb)\n"
+		  "or an image",
+		  .parse = parse_version, .value = &args },
 		{ 0, "arch", "ARCH", "um: User Mode Linux (default); x86_64: under QEMU",
 		  .choice = &args.arch, .choices = KS_LAB_ARCHES, .name_of = arch_name },
 		{ 0, "types", NULL, "build: also the kernel's types, which run --heap needs",
@@ -243,6 +305,12 @@ int ks_cmd_lab(int argc, char **argv)
 		  .parse = parse_mem, .value = &args.memory_mb },
 		{ 0, "share", "DIR", "a directory that the guest writes to directly, not to a copy",
 		  .parse = parse_share, .value = &args },
+		{ 0, "stock", NULL, "run: Debian's kernel as it is; accesses are counted by QEMU",
+		  .flag = &args.stock },
+		{ 0, "add", "FILE",
+		  "with --stock: a file that the command needs, beside its program\n"
+		  "and its words; may be repeated",
+		  .parse = parse_add, .value = &args },
 		{ 0, "append", "TEXT", "more parameters for the kernel",
 		  .string = &args.parameters },
 		{ 0, "accel", "HOW", "auto, kvm or tcg: how QEMU executes", .choice = &args.accel,
@@ -281,6 +349,7 @@ int ks_cmd_lab(int argc, char **argv)
 		for (i = 0; i < args.shares.len; i++)
 			free(args.shares.items[i]);
 		ks_vec_free(&args.shares);
+		ks_vec_free(&args.adds);
 		return code;
 	}
 	if (argc > 1) {

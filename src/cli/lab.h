@@ -27,10 +27,21 @@ struct ks_lab_args {
 	u64 mode;		/* 0 = not given */
 	u64 processors, memory_mb, timeout_ns;
 	bool access, boot, binary, quiet;
-	KS_VEC(char *) shares; /* absolute, owned; ends with NULL */
+	bool stock;	   /* --stock */
+	const char *image; /* --kernel with it: a package or an image; NULL = Debian's newest */
+	KS_VEC(const char *) adds; /* --add */
+	KS_VEC(char *) shares;	   /* absolute, owned; ends with NULL */
 	char **command;
 	int nr_words;
 };
+
+/* Whether to try KVM; and to note that it failed, until the next boot. */
+bool ks_lab_kvm_promises(void);
+void ks_lab_kvm_failed(struct ks_cli *cli);
+
+/* Runs one of the lab's scripts; what it prints goes into @ret_text without the last newline. 0 or an exit code. */
+int ks_lab_run_script(const struct ks_cli *cli, const char *const *argv,
+		      struct ks_strbuf *ret_text);
 
 /* Each returns the exit code. */
 int ks_lab_build(struct ks_lab_args *args);

@@ -26,7 +26,7 @@
 /* === Data ================================================================================= */
 
 /* The guest's descriptors, beside the console on 1 and 2. */
-enum { CHANNEL_FD = 3, RAMDISK_FD = 4 };
+enum { CHANNEL_FD = 3, RAMDISK_FD = 4, TABLE_FD = 5 };
 
 enum { MANY_FILES = 1 << 20 }; /* as many as most kernels let one process have */
 
@@ -125,7 +125,7 @@ static void qemu_command(struct words *words, const struct ks_lab_machine *machi
 		"-nodefaults", "-no-user-config", "-no-reboot", "-display",	     "none",
 		"-serial",     "stdio",		  "-device",	"virtio-serial-pci", "-chardev"
 	};
-	char tag[32];
+	char tag[32], *plugin;
 	size_t i;
 
 	add_word(words, "qemu-system-x86_64");
@@ -147,8 +147,16 @@ static void qemu_command(struct words *words, const struct ks_lab_machine *machi
 	add_word(words, "%u,sockets=%u", machine->processors, machine->processors);
 	add_word(words, "-m");
 	add_word(words, "%llu", (unsigned long long)machine->memory_mb);
-	add_9p(words, "/", "root", false);
-	for (i = 0; machine->shares[i]; i++) {
+	if (machine->plugin) {
+		add_word(words, "-plugin");
+		plugin = double_commas(machine->plugin);
+		words->failed |= !plugin;
+		add_word(words, "%s,fd=%d", plugin ? plugin : "", TABLE_FD);
+		free(plugin);
+	} else {
+		add_9p(words, "/", "root", false);
+	}
+	for (i = 0; !machine->plugin && machine->shares[i]; i++) {
 		snprintf(tag, sizeof(tag), "share%zu", i);
 		add_9p(words, machine->shares[i], tag, true);
 	}
@@ -207,16 +215,17 @@ become_guest(const struct ks_lab_machine *machine, char **argv, int channel, int
 	int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
 	int high[] = { fcntl(nothing, F_DUPFD_CLOEXEC, 10), fcntl(console, F_DUPFD_CLOEXEC, 10),
 		       fcntl(channel, F_DUPFD_CLOEXEC, 10),
-		       fcntl(machine->ramdisk, F_DUPFD_CLOEXEC, 10) };
+		       fcntl(machine->ramdisk, F_DUPFD_CLOEXEC, 10),
+		       fcntl(machine->plugin ? machine->table : nothing, F_DUPFD_CLOEXEC, 10) };
 	sigset_t none;
 
 	setpgid(0, 0);
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (duplicate_to(high[0], 0) < 0 || duplicate_to(high[1], 1) < 0 ||
 	    duplicate_to(high[1], 2) < 0 || duplicate_to(high[2], CHANNEL_FD) < 0 ||
-	    duplicate_to(high[3], RAMDISK_FD) < 0)
+	    duplicate_to(high[3], RAMDISK_FD) < 0 || duplicate_to(high[4], TABLE_FD) < 0)
 		_exit(125);
-	close_range(RAMDISK_FD + 1, ~0u, 0);
+	close_range(TABLE_FD + 1, ~0u, 0);
 	setrlimit(RLIMIT_CORE, &no_core);
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);

@@ -18,6 +18,9 @@ struct ks_lab_machine {
 	u32 processors;
 	u64 memory_mb;
 	bool kvm;
+	/* Of a kernel that is not the lab's: the plugin that counts accesses, and its table; NULL = it is the lab's. */
+	const char *plugin;
+	int table;
 };
 
 struct ks_lab_guest {

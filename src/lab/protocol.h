@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 /* Raised with every change, so that a runner never talks to another version's guest. */
-#define LAB_PROTOCOL 1
+#define LAB_PROTOCOL 2
 
 /* The file in the guest's RAM disk that says what to do: strings, each with a NUL at its end. */
 #define LAB_ORDERS "/orders"
@@ -25,11 +25,13 @@ enum lab_frame_type {
 	LAB_STATS,  /* show_stats at the end */
 	LAB_FAILED, /* "STAGE: what went wrong"; the last frame but for LAB_EXIT */
 	LAB_EXIT,   /* s32: the exit status, as a shell would put it; the last frame */
+	LAB_READY, /* of a kernel that is not the lab's: the command comes next, once LAB_GO is here */
 	/* from the host */
 	LAB_STDIN,  /* for the command; of length 0: the end of it */
 	LAB_WINDOW, /* struct lab_window */
 	LAB_CLOSED, /* u32 LAB_STDOUT or LAB_STDERR: nobody reads it any more */
-	LAB_BYE,    /* everything has arrived: the guest may go */
+	LAB_GO,
+	LAB_BYE, /* everything has arrived: the guest may go */
 };
 
 struct lab_frame {

@@ -68,7 +68,7 @@ static int into_memory(const struct ks_strbuf *archive, int *ret_fd, struct ks_d
 
 /* === Public =============================================================================== */
 
-int ks_lab_ramdisk(const char *init, const struct ks_strbuf *orders, int *ret_fd,
+int ks_lab_ramdisk(const char *init, const struct ks_strbuf *orders, const char *root, int *ret_fd,
 		   struct ks_diag *diag)
 {
 	struct ks_strbuf archive, program;
@@ -77,7 +77,11 @@ int ks_lab_ramdisk(const char *init, const struct ks_strbuf *orders, int *ret_fd
 	ks_strbuf_init(&archive);
 	ks_strbuf_init(&program);
 	err = read_whole(init, &program, diag);
+	/* An archive may stand behind another. */
+	if (!err && root)
+		err = read_whole(root, &archive, diag);
 	if (!err) {
+		pad(&archive);
 		add_entry(&archive, "init", S_IFREG | 0755, program.s, program.len);
 		add_entry(&archive, &LAB_ORDERS[1], S_IFREG | 0600, orders->s, orders->len);
 		add_entry(&archive, "TRAILER!!!", 0, NULL, 0);

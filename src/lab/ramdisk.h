@@ -7,7 +7,7 @@
 #include "base/strbuf.h"
 
 /* Has the program @init as /init, and @orders as LAB_ORDERS. The descriptor stays open over exec. */
-int ks_lab_ramdisk(const char *init, const struct ks_strbuf *orders, int *ret_fd,
+int ks_lab_ramdisk(const char *init, const struct ks_strbuf *orders, const char *root, int *ret_fd,
 		   struct ks_diag *diag);
 
 #endif

@@ -164,12 +164,12 @@ static int greet(struct run *run, const char *data, size_t len, struct ks_diag *
 }
 
 /* Stopped, it can't change what is looked at, nor lose patience. */
-static void call_at_end(struct ks_lab_session *s)
+static void call(struct ks_lab_session *s, void (*fn)(struct ks_lab_session *session))
 {
-	if (!s->at_end)
+	if (!fn)
 		return;
 	kill(s->guest->pid, SIGSTOP);
-	s->at_end(s);
+	fn(s);
 	kill(s->guest->pid, SIGCONT);
 }
 
@@ -181,6 +181,10 @@ static int take_frame(struct run *run, const struct lab_frame *frame, const char
 	switch (frame->type) {
 	case LAB_HELLO:
 		return greet(run, data, frame->len, diag);
+	case LAB_READY:
+		call(run->s, run->s->at_begin);
+		send_frame(run, LAB_GO, NULL, 0);
+		return 0;
 	case LAB_STARTED:
 		if (run->s->stage < KS_LAB_COMMAND) /* it never goes back */
 			run->s->stage = KS_LAB_COMMAND;
@@ -205,7 +209,7 @@ static int take_frame(struct run *run, const struct lab_frame *frame, const char
 		memcpy(&run->s->status, data, sizeof(run->s->status));
 		run->s->stage = KS_LAB_END;
 		run->ended = true;
-		call_at_end(run->s);
+		call(run->s, run->s->at_end);
 		send_frame(run, LAB_BYE, NULL, 0);
 		return 0;
 	default:

@@ -20,9 +20,11 @@ struct ks_lab_session {
 	int signals;		/* a signalfd: SIGWINCH, and those that end the run */
 	u64 boot_ms, run_ms;	/* the most time to come up, and in all; 0 = any */
 	bool tty;		/* in is a terminal: tell the guest when its size changes */
+	/* Called before the command begins, in a kernel that is not the lab's; NULL = none. The guest stands still. */
+	void (*at_begin)(struct ks_lab_session *session);
 	/* Called when the command has ended, while the guest stands still; NULL = none. */
 	void (*at_end)(struct ks_lab_session *session);
-	void *arg; /* for at_end */
+	void *arg; /* for these */
 	/* out: */
 	enum ks_lab_stage stage;
 	int status; /* the command's exit status */

@@ -140,8 +140,8 @@ static void test_ramdisk(void **state)
 
 	(void)state;
 	ks_strbuf_add(&orders, "one\0two", 8);
-	assert_int_equal(ks_lab_ramdisk("/no/such/program", &orders, &fd, &diag), -ENOENT);
-	assert_int_equal(ks_lab_ramdisk("/bin/true", &orders, &fd, &diag), 0);
+	assert_int_equal(ks_lab_ramdisk("/no/such/program", &orders, NULL, &fd, &diag), -ENOENT);
+	assert_int_equal(ks_lab_ramdisk("/bin/true", &orders, NULL, &fd, &diag), 0);
 	snprintf(command, sizeof(command),
 		 "exec </proc/%d/fd/%d; d=$(mktemp -d) && cd $d && cpio -i --quiet && ls && "
 		 "cmp init /bin/true && tr '\\0' ' ' <orders; rm -r $d",

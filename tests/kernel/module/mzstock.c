@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Known numbers of loads and stores to the objects of a cache with a name, for a kernel that counts nothing itself: what
+ * QEMU must have counted is in tests/kernel/test-stock-map.sh. All of it happens while the module is loaded.
+ */
+#include <linux/cpumask.h>
+#include <linux/module.h>
+#include <linux/slab.h>
+#include <linux/workqueue.h>
+
+#include "mzstock.h"
+
+static struct kmem_cache *cache;
+static struct mz_gadget *gadgets[GADGETS], *shared;
+
+/* The compiler must not inline, clone or merge these functions. */
+#define counted __attribute__((__noipa__))
+
+static counted void mzstock_init(struct mz_gadget *g)
+{
+	WRITE_ONCE(g->limit, 7);
+	WRITE_ONCE(g->mark, 1);
+}
+
+static counted void mzstock_read(struct mz_gadget *g, unsigned int n)
+{
+	while (n--)
+		READ_ONCE(g->limit);
+}
+
+static counted void mzstock_count(struct mz_gadget *g, unsigned int n)
+{
+	while (n--)
+		WRITE_ONCE(g->counter, n);
+}
+
+static counted void mzstock_state(struct mz_gadget *g, unsigned int n)
+{
+	while (n--)
+		WRITE_ONCE(g->state, READ_ONCE(g->state) ^ n);
+}
+
+static counted void mzstock_hold(struct mz_gadget *g, unsigned int n)
+{
+	while (n--)
+		asm volatile("lock incl %0" : "+m"(g->users));
+}
+
+static counted void mzstock_name(struct mz_gadget *g)
+{
+	void *to = g->name;
+	unsigned long len = sizeof(g->name);
+
+	asm volatile("rep stosb" : "+D"(to), "+c"(len) : "a"('x') : "memory");
+}
+
+static void count_in_work(struct work_struct *unused)
+{
+	mzstock_count(shared, 1000);
+}
+
+static DECLARE_WORK(count_work, count_in_work);
+
+static void use_gadgets(struct work_struct *unused)
+{
+	unsigned int i;
+
+	for (i = 0; i < GADGETS; i++) {
+		gadgets[i] = kmem_cache_alloc(cache, GFP_KERNEL);
+		if (!gadgets[i])
+			return;
+		mzstock_init(gadgets[i]);
+		mzstock_read(gadgets[i], 500);
+		mzstock_state(gadgets[i], 20);
+		mzstock_hold(gadgets[i], 3);
+		mzstock_name(gadgets[i]);
+		shared = gadgets[i];
+		schedule_work_on(cpumask_last(cpu_online_mask), &count_work);
+		flush_work(&count_work);
+	}
+	for (i = 0; i < GADGETS_FREED; i++)
+		kmem_cache_free(cache, gadgets[i]);
+}
+
+static DECLARE_WORK(gadget_work, use_gadgets);
+
+/* All but the counter on the first processor. */
+static int __init mzstock_start(void)
+{
+	cache = kmem_cache_create("mz_gadget", sizeof(struct mz_gadget), 0, 0, NULL);
+	if (!cache)
+		return -ENOMEM;
+	schedule_work_on(cpumask_first(cpu_online_mask), &gadget_work);
+	flush_work(&gadget_work);
+	return 0;
+}
+
+static void __exit mzstock_exit(void)
+{
+	unsigned int i;
+
+	for (i = GADGETS_FREED; i < GADGETS; i++)
+		kmem_cache_free(cache, gadgets[i]);
+	kmem_cache_destroy(cache);
+}
+
+module_init(mzstock_start);
+module_exit(mzstock_exit);
+MODULE_DESCRIPTION("Known numbers of loads and stores to the objects of a named cache");
+MODULE_LICENSE("GPL");
