@@ -230,20 +230,15 @@ static int settle(struct ks_kernel *k, const struct ks_symtab *symbols, const st
 /* === Public =============================================================================== */
 
 int ks_contents_type(struct ks_kernel *k, const struct ks_census *c, const struct ks_slots *slots,
-		     const char *kallsyms, struct ks_typing *typing, struct ks_diag *diag)
+		     const struct ks_symtab *symbols, struct ks_typing *typing,
+		     struct ks_diag *diag)
 {
-	struct search s = { .kernel = k, .slots = slots, .typing = typing };
-	struct ks_symtab *symbols;
+	struct search s = { .kernel = k, .slots = slots, .typing = typing, .symbols = symbols };
 	struct clues all = { 0 };
-	struct ks_diag hidden;
 	u64 *wanted;
 	size_t i;
 	int err;
 
-	typing->no_functions = ks_symtab_load(kallsyms, &symbols, &hidden) != 0;
-	if (typing->no_functions)
-		return 0;
-	s.symbols = symbols;
 	ks_sysctl_headers_init(typing->types, &s.sysctl);
 	wanted = untyped_slabs(c, slots, typing);
 	err = wanted ? 0 : -ENOMEM;
@@ -257,6 +252,5 @@ int ks_contents_type(struct ks_kernel *k, const struct ks_census *c, const struc
 		ks_vec_free(&s.of[i].items);
 	ks_vec_free(&all.items);
 	free(wanted);
-	ks_symtab_free(symbols);
 	return err;
 }

@@ -5,9 +5,11 @@
 
 #include "heap/typing.h"
 
+struct ks_symtab;
+
 /* Gives a type to objects that have none yet. */
 int ks_contents_type(struct ks_kernel *kernel, const struct ks_census *census,
-		     const struct ks_slots *slots, const char *kallsyms, struct ks_typing *typing,
-		     struct ks_diag *diag);
+		     const struct ks_slots *slots, const struct ks_symtab *symbols,
+		     struct ks_typing *typing, struct ks_diag *diag);
 
 #endif

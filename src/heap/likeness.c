@@ -8,15 +8,18 @@
 #include <string.h>
 
 #include "heap/code-names.h"
+#include "heap/file-types.h"
 
 /* === Data ================================================================================= */
+
+enum { PLACE_FILE, PLACE_SEQ_FILE, PLACE_INODE };
 
 static const struct place {
 	const char *type, *field, *operations;
 } places[] = {
-	{ "file", "private_data", "f_op" },
-	{ "seq_file", "private", "op" },
-	{ "inode", "i_private", "i_fop" },
+	[PLACE_FILE] = { "file", "private_data", "f_op" },
+	[PLACE_SEQ_FILE] = { "seq_file", "private", "op" },
+	[PLACE_INODE] = { "inode", "i_private", "i_fop" },
 };
 
 /*
@@ -249,11 +252,29 @@ void ks_likeness_each(const struct ks_likeness *alike, const struct ks_census *c
 	}
 }
 
-int ks_likeness_name(const struct ks_likeness *alike, struct ks_kernel *kernel,
-		     const char *kallsyms, struct ks_typing *typing)
+void ks_likeness_released(const struct ks_likeness *alike, struct ks_kernel *kernel,
+			  const struct ks_symtab *symbols, const struct ks_census *census,
+			  const struct ks_typing *typing,
+			  void (*fn)(void *arg, u32 slot, u32 cache, u32 type), void *arg)
 {
 	const struct sight *items = alike->all.items.items;
-	struct ks_symtab *symbols = ks_code_names(kallsyms);
+	size_t from, to, i;
+	u32 type;
+
+	for (from = 0; from < alike->all.items.len && items[from].place == PLACE_FILE; from = to) {
+		to = group_end(alike, from);
+		type = ks_file_type(kernel, symbols, typing->types, items[from].operations);
+		for (i = from; type && i < to; i++)
+			if (typing->types->items.items[type].size <=
+			    census->caches->items.items[items[i].cache].object_size)
+				fn(arg, items[i].slot, items[i].cache, type);
+	}
+}
+
+int ks_likeness_name(const struct ks_likeness *alike, struct ks_kernel *kernel,
+		     const struct ks_symtab *symbols, struct ks_typing *typing)
+{
+	const struct sight *items = alike->all.items.items;
 	char code[160], text[256];
 	size_t from, to, i;
 	u32 type;
@@ -273,6 +294,5 @@ int ks_likeness_name(const struct ks_likeness *alike, struct ks_kernel *kernel,
 			err = type ? 0 : -ENOMEM;
 		}
 	}
-	ks_code_names_free(symbols);
 	return err;
 }

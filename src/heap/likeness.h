@@ -10,6 +10,7 @@
 #include "heap/typing.h"
 
 struct ks_likeness;
+struct ks_symtab;
 
 /* Reads the places that are known to depend on operations. */
 int ks_likeness_find(struct ks_kernel *kernel, const struct ks_census *census,
@@ -23,8 +24,14 @@ void ks_likeness_each(const struct ks_likeness *alike, const struct ks_census *c
 		      const struct ks_typing *typing, void (*fn)(void *arg, u32 slot, u32 type),
 		      void *arg);
 
+/* Calls @fn for each slot that an open file leads to, with the type that this kind of file has there. */
+void ks_likeness_released(const struct ks_likeness *alike, struct ks_kernel *kernel,
+			  const struct ks_symtab *symbols, const struct ks_census *census,
+			  const struct ks_typing *typing,
+			  void (*fn)(void *arg, u32 slot, u32 cache, u32 type), void *arg);
+
 /* What still has no type is called by its holder: "file.private_data (table with ep_eventpoll_poll())". */
 int ks_likeness_name(const struct ks_likeness *alike, struct ks_kernel *kernel,
-		     const char *kallsyms, struct ks_typing *typing);
+		     const struct ks_symtab *symbols, struct ks_typing *typing);
 
 #endif

@@ -12,6 +12,7 @@
 
 #include "heap/alloc-tags.h"
 #include "heap/btf-modules.h"
+#include "heap/code-names.h"
 #include "heap/contents.h"
 #include "heap/likeness.h"
 #include "heap/shape.h"
@@ -32,7 +33,8 @@ enum strength {
 	OPEN_UNION,
 	UNION,
 	OPEN,
-	EXACT
+	EXACT,
+	RELEASED
 };
 
 #define TYPE_BITS 24
@@ -59,6 +61,7 @@ static const char *const names[KS_KNOWN_WAYS] = {
 	[KS_KNOWN_FIELD] = "field", [KS_KNOWN_UNION] = "union",	  [KS_KNOWN_START] = "start",
 	[KS_KNOWN_SHAPE] = "shape", [KS_KNOWN_MERGED] = "merged", [KS_KNOWN_TEXT] = "contents",
 	[KS_KNOWN_LIKE] = "like",   [KS_KNOWN_HOLDER] = "holder", [KS_KNOWN_TAG] = "tag",
+	[KS_KNOWN_FILE] = "file",
 };
 
 /* === Internals: votes ===================================================================== */
@@ -156,14 +159,13 @@ static void vote_of_object(const struct round *r, u32 type, const u8 *data, u32 
 static void vote_of_slab(void *arg, const struct ks_slab_view *view)
 {
 	const struct round *r = arg;
-	u32 type = r->typing->cache_type[view->info->cache], slot, i;
+	u32 cache_type = r->first ? r->typing->cache_type[view->info->cache] : 0, type, slot, i;
 
 	for (i = 0; i < view->info->objects; i++) {
 		slot = view->first + i;
 		if (!ks_slot_used(r->slots, slot))
 			continue;
-		if (!r->first)
-			type = r->fresh[slot] ? r->typing->of[slot] : 0;
+		type = r->fresh[slot] ? r->typing->of[slot] : cache_type;
 		if (type)
 			vote_of_object(r, type, view->data + (size_t)i * view->cache->size,
 				       view->cache->object_size);
@@ -206,6 +208,8 @@ static enum ks_known_by known_by_of(u32 strength)
 		return KS_KNOWN_SHAPE;
 	if (strength == ALIKE)
 		return KS_KNOWN_LIKE;
+	if (strength == RELEASED)
+		return KS_KNOWN_FILE;
 	return strength == UNION || strength == OPEN_UNION ? KS_KNOWN_UNION : KS_KNOWN_FIELD;
 }
 
@@ -363,8 +367,33 @@ static void vote_alike(void *arg, u32 slot, u32 type)
 {
 	const struct round *r = arg;
 
-	if (ks_slot_used(r->slots, slot))
-		r->votes[slot] = (u32)ALIKE << TYPE_BITS | (TYPE_MASK - type);
+	r->votes[slot] = (u32)ALIKE << TYPE_BITS | (TYPE_MASK - type);
+}
+
+/* No old pointer is as sure as an open file, so this comes first. The first round takes these objects along. */
+static void vote_released(void *arg, u32 slot, u32 cache, u32 type)
+{
+	const struct round *r = arg;
+
+	if (r->typing->types->items.items[type].size > r->floors[cache])
+		r->votes[slot] = (u32)RELEASED << TYPE_BITS | (TYPE_MASK - type);
+}
+
+static int type_files(struct round *r, const struct ks_symtab *symbols, struct ks_diag *diag)
+{
+	struct ks_likeness *alike;
+	u64 count;
+	int err;
+
+	if (!symbols)
+		return 0;
+	err = ks_likeness_find(r->kernel, r->census, r->slots, r->index, r->typing, &alike, diag);
+	if (err)
+		return err;
+	ks_likeness_released(alike, r->kernel, symbols, r->census, r->typing, vote_released, r);
+	ks_likeness_free(alike);
+	vote_anywhere(r);
+	return settle(r, &count);
 }
 
 /* What is like another object gets its type, and votes. */
@@ -452,11 +481,13 @@ static int prepare(struct round *r, struct ks_slot_index **ret_index)
 }
 
 /* All that pointers and contents tell. */
-static int type_objects(struct round *r, const char *kallsyms, struct ks_diag *diag)
+static int type_by_all(struct round *r, const struct ks_symtab *symbols, struct ks_diag *diag)
 {
 	struct ks_likeness *alike = NULL;
 	int err = type_charges(r);
 
+	if (!err)
+		err = type_files(r, symbols, diag);
 	if (!err) {
 		first_frontier(r);
 		r->first = true;
@@ -472,14 +503,25 @@ static int type_objects(struct round *r, const char *kallsyms, struct ks_diag *d
 		err = type_elsewhere(r, diag);
 	if (!err)
 		err = type_merged(r);
-	if (!err && kallsyms)
-		err = ks_contents_type(r->kernel, r->census, r->slots, kallsyms, r->typing, diag);
+	if (!err && symbols)
+		err = ks_contents_type(r->kernel, r->census, r->slots, symbols, r->typing, diag);
 	if (!err)
-		err = ks_likeness_name(alike, r->kernel, kallsyms, r->typing);
+		err = ks_likeness_name(alike, r->kernel, symbols, r->typing);
 	ks_likeness_free(alike);
 	if (!err)
 		err = ks_alloc_tags_type(r->kernel, r->census, r->slots, r->typing, diag);
 	return err ? err : ks_typing_add_up(r->typing, r->census, r->slots);
+}
+
+static int type_objects(struct round *r, const char *kallsyms, struct ks_diag *diag)
+{
+	struct ks_symtab *symbols = ks_code_names(kallsyms);
+	int err;
+
+	r->typing->no_functions = kallsyms && !symbols;
+	err = type_by_all(r, symbols, diag);
+	ks_code_names_free(symbols);
+	return err;
 }
 
 static bool may_be_for_roots(struct ks_types *types, u32 type)

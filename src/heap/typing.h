@@ -22,7 +22,8 @@ enum ks_known_by {
 	KS_KNOWN_TEXT,	 /* a function or a table of functions in its contents */
 	KS_KNOWN_LIKE, /* a pointer to void leads to it, as to one of this type, beside the same operations */
 	KS_KNOWN_HOLDER, /* no type: a pointer to void leads to it, and the operations beside it are known */
-	KS_KNOWN_TAG, /* no type: the kernel notes which code allocated it */
+	KS_KNOWN_TAG,  /* no type: the kernel notes which code allocated it */
+	KS_KNOWN_FILE, /* a file leads to it, of the kind whose files have such */
 	KS_KNOWN_WAYS,
 };
 

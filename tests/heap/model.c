@@ -263,6 +263,10 @@ static void add_objects(struct builder *b)
 	begin(b, "file", 60);
 	add(b, "f_op", b->pointer, 8);
 	add(b, "private_data", b->pointer, 16);
+	begin(b, "file_operations", 64);
+	add(b, "release", b->pointer, MODEL_RELEASE);
+	begin(b, "eventfd_ctx", 40);
+	add(b, "id", b->word, 32);
 	begin(b, "alpha", 252);
 	add(b, "beta", to_beta, 8);
 	add(b, "list", list, 16);

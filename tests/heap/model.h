@@ -23,6 +23,7 @@ enum {
 	MODEL_PAGES = 2048,
 	MODEL_USED = 64, /* pages that can have contents */
 	MODEL_CPUS = 2,
+	MODEL_RELEASE = 24, /* in file_operations */
 };
 
 #define MODEL_PAGE_OFFSET 0xffff888000000000ull

@@ -7,8 +7,11 @@
 
 #include <cmocka.h>
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include <bpf/btf.h>
 
@@ -83,9 +86,8 @@ static void build(struct taken *t, int kind)
 	put64(t, alpha_at(t, 1) + 32, MODEL_PAGE_OFFSET + ((u64)MODEL_PAGES << 12));
 }
 
-static void take(struct taken *t, bool graph)
+static void take_with(struct taken *t, const struct ks_snapshot_options *options)
 {
-	const struct ks_snapshot_options options = { .graph = graph };
 	struct ks_memory *memory;
 	size_t len;
 
@@ -94,7 +96,12 @@ static void take(struct taken *t, bool graph)
 	assert_int_equal(
 		ks_kernel_open_btf(memory, model_btf(t->model.kind), false, &t->kernel, &t->diag),
 		0);
-	assert_int_equal(ks_snapshot_take(t->kernel, &options, &t->snapshot, &t->diag), 0);
+	assert_int_equal(ks_snapshot_take(t->kernel, options, &t->snapshot, &t->diag), 0);
+}
+
+static void take(struct taken *t, bool graph)
+{
+	take_with(t, &(struct ks_snapshot_options){ .graph = graph });
 }
 
 static void drop(struct taken *t)
@@ -332,6 +339,48 @@ static void test_few_witnesses(void **state)
 	}
 }
 
+/*
+ * Files whose operations have a function that only eventfds have: what they lead to is one, though an old pointer says that it
+ * is a beta, if it has room for one. Operations without such a function say nothing.
+ */
+static void test_files(void **state)
+{
+	const unsigned long long known = MODEL_IMAGE + 512, unknown = MODEL_IMAGE + 600,
+				 release = MODEL_IMAGE + 0x700;
+	int fd = memfd_create("kallsyms", MFD_CLOEXEC);
+	struct taken t = { 0 };
+	char path[64];
+	u64 files, small;
+	u32 i;
+
+	assert_true(fd >= 0);
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	assert_true(dprintf(fd, "%llx t eventfd_release\n%llx t other_release\n", release,
+			    release + 16) > 0);
+	build(&t, MODEL_6_18);
+	put64(&t, known + MODEL_RELEASE, release);
+	put64(&t, unknown + MODEL_RELEASE, release + 16);
+	small = model_object(&t.model, t.smalls, 32, 2);
+	files = model_slab(&t.model, model_cache(&t.model, "file", 64, 0), 64, 4);
+	for (i = 0; i < 4; i++) {
+		u64 file = model_object(&t.model, files, 64, i);
+
+		put64(&t, file + 8, i < 3 ? known : unknown);
+		put64(&t, file + 16, i == 2 ? small : beta_at(&t, 3 + i));
+	}
+	take_with(&t, &(struct ks_snapshot_options){ .kallsyms = path });
+	for (i = 3; i < 5; i++) {
+		assert_string_equal(type_of(&t, beta_at(&t, i)), "eventfd_ctx");
+		assert_int_equal(t.snapshot->known_by[number_of(&t, beta_at(&t, i))],
+				 KS_KNOWN_FILE);
+	}
+	assert_string_not_equal(type_of(&t, small), "eventfd_ctx");
+	assert_string_equal(type_of(&t, beta_at(&t, 6)),
+			    "file.private_data (table with other_release())");
+	drop(&t);
+	close(fd);
+}
+
 /* What a sheaf had before is not held by it. What only looks like a sheaf holds all that it points to. */
 static void test_sheaves(void **state)
 {
@@ -361,7 +410,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_objects),	      cmocka_unit_test(test_checksums),
 		cmocka_unit_test(test_graph),	      cmocka_unit_test(test_likeness),
-		cmocka_unit_test(test_few_witnesses), cmocka_unit_test(test_sheaves),
+		cmocka_unit_test(test_few_witnesses), cmocka_unit_test(test_files),
+		cmocka_unit_test(test_sheaves),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
