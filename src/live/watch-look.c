@@ -17,25 +17,35 @@ enum {
 	GROWN_FEW = 12,	  /* objects: less is no growth, however steady */
 };
 
-enum ks_ended { NOT_KNOWN, RUNS, ENDED };
+/* Threads of the kernel have this flag in /proc/PID/stat. */
+#define KERNEL_THREAD 0x00200000
+
+enum ks_ended { NOT_KNOWN, RUNS, ENDED, OF_KERNEL };
 
 /* Share of spans that are above the one before. */
 static const double steady = 0.7, very_steady = 0.9;
 
 /*
  * What is allocated here goes with an inode, or with the slabs that inodes and dentries are in: the kernel takes it back
- * together with these, though its cache does not say so.
+ * together with these, though its cache does not say so. And nodes of a tree go with what the tree is an index of: that grows,
+ * too, and is named.
  */
 static const char *const attached[] = {
 	"security_inode_alloc", "inode_alloc_security", "lsm_inode_alloc", "alloc_slab_obj_exts",
 	"memcg_alloc_slab", "jbd2_alloc_inode", "ext4_inode_attach_jinode", "xas_alloc",
-	"radix_tree_node_alloc", "alloc_buffer_head", "memcg_list_lru_alloc",
+	"radix_tree_node_alloc", "mas_", "mt_", "alloc_buffer_head", "memcg_list_lru_alloc",
 	"locks_get_lock_context",
+	/* Of files of tmpfs, which are there until somebody removes them. */
+	"shmem_alloc_inode", "simple_xattr_alloc",
 	/* TCP keeps these for a minute after a connection. */
 	"__inet_hash_connect", "inet_bind_bucket_create", "inet_bind2_bucket_create",
 	"inet_twsk_alloc",
 	"alloc_vmap_area", /* given back together, when there are many; a leak shows in vm_struct */
 };
+
+/* What is allocated here is a process's map of its own memory: as long as it lives, that grows with what it does. */
+static const char *const maps[] = { "vm_area_alloc", "vm_area_dup", "anon_vma_",
+				    "__anon_vma_prepare" };
 
 /* === Internals ============================================================================ */
 
@@ -70,23 +80,46 @@ static bool is_left_out(const struct ks_watch_state *w, const char *process)
 		      !strncmp(process, "(others)[", 9));
 }
 
+static bool is_of_kernel(unsigned long pid)
+{
+	char path[64], line[512], *at;
+	unsigned int flags = 0;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/%lu/stat", pid);
+	file = fopen(path, "re");
+	if (!file)
+		return false;
+	at = fgets(line, sizeof(line), file) ? strrchr(line, ')') : NULL;
+	/* State, parent, group, session, terminal and its group come first. */
+	if (!at || sscanf(at + 1, " %*c %*d %*d %*d %*d %*d %u", &flags) != 1)
+		flags = 0;
+	fclose(file);
+	return flags & KERNEL_THREAD;
+}
+
 /*
  * Whether a process has ended, or is a thread of the kernel: both have no program. Interrupts that come while a process runs
  * are taken for the process.
  */
-static bool has_ended(struct ks_watch_state *w, const struct ks_live_snapshot *s, u32 number)
+static enum ks_ended find_ended(struct ks_watch_state *w, const struct ks_live_snapshot *s,
+				u32 number)
 {
 	const char *at = strrchr(ks_intern_get(&s->names[KS_LIVE_BY_PROCESS], number).s, '[');
 	char path[64], program[8];
 	u8 *known = number < w->ended.len ? &w->ended.items[number] : NULL;
+	unsigned long pid;
 
 	if (!at || !known)
-		return true;
-	if (*known == NOT_KNOWN) {
-		snprintf(path, sizeof(path), "/proc/%lu/exe", strtoul(at + 1, NULL, 10));
-		*known = readlink(path, program, sizeof(program)) < 0 ? ENDED : RUNS;
-	}
-	return *known == ENDED;
+		return ENDED;
+	if (*known != NOT_KNOWN)
+		return *known;
+	pid = strtoul(at + 1, NULL, 10);
+	snprintf(path, sizeof(path), "/proc/%lu/exe", pid);
+	*known = readlink(path, program, sizeof(program)) >= 0 ? RUNS
+		 : is_of_kernel(pid)			       ? OF_KERNEL
+							       : ENDED;
+	return *known;
 }
 
 static const char *name_of(const struct ks_live_snapshot *s, const struct ks_live_cell *cell,
@@ -102,13 +135,13 @@ static void add_to(struct ks_watch_state *w, const struct ks_live_snapshot *s,
 	const char *site = name_of(s, cell, KS_LIVE_BY_SITE);
 	const char *process = name_of(s, cell, KS_LIVE_BY_PROCESS);
 	struct ks_watch_row *row;
-	bool ended;
+	enum ks_ended ended;
 	u64 key;
 
 	if (!cache || !site || is_left_out(w, process))
 		return;
-	ended = has_ended(w, s, cell->key[KS_LIVE_BY_PROCESS]);
-	if (!by_process && !ended)
+	ended = find_ended(w, s, cell->key[KS_LIVE_BY_PROCESS]);
+	if (!by_process && ended == RUNS)
 		return;
 	if (!by_process)
 		process = NULL;
@@ -125,20 +158,29 @@ static void add_to(struct ks_watch_state *w, const struct ks_live_snapshot *s,
 	row->cache = cache;
 	row->site = site;
 	row->process = process;
-	row->no_program = ended;
+	row->no_program = ended != RUNS;
+	row->of_kernel = ended == OF_KERNEL;
 	row->objects += cell->objects;
 	row->bytes += cell->bytes;
 	row->example = cell->example;
 }
 
-static bool is_attached(const char *site)
+static bool begins_with_one(const char *site, const char *const *names, size_t count)
 {
 	size_t i;
 
-	for (i = 0; i < ARRAY_SIZE(attached); i++)
-		if (!strncmp(site, attached[i], strlen(attached[i])))
+	for (i = 0; i < count; i++)
+		if (!strncmp(site, names[i], strlen(names[i])))
 			return true;
 	return false;
+}
+
+static bool is_attached(const struct ks_watch_row *row)
+{
+	bool lives = row->process && !row->no_program;
+
+	return begins_with_one(row->site, attached, ARRAY_SIZE(attached)) ||
+	       (lives && begins_with_one(row->site, maps, ARRAY_SIZE(maps)));
 }
 
 /* How to judge a row: of how few bytes it may be. */
@@ -308,7 +350,7 @@ int ks_watch_find_growing(struct ks_watch *watch, const struct ks_live_snapshot 
 		struct ks_growing *g;
 		bool turnover, alone;
 
-		if (is_attached(row->site))
+		if (is_attached(row))
 			continue;
 		ks_judge(&row->series, &how, &judgement);
 		if (!is_clear(&watch->opts, row, &judgement))

@@ -33,6 +33,7 @@ struct ks_watch_row {
 	u64 objects, bytes, example;
 	bool seen;
 	bool no_program; /* of what is named above, or of a thread of the kernel */
+	bool of_kernel;	 /* it is such a thread, which works for many */
 };
 
 struct ks_growing {

@@ -59,14 +59,16 @@ static bool has_site(const struct ks_suspect *s, const struct ks_watch_row *row)
 
 /*
  * One leak may show in several caches: what one process makes is one suspect. What all processes make at a site is none
- * where one of them was found to. And work of the kernel's own is done by whichever of its threads is free.
+ * where one of them was found to. And work of the kernel's own is done by whichever of its threads is free: such a thread
+ * has no leaks of its own, only sites have.
  */
 static bool is_same(const struct ks_suspect *s, const struct ks_watch_row *row)
 {
 	if (!row->process)
 		return has_site(s, row);
-	return !strcmp(s->process, row->process) ||
-	       (s->no_program && row->no_program && has_site(s, row));
+	if (!row->of_kernel && !strcmp(s->process, row->process))
+		return true;
+	return s->no_program && row->no_program && has_site(s, row);
 }
 
 static struct ks_suspect *same_suspect(const struct ks_watch_state *w,

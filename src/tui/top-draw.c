@@ -26,6 +26,10 @@ static const char *const help[] = {
 	"q         leave",
 };
 
+static const char keys[] =
+	"Enter deeper  Esc back  Tab by  / search  <> sort  l level  w write  ? help  q";
+static const char few_keys[] = "? help  q  Enter  Esc  Tab  /"; /* of a narrow screen */
+
 static const char *const plural[KS_LIVE_BYS] = {
 	[KS_LIVE_BY_CACHE] = "caches",	    [KS_LIVE_BY_TYPE] = "types",
 	[KS_LIVE_BY_SITE] = "sites",	    [KS_LIVE_BY_STACK] = "stacks",
@@ -228,6 +232,16 @@ static void draw_text(struct ks_top_page *page, struct ks_screen *screen, unsign
 	}
 }
 
+/* Exact sums are without stacks, since each would cost ten times as much as all the rest. */
+static const char *why_absent(const struct ks_top *top, enum ks_live_by by)
+{
+	if (by == KS_LIVE_BY_TYPE || by == KS_LIVE_BY_CGROUP)
+		return "not counted yet; t counts types and cgroups now";
+	if (by == KS_LIVE_BY_STACK && top->level == KS_LIVE_EXACT)
+		return "level %d has no stacks; levels 1 and 2 do, and l changes the level";
+	return "level %d can't tell this; l takes the next level";
+}
+
 static void draw_page(struct ks_top *top, struct ks_screen *screen, unsigned int row,
 		      unsigned int rows)
 {
@@ -241,10 +255,7 @@ static void draw_page(struct ks_top *top, struct ks_screen *screen, unsigned int
 		return;
 	ks_view_draw(&page->view, page->table, screen, row, rows);
 	if (page->kind == KS_TOP_ROWS && !page->present && rows > 2)
-		ks_screen_printf(screen, row + 2, 0, KS_STYLE_PLAIN,
-				 page->by == KS_LIVE_BY_TYPE || page->by == KS_LIVE_BY_CGROUP
-					 ? "not counted yet; t counts types and cgroups now"
-					 : "level %d can't tell this; l takes the next level",
+		ks_screen_printf(screen, row + 2, 0, KS_STYLE_PLAIN, why_absent(top, page->by),
 				 (int)top->level);
 }
 
@@ -276,9 +287,8 @@ static void draw_bar(const struct ks_top *top, struct ks_screen *screen)
 	else if (*top->message)
 		ks_screen_put(screen, row, 0, screen->cols, KS_STYLE_BOLD, top->message);
 	else
-		ks_screen_put(
-			screen, row, 0, screen->cols, KS_STYLE_DIM,
-			"Enter deeper  Esc back  Tab by  / search  <> sort  l level  w write  ? help  q");
+		ks_screen_put(screen, row, 0, screen->cols, KS_STYLE_DIM,
+			      strlen(keys) <= screen->cols ? keys : few_keys);
 }
 
 /* === Public =============================================================================== */

@@ -76,8 +76,8 @@ the_program() { # its process
 	pgrep -P "$shell"
 }
 
-fits() { # ROWS COLUMNS: the last line is in its place, and none is longer than the screen
-	sed -n "$1p" screen.txt | grep -q '^Enter deeper' || { cat screen.txt; return 1; }
+fits() { # ROWS COLUMNS: the last line is in its place and has all of its keys, and none is longer than the screen
+	sed -n "$1p" screen.txt | grep -qE '^(Enter deeper.* \? help  q|\? help  q .*/)$' || { cat screen.txt; return 1; }
 	awk -v most="$2" 'length($0) > most { print; bad = 1 } END { exit bad }' <(LC_ALL=C.UTF-8 sed 's/[^ -~]/x/g' screen.txt)
 }
 

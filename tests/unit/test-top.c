@@ -151,6 +151,7 @@ static void test_sizes(void **state)
 	check_row(2, "unreclaimable  50.0M    0         \u2581\u2581");
 	check_row(3, "caches (3)");
 	check_row(5, "  17.0M   +7.00M dentry");
+	check_row(11, "? help  q  Enter  Esc  Tab  /");
 	draw(60, 200);
 	check_row(8, "  17.0M   +7.00M   +1.00M      5007         0 dentry");
 	check_row(59,
@@ -321,6 +322,11 @@ static void test_by(void **state)
 	draw(24, 80);
 	check_row(6, "sites (0)");
 	check_row(9, "level 0 can't tell this; l takes the next level");
+	top.level = KS_LIVE_EXACT;
+	press('4');
+	draw(24, 80);
+	check_row(6, "stacks (0)");
+	check_row(9, "level 3 has no stacks; levels 1 and 2 do, and l changes the level");
 	press('1');
 	draw(24, 80);
 	check_row(6, "caches (3)");
