@@ -4,6 +4,10 @@
 #include "cli/output.h"
 #include "fleet/files.h"
 
+/* === Data ================================================================================= */
+
+enum { ASK_SECS = 600 }; /* who waits for an answer can end it */
+
 /* === Public =============================================================================== */
 
 int ks_fleet_ask(struct ks_fleet_args *args)
@@ -33,6 +37,7 @@ int ks_fleet_ask(struct ks_fleet_args *args)
 		store = (struct ks_store){ 0 };
 		err = ks_files_open(args->from, false, &store.files, &diag);
 	} else {
+		args->server.http.timeout_secs = ASK_SECS;
 		code = ks_fleet_connect(&args->cli, &args->server, &store);
 	}
 	if (!code && !err)

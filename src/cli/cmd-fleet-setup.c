@@ -142,9 +142,10 @@ static int roll_up_often(struct ks_fleet_args *args, struct ks_store *store)
 	wait.fd = ks_cli_signal_fd(&blocked, &diag);
 	if (wait.fd < 0)
 		return ks_cli_fail(&args->cli, wait.fd, &diag);
+	ks_http_stop_on(store->http, wait.fd);
 	do {
 		err = roll_up_once(args, store, &sum, &diag);
-		if (err)
+		if (err && !poll(&wait, 1, 0))
 			ks_cli_fail(&args->cli, err, &diag);
 	} while (poll(&wait, 1, (int)ks_min(args->every_ns / 1000000, (u64)INT32_MAX)) == 0);
 	close(wait.fd);
@@ -198,5 +199,6 @@ int ks_fleet_rollup(struct ks_fleet_args *args)
 {
 	if (!args->keep_days)
 		args->keep_days = ROLLUP_DAYS;
+	args->server.http.timeout_secs = KS_FLEET_ROLLUP_SECS;
 	return run(args, roll_up);
 }

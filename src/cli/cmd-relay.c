@@ -5,9 +5,11 @@
 #include <getopt.h>
 #include <inttypes.h>
 #include <poll.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -58,6 +60,7 @@ struct relay {
 	struct ks_store sums; /* a connection of its own, for the sums */
 	struct ks_relay *relay;
 	struct ks_sender *sender;
+	int ended; /* readable from then on */
 };
 
 /* === Internals ============================================================================ */
@@ -116,6 +119,7 @@ static int connect_shards(struct relay *relay)
 			break;
 	}
 	relay->server.http.url = relay->urls[0];
+	relay->server.http.timeout_secs = KS_FLEET_ROLLUP_SECS;
 	return code ? code : ks_fleet_connect(&relay->cli, &relay->server, &relay->sums);
 }
 
@@ -158,28 +162,47 @@ static int start_server(struct relay *relay)
 	return err ? ks_cli_fail(&relay->cli, err, &diag) : code;
 }
 
-/* Until a signal comes. What can't be added up now is added up the next time. */
-static void serve(struct relay *relay, int signals)
+/* In a thread of its own, since it may take minutes. What can't be added up now is added up the next time. */
+static void *add_up(void *arg)
 {
-	struct pollfd wait = { .fd = signals, .events = POLLIN };
+	struct relay *relay = arg;
+	struct pollfd end = { .fd = relay->ended, .events = POLLIN };
 	struct ks_rollup_result result;
 	struct ks_diag diag, last = { 0 };
-	unsigned int waited = 0;
+	int err;
 
-	while (!poll(&wait, 1, TICK_MS)) {
-		if (ks_relay_has_news(relay->relay))
-			ks_sender_wake(relay->sender);
-		waited += TICK_MS;
-		if (waited < ROLLUP_MS || relay->no_rollup)
-			continue;
-		waited = 0;
+	while (!poll(&end, 1, ROLLUP_MS)) {
 		diag = (struct ks_diag){ 0 };
-		if (ks_store_rollup(&relay->sums, (u32)(time(NULL) - ROLLUP_SECS), ROLLUP_LIMIT,
-				    &result, &diag) &&
-		    strcmp(diag.text, last.text))
+		err = ks_store_rollup(&relay->sums, (u32)(time(NULL) - ROLLUP_SECS), ROLLUP_LIMIT,
+				      &result, &diag);
+		if (err && strcmp(diag.text, last.text) && !poll(&end, 1, 0))
 			ks_cli_error(&relay->cli, 0, "adding up: %s", diag.text);
 		last = diag;
 	}
+	return NULL;
+}
+
+/* Until a signal comes. */
+static int serve(struct relay *relay, int signals)
+{
+	struct pollfd wait = { .fd = signals, .events = POLLIN };
+	pthread_t adding;
+	int err;
+
+	relay->ended = eventfd(0, EFD_CLOEXEC);
+	if (relay->ended < 0)
+		return ks_cli_error(&relay->cli, KS_EXIT_FAILED, "eventfd: %s", strerror(errno));
+	ks_http_stop_on(relay->sums.http, relay->ended);
+	err = relay->no_rollup ? 0 : pthread_create(&adding, NULL, add_up, relay);
+	while (!err && !poll(&wait, 1, TICK_MS))
+		if (ks_relay_has_news(relay->relay))
+			ks_sender_wake(relay->sender);
+	if (!err && !relay->no_rollup) {
+		eventfd_write(relay->ended, 1);
+		pthread_join(adding, NULL);
+	}
+	close(relay->ended);
+	return err ? ks_cli_error(&relay->cli, KS_EXIT_FAILED, "a thread: %s", strerror(err)) : 0;
 }
 
 static int run(struct relay *relay)
@@ -196,7 +219,7 @@ static int run(struct relay *relay)
 	code = start_server(relay);
 	if (!code) {
 		fprintf(stderr, "%s: port %u\n", relay->cli.command, ks_relay_port(relay->relay));
-		serve(relay, fd);
+		code = serve(relay, fd);
 	}
 	ks_relay_stop(relay->relay);
 	ks_sender_stop(relay->sender);

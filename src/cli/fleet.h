@@ -110,6 +110,9 @@ int ks_fleet_connect(const struct ks_cli *cli, struct ks_fleet_server *server,
 		     struct ks_store *store);
 void ks_fleet_disconnect(struct ks_fleet_server *server, struct ks_store *store);
 
+/* How long one statement that adds up may take: an hour of a large fleet is a hundred million rows. */
+#define KS_FLEET_ROLLUP_SECS 3600
+
 int ks_fleet_set_up(struct ks_fleet_args *args);
 int ks_fleet_rollup(struct ks_fleet_args *args);
 int ks_fleet_push(struct ks_fleet_args *args);

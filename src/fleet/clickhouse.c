@@ -3,6 +3,7 @@
 #include "fleet/clickhouse.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #ifdef KS_HAVE_CURL
@@ -51,6 +52,7 @@ struct ks_http {
 	char *token; /* what must not be shown in messages is not kept elsewhere */
 	struct ks_strbuf answer;
 	bool plain, too_long;
+	int stop_fd;
 };
 
 static size_t take_answer(char *data, size_t size, size_t count, void *arg)
@@ -63,6 +65,16 @@ static size_t take_answer(char *data, size_t size, size_t count, void *arg)
 	}
 	ks_strbuf_add(&http->answer, data, size * count);
 	return http->answer.failed ? 0 : size * count;
+}
+
+/* Called about once a second; what is not 0 ends the request. */
+static int is_stopped(void *arg, curl_off_t down_all, curl_off_t down, curl_off_t up_all,
+		      curl_off_t up)
+{
+	const struct ks_http *http = arg;
+	struct pollfd fd = { .fd = http->stop_fd, .events = POLLIN };
+
+	return poll(&fd, 1, 0) > 0;
 }
 
 /* gzip is what servers of all versions can read. */
@@ -121,6 +133,12 @@ static int fail(struct ks_http *http, CURLcode result, long status, struct ks_di
  * read can't change a setting, so this goes with inserts alone.
  */
 #define INSERTING "?wait_end_of_query=1&insert_distributed_sync=1"
+
+/*
+ * Rows that are added up by millions of series go to the server's disk from here on, in bytes: they need not fit into the
+ * memory that a statement may have.
+ */
+#define ADDING "&max_bytes_before_external_group_by=1000000000"
 
 static int request(struct ks_http *http, const char *path, const char *query, const void *data,
 		   size_t len, const char *encoding, struct ks_diag *diag)
@@ -199,6 +217,8 @@ int ks_http_new(const struct ks_http_opts *opts, struct ks_http **ret_http, stru
 	curl_easy_setopt(http->curl, CURLOPT_NOSIGNAL, 1L);
 	curl_easy_setopt(http->curl, CURLOPT_PROTOCOLS_STR, "http,https");
 	curl_easy_setopt(http->curl, CURLOPT_CONNECTTIMEOUT, (long)CONNECT_SECS);
+	/* A server that has gone without a word is noticed while it is waited for. */
+	curl_easy_setopt(http->curl, CURLOPT_TCP_KEEPALIVE, 1L);
 	curl_easy_setopt(http->curl, CURLOPT_TIMEOUT,
 			 opts->timeout_secs ? (long)opts->timeout_secs : 60L);
 	curl_easy_setopt(http->curl, CURLOPT_WRITEFUNCTION, take_answer);
@@ -217,6 +237,14 @@ int ks_http_new(const struct ks_http_opts *opts, struct ks_http **ret_http, stru
 	return 0;
 }
 
+void ks_http_stop_on(struct ks_http *http, int fd)
+{
+	http->stop_fd = fd;
+	curl_easy_setopt(http->curl, CURLOPT_XFERINFOFUNCTION, is_stopped);
+	curl_easy_setopt(http->curl, CURLOPT_XFERINFODATA, http);
+	curl_easy_setopt(http->curl, CURLOPT_NOPROGRESS, 0L);
+}
+
 void ks_http_free(struct ks_http *http)
 {
 	if (!http)
@@ -231,7 +259,7 @@ void ks_http_free(struct ks_http *http)
 int ks_http_query(struct ks_http *http, const char *sql, struct ks_strbuf *answer,
 		  struct ks_diag *diag)
 {
-	const char *how = strncmp(sql, "INSERT ", 7) ? "?wait_end_of_query=1" : INSERTING;
+	const char *how = strncmp(sql, "INSERT ", 7) ? "?wait_end_of_query=1" : INSERTING ADDING;
 	int err = request(http, how, NULL, sql, strlen(sql), NULL, diag);
 
 	if (!err && answer) {
@@ -278,6 +306,10 @@ int ks_http_new(const struct ks_http_opts *opts, struct ks_http **ret_http, stru
 }
 
 void ks_http_free(struct ks_http *http)
+{
+}
+
+void ks_http_stop_on(struct ks_http *http, int fd)
 {
 }
 

@@ -34,6 +34,9 @@ struct ks_http;
 int ks_http_new(const struct ks_http_opts *opts, struct ks_http **ret_http, struct ks_diag *diag);
 void ks_http_free(struct ks_http *http);
 
+/* From now on requests end, with -EAGAIN, when this descriptor has something to read. */
+void ks_http_stop_on(struct ks_http *http, int fd);
+
 /*
  * Sends a statement; what comes back is appended to @answer, which may be NULL. @data goes behind the statement:
  * the rows of an INSERT, compressed on the way. 0, or -EAGAIN, -EPERM or -EPROTO for the verdicts above.

@@ -19,6 +19,9 @@
 
 enum { MINUTE = 60, HOUR = 3600, OPEN_HOUR_SECS = 600, REPLICA_SECS = 60 };
 
+/* A large fleet has a hundred million rows in an hour, which would not fit into the memory of one statement. */
+enum { MINUTES_AT_ONCE = 10 };
+
 struct buckets {
 	KS_VEC(u32) items;
 };
@@ -203,7 +206,7 @@ static int make_all_minutes(struct ks_store *store, struct ks_strbuf *sql,
 	for (i = 0; !err && i < minutes->items.len; i = next) {
 		const u32 *first = &minutes->items.items[i];
 
-		for (next = i + 1; next < minutes->items.len; next++)
+		for (next = i + 1; next < minutes->items.len && next - i < MINUTES_AT_ONCE; next++)
 			if (minutes->items.items[next] / HOUR != *first / HOUR)
 				break;
 		err = make_minutes(store, sql, first, next - i, now, diag);

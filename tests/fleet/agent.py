@@ -42,8 +42,7 @@ class Bench:
         return {key: int(value) for key, value in (word.split("=") for word in done.stderr.split())}
 
     def sums(self):
-        row = self.server.rows(f"SELECT count(), sum(live_bytes), sum(allocs) FROM {self.database}.rows FINAL")[0]
-        return dict(zip(("rows", "bytes", "allocs"), map(int, row)))
+        return self.server.sums(self.database)
 
     def clear(self):
         """A new database: what 18.16 truncates may be there again after kill -9."""

@@ -15,7 +15,7 @@ import urllib.parse
 
 import clickhouse
 
-SETTINGS = {"wait_end_of_query", "insert_distributed_sync"} # those that kmemscope sends: of HTTP, and of clusters
+SETTINGS = {"wait_end_of_query", "insert_distributed_sync", "max_bytes_before_external_group_by"} # those that kmemscope sends: of HTTP, and of clusters
 
 
 class Library:

@@ -9,6 +9,7 @@ import fcntl
 import hashlib
 import os
 import pathlib
+import random
 import shutil
 import signal
 import socket
@@ -93,10 +94,15 @@ def unpacked(packages=None, name="clickhouse"):
 
 
 def free_ports(count):
-    """Ports of the loopback that nobody listens on."""
-    sockets = [socket.socket() for _ in range(count)]
-    for one in sockets:
-        one.bind(("127.0.0.1", 0))
+    """Ports of the loopback that nobody listens on, of those that no client is given: who tries to reach a server that is down would else take its port."""
+    sockets = []
+    while len(sockets) < count:
+        one = socket.socket()
+        try:
+            one.bind(("127.0.0.1", random.randrange(10000, 32768)))
+            sockets.append(one)
+        except OSError:
+            one.close()
     ports = [one.getsockname()[1] for one in sockets]
     for one in sockets:
         one.close()
@@ -139,7 +145,8 @@ class Server:
                     return
             except (Error, OSError):
                 time.sleep(0.05)
-        raise Error("the server does not start: " + (self.dir / "output").read_text(errors="replace")[-2000:])
+        said = [(self.dir / name).read_text(errors="replace")[-2000:] for name in ("output", "errors") if (self.dir / name).exists()]
+        raise Error(f"the server does not start, status {self.process.poll()}: " + "\n".join(said))
 
     def kill(self):
         self.process.kill()
@@ -163,6 +170,15 @@ class Server:
 
     def number(self, sql):
         return int(self.query(sql))
+
+    def sums(self, database, final="FINAL"):
+        """Of all rows: their number, their bytes, their allocations. By day: FINAL has all parts that it is asked for in memory at once."""
+        sums = [0, 0, 0]
+        for day, in self.rows(f"SELECT DISTINCT intDiv(toUInt32(ts), 86400) FROM {database}.rows"):
+            within = f"toUInt32(ts) >= {int(day) * 86400} AND toUInt32(ts) < {int(day) * 86400 + 86400}"
+            row = self.rows(f"SELECT count(), sum(live_bytes), sum(allocs) FROM {database}.rows {final} WHERE {within}")[0]
+            sums = [old + int(more) for old, more in zip(sums, row)]
+        return dict(zip(("rows", "bytes", "allocs"), sums))
 
 
 class Cluster:

@@ -16,6 +16,7 @@ import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "lib"))
 import tap  # noqa: E402
+import answers  # noqa: E402
 import clickhouse  # noqa: E402
 
 KMEMSCOPE, FLEETSIM = (pathlib.Path(word).resolve() for word in sys.argv[1:3])
@@ -23,25 +24,9 @@ TOKEN = "a-token-of-all-the-hosts"
 BUILD = "6.12.3-fleet #4"
 
 
-def differ(one, other):
-    """Sums of floating-point numbers depend on their order: by a byte, or in the last digits."""
-    if isinstance(one, dict) and isinstance(other, dict) and one.keys() == other.keys():
-        return [key for key in one if differ(one[key], other[key])]
-    if isinstance(one, list) and isinstance(other, list) and len(one) == len(other):
-        return [found for a, b in zip(one, other) for found in differ(a, b)]
-    if isinstance(one, (int, float)) and isinstance(other, (int, float)):
-        return [] if abs(one - other) <= 1 or abs(one - other) < 1e-9 * abs(one) else [(one, other)]
-    return [] if one == other else [(one, other)]
-
-
-def sums(server, database):
-    row = server.rows(f"SELECT count(), sum(live_bytes), sum(allocs) FROM {database}.rows FINAL")[0]
-    return dict(zip(("rows", "bytes", "allocs"), map(int, row)))
-
-
 def arrives(server, want):
     for _ in range(1200):
-        if sums(server, "kmemscope") == want:
+        if server.sums("kmemscope") == want:
             return True
         time.sleep(0.1)
     return False
@@ -78,19 +63,19 @@ def test_cluster(cluster, scratch):
             (where / f"{1:020}.msg").write_bytes(done.stdout)
         to = ["--to", f"relay+http://127.0.0.1:{port}", "--token-file", scratch / "token"]
         tap.run(KMEMSCOPE, "agent", "--drain", "--spool", spool, *to)
-        tap.check("the cluster has all rows", arrives(server, want), (sums(server, "kmemscope"), want))
-        parts = [sums(shard[0], "kmemscope_local")["rows"] for shard in cluster.servers]
+        tap.check("the cluster has all rows", arrives(server, want), (server.sums("kmemscope"), want))
+        parts = [shard[0].sums("kmemscope_local")["rows"] for shard in cluster.servers]
         hosts = [set(shard[0].query("SELECT DISTINCT host FROM kmemscope_local.rows").split()) for shard in cluster.servers]
         tap.check("each host is on one shard, and each shard has some", all(parts) and sum(parts) == want["rows"] and not hosts[0] & hosts[1], parts)
         for _ in range(1200):
-            if [sums(shard[1], "kmemscope_local")["rows"] for shard in cluster.servers] == parts:
+            if [shard[1].sums("kmemscope_local")["rows"] for shard in cluster.servers] == parts:
                 break
             time.sleep(0.1)
-        tap.check("the other replicas have it, too", [sums(shard[1], "kmemscope_local")["rows"] for shard in cluster.servers] == parts)
+        tap.check("the other replicas have it, too", [shard[1].sums("kmemscope_local")["rows"] for shard in cluster.servers] == parts)
         (spool / f"{2:020}.msg").write_bytes(done.stdout)
         tap.run(KMEMSCOPE, "agent", "--drain", "--spool", spool, *to)
         time.sleep(1)
-        tap.check("twice is once", arrives(other, want), (sums(other, "kmemscope"), want))
+        tap.check("twice is once", arrives(other, want), (other.sums("kmemscope"), want))
     finally:
         relay.terminate()
         relay.communicate()
@@ -112,7 +97,7 @@ def test_answers(cluster, scratch, spool):
                   ("history", "--since", "4h"), ("host", "host0007"), ("diff", "6.12.0-fleet #1", BUILD), ("quality", "--since", "3h")):
         want = json.loads(tap.run(KMEMSCOPE, "fleet", *words, "--from", where, "--json").stdout)
         got = json.loads(tap.run(KMEMSCOPE, "fleet", *words, "--server", url, "--json").stdout)
-        tap.check(f"the cluster answers with a replica dead: {' '.join(words)}", not differ(want, got), (differ(want, got), want, got))
+        tap.check(f"the cluster answers with a replica dead: {' '.join(words)}", not answers.differ(want, got), (answers.differ(want, got), want, got))
 
 
 def main():

@@ -19,6 +19,7 @@ import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "lib"))
 import tap  # noqa: E402
+import answers  # noqa: E402
 import chdb  # noqa: E402
 import clickhouse  # noqa: E402
 
@@ -105,17 +106,6 @@ def test_others(bench):
     tap.check("CSV", csv[0] == "growth_bytes,live_bytes,live_objects,type" and len(csv) == 7, csv)
 
 
-def differ(one, other):
-    """Where two answers differ. Sums of floating-point numbers depend on their order: by one byte, or the last digits."""
-    if isinstance(one, dict) and isinstance(other, dict) and one.keys() == other.keys():
-        return [key for key in one if differ(one[key], other[key])]
-    if isinstance(one, list) and isinstance(other, list) and len(one) == len(other):
-        return [found for a, b in zip(one, other) for found in differ(a, b)]
-    if isinstance(one, (int, float)) and isinstance(other, (int, float)):
-        return [] if abs(one - other) <= 1 or abs(one - other) < 1e-9 * abs(one) else [(one, other)]
-    return [] if one == other else [(one, other)]
-
-
 def test_files(bench, spool):
     """The same rows without a server."""
     where = bench.scratch / "files"
@@ -133,7 +123,7 @@ def test_files(bench, spool):
                   ("diff", "6.12.0-fleet #1", BUILD), ("quality",), ("quality", "--build", BUILD, "--since", "2h")):
         want = bench.ask(*words)
         got = json.loads(tap.run(KMEMSCOPE, "fleet", *words, "--from", where, "--json").stdout)
-        tap.check(f"a directory answers like the server: {' '.join(words)}", not differ(want, got), (differ(want, got), want, got))
+        tap.check(f"a directory answers like the server: {' '.join(words)}", not answers.differ(want, got), (answers.differ(want, got), want, got))
     wrong = tap.run(KMEMSCOPE, "fleet", "host", "host9999", "--from", where, status=1)
     tap.check("a name that is not there is an error", "is known" in wrong.stderr, wrong.stderr)
     file = sorted((where / "rows").iterdir())[-1]
@@ -192,7 +182,7 @@ def test_by(bench):
                   ("diff", "6.12.0-fleet #1", "6.12.1-fleet #2", "--label", "role=web"), ("quality", "--label", "role=web")):
         want = bench.ask(*words, "--since", "3h")
         got = json.loads(tap.run(KMEMSCOPE, "fleet", *words, "--since", "3h", "--from", where, "--json").stdout)
-        tap.check(f"a directory answers like the server: {' '.join(words)}", not differ(want, got), (differ(want, got), want, got))
+        tap.check(f"a directory answers like the server: {' '.join(words)}", not answers.differ(want, got), (answers.differ(want, got), want, got))
     test_dashboards(bench, start)
     wrong = bench.run("top", "--by", "nonsense", status=2)
     tap.check("what is none of these is an error", "label:NAME" in wrong.stderr, wrong.stderr)
@@ -341,7 +331,7 @@ def start(where):
         return None
     engine = chdb.Engine(pathlib.Path(fetched.stdout.strip()) / "libchdb.so", where / "engine")
     known = {name for name, in engine.rows("SELECT name FROM system.settings")}
-    tap.check("it knows the setting that comes with inserts", "insert_distributed_sync" in known)
+    tap.check("it knows the settings that come with inserts", chdb.SETTINGS - {"wait_end_of_query"} <= known, known)
     codecs = engine.number("SELECT toInt32(value) FROM (SELECT splitByChar('.', version())[1] AS value)")
     tap.check("it is of today, with codecs", codecs >= 20, codecs)
     return engine

@@ -32,7 +32,7 @@ class Relay:
     """The program, with a spool of its own. It listens where it did before when it is started again."""
     def __init__(self, bench, name, *options, prefix=(), tokens=True):
         self.bench, self.name, self.options, self.prefix = bench, name, (*options, *(("--tokens", bench.tokens) if tokens else ())), prefix
-        self.port, self.process = 0, None
+        self.port, self.process = clickhouse.free_ports(1)[0], None
         self.start()
 
     def start(self):
@@ -88,8 +88,7 @@ class Bench:
         return done.stdout, {key: int(value) for key, value in (word.split("=") for word in done.stderr.decode().split())}
 
     def sums(self):
-        row = self.server.rows(f"SELECT count(), sum(live_bytes), sum(allocs) FROM {self.database}.rows FINAL")[0]
-        return dict(zip(("rows", "bytes", "allocs"), map(int, row)))
+        return self.server.sums(self.database)
 
     def arrives(self, want):
         """Whether the database has this in the end."""

@@ -8,6 +8,7 @@ slopes with a least-squares fit written out here.
 import json
 import pathlib
 import re
+import socket
 import subprocess
 import sys
 import tempfile
@@ -36,10 +37,7 @@ class Bench:
         return file, {key: int(value) for key, value in (word.split("=") for word in done.stderr.split())}
 
     def sums(self, final="FINAL", database="kmemscope"):
-        """Of all rows: their number, their bytes, their allocations."""
-        row = self.server.rows(f"SELECT count(), sum(live_bytes), sum(allocs) FROM {database}.rows {final}")[0]
-        return dict(zip(("rows", "bytes", "allocs"), map(int, row)))
-
+        return self.server.sums(database, final)
 
     def settle(self):
         """Until the server's clock has left the second of the last report: sums that are made then stay as they are."""
@@ -201,6 +199,19 @@ def test_death(bench):
     tap.check("what was stored is there after kill -9", bench.sums() == want, (bench.sums(), want))
 
 
+def test_silence():
+    """A server that takes a statement and says nothing: who waits for it ends with a signal all the same."""
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        words = (KMEMSCOPE, "fleet", "rollup", "--every", "60s", "--server", f"http://127.0.0.1:{silent.getsockname()[1]}/")
+        with subprocess.Popen(words, stderr=subprocess.PIPE, text=True) as process:
+            connection, _ = silent.accept()
+            connection.recv(1)
+            process.terminate()
+            _, said = process.communicate()
+        connection.close()
+    tap.check("a signal ends it while a server says nothing", process.returncode == 0 and not said, (process.returncode, said))
+
+
 def main():
     root = clickhouse.unpacked()
     if not root:
@@ -212,6 +223,7 @@ def main():
             bench = Bench(server, pathlib.Path(scratch))
             for test in (test_setup, test_push, test_captures, test_rollup, test_rights, test_examples, test_death):
                 test(bench)
+            test_silence()
         finally:
             server.close()
     return tap.finish()
