@@ -20,6 +20,9 @@ struct ks_when {
 	u64 ns;
 };
 
+/* From "415.2", "+1.5", "10:00:05", "2026-11-17 10:00", with Z or UTC behind it or in local time: 0 or -EINVAL. */
+int ks_when_parse(const char *text, struct ks_when *ret_when);
+
 /* Turns a time of day into one of the trace. -EINVAL where @wall does not know it. Others stay. */
 int ks_when_resolve(struct ks_when *when, const struct ks_wall *wall, struct ks_diag *diag);
 

@@ -18,7 +18,8 @@
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
-#include <zstd.h>
+
+#include "trace/zframe.h"
 
 /* === Data ================================================================================= */
 
@@ -200,20 +201,19 @@ static void wait_for_turn(struct ks_recorder *rec, const struct ks_rec_reader *r
 		pthread_cond_wait(&rec->wrote, &rec->write_lock);
 }
 
-static void write_chunk(struct ks_recorder *rec, ZSTD_CCtx *zstd, struct ks_chunk *chunk, u8 *buf,
-			size_t cap)
+static void write_chunk(struct ks_recorder *rec, struct ks_zframer *framer, struct ks_chunk *chunk,
+			u8 *buf, size_t cap)
 {
-	size_t len = zstd && buf ? ZSTD_compress2(zstd, buf, cap, chunk->data, chunk->len) : 0;
+	size_t len = framer && buf ? ks_zframer_make(framer, buf, cap, chunk->data, chunk->len) : 0;
 	struct ks_rec_reader *r = rec->readers;
 
 	while (r->id != chunk->cpu)
 		r++;
 	pthread_mutex_lock(&rec->write_lock);
 	wait_for_turn(rec, r, chunk);
-	if (ZSTD_isError(len)) {
+	if (!len) {
 		if (!rec->err)
-			rec->err = ks_diag_set(&rec->diag, -EIO, "cannot compress: %s",
-					       ZSTD_getErrorName(len));
+			rec->err = ks_diag_set(&rec->diag, -ENOMEM, "cannot compress");
 	} else if (!rec->err && rec->writer) {
 		rec->err = ks_td_writer_block(rec->writer, chunk->cpu, chunk->seq, buf, (u32)len,
 					      chunk->len, &rec->diag);
@@ -230,25 +230,20 @@ static void *worker_main(void *arg)
 {
 	struct ks_rec_worker *worker = arg;
 	struct ks_recorder *rec = worker->rec;
-	size_t cap = ZSTD_compressBound(rec->chunks.size);
-	ZSTD_CCtx *zstd = ZSTD_createCCtx();
+	size_t cap = ks_zframe_bound(rec->chunks.size);
+	struct ks_zframer *framer = ks_zframer_new(LEVEL);
 	u8 *buf = malloc(cap);
 	struct ks_diag diag = { 0 };
 	struct ks_chunk *chunk;
 
 	atomic_store(&worker->tid, (pid_t)syscall(SYS_gettid));
-	if (!zstd || !buf)
+	if (!framer || !buf)
 		fail(rec, ks_diag_nomem(&diag, "recording"), &diag);
-	if (zstd) {
-		ZSTD_CCtx_setParameter(zstd, ZSTD_c_compressionLevel, LEVEL);
-		/* So that a block that a crash left half-written is found out. */
-		ZSTD_CCtx_setParameter(zstd, ZSTD_c_checksumFlag, 1);
-	}
 	while ((chunk = ks_chunks_take(&rec->chunks))) {
-		write_chunk(rec, zstd, chunk, buf, cap);
+		write_chunk(rec, framer, chunk, buf, cap);
 		ks_chunks_put(&rec->chunks, chunk);
 	}
-	ZSTD_freeCCtx(zstd);
+	ks_zframer_free(framer);
 	free(buf);
 	return NULL;
 }

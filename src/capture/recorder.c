@@ -225,11 +225,6 @@ int ks_recorder_new(const struct ks_record_opts *opts, struct ks_recorder **ret_
 		err = ks_diag_nomem(diag, "recording");
 	if (!err && ks_rec_take_census(rec, KS_CENSUS_START))
 		err = ks_diag_nomem(diag, "counting the kernel's objects");
-	if (!err) {
-		pthread_mutex_lock(&rec->write_lock); /* the workers run already */
-		err = ks_td_writer_open(opts->path, &rec->meta, &rec->writer, diag);
-		pthread_mutex_unlock(&rec->write_lock);
-	}
 	if (err) {
 		ks_recorder_abort(rec);
 		return err;
@@ -245,7 +240,12 @@ const char *ks_recorder_filter_note(const struct ks_recorder *rec)
 
 int ks_recorder_start(struct ks_recorder *rec, struct ks_diag *diag)
 {
-	return ks_rec_enable(rec, diag);
+	int err;
+
+	pthread_mutex_lock(&rec->write_lock); /* the workers run already */
+	err = ks_td_writer_open(rec->path, &rec->meta, &rec->writer, diag);
+	pthread_mutex_unlock(&rec->write_lock);
+	return err ? err : ks_rec_enable(rec, diag);
 }
 
 void ks_recorder_say_hooks(const struct ks_recorder *rec, struct ks_strbuf *sb)

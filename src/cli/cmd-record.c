@@ -23,8 +23,13 @@
 
 /* === Data ================================================================================= */
 
+/* The small recorder is a program of its own. */
+#ifndef KS_RECORD_NAME
+#define KS_RECORD_NAME "kmemscope record"
+#endif
+
 static const char usage[] =
-	"usage: kmemscope record [OPTION...] [-p PID | -- COMMAND...]\n"
+	"usage: " KS_RECORD_NAME " [OPTION...] [-p PID | -- COMMAND...]\n"
 	"\n"
 	"Records every allocation and free of the running kernel until Ctrl-C, the end of\n"
 	"COMMAND, or one of the limits below. Needs root. The file is a trace.dat, which\n"
@@ -289,6 +294,20 @@ static void rotate(struct record *r, struct ks_recorder *rec)
 	free(path);
 }
 
+/* What was asked for before the recording began, which may have to count many objects first. */
+static enum why asked_to_end(const struct record *r)
+{
+	sigset_t ends = r->signals;
+	int signal;
+
+	sigdelset(&ends, SIGCHLD);
+	sigdelset(&ends, SIGUSR1);
+	signal = sigtimedwait(&ends, NULL, &(struct timespec){ 0 });
+	if (signal <= 0)
+		return WHY_NONE;
+	return signal == SIGINT ? WHY_INTERRUPTED : WHY_TERMINATED;
+}
+
 /* Until something ends the recording. */
 static enum why wait_for_end(struct record *r, struct ks_recorder *rec)
 {
@@ -489,8 +508,9 @@ static int record(struct record *r, struct ks_recorder *rec)
 /* Makes everything ready, records, and says what came of it. */
 static int run(struct record *r)
 {
-	struct ks_recorder *rec;
+	struct ks_recorder *rec = NULL;
 	struct ks_diag diag = { 0 };
+	enum why why;
 	int code, err;
 
 	ks_cli_block_signals(r->opts.keep_bytes || r->opts.keep_ns || is_rotating(r)
@@ -509,21 +529,20 @@ static int run(struct record *r)
 			return code;
 	}
 	err = ks_recorder_new(&r->opts, &rec, &diag);
-	if (!err && r->opts.only_pids) {
+	if (!err && r->opts.only_pids)
 		err = ks_recorder_follow(rec, r->pid ? r->pid : (u32)r->child, &diag);
-		if (err)
-			ks_recorder_abort(rec);
-	}
-	if (!err) {
+	why = err ? WHY_NONE : asked_to_end(r);
+	if (!err && !why)
 		err = ks_recorder_start(rec, &diag);
-		if (err)
-			ks_recorder_abort(rec);
-	}
-	if (err) {
-		drop_child(r);
+	if (!err && !why)
+		return record(r, rec);
+	if (rec)
+		ks_recorder_abort(rec);
+	drop_child(r);
+	if (err)
 		return ks_cli_fail(r->cli, err, &diag);
-	}
-	return record(r, rec);
+	return ks_cli_error(r->cli, why == WHY_INTERRUPTED ? KS_EXIT_INTERRUPTED : 128 + SIGTERM,
+			    "ended before recording began: no file was made");
 }
 
 /* === Public =============================================================================== */
@@ -536,8 +555,8 @@ int ks_cmd_record(int argc, char **argv)
 		.epilogue = "Exits with the status of COMMAND, or with 130 after Ctrl-C.\n"
 			    "\n"
 			    "examples:\n"
-			    "  kmemscope record -o trace.dat --duration 60\n"
-			    "  kmemscope record --stack -- make -j4\n",
+			    "  " KS_RECORD_NAME " -o trace.dat --duration 60\n"
+			    "  " KS_RECORD_NAME " --stack -- make -j4\n",
 		.shared = KS_WITH_COMMON,
 		.runs_command = true,
 	};

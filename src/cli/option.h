@@ -55,6 +55,10 @@ enum {
 	KS_WITH_CAPTURE = KS_WITH_INPUT | KS_WITH_BRANCH | KS_WITH_FILTER | KS_WITH_COMMON,
 };
 
+/* All shared options, in the order of --help: returns how many. The small recorder has none. */
+enum { KS_SHARED_OPTIONS = 32 };
+size_t ks_cli_shared_options(struct ks_cli *cli, struct ks_option *ret_rows);
+
 /*
  * Takes the options; operands begin at optind. @own ends with an empty row, or is NULL. -1 to go on, or
  * the exit code of the program.

@@ -4,10 +4,14 @@
 #define KS_CLI_PROGRESS_H
 
 #include <time.h>
-#include "base/types.h"
+
+#include "base/clock.h"
 
 /* A clock for measuring time; its start has no meaning. */
-u64 ks_cli_now_ns(void);
+static inline u64 ks_cli_now_ns(void)
+{
+	return ks_clock_ns(CLOCK_MONOTONIC);
+}
 
 /* State of the line. */
 struct ks_progress {

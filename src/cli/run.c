@@ -58,19 +58,26 @@ static void tell_other_kernel(const struct ks_cli *cli, const struct ks_resolver
 			cli->command, model->kernel, cli->capture->kernel, release);
 }
 
+/* Whether the capture has nothing in the window. A window without ends is never empty. */
+static bool window_is_empty(const struct ks_cli *cli, const struct ks_model *model)
+{
+	struct ks_when from = cli->capture->filter.since, to = cli->capture->filter.until;
+	u64 since, until;
+
+	if ((!from.set && !to.set) || model->quality[KS_Q_BACKWARDS] ||
+	    ks_when_resolve(&from, &model->wall, NULL) || ks_when_resolve(&to, &model->wall, NULL))
+		return false;
+	since = ks_when_in_trace(&from, model->first_ts, 0);
+	until = ks_when_in_trace(&to, model->first_ts, UINT64_MAX);
+	return since >= until || since > model->last_ts || until <= model->first_ts;
+}
+
 /* Zeros in a report look like an answer: who asked beside the capture is told so. */
 static void tell_empty_window(const struct ks_cli *cli, const struct ks_model *model)
 {
-	struct ks_when from = cli->capture->filter.since, to = cli->capture->filter.until;
 	struct ks_strbuf span;
-	u64 since, until;
 
-	if (ks_when_resolve(&from, &model->wall, NULL) || ks_when_resolve(&to, &model->wall, NULL))
-		return;
-	since = ks_when_in_trace(&from, model->first_ts, 0);
-	until = ks_when_in_trace(&to, model->first_ts, UINT64_MAX);
-	if (model->quality[KS_Q_BACKWARDS] ||
-	    (since < until && since <= model->last_ts && until > model->first_ts))
+	if (!window_is_empty(cli, model))
 		return;
 	ks_strbuf_init(&span);
 	ks_render_time(model, model->first_ts, &span);
@@ -149,11 +156,6 @@ static int run_one(struct ks_cli *cli, enum ks_by by, bool with_view, struct ks_
 }
 
 /* === Public =============================================================================== */
-
-u64 ks_cli_now_ns(void)
-{
-	return ks_clock_ns(CLOCK_MONOTONIC);
-}
 
 void ks_cli_progress_start(struct ks_progress *progress, const char *what)
 {
@@ -309,9 +311,10 @@ int ks_cli_resolver(struct ks_cli *cli, struct ks_resolver **ret_resolver)
 
 int ks_cli_verdict(const struct ks_cli *cli, const struct ks_model *model)
 {
-	if (!cli->output.strict || !ks_model_has_loss(model))
-		return 0;
-	return ks_cli_error(cli, KS_EXIT_LOST, "the capture lost events (--strict)");
+	if (cli->output.strict && ks_model_has_loss(model))
+		return ks_cli_error(cli, KS_EXIT_LOST, "the capture lost events (--strict)");
+	/* That was said before the report. A script that reads the report alone has to know, too. */
+	return window_is_empty(cli, model) ? KS_EXIT_FAILED : 0;
 }
 
 int ks_cli_conclude_doc(const struct ks_cli *cli, struct ks_doc *doc, struct ks_model *model)

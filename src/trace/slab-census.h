@@ -96,6 +96,12 @@ void ks_slab_census_free(struct ks_slab_census *census); /* accepts NULL */
 enum ks_census_says ks_slab_census_at(const struct ks_slab_census *census, u64 addr,
 				      u32 *ret_cache);
 
+/* From when on only frees are recorded. @census may be NULL. */
+static inline u64 ks_slab_census_allocs_end(const struct ks_slab_census *census)
+{
+	return census && census->allocs_end ? census->allocs_end : UINT64_MAX;
+}
+
 /* === For those who take one =============================================================== */
 
 /* Adds a slab whose objects are all free so far. NULL when there is no memory, or too many objects. */

@@ -4,7 +4,8 @@
 
 #include <errno.h>
 #include <unistd.h>
-#include <zstd.h>
+
+#include "trace/zframe.h"
 
 /* === Internals ============================================================================ */
 
@@ -39,7 +40,7 @@ static int write_link(struct ks_td_writer *w, const struct ks_td_place *from,
 	ks_td_put(&sb, 0, 4);
 	/* zstd's own numbers are little-endian everywhere. */
 	for (i = 0; i < 4; i++)
-		ks_strbuf_add(&sb, &(u8){ (u8)((u32)ZSTD_MAGIC_SKIPPABLE_START >> 8 * i) }, 1);
+		ks_strbuf_add(&sb, &(u8){ (u8)((u32)KS_ZFRAME_SKIPPABLE >> 8 * i) }, 1);
 	for (i = 0; i < 4; i++)
 		ks_strbuf_add(&sb, &(u8){ (u8)(frame >> 8 * i) }, 1);
 	err = sb.failed ? -ENOMEM : ks_td_write_at(w, at, sb.s, sb.len, NULL);

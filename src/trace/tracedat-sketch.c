@@ -4,8 +4,8 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <zstd.h>
 
+#include "trace/zframe.h"
 #include "trace/tracedat.h"
 
 /* === Data ================================================================================= */
@@ -32,7 +32,7 @@ static void put_option_u64(struct ks_strbuf *options, u32 id, u64 value, unsigne
 /* Appends a compressed section. */
 static void put_section(struct ks_td_sketch *sk, u32 id, const struct ks_strbuf *content)
 {
-	size_t bound = ZSTD_compressBound(content->len);
+	size_t bound = ks_zframe_bound(content->len);
 	void *packed = malloc(bound);
 	size_t len;
 
@@ -41,8 +41,8 @@ static void put_section(struct ks_td_sketch *sk, u32 id, const struct ks_strbuf 
 		free(packed);
 		return;
 	}
-	len = ZSTD_compress(packed, bound, content->s, content->len, META_LEVEL);
-	if (ZSTD_isError(len)) {
+	len = ks_zframe_make(packed, bound, content->s, content->len, META_LEVEL);
+	if (!len) {
 		sk->failed = true;
 	} else {
 		ks_td_put_section_header(&sk->text, id, KS_TD_FL_COMPRESSED, 0, len + 8);
@@ -156,7 +156,7 @@ void ks_td_sketch_begin(struct ks_td_sketch *sk, const struct ks_td_meta *meta)
 	ks_td_put(&sk->text, sizeof(long), 1);
 	ks_td_put(&sk->text, meta->page_size, 4);
 	ks_td_put_string(&sk->text, "zstd");
-	ks_td_put_string(&sk->text, ZSTD_versionString());
+	ks_td_put_string(&sk->text, ks_zframe_version());
 	sk->options_at = sk->text.len;
 	ks_td_put(&sk->text, 0, 8);
 }

@@ -10,10 +10,10 @@
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
-#include <zstd.h>
 
 #include "base/io.h"
 #include "base/outfile.h"
+#include "trace/zframe.h"
 #include "trace/tracedat-inplace.h"
 
 /* === Data ================================================================================= */
@@ -378,12 +378,12 @@ int ks_td_writer_block(struct ks_td_writer *w, u32 cpu, u32 seq, const void *sto
 
 int ks_td_writer_names(struct ks_td_writer *w, const char *text, size_t len, struct ks_diag *diag)
 {
-	size_t bound = ZSTD_compressBound(len);
+	size_t bound = ks_zframe_bound(len);
 	void *packed = malloc(bound);
-	size_t stored = packed ? ZSTD_compress(packed, bound, text, len, 1) : 0;
+	size_t stored = packed ? ks_zframe_make(packed, bound, text, len, 1) : 0;
 	int err;
 
-	if (!packed || ZSTD_isError(stored)) {
+	if (!stored) {
 		free(packed);
 		return ks_diag_nomem(diag, "writing a capture");
 	}

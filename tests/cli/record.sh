@@ -335,6 +335,22 @@ check "and the capture is whole" "$KMEMSCOPE" check end.dat
 check "so does Ctrl-\\" ends_after 143 QUIT "$KMEMSCOPE" record -q -o end.dat
 check "under nohup a hangup does not" ends_after 130 'HUP INT' nohup "$KMEMSCOPE" record -q -o end.dat
 check "nor does a closed pipe" ends_after 130 'PIPE INT' "$KMEMSCOPE" record -o end.dat
+# A blocked signal waits for the program that takes the place of this one.
+ended_at_once() { # SIGNAL COMMAND...
+	python3 - "$@" <<-'END'
+		import os, signal, sys
+		which = getattr(signal, "SIG" + sys.argv[1])
+		signal.pthread_sigmask(signal.SIG_BLOCK, [which])
+		os.kill(os.getpid(), which)
+		os.execv(sys.argv[2], sys.argv[2:])
+	END
+}
+echo old >early.dat
+check "Ctrl-C before it begins" ends_saying 130 'no file was made' ended_at_once INT "$KMEMSCOPE" record -o early.dat
+check "or a termination" ends_saying 143 'no file was made' ended_at_once TERM "$KMEMSCOPE" record -o early.dat
+check "or of a command, which does not run" ends_saying 130 'no file was made' ended_at_once INT "$KMEMSCOPE" record \
+	-o early.dat -- touch ran
+check "leaves the older file, and no other" equal "$(cat early.dat; ls -A | grep -c -e early -e ran)" "$(printf 'old\n1')"
 pipe_of_command() { "$KMEMSCOPE" record -q -o pipe.dat -- bash -c 'trap -p PIPE; kill -PIPE $$'; }
 check "which still ends a command" exits_with 141 pipe_of_command
 check "unwritable output" fails_saying 1 'cannot create' "$KMEMSCOPE" record -o no/such/dir.dat
