@@ -77,7 +77,8 @@ static bool can_show(const struct ks_column *column, enum ks_table_form form)
 	if (form == KS_FORM_TEXT)
 		return column->head != NULL;
 	/* A cell of a flat file has no room for a list. */
-	return column->name && (form == KS_FORM_JSON || column->kind < KS_CELL_TEXTS);
+	return column->name &&
+	       (form == KS_FORM_JSON || form == KS_FORM_CELLS || column->kind < KS_CELL_TEXTS);
 }
 
 /* Selects all columns that the form can show. */

@@ -92,7 +92,14 @@ struct ks_list {
 };
 
 /* The formats that may each have their own choice and order of columns. */
-enum ks_table_form { KS_FORM_TEXT, KS_FORM_JSON, KS_FORM_CSV, KS_FORM_PARQUET, KS_FORMS };
+enum ks_table_form {
+	KS_FORM_TEXT,
+	KS_FORM_JSON,
+	KS_FORM_CSV,
+	KS_FORM_PARQUET,
+	KS_FORM_CELLS, /* what programs ask cell by cell: all columns with a name */
+	KS_FORMS
+};
 
 struct ks_table {
 	const char *name;  /* in JSON */

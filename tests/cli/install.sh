@@ -10,6 +10,7 @@ check "the installed program runs" says '^kmemscope ' "$dest$prefix/bin/kmemscop
 for name in trace_analyze trace_analyze.py; do
 	check "$name is installed under its own name" says '^usage: trace_analyze' "$dest$prefix/bin/$name" --help
 done
+check "the how-tos" test -e "$dest$prefix/share/doc/kmemscope/slab-grows.md" -a -e "$dest$prefix/share/doc/kmemscope/reading-a-kmap/ls.syms"
 check "manual pages of commands" [ "$(find "$dest$prefix" -path '*man1*' -name 'kmemscope*.1*' | wc -l)" -ge 5 ]
 check "of formats" [ "$(find "$dest$prefix" -path '*man5*' -name 'kmemscope-ksdb.5*' | wc -l)" = 1 ]
 # In the place where the shell looks for it.
@@ -29,7 +30,17 @@ exposes_little() {
 	systemd-analyze security --offline=yes "$1" >exposure 2>/dev/null &&
 		awk '/Overall exposure/ { level = $(NF - 2) } END { exit !(level != "" && level <= 3.0) }' exposure || { tail -1 exposure; return 1; }
 }
+# Units as systemd understands them: a word that it does not know is only a warning there.
+understood() {
+	mkdir -p units && sed 's,/usr/bin/kmemscope,/bin/true,' "$1" >"units/${1##*/}" &&
+		systemd-analyze verify --man=no "units/${1##*/}" >warnings 2>&1 && [ ! -s warnings ] || { cat warnings; return 1; }
+}
 for unit in "$tests"/../packaging/systemd/*.service; do
+	if systemd-analyze --help 2>/dev/null | grep -q verify; then
+		check "systemd understands all of ${unit##*/}" understood "$unit"
+	else
+		skip "systemd understands all of ${unit##*/}" "no systemd-analyze"
+	fi
 	if systemd-analyze --help 2>/dev/null | grep -q -- --offline; then
 		check "${unit##*/} exposes little" exposes_little "$unit"
 	else
