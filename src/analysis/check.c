@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "source/open.h"
+
 /* === Data ================================================================================= */
 
 /*
@@ -167,10 +169,22 @@ int ks_check_source(struct ks_source *source, struct ks_check *ret_check, struct
 	return 0;
 }
 
-void ks_check_refused(const char *why, struct ks_check *ret_check)
+int ks_check_file(const char *path, struct ks_check *ret_check, struct ks_diag *diag)
 {
-	*ret_check = (struct ks_check){ .verdict = KS_CHECK_DAMAGED };
-	snprintf(ret_check->error, sizeof(ret_check->error), "%s", why);
+	struct ks_diag own = { 0 };
+	struct ks_source *source;
+	int err = ks_source_open(path, NULL, &source, &own);
+
+	if (err == KS_EBADINPUT) {
+		*ret_check = (struct ks_check){ .verdict = KS_CHECK_DAMAGED };
+		snprintf(ret_check->error, sizeof(ret_check->error), "%s", own.text);
+		return 0;
+	}
+	if (err)
+		return ks_diag_set(diag, err, "%s", own.text);
+	err = ks_check_source(source, ret_check, diag);
+	ks_source_close(source);
+	return err;
 }
 
 void ks_check_deinit(struct ks_check *check)

@@ -34,8 +34,9 @@ struct ks_check {
  */
 int ks_check_source(struct ks_source *source, struct ks_check *ret_check, struct ks_diag *diag);
 
-/* The verdict on a capture whose content no reader accepts, with the reason. */
-void ks_check_refused(const char *why, struct ks_check *ret_check);
+/* The verdict on a file. Content that no reader accepts is a finding, not an error. */
+int ks_check_file(const char *path, struct ks_check *ret_check, struct ks_diag *diag);
+
 void ks_check_deinit(struct ks_check *check);
 
 /* The verdict on one CPU alone. */

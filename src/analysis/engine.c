@@ -326,14 +326,6 @@ static int start(struct ks_audience *to, const struct ks_event *events, size_t c
 	return 0;
 }
 
-/* From when on a free may be of what was allocated after the last recorded allocation. */
-static u64 allocs_end(const struct ks_source_info *info)
-{
-	const struct ks_slab_census *census = info->census[KS_CENSUS_END];
-
-	return census && census->allocs_end ? census->allocs_end : UINT64_MAX;
-}
-
 /* Whether the census can say that the object has ended. */
 static bool is_gone(const struct ks_slab_census *census, const struct ks_obj *obj)
 {
@@ -420,7 +412,8 @@ int ks_engine_feed(struct ks_matcher *m, struct ks_audience *to, const struct ks
 	int err = to->started ? 0 : start(to, events, count, diag);
 
 	m->some_allocs = to->run.info->some_allocs;
-	m->allocs_end = allocs_end(to->run.info);
+	/* From then on a free may be of what was allocated after the last recorded allocation. */
+	m->allocs_end = ks_slab_census_allocs_end(to->run.info->census[KS_CENSUS_END]);
 	if (err)
 		return err;
 	if (!is_plain(to))

@@ -144,6 +144,50 @@ static void compare_group(struct ks_model *model, struct ks_group *group)
 		clamp(model, group);
 }
 
+static int compare_unseen(const void *pa, const void *pb)
+{
+	const struct ks_unseen_allocs *a = pa, *b = pb;
+
+	if (a->least != b->least)
+		return a->least > b->least ? -1 : 1;
+	return strcmp(a->cache, b->cache);
+}
+
+/*
+ * What was there before can be freed once. What more is freed was allocated unseen, but for a few objects of the moment
+ * between the count and the first event.
+ */
+static void compare_unseen_allocs(struct ks_model *model)
+{
+	const struct ks_kernel_slabs *slabs = &model->kernel_slabs;
+	size_t i, kept = 0;
+	int when;
+
+	for (i = 0; i < model->unseen_allocs.len; i++) {
+		struct ks_unseen_allocs *unseen = &model->unseen_allocs.items[i];
+		struct ks_kernel_cache sum;
+
+		if (*unseen->cache && ks_kernel_slabs_find(slabs, unseen->cache, &sum)) {
+			u64 before = sum.objects[KS_CENSUS_START];
+
+			for (when = 0; when < KS_CENSUS_WHENS; when++) {
+				unseen->counted[when] = slabs->counted[when];
+				unseen->objects[when] = sum.objects[when];
+			}
+			unseen->object_size = sum.object_size;
+			if (slabs->counted[KS_CENSUS_START] &&
+			    unseen->frees > before + before / 100 + 100)
+				unseen->least = ks_max(unseen->least, unseen->frees - before);
+		}
+		if (unseen->least)
+			model->unseen_allocs.items[kept++] = *unseen;
+	}
+	model->unseen_allocs.len = kept;
+	if (kept)
+		qsort(model->unseen_allocs.items, kept, sizeof(*model->unseen_allocs.items),
+		      compare_unseen);
+}
+
 /* === Public =============================================================================== */
 
 int ks_kernel_slabs_fill(const struct ks_slab_census *const census[KS_CENSUS_WHENS],
@@ -199,6 +243,7 @@ bool ks_kernel_slabs_find(const struct ks_kernel_slabs *slabs, const char *label
 			ret_sum->bytes[when] += cache->bytes[when];
 		}
 		ret_sum->name = cache->name;
+		ret_sum->object_size = cache->object_size;
 		ret_sum->aliases = cache->aliases;
 		ret_sum->reclaimable &= cache->reclaimable;
 		found = true;
@@ -235,6 +280,7 @@ void ks_kernel_slabs_compare(struct ks_model *model)
 {
 	size_t i, k;
 
+	compare_unseen_allocs(model);
 	model->bounds = ks_bounds_of(model, ks_model_total(model));
 	for (i = 0; i < model->accounts.len; i++) {
 		struct ks_sums *sums = &model->accounts.items[i];

@@ -47,12 +47,16 @@ struct row {
 /* A user with so much evidence is judged by itself, whatever comes of the objects of others. */
 enum { STRONG = KS_EVIDENCE_FULL / 5 };
 
+/* kfree_rcu() keeps what it is given for up to five seconds, and then waits for a grace period. */
+#define RCU_LAG 6000000000ull
+
 /* A snapshot in the making. */
 struct gather {
 	const struct ks_leaks_view *view;
 	const struct ks_run *run;
 	struct ks_leaks *leaks;
 	u64 now;		       /* since the first event */
+	u64 births;		       /* since then, too: how long allocations were recorded */
 	struct ks_map64 processes;     /* site << 32 | comm */
 	KS_VEC(u32) process_of;	       /* by user */
 	KS_VEC(struct user_sum) sums;  /* by the number of site and process */
@@ -76,7 +80,7 @@ static u64 birth_of(const struct gather *g, const struct ks_held *held)
 
 static u64 slice_of(const struct gather *g, u64 born)
 {
-	u64 slice = g->now ? born / (g->now / KS_EVIDENCE_SLICES + 1) : 0;
+	u64 slice = g->births ? born / (g->births / KS_EVIDENCE_SLICES + 1) : 0;
 
 	return ks_min(slice, (u64)KS_EVIDENCE_SLICES - 1);
 }
@@ -215,6 +219,23 @@ static int ask_kernel(struct gather *g, u32 number)
 	return 0;
 }
 
+/*
+ * What the kernel still had of a user whose objects end unseen may have been given to kfree_rcu() before: those of the
+ * last seconds are no survivors.
+ */
+static u32 evidence_of(const struct gather *g, const struct ks_leak_user *user,
+		       const struct living *living)
+{
+	u64 births[KS_EVIDENCE_SLICES], i;
+
+	memcpy(births, living->births, sizeof(births));
+	if (g->proven && unseen_of(user) > user->frees)
+		for (i = slice_of(g, g->births - ks_min(g->births, RCU_LAG));
+		     i < KS_EVIDENCE_SLICES; i++)
+			births[i] = 0;
+	return ks_evidence(user->allocs, births);
+}
+
 /* Once the sums of all caches are known. */
 static void judge_user(struct gather *g, u32 number)
 {
@@ -225,7 +246,7 @@ static void judge_user(struct gather *g, u32 number)
 
 	if (!living->objects)
 		return;
-	living->evidence = ks_evidence(user->allocs, living->births);
+	living->evidence = evidence_of(g, user, living);
 	if (g->proven)
 		living->unknown = ks_fate_is_ending(&fate, living->objects, &cache->fate);
 	else
@@ -459,6 +480,14 @@ static int fill(struct gather *g, struct ks_diag *diag)
 	return err;
 }
 
+/* A recorder that counts the kernel's objects at its end records only frees meanwhile: nothing can be born then. */
+static u64 births_end(const struct ks_run *run)
+{
+	const struct ks_slab_census *census = run->info ? run->info->census[KS_CENSUS_END] : NULL;
+
+	return ks_min(ks_run_end(run), ks_slab_census_allocs_end(census));
+}
+
 /* === Public =============================================================================== */
 
 int ks_leaks_snapshot(struct ks_view *view, const struct ks_run *run, struct ks_model *model,
@@ -477,6 +506,8 @@ int ks_leaks_snapshot(struct ks_view *view, const struct ks_run *run, struct ks_
 	g.proven = g.kernel->by_object && run->until == UINT64_MAX && run->level == KS_SLAB;
 	g.lost = model->quality[KS_Q_LOST_EVENTS] || model->quality[KS_Q_LOST_WINDOWS];
 	g.now = until - ks_min(until, run->first_ts);
+	until = births_end(run);
+	g.births = until - ks_min(until, run->first_ts);
 	if (ks_map64_init(&g.keys) || ks_map64_init(&g.processes))
 		err = ks_diag_nomem(diag, "looking for leaks");
 	else

@@ -12,6 +12,22 @@ enum {
 	MAX_MISUSE_PAIRS = 1024, /* per kind */
 };
 
+/* === Internals ============================================================================ */
+
+static struct ks_stray *stray_of(struct ks_matcher *m, u32 cache)
+{
+	size_t number = cache == KS_NONE ? 0 : (size_t)cache + 1;
+
+	while (m->strays.len <= number) {
+		struct ks_stray *stray = ks_vec_push(&m->strays);
+
+		if (!stray)
+			return NULL;
+		*stray = (struct ks_stray){ 0 };
+	}
+	return &m->strays.items[number];
+}
+
 /* === Public =============================================================================== */
 
 int ks_matcher_init(struct ks_matcher *m)
@@ -43,6 +59,7 @@ void ks_matcher_deinit(struct ks_matcher *m)
 		m->recent[i] = NULL;
 	}
 	ks_slab_pages_deinit(&m->pages);
+	ks_vec_free(&m->strays);
 	ks_map64_deinit(&m->cache_names.keys);
 	ks_vec_free(&m->cache_names.caches);
 	for (i = 0; i < KS_QUALITIES; i++) {
@@ -116,6 +133,7 @@ int ks_matcher_misuse(struct ks_matcher *m, enum ks_quality what, u32 alloc_site
 int ks_matcher_stray_free(struct ks_matcher *m, const struct ks_event *ev, enum ks_level level)
 {
 	struct ks_recent_free *recent = ks_matcher_recent(m, level, ev->ptr);
+	struct ks_stray none = { 0 }, *stray;
 
 	if (m->some_allocs || ev->ts >= m->allocs_end)
 		return KS_OP_NOTHING;
@@ -124,6 +142,13 @@ int ks_matcher_stray_free(struct ks_matcher *m, const struct ks_event *ev, enum 
 		recent->lost_windows = recent->rcu = 0;
 		return KS_OP_NOTHING;
 	}
+	stray = level == KS_SLAB ? stray_of(m, ev->cache) : &none;
+	if (!stray)
+		return -ENOMEM;
+	if (recent->ptr == ev->ptr && recent->lost_windows == m->lost_windows + 1)
+		stray->again++;
+	else
+		stray->before++;
 	/* Who frees in bulk may free what a hook did not see being allocated. */
 	if (recent->ptr == ev->ptr && recent->lost_windows == m->lost_windows + 1 &&
 	    !(ev->flags & (KS_EV_RCU | KS_EV_BULK)))

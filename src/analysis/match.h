@@ -52,6 +52,11 @@ struct ks_cache_names {
 	KS_VEC(u32) caches;   /* by key; KS_NONE: there are several */
 };
 
+/* Frees of slab objects whose allocation was not seen. The second free in a row proves one that raised no event. */
+struct ks_stray {
+	u64 before, again;
+};
+
 struct ks_matcher {
 	struct ks_live live[KS_LEVELS];
 	struct ks_recent_free *recent[KS_LEVELS]; /* by hash of the address, the last one freed */
@@ -66,6 +71,8 @@ struct ks_matcher {
 	u32 lost_windows; /* so far: what was freed before the last one proves nothing */
 	struct ks_misuses misuses[KS_QUALITIES];
 	struct ks_cache_names cache_names;
+	KS_VEC(struct ks_stray)
+	strays; /* by number of the cache and 1; 0: the free does not name it */
 };
 
 int ks_matcher_init(struct ks_matcher *m);

@@ -151,6 +151,7 @@ void ks_model_free(struct ks_model *model)
 	ks_vec_free(&model->processes);
 	ks_vec_free(&model->absent);
 	ks_vec_free(&model->findings);
+	ks_vec_free(&model->unseen_allocs);
 	ks_vec_free(&model->kernel_slabs.caches);
 	ks_vec_free(&model->kernel_slabs.types);
 	ks_vec_free(&model->unparsed);

@@ -175,6 +175,19 @@ struct ks_kernel_slabs {
 	types; /* most bytes first; none where they were not recorded */
 };
 
+/*
+ * Slab objects that were allocated during the capture without an event, as by kmem_cache_alloc_bulk(). Their frees show
+ * them: a second free of an address without an allocation in between, and more frees than there were objects.
+ */
+struct ks_unseen_allocs {
+	const char *cache; /* "" where the frees do not name it */
+	u64 frees;	 /* of all that was not seen allocated, so also of what was there before */
+	u64 least;	 /* at least this number was allocated unseen */
+	bool counted[2]; /* whether the kernel counted the cache, at the start and at the end */
+	u64 objects[2];
+	u32 object_size; /* 0 = not known */
+};
+
 struct ks_leaks;
 struct ks_frag;
 struct ks_timeline;
@@ -233,6 +246,7 @@ struct ks_model {
 	u64 quality[KS_QUALITIES];
 	u64 findings_dropped;		     /* kinds of misuse beyond the number that is kept */
 	struct ks_kernel_slabs kernel_slabs; /* what the kernel itself had, if the capture says */
+	KS_VEC(struct ks_unseen_allocs) unseen_allocs; /* of the whole capture; most first */
 	KS_VEC(struct ks_finding) findings;
 	KS_VEC(const char *) unparsed; /* the first lines not understood */
 };

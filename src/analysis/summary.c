@@ -59,6 +59,7 @@ static void unpack_stat(struct ks_bytes *b, u64 fields, struct ks_stat *ret_stat
 	}
 }
 
+/* @acc: NULL where nobody wants them. */
 static int unpack_level(struct ks_account *acc, enum ks_level level, u64 fields, struct ks_bytes *b,
 			struct ks_diag *diag)
 {
@@ -73,6 +74,8 @@ static int unpack_level(struct ks_account *acc, enum ks_level level, u64 fields,
 		int err;
 
 		unpack_stat(b, fields, &stat);
+		if (!acc)
+			continue;
 		if (ev.site != KS_NONE && ev.site >= acc->grouping.names->sites.sites.len)
 			return KS_EBADINPUT;
 		err = ks_account_group(acc, &ev, &group, diag);
@@ -80,11 +83,12 @@ static int unpack_level(struct ks_account *acc, enum ks_level level, u64 fields,
 			return err;
 		acc->tally[level].groups.items[group] = stat;
 	}
-	acc->tally[level].total = total;
+	if (acc)
+		acc->tally[level].total = total;
 	return b->overrun ? KS_EBADINPUT : 0;
 }
 
-static int unpack(struct ks_bytes *b, u32 version, struct ks_facts *facts,
+static int unpack(struct ks_bytes *b, u32 version, size_t caches, struct ks_facts *facts,
 		  struct ks_account *account, struct ks_diag *diag)
 {
 	u64 page_shift = KS_PAGE_SHIFT, fields = VERSION_1_FIELDS;
@@ -98,9 +102,9 @@ static int unpack(struct ks_bytes *b, u32 version, struct ks_facts *facts,
 		fields = ks_bytes_varint(b);
 	if (!err && (page_shift > MAX_PAGE_SHIFT || fields > MAX_FIELDS))
 		err = KS_EBADINPUT;
-	for (level = 0; level < KS_LEVELS && account && !err; level++)
+	for (level = 0; level < KS_LEVELS && !err; level++)
 		err = unpack_level(account, (enum ks_level)level, fields, b, diag);
-	return err;
+	return err ? err : ks_facts_unpack_strays(facts, b, caches);
 }
 
 /* === Public =============================================================================== */
@@ -124,6 +128,7 @@ void ks_summary_pack(const struct ks_facts *facts, const struct ks_account *acc,
 			pack_stat(sb, tally->groups.items[i]);
 		}
 	}
+	ks_facts_pack_strays(facts, sb);
 }
 
 int ks_summary_unpack(struct ks_db *db, struct ks_facts *facts, struct ks_account *account,
@@ -135,7 +140,7 @@ int ks_summary_unpack(struct ks_db *db, struct ks_facts *facts, struct ks_accoun
 	int err;
 
 	ks_bytes_init(&b, summary, len);
-	err = unpack(&b, ks_db_version(db), facts, account, diag);
+	err = unpack(&b, ks_db_version(db), ks_db_names(db)->caches.strs.len, facts, account, diag);
 	facts->host = *ks_db_host(db);
 	if (err == -ENOMEM)
 		return ks_diag_nomem(diag, "asking a DB");

@@ -4,11 +4,10 @@
 
 #include <getopt.h>
 
-#include "cli/check.h"
+#include "analysis/check.h"
 #include "cli/commands.h"
 #include "cli/output.h"
 #include "report/check.h"
-#include "source/open.h"
 #include "trace/tracedat-writer.h"
 
 /* === Data ================================================================================= */
@@ -42,7 +41,7 @@ static int check_one(struct checking *all, const char *path)
 	int err = all->repair ? ks_td_repair(path, &repaired, &diag) : 0;
 
 	if (!err || err == KS_EBADINPUT)
-		err = ks_cli_check_file(path, &check, &diag);
+		err = ks_check_file(path, &check, &diag);
 	if (err)
 		return ks_cli_fail(all->cli, err, &diag);
 	all->damaged |= check.verdict == KS_CHECK_DAMAGED;
@@ -68,23 +67,6 @@ static int check_all(struct checking *all, int argc, char **argv)
 }
 
 /* === Public =============================================================================== */
-
-int ks_cli_check_file(const char *path, struct ks_check *ret_check, struct ks_diag *diag)
-{
-	struct ks_diag own = { 0 };
-	struct ks_source *source;
-	int err = ks_source_open(path, NULL, &source, &own);
-
-	if (err == KS_EBADINPUT) {
-		ks_check_refused(own.text, ret_check);
-		return 0;
-	}
-	if (err)
-		return ks_diag_set(diag, err, "%s", own.text);
-	err = ks_check_source(source, ret_check, diag);
-	ks_source_close(source);
-	return err;
-}
 
 int ks_cmd_check(int argc, char **argv)
 {

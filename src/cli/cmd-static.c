@@ -43,15 +43,21 @@ static int print_static(const struct ks_cli *cli, const struct static_args *args
 	return code;
 }
 
-/* Whether it is a file, or a directory that has what every built kernel has. */
+/*
+ * Whether it is a file, or a directory that has what every built kernel has, or every module that was built beside one.
+ * All else may be as large as a file system, with archives and objects of anything in it.
+ */
 static bool is_built_tree(const char *path)
 {
+	static const char *const signs[] = { "vmlinux", ".config", "modules.order" };
 	int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	bool built;
+	bool built = false;
+	size_t i;
 
 	if (fd < 0)
 		return true;
-	built = !faccessat(fd, "vmlinux", F_OK, 0) || !faccessat(fd, ".config", F_OK, 0);
+	for (i = 0; i < ARRAY_SIZE(signs); i++)
+		built |= !faccessat(fd, signs[i], F_OK, 0);
 	close(fd);
 	return built;
 }
@@ -62,16 +68,16 @@ int ks_cli_static_model(const struct ks_cli *cli, bool symbols, struct ks_static
 					     .symbols = symbols };
 	struct ks_diag diag = { 0 };
 	size_t i;
-	int err = ks_static_measure(cli->capture->kernel, &options, ret_model, &diag);
+	int err;
 
-	if (err) {
-		if (err == KS_EBADINPUT && !is_built_tree(cli->capture->kernel))
-			ks_cli_error(cli, 0,
-				     "%s does not look like a built kernel: it has neither vmlinux "
-				     "nor .config",
-				     cli->capture->kernel);
+	if (!is_built_tree(cli->capture->kernel))
+		return ks_cli_error(cli, KS_EXIT_BAD_INPUT,
+				    "%s does not look like a built kernel: it has neither vmlinux "
+				    "nor .config nor modules.order",
+				    cli->capture->kernel);
+	err = ks_static_measure(cli->capture->kernel, &options, ret_model, &diag);
+	if (err)
 		return ks_cli_fail(cli, err, &diag);
-	}
 	for (i = 0; i < (*ret_model)->bad.len; i++)
 		ks_cli_error(cli, 0, "%s; the other objects are counted",
 			     (*ret_model)->bad.items[i].message);

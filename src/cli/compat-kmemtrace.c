@@ -10,9 +10,9 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "analysis/check.h"
 #include "capture/recorder.h"
 #include "capture/relay-capture.h"
-#include "cli/check.h"
 #include "cli/commands.h"
 #include "cli/output.h"
 #include "cli/run.h"
@@ -154,7 +154,7 @@ int ks_kmemtrace_check(int argc, char **argv)
 		struct ks_table *files;
 		struct ks_check check;
 		struct ks_doc *doc;
-		int err = ks_cli_check_file(argv[optind], &check, &diag);
+		int err = ks_check_file(argv[optind], &check, &diag);
 
 		if (err)
 			return ks_cli_fail(&cli, err, &diag);

@@ -142,7 +142,7 @@ static void print_help(FILE *to)
 	      "'kmemscope help COMMAND' lists the options of a command, with examples; its manual page is\n"
 	      "kmemscope-COMMAND(1). A first look, as root:\n"
 	      "\n"
-	      "    kmemscope heap                                what is in the slab now\n"
+	      "    kmemscope heap                                  what is in the slab now\n"
 	      "    kmemscope record --duration 60                  what is allocated in a minute\n"
 	      "    kmemscope leaks trace.dat                       what of that stays\n",
 	      to);

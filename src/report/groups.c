@@ -88,6 +88,28 @@ static const unsigned int in_parquet[] = {
 	KS_GROUP_WASTE,
 };
 
+enum {
+	UNSEEN_LEAST,
+	UNSEEN_BYTES,
+	UNSEEN_FREES,
+	UNSEEN_START,
+	UNSEEN_END,
+	UNSEEN_CACHE,
+	UNSEEN_COLUMNS
+};
+
+static const struct ks_column unseen_columns[UNSEEN_COLUMNS] = {
+	[UNSEEN_LEAST] = { "objects_least", "at least", KS_CELL_U64, KS_UNIT_OBJECTS, .width = 8 },
+	[UNSEEN_BYTES] = { "bytes_least", "bytes", KS_CELL_U64, KS_UNIT_BYTES, .width = 8, .gap = 1,
+			   .optional = true },
+	[UNSEEN_FREES] = { "frees", "frees", KS_CELL_U64, KS_UNIT_COUNT, .width = 8, .gap = 1 },
+	[UNSEEN_START] = { "kernel_objects_start", "start", KS_CELL_U64, KS_UNIT_OBJECTS,
+			   .width = 8, .gap = 1, .optional = true },
+	[UNSEEN_END] = { "kernel_objects", "kernel", KS_CELL_U64, KS_UNIT_OBJECTS, .width = 8,
+			 .gap = 1, .optional = true },
+	[UNSEEN_CACHE] = { "cache", "allocated without an event", KS_CELL_TEXT, .gap = 1 },
+};
+
 /* === Internals ============================================================================ */
 
 static void put_stat(struct ks_row row, const struct ks_stat *stat)
@@ -175,6 +197,22 @@ static void show_label(const struct ks_table *table, size_t row, unsigned int co
 		ks_strbuf_printf(out, " (+%u %s)", aliases, aliases == 1 ? "alias" : "aliases");
 }
 
+/* Names of columns are unique: the label of a grouping may have that of a column of call sites. */
+static void leave_out_sites(struct ks_table *table)
+{
+	unsigned int cells[KS_GROUP_COLUMNS], parquet[ARRAY_SIZE(in_parquet)], id;
+	size_t i, nr_cells = 0, nr_parquet = 0;
+
+	for (id = 0; id < KS_GROUP_COLUMNS; id++)
+		if (id == KS_GROUP_LABEL || id > KS_GROUP_ADDRESS)
+			cells[nr_cells++] = id;
+	for (i = 0; i < ARRAY_SIZE(in_parquet); i++)
+		if (in_parquet[i] == KS_GROUP_LABEL || in_parquet[i] > KS_GROUP_ADDRESS)
+			parquet[nr_parquet++] = in_parquet[i];
+	ks_table_select(table, KS_FORM_CELLS, cells, nr_cells);
+	ks_table_select(table, KS_FORM_PARQUET, parquet, nr_parquet);
+}
+
 static struct ks_table *new_table(struct ks_doc *doc, const struct ks_model *model)
 {
 	struct ks_column mine[KS_GROUP_COLUMNS];
@@ -198,8 +236,41 @@ static struct ks_table *new_table(struct ks_doc *doc, const struct ks_model *mod
 	else
 		ks_table_select(table, KS_FORM_TEXT, in_text, ARRAY_SIZE(in_text));
 	ks_table_select(table, KS_FORM_CSV, in_csv, ARRAY_SIZE(in_csv) - (sites ? 0 : 2));
-	ks_table_select(table, KS_FORM_PARQUET, in_parquet, ARRAY_SIZE(in_parquet));
+	if (sites)
+		ks_table_select(table, KS_FORM_PARQUET, in_parquet, ARRAY_SIZE(in_parquet));
+	else
+		leave_out_sites(table);
 	return table;
+}
+
+/* The class of objects that no row has, since no event tells of their allocation. */
+static void place_unseen(struct ks_doc *doc, const struct ks_model *model)
+{
+	struct ks_table *table;
+	size_t i;
+
+	if (ks_model_account(model)->by != KS_BY_CACHE || model->level != KS_SLAB ||
+	    model->filtered || !model->unseen_allocs.len)
+		return;
+	table = ks_doc_loose_table(doc, "allocated_unseen", unseen_columns, UNSEEN_COLUMNS);
+	for (i = 0; i < model->unseen_allocs.len; i++) {
+		const struct ks_unseen_allocs *unseen = &model->unseen_allocs.items[i];
+		struct ks_row row = ks_table_add(table);
+
+		ks_row_u64(row, UNSEEN_LEAST, unseen->least);
+		ks_row_u64(row, UNSEEN_FREES, unseen->frees);
+		if (unseen->object_size)
+			ks_row_u64(row, UNSEEN_BYTES, unseen->least * unseen->object_size);
+		if (unseen->counted[0])
+			ks_row_u64(row, UNSEEN_START, unseen->objects[0]);
+		if (unseen->counted[1])
+			ks_row_u64(row, UNSEEN_END, unseen->objects[1]);
+		ks_row_text(row, UNSEEN_CACHE,
+			    *unseen->cache ? unseen->cache
+					   : "of caches that their frees do not name");
+	}
+	ks_doc_place(doc, table, KS_IN_BOTH);
+	ks_doc_say(doc, "\n");
 }
 
 /* === Public =============================================================================== */
@@ -248,6 +319,7 @@ struct ks_doc *ks_doc_of_groups(const struct ks_model *model, const struct ks_ro
 	ks_doc_close(doc);
 	ks_doc_place(doc, table, KS_IN_BOTH);
 	ks_doc_say(doc, "\n");
+	place_unseen(doc, model);
 	ks_doc_quality(doc, model);
 	return doc;
 }

@@ -73,6 +73,25 @@ static const unsigned int in_text[] = {
 	EVIDENCE, VERDICT, BYTES, OBJECTS, OLDEST, YOUNGEST, ALLOCS, FREES, PROCESS, SITE, STACK,
 };
 
+/* What is said of a table. Where the suspects are, nothing but the evidence speaks. */
+struct table_text {
+	const char *name;
+	const char *heading; /* above the rows */
+	const char *sum;     /* behind the sum of all rows */
+	const char *verdict; /* on each row */
+};
+
+static const struct table_text sites_text = { "sites", NULL, "live at the end of the capture",
+					      NULL };
+static const struct table_text kept_text = {
+	"kept", "rarely a leak, since the kernel gives it back when it needs memory:",
+	"that the kernel keeps because it may: page cache, inodes, directory entries", "kept"
+};
+static const struct table_text unseen_text = {
+	"unseen", "not to be judged, since these objects end without an event:",
+	"of sites whose objects end without an event: nobody can say what lives", "unknown"
+};
+
 /* === Internals ============================================================================ */
 
 /* Ages need no nanoseconds: "1.250", or ticks. */
@@ -151,10 +170,17 @@ static void put_interval(struct ks_row row, const struct ks_leak *leak)
 	ks_row_u64(row, BYTES_MOST, leak->bytes_most);
 }
 
-static struct ks_table *add_rows(struct ks_doc *doc, const struct ks_model *model, const char *name,
-				 const struct ks_leak *rows, size_t len, u64 top)
+/* What is kept on purpose, or can't be judged, is no likely leak, however steadily it grows. */
+static const char *verdict_of(const struct table_text *text, const struct ks_leak *leak)
 {
-	struct ks_table *table = new_table(doc, model, name, top);
+	return text->verdict ? text->verdict : ks_leak_verdict(leak);
+}
+
+static struct ks_table *add_rows(struct ks_doc *doc, const struct ks_model *model,
+				 const struct table_text *text, const struct ks_leak *rows,
+				 size_t len, u64 top)
+{
+	struct ks_table *table = new_table(doc, model, text->name, top);
 	size_t i;
 
 	for (i = 0; i < len; i++) {
@@ -164,7 +190,7 @@ static struct ks_table *add_rows(struct ks_doc *doc, const struct ks_model *mode
 		ks_row_text(row, SITE, leak->label);
 		ks_row_texts(row, STACK, leak->frames, leak->frames_len);
 		ks_row_share(row, EVIDENCE, leak->evidence, KS_EVIDENCE_FULL);
-		ks_row_text(row, VERDICT, ks_leak_verdict(leak));
+		ks_row_text(row, VERDICT, verdict_of(text, leak));
 		ks_row_text(row, CACHE, leak->cache);
 		ks_row_text(row, PROCESS, leak->comm);
 		if (leak->pid != KS_PID_UNKNOWN)
@@ -206,11 +232,11 @@ static void say_sum(struct ks_doc *doc, const struct ks_leak *rows, size_t len, 
  * The rows, below a heading. Sites for which hardly anything speaks hold what is in use: among suspects they would only
  * hide them, so text leaves them out unless they are asked for. Returns whether text has any rows.
  */
-static bool add_table(struct ks_doc *doc, const struct ks_model *model, const char *name,
-		      const struct ks_leak *rows, size_t len, u64 top, bool all,
-		      const char *heading)
+static bool add_table(struct ks_doc *doc, const struct ks_model *model,
+		      const struct table_text *text, const struct ks_leak *rows, size_t len,
+		      u64 top, bool all)
 {
-	struct ks_table *table = add_rows(doc, model, name, rows, len, top);
+	struct ks_table *table = add_rows(doc, model, text, rows, len, top);
 	size_t suspects = 0;
 
 	while (suspects < len && (all || rows[suspects].evidence >= KS_EVIDENCE_LISTED))
@@ -219,21 +245,21 @@ static bool add_table(struct ks_doc *doc, const struct ks_model *model, const ch
 		table->text_rows = suspects;
 		table->more = "more, for which hardly anything speaks: --all lists them";
 	}
-	if (suspects && heading)
-		ks_doc_say(doc, "%s\n", heading);
-	ks_doc_place(doc, table, suspects || (!len && !heading) ? KS_IN_BOTH : KS_IN_JSON);
+	if (suspects && text->heading)
+		ks_doc_say(doc, "%s\n", text->heading);
+	ks_doc_place(doc, table, suspects || (!len && !text->heading) ? KS_IN_BOTH : KS_IN_JSON);
 	return suspects > 0;
 }
 
 /* What is no suspect by itself: nothing where there is none, but in JSON. */
-static void add_others(struct ks_doc *doc, const struct ks_model *model, const char *name,
-		       const struct ks_leak *rows, size_t len, u64 top, bool all,
-		       const char *heading, const char *text)
+static void add_others(struct ks_doc *doc, const struct ks_model *model,
+		       const struct table_text *text, const struct ks_leak *rows, size_t len,
+		       u64 top, bool all)
 {
-	add_table(doc, model, name, rows, len, top, all, heading);
+	add_table(doc, model, text, rows, len, top, all);
 	if (!len)
 		return;
-	say_sum(doc, rows, len, text);
+	say_sum(doc, rows, len, text->sum);
 	ks_doc_say(doc, "\n");
 }
 
@@ -253,10 +279,10 @@ struct ks_doc *ks_doc_of_leaks(const struct ks_model *model, const struct ks_lea
 	ks_doc_u64(doc, "objects", leaks->objects);
 	ks_doc_u64(doc, "young_bytes", leaks->young_bytes);
 	ks_doc_u64(doc, "young_objects", leaks->young_objects);
-	if (!add_table(doc, model, "sites", leaks->sites.items, leaks->sites.len, top, all, NULL) &&
+	if (!add_table(doc, model, &sites_text, leaks->sites.items, leaks->sites.len, top, all) &&
 	    leaks->sites.len)
 		ks_doc_say(doc, "nothing looks like a leak: --all lists what is live\n");
-	say_sum(doc, leaks->sites.items, leaks->sites.len, "live at the end of the capture");
+	say_sum(doc, leaks->sites.items, leaks->sites.len, sites_text.sum);
 	if (leaks->young_objects) {
 		ks_doc_say(doc, "%14s ", "");
 		ks_doc_say_bytes(doc, 12, leaks->young_bytes, "");
@@ -264,12 +290,8 @@ struct ks_doc *ks_doc_of_leaks(const struct ks_model *model, const struct ks_lea
 			   leaks->young_objects);
 	}
 	ks_doc_say(doc, "\n");
-	add_others(doc, model, "kept", leaks->kept.items, leaks->kept.len, top, all,
-		   "rarely a leak, since the kernel gives it back when it needs memory:",
-		   "that the kernel keeps because it may: page cache, inodes, directory entries");
-	add_others(doc, model, "unseen", leaks->unseen.items, leaks->unseen.len, top, all,
-		   "not to be judged, since these objects end without an event:",
-		   "of sites whose objects end without an event: nobody can say what lives");
+	add_others(doc, model, &kept_text, leaks->kept.items, leaks->kept.len, top, all);
+	add_others(doc, model, &unseen_text, leaks->unseen.items, leaks->unseen.len, top, all);
 	ks_doc_quality(doc, model);
 	return doc;
 }

@@ -40,7 +40,10 @@ gzip -c clean.log >bad.gz
 printf 'XXXXXXXX' | dd of=bad.gz bs=1 seek=2000 conv=notrunc status=none
 check "damaged gzip" fails_saying 3 'bad.gz: damaged gzip data near byte' "$KMEMSCOPE" account bad.gz
 check "kmap alone lists what it can do" ends_saying 2 '  kmap report FILE ' "$KMEMSCOPE" kmap
-check "a window outside of the capture" says 'no event is in the requested window; the capture has 100.0' "$KMEMSCOPE" account --since 5 --until 3 clean.log
+check "a window outside of the capture" fails_saying 1 'no event is in the requested window; the capture has 100.0' "$KMEMSCOPE" account --since 5 --until 3 clean.log
+check "behind it, too" fails_saying 1 'no event is in the requested window; the capture has 100.0' "$KMEMSCOPE" report --json --since 99999 clean.log
+check "the report is printed all the same" ends_saying 1 'number of allocs: +0' "$KMEMSCOPE" account --until 3 clean.log
+check "a budget is not kept by an empty window" fails_saying 1 'no event is in' bash -c 'echo "total live 1G" >budget; "$0" gate --budget budget --since 99999 clean.log' "$KMEMSCOPE"
 in_window() { must "$KMEMSCOPE" account --since +0 --until 1000 clean.log 2>&1 >/dev/null | grep 'no event' && return 1; true; }
 check "a window around the capture" in_window
 check "bad --since" fails_saying 2 "since 'noon'" "$KMEMSCOPE" account --since noon clean.log
@@ -82,6 +85,13 @@ check "--help: an optional argument" says '^ {6}--cache\[=NAME\]  ' "$KMEMSCOPE"
 check "--help: a command's own option replaces a shared option" test "$(must "$KMEMSCOPE" report --help | grep -c -e --cache)" = 1
 check "--help" says '^usage: kmemscope account' "$KMEMSCOPE" account --help
 check "--version" says '^kmemscope [0-9]+\.[0-9]+' "$KMEMSCOPE" --version
+
+# The pager, on a terminal.
+paged() { # ENVIRONMENT...
+	env -u LESSSECURE "$@" KMEMSCOPE_PAGER='cat >/dev/null; echo "secure=$LESSSECURE."' script -qec "'$KMEMSCOPE' account clean.log" /dev/null </dev/null
+}
+check "under sudo less runs no commands" says '^secure=1\.' paged SUDO_UID=1000
+check "and else what it likes" says '^secure=\.' paged -u SUDO_UID
 
 # Text from a trace must be escaped before it reaches the terminal.
 printf ' x-1 [000] .... 1.0: kmalloc: call_site=\033[31mred+0x1/0x2 ptr=00000000a24afd00 bytes_req=1 bytes_alloc=8 gfp_flags=GFP_KERNEL\n \033]0;title\a\n' >hostile.log

@@ -109,7 +109,7 @@ def read_db(data):
         assert all(slot < slots_slab for slot in addresses[0])
         assert all(slot < slots_pages for slot in addresses[1])
     assert index.done() and len(events) == total
-    return events, summary, host, read_stacks(stacks, names[4]), nodes
+    return events, summary, host, read_stacks(stacks, names[4]), nodes, names[1]
 
 
 def read_stacks(table, of_events):
@@ -140,7 +140,7 @@ def read_log(path):
                int(field.get("bytes_req", 0 if event == "mm_page_free" else size)), int(field.get("bytes_alloc", size)))
 
 
-def read_summary(summary, events):
+def read_summary(summary, events, caches):
     assert summary.varint() == 12
     assert summary.string() == "ftrace text" and summary.string() == "seconds"
     assert summary.varint() == 0
@@ -162,7 +162,23 @@ def read_summary(summary, events):
         groups = [summary.varints(17) for _ in range(summary.varint())]
         assert sum(group[1] for group in groups) == len(made)
         assert sum(group[8] for group in groups) == sums[7]
+    counts = [summary.varints(3) for _ in range(summary.varint())]
+    assert {caches[cache - 1] if cache else None: row for cache, *row in counts} == strays(events) != {}
     assert summary.done()
+
+
+def strays(events):
+    """By cache: frees of slab objects that were not seen allocated, and among these those of what was freed last."""
+    last, found = {}, {}
+    for event in events:
+        kind, address, cache = event[1], event[5], event[7]
+        if kind not in ("kfree", "kmem_cache_free"):
+            last[address] = "alloc" if kind in ("kmalloc", "kmem_cache_alloc") else last.get(address)
+        elif address > 16:
+            if last.get(address) != "alloc":
+                found.setdefault(cache, [0, 0])[last.get(address) == "free"] += 1
+            last[address] = "free"
+    return found
 
 
 def with_stacks(scratch):
@@ -184,7 +200,7 @@ def with_stacks(scratch):
         extra=build.option(machine, 5, b"Linux name 6.1.2 riscv64\0") + build.option(machine, 8, machine.pack("I", 5)) +
         build.option(machine, 9, b"kmemscope 1 nodes=0,3,200,0\0")))
     tap.run(sys.argv[1], "import", "-o", path, capture)
-    _, _, host, stacks, nodes = read_db(path.read_bytes())
+    _, _, host, stacks, nodes, _ = read_db(path.read_bytes())
     of_cpus = nodes.varints(nodes.varint())
     assert nodes.done()
     return (host.string(), host.string(), host.varint(), host.done()), stacks, want, of_cpus
@@ -194,13 +210,13 @@ def main():
     with tempfile.TemporaryDirectory() as scratch:
         path = pathlib.Path(scratch) / "sample.ksdb"
         tap.run(sys.argv[1], "import", "-o", path, SAMPLE)
-        events, summary, host, stacks, nodes = read_db(path.read_bytes())
+        events, summary, host, stacks, nodes, caches = read_db(path.read_bytes())
         made_host, made_stacks, want_stacks, made_nodes = with_stacks(scratch)
     wanted = list(read_log(SAMPLE))
     differs = next((f"got  {got}\nwant {want}" for got, want in zip(events, wanted) if got != want), "")
     tap.check("the events of a DB are those of the log", events == wanted and len(wanted) > 500,
               f"{len(events)} events, {len(wanted)} lines\n{differs}")
-    read_summary(summary, events)
+    read_summary(summary, events, caches)
     tap.check("the summary is as the manual says and agrees with the events", True)
     tap.check("the machine, where the capture tells of it",
               made_host == ("6.1.2", "riscv64", 5, True) and host is None, made_host)

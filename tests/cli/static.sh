@@ -100,7 +100,9 @@ check "by symbol, as nm has it" equal \
 data=$(size -A tiny/out/init/main.o | awk '$1 == ".data" { print $2 }')
 check "by section" says "^ *$data +1  data +\.data\$" "$KMEMSCOPE" static -k tiny/out -b init --by section
 check "no tree" fails_saying 2 'name a built kernel tree' "$KMEMSCOPE" static
-check "a tree that is not built" fails_saying 1 'holds no built kernel' "$KMEMSCOPE" static -k tiny/src/include
+check "a directory that is no tree" fails_saying 3 'does not look like a built kernel' "$KMEMSCOPE" static -k tiny/src/include
+mkdir configured && : >configured/.config
+check "a tree that is not built" fails_saying 1 'holds no built kernel' "$KMEMSCOPE" static -k configured
 check "a file of another kind" fails_saying 3 'System.map: is not an ELF file' "$KMEMSCOPE" static -k tiny/src/System.map
 check "bad --depth" fails_saying 2 "depth '0'" "$KMEMSCOPE" static -k tiny/out --depth 0
 check "JSON has its schema" says '"schema": "kmemscope-static-1"' "$KMEMSCOPE" static -k tiny/out --json
@@ -129,6 +131,9 @@ check "without it all is read" exits_with 0 "$KMEMSCOPE" static -k deep
 mkdir nowhere
 printf '!<arch>\nbroken' >nowhere/built-in.a
 check "a directory that is no kernel is called so" fails_saying 3 'nowhere does not look like a built kernel: it has neither vmlinux nor .config' "$KMEMSCOPE" static -k nowhere
+check "and nothing in it is looked at" equal 1 "$("$KMEMSCOPE" static -k nowhere 2>&1 | wc -l)"
+: >nowhere/modules.order
+check "modules built by themselves may be measured" fails_saying 3 'damaged archive' "$KMEMSCOPE" static -k nowhere
 cp -r tiny/out damaged
 head -c 500 tiny/out/fs/inode.o >damaged/fs/inode.o
 head -c 900 /dev/urandom >damaged/mm/slub.o

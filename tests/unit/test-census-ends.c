@@ -2,6 +2,7 @@
 /* What the kernel itself had at the end of a recording: which objects it ends, and what it proves. */
 #include "ks-test.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "analysis/analysis.h"
@@ -280,10 +281,68 @@ static void test_find(void **state)
 	ks_slab_census_free(census);
 }
 
+/* Frees of dentries: of objects from before, @again of them once more, each without an allocation in between. */
+static struct ks_model *run_strays(struct ks_slab_census *start, size_t frees, size_t again,
+				   bool ends_unseen, const struct ks_analysis_opts *opts)
+{
+	struct ks_event *ev = calloc(frees + again + 2, sizeof(*ev));
+	struct ks_source source;
+	struct ks_model *model;
+	size_t i;
+
+	assert_non_null(ev);
+	for (i = 0; i < frees + again; i++)
+		ev[i] = alloc(KS_CACHE_FREE, SLAB + 256 * (i % frees), 0, 10 + i);
+	for (i = 0; i < (ends_unseen ? 2 : 0); i++)
+		ev[frees + again + i] = alloc(KS_KMALLOC, LARGE, 64, 1000 + i);
+	make_source(&source, NULL);
+	for (i = 0; i < frees + again; i++)
+		ev[i].cache = 0;
+	source.info.census[KS_CENSUS_START] = start;
+	model = run(&source, ev, frees + again + (ends_unseen ? 2 : 0), opts);
+	ks_names_deinit(&source.names);
+	free(ev);
+	return model;
+}
+
+static void test_unseen_allocs(void **state)
+{
+	struct ks_slab_census *start = make_census(false);
+	struct ks_analysis_opts opts = { 0 };
+	struct ks_model *model;
+
+	(void)state;
+	/* A second free shows an allocation, where ends are unseen as well; else it is a finding. */
+	model = run_strays(NULL, 20, 7, true, &opts);
+	assert_int_equal(model->unseen_allocs.len, 1);
+	assert_string_equal(model->unseen_allocs.items[0].cache, "dentry");
+	assert_int_equal(model->unseen_allocs.items[0].least, 7);
+	assert_int_equal(model->unseen_allocs.items[0].frees, 27);
+	assert_false(model->unseen_allocs.items[0].counted[KS_CENSUS_START]);
+	ks_model_free(model);
+	model = run_strays(NULL, 20, 7, false, &opts);
+	assert_int_equal(model->unseen_allocs.len, 0);
+	assert_int_equal(model->findings.len, 1);
+	ks_model_free(model);
+	/* The kernel had two: what more was freed came later. A few are of the moment before the first event. */
+	model = run_strays(start, 300, 0, false, &opts);
+	assert_int_equal(model->unseen_allocs.len, 1);
+	assert_int_equal(model->unseen_allocs.items[0].least, 298);
+	assert_int_equal(model->unseen_allocs.items[0].object_size, 250);
+	assert_int_equal(model->unseen_allocs.items[0].objects[KS_CENSUS_START], 2);
+	assert_false(model->unseen_allocs.items[0].counted[KS_CENSUS_END]);
+	ks_model_free(model);
+	model = run_strays(start, 100, 0, false, &opts);
+	assert_int_equal(model->unseen_allocs.len, 0);
+	ks_model_free(model);
+	ks_slab_census_free(start);
+}
+
 static const struct CMUnitTest tests[] = {
-	cmocka_unit_test(test_objects), cmocka_unit_test(test_large),
-	cmocka_unit_test(test_counts),	cmocka_unit_test(test_nothing_unseen),
-	cmocka_unit_test(test_find),	cmocka_unit_test(test_allocs_end),
+	cmocka_unit_test(test_objects),	      cmocka_unit_test(test_large),
+	cmocka_unit_test(test_counts),	      cmocka_unit_test(test_nothing_unseen),
+	cmocka_unit_test(test_find),	      cmocka_unit_test(test_allocs_end),
+	cmocka_unit_test(test_unseen_allocs),
 };
 
 KS_RUN(tests)

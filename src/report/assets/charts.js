@@ -213,7 +213,7 @@ function rangeText() {
 	if (isWhole() && end < data.span)
 		return "the first " + duration(end) + " of " + duration(data.span);
 	if (isWhole())
-		return "the whole capture, " + duration(data.span);
+		return "the whole capture" + spanText(", ");
 	return moment(bucketTime(state.from)) + " to " + moment(bucketTime(state.to)) + ", " +
 		duration(bucketTime(state.to) - bucketTime(state.from));
 }

@@ -69,6 +69,10 @@ const round = text => text.replace(/\.0+ /, " ").replace(/(\.\d*[1-9])0+ /, "$1 
 const rateUnit = data.clock === "seconds" ? 1e9 : 1000;
 const rateName = data.clock === "seconds" ? "/s" : "/kilotick";
 const rangeTime = sums => Math.max(1, bucketTime(sums.to) - bucketTime(sums.from));
+// A map of a stock kernel has no times: all of it is one moment, in which nothing has a rate.
+const timed = data.span > 0;
+const rateText = (value, sums, show) => timed ? show(value / rangeTime(sums) * rateUnit) + rateName : "no times are known";
+const spanText = before => timed ? before + duration(data.span) : "";
 
 // --- Small things ----------------------------------------------------------------------------
 

@@ -287,11 +287,11 @@ function mapNumbers() {
 
 // Nothing here depends on the range, so there is nothing to do while it is dragged.
 function objectsView(view) {
-	const matrix = card(), sites = new Table(), codes = new Table();
+	const matrix = card(), sites = new Table(), codes = new Table(), fields = fieldCards();
 	const siteHead = siteColumns(), codeHead = codeColumns();
 	view.append(mapNumbers(), matrix,
 		card(h("h2", {}, "Objects by allocation site ", h("small", {}, "click a row to see which code touches them")), sites.element),
-		card(h("h2", {}, "Functions that touch objects ", h("small", {}, "click a row to see which objects it touches")), codes.element), mapFacts());
+		card(h("h2", {}, "Functions that touch objects ", h("small", {}, "click a row to see which objects it touches")), codes.element), ...(fields ? fields.cards : []), mapFacts());
 	return [() => {
 		if (pace !== "now")
 			return;
@@ -299,5 +299,6 @@ function objectsView(view) {
 		const touching = found(kmap.codes).filter(code => code.accesses || code.frees);
 		sites.show(sorted("objects", "bytes", { columns: siteHead, rows: found(kmap.sites), onrow: openObject, chosen: row => row.number === state.object, limit: 50 }));
 		codes.show(sorted("codes", "reads", { columns: codeHead, rows: touching, onrow: openCode, chosen: row => row.number === state.code, limit: 30 }));
+		fields?.show();
 	}];
 }

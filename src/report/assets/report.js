@@ -9,7 +9,7 @@ const TABS = heapAlone() ? HEAP_TABS : [
 const NUMBERED = TABS.filter(([id]) => heapAlone() || !["objects", "diff", "heap", "heapdiff"].includes(id)); // there are only ten digit keys
 
 const DEFAULTS = { tab: TABS[0][0], from: 0, to: data.buckets, q: "", sort: {}, site: null, metric: "at_peak", by: "site", unit: "objects", tree: "stack", zoom: "", invert: false,
-	level: "", process: null, heat: "accesses", object: null, code: null, measure: "live", normal: "none", change: "", type: null };
+	level: "", process: null, heat: "accesses", object: null, code: null, measure: "live", normal: "none", change: "", type: null, struct: null };
 
 const WHOLE = { from: 0, to: data.buckets };
 
@@ -41,6 +41,7 @@ function readHash() {
 	next.site = number("site", 0, (next.process === null ? everybody : processes[next.process]).by.site.length - 1, null);
 	next.object = number("object", 0, kmap ? kmap.sites.length - 1 : -1, null);
 	next.code = number("code", 0, kmap ? kmap.codes.length - 1 : -1, null);
+	next.struct = number("struct", 0, structs.length - 1, null);
 	next.type = number("type", 0, heap ? heap.types.length - 1 : -1, null);
 	next.invert = read.get("invert") === "1";
 	next.sort = {};
@@ -54,7 +55,7 @@ function readHash() {
 
 function writeHash(keep) {
 	const query = new URLSearchParams();
-	for (const key of ["process", "from", "to", "q", "metric", "by", "unit", "tree", "zoom", "site", "level", "heat", "object", "code", "measure", "normal", "change", "type"])
+	for (const key of ["process", "from", "to", "q", "metric", "by", "unit", "tree", "zoom", "site", "level", "heat", "object", "code", "measure", "normal", "change", "type", "struct"])
 		if (state[key] !== DEFAULTS[key] && state[key] !== null)
 			query.set(key, state[key]);
 	if (state.invert)

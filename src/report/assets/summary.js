@@ -24,7 +24,7 @@ function qualityFindings() {
 		list.push(["!", [`The capture lost ${lost ? count(lost) + " events" : "events"}: all sums are too low, and live bytes may include objects whose free was lost. `,
 			"Record with larger buffers or fewer events."]]);
 	else
-		list.push(["✓", [`No event was lost: ${many(data.events_total, "event")} in ${duration(data.span)}.`]]);
+		list.push(["✓", [`No event was lost: ${many(data.events_total, "event")}${spanText(" in ")}.`]]);
 	if (quality("unparsed"))
 		list.push(["?", [`${count(quality("unparsed"))} lines or records were not understood and are left out.`]]);
 	if (data.hashed)
@@ -68,11 +68,11 @@ function holderFinding(sums, growing) {
 		return [];
 	return [["·", [siteLink(row.track), ` holds ${percent(share(row.live, sums.total.live))} of the live bytes, ${bytes(row.live)} in ${many(row.objects, "object")}` +
 		(row.unseen ? ". Most of its frees raise no event, so this is an upper limit." :
-			`. In ${duration(rangeTime(sums))} it allocated ${count(row.allocs)} objects, and ${row.frees ? count(row.frees) : "none"} ${row.frees > 1 ? "were" : "was"} freed.`)]]];
+			`. ${timed ? `In ${duration(rangeTime(sums))} it` : "It"} allocated ${count(row.allocs)} objects, and ${row.frees ? count(row.frees) : "none"} ${row.frees > 1 ? "were" : "was"} freed.`)]]];
 }
 
 function peakFinding(sums) {
-	if (!sums.whole || !data.peak_bytes)
+	if (!timed || !sums.whole || !data.peak_bytes)
 		return [];
 	const makers = greatest(data.by.site.filter(track => !track.folded), track => track.at_peak, 3);
 	const parts = [`The peak of ${bytes(data.peak_bytes)} came at ${moment(data.peak_at)}. At that time, `];
@@ -91,7 +91,7 @@ function wasteFinding(sums) {
 
 function temporaryFinding(sums) {
 	const row = greatest(sums.site, r => r.temporary, 1)[0];
-	if (!row || !sums.total.temporary || data.clock !== "seconds")
+	if (!row || !sums.total.temporary || data.clock !== "seconds" || !timed)
 		return [];
 	return [["·", [`${percent(share(sums.total.temporary, sums.total.frees))} of the frees came within ${round(duration(data.temporary_below))} of the allocation; `,
 		siteLink(row.track), ` made ${percent(share(row.temporary, sums.total.temporary))} of these temporary objects.`]]];
@@ -152,22 +152,22 @@ function topSites(title, text, value) {
 
 function machineFacts() {
 	const machine = [data.machine, data.cpu_count && `${data.cpu_count} CPU${data.cpu_count === 1 ? "" : "s"}`].filter(Boolean).join(", ");
-	const facts = [["Kernel", data.kernel || "unknown"], ["Machine", machine || "unknown"], ["Capture", `${data.name}, ${data.format}`], ["Time", duration(data.span)]];
+	const facts = [["Kernel", data.kernel || "unknown"], ["Machine", machine || "unknown"], ["Capture", `${data.name}, ${data.format}`], ["Time", timed ? duration(data.span) : "unknown"]];
 	return h("div", { class: "card facts" }, facts.map(([name, text]) => h("span", {}, h("span", { class: "soft" }, name), " ", h("span", { class: "fact" }, text))));
 }
 
 function captureFacts() {
 	const events = Object.entries(data.events).filter(([, n]) => n).map(([name, n]) => `${count(n)} ${name}`).join(", ");
-	return h("p", { class: "note" }, `${data.name}: ${data.format}, ${duration(data.span)}, ${many(data.events_total, "event")} (${events}), ` +
+	return h("p", { class: "note" }, `${data.name}: ${data.format}${spanText(", ")}, ${many(data.events_total, "event")} (${events}), ` +
 		`${many(data.by.site.length, "call site")}, ${many(data.by.cache.length, "cache")}. ` +
 		(data.level === "pages" ? "This report covers the page allocator." : "This report covers the slab allocator."));
 }
 
 const NUMBERS = [
 	["Live at the end", total => [total.live, bytes(total.live), many(total.objects, "object")]],
-	["Peak", (total, sums) => [total.peak, bytes(total.peak), sums.whole ? "at " + moment(data.peak_at) : "in this range"]],
-	["Allocated", (total, sums) => [total.bytes, bytes(total.bytes), bytes(total.bytes / rangeTime(sums) * rateUnit) + rateName]],
-	["Allocations", (total, sums) => [total.allocs, short(total.allocs), short(total.allocs / rangeTime(sums) * rateUnit) + rateName]],
+	["Peak", (total, sums) => [total.peak, bytes(total.peak), !timed ? "no times are known" : sums.whole ? "at " + moment(data.peak_at) : "in this range"]],
+	["Allocated", (total, sums) => [total.bytes, bytes(total.bytes), rateText(total.bytes, sums, bytes)]],
+	["Allocations", (total, sums) => [total.allocs, short(total.allocs), rateText(total.allocs, sums, short)]],
 	["Frees seen", total => [total.frees, short(total.frees), count(total.implied + total.paged + total.censused) + " more ends unseen"]],
 	["Wasted, live", total => [total.liveWaste, bytes(total.liveWaste), percent(share(total.liveWaste, total.live)) + " of live bytes"]],
 ];

@@ -174,7 +174,8 @@ function leaksIn(sums, table) {
 	return sums.site.filter(row => row.kept && verdictOf(row).table === table);
 }
 
-const verdictWord = evidence => evidence >= 0.5 ? "likely" : evidence >= 0.2 ? "possible" : "unlikely";
+const verdictWord = ({ table, evidence }) => table === "kept" ? "kept" : table === "unseen" ? "unknown" :
+	evidence >= 0.5 ? "likely" : evidence >= 0.2 ? "possible" : "unlikely";
 
 const holderName = verdict => (verdict.comm || "unknown") + (verdict.pid === null ? "" : " " + verdict.pid);
 
@@ -190,7 +191,7 @@ const bornColumn = { key: "born", label: "allocated when", kind: "text", title: 
 
 // Sorted by the place that the command gives the row, so that both have one order.
 const evidenceColumn = { key: "evidence", label: "leak?", title: "How much speaks for a leak: the share of objects that stay, and how steadily they were allocated", fixed: true,
-	value: row => -verdictOf(row).place, show: row => `${percent(verdictOf(row).evidence)} ${verdictWord(verdictOf(row).evidence)}` };
+	value: row => -verdictOf(row).place, show: row => `${percent(verdictOf(row).evidence)} ${verdictWord(verdictOf(row))}` };
 const holderColumn = { key: "process", label: "process", kind: "text", title: "The process that allocated them; in a range, the one of the site that speaks most for a leak", fixed: true,
 	value: row => holderName(verdictOf(row)) };
 
