@@ -28,6 +28,7 @@ need_room() { # GB
 kept='debian-6.1- 120 fetch Debian'"'"'s kernel 6.1
 debian-6.12- 130 fetch Debian'"'"'s kernel 6.12
 debian-7.2- 400 fetch Debian'"'"'s kernel 7.2 and its compiler
+foreign-arm64- 130 fetch Debian'"'"'s kernel 6.1 for arm64
 sysroot-arm64- 210 fetch libraries for arm64
 sysroot-armhf- 160 fetch libraries for armhf
 sysroot-s390x- 210 fetch libraries for s390x
@@ -85,7 +86,7 @@ lab)
 	;;
 clean)
 	echo "cache: removing what is ours in $cache ($(size))"
-	for kind in lab linux debian tree source sysroot exports clickhouse tidy minutes; do rm -rf "${cache:?}/$kind"{,-*,.*}; done
+	for kind in lab linux debian foreign tree source sysroot exports clickhouse tidy minutes; do rm -rf "${cache:?}/$kind"{,-*,.*}; done
 	if [ -d "$cache" ]; then rmdir --ignore-fail-on-non-empty "$cache"; fi
 	;;
 *)

@@ -43,7 +43,8 @@ record() {
 	"$work/leak-$1" "$1" "$2" "$seconds" <"$work/hold" >"$work/leak.out" 9>&- &
 	pids+=($!)
 	until grep -q planted "$work/leak.out" && grep -q planted "$work/shut.out"; do
-		kill -0 "${pids[-1]}" "${pids[-2]}"
+		kill -0 "${pids[-1]}"
+		kill -0 "${pids[-2]}"
 		sleep 0.1
 	done
 	kill -INT "$recorder"
@@ -59,12 +60,13 @@ if [ -z "${AGAIN:-}" ]; then
 		echo "skipped: cannot record here"
 		exit 0
 	fi
-	# Message queues are of the whole machine.
-	queues=$(cat /proc/sys/kernel/msgmni)
+	# Message queues are of the whole machine, and a process may have so many files.
+	queues=$(cat /proc/sys/kernel/msgmni) files=$(ulimit -Hn)
 	[ "${NOISE:-}" = no ] || { noise & pids+=($!); }
 	for i in "${!kinds[@]}"; do
 		for rate in "${rates[@]}"; do
-			[ "${kinds[i]}" != msgq ] || [ $((rate * seconds)) -lt "$queues" ] || continue
+			limit=$([ "${kinds[i]}" = msgq ] && echo "$queues" || echo "$files")
+			[ $((rate * seconds + 10)) -lt "$limit" ] || continue
 			record "${kinds[i]}" "$rate" "$([ "${kinds[i]}" = socket ] && echo file || echo socket)"
 			[ "$keep" != "$work" ] || "$kmemscope" leaks --json "$keep/${kinds[i]}-$rate-$seconds.dat" >"$work/${kinds[i]}-$rate-$seconds.json"
 			[ "$keep" != "$work" ] || rm "$keep/${kinds[i]}-$rate-$seconds.dat"

@@ -8,10 +8,16 @@
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 tree=$(cd "$here/../.." && pwd)
 cache=${KMEMSCOPE_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/kmemscope}
+# A test that is run by hand, or by "make check-all", is of what is built.
+if [ -z "${KMEMSCOPE:-}" ] && [ -x "$tree/build/kmemscope" ]; then KMEMSCOPE=$tree/build/kmemscope; fi
 source_package=linux-source-6.12
 work=$(mktemp -d)
 qemu_options=
 qemu_accel=tcg,thread=single
+busybox=/bin/busybox
+guest_cc=gcc
+strip="strip"
+guest_programs="churn mzcheck mzcount"
 chroot_dir=
 trap 'rm -rf "$work"' EXIT
 tap_dir=$work
@@ -222,7 +228,7 @@ build_modules() { # KDIR [MAKE-ARGUMENTS...]; the .ko files are then in $work/mo
 			bail "memorizer.ko does not compile with its KUnit tests" "$work/log"
 		cp "$work/build/kernel/memorizer.ko" "$work/modules/memorizer-kunit.ko"
 	fi
-	strip --strip-debug "$work"/modules/*.ko
+	$strip --strip-debug "$work"/modules/*.ko
 }
 
 # make, or that of $chroot_dir, where there is one. Files of $work are then copied there and back.
@@ -254,7 +260,7 @@ build_test_modules() { # KDIR [MAKE-ARGUMENTS...]; the .ko files are then in $wo
 	(flock -s 9 && make_there -C "$kdir" "$@" M="$work/build/module" modules) 9<"$kdir" >"$work/log" 2>&1 ||
 		bail "the test modules do not compile" "$work/log"
 	cp "$work"/build/module/*.ko "$work/modules"
-	strip --strip-debug "$work"/modules/*.ko
+	$strip --strip-debug "$work"/modules/*.ko
 	# The debug information is for who reads what the module did.
 	[ ! -e "$work/build/module/mzfields.ko" ] || cp "$work/build/module/mzfields.ko" "$work/modules/mzfields.ko.debug"
 }
@@ -277,12 +283,12 @@ add_user_side() {
 make_initramfs() { # sets $initramfs
 	local root=$work/root applet program
 	mkdir -p "$root"/{bin,sbin,proc,sys,dev,tmp}
-	cp /bin/busybox "$root/bin"
+	cp "$busybox" "$root/bin"
 	for applet in $(/bin/busybox --list); do
 		[ "$applet" = busybox ] || ln -sf busybox "$root/bin/$applet"
 	done
-	for program in churn mzcheck mzcount; do
-		gcc -static -O2 -Wall -Wextra -Werror -Wno-unused-parameter \
+	for program in $guest_programs; do
+		$guest_cc -static -O2 -Wall -Wextra -Werror -Wno-unused-parameter \
 			-o "$root/bin/$program" "$here/guest/$program.c" ||
 			bail "$program does not compile"
 	done

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
-# Recording Debian's own kernel, which nothing else keeps busy, under QEMU: test-record.sh 6.1|6.12|7.2. Prints TAP.
+# Recording Debian's own kernel, which nothing else keeps busy, under QEMU: test-record.sh 6.1|6.12|7.2 [census]. Prints TAP.
 . "$(dirname "$0")/lib.sh"
 
 [ -n "${KMEMSCOPE:-}" ] || skip_all "no kmemscope"
@@ -9,9 +9,9 @@ add_user_side
 # Before 6.9 a probe at the end of a function does not know its arguments.
 hooks=1
 [ "$1" != 6.1 ] || hooks=0
-# The churn is done twice more for that, on one kernel.
+# The churn is done twice more for that: on one kernel, or where it is asked for.
 census=0
-[ "$1" != 6.12 ] || census=1
+[ "$1" != 6.12 ] && [ "${2:-}" != census ] || census=1
 make_initramfs <<TEST
 . /lib.sh
 hooks=$hooks census=$census
