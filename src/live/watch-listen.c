@@ -140,7 +140,7 @@ static void put_to_rest(struct ks_heard *heard, const struct ks_watch_opts *opts
 int ks_watch_listen(struct ks_watch *watch, const struct ks_live_snapshot *s)
 {
 	struct ks_watch_state *w = watch->state;
-	struct ks_live_rows rows;
+	struct ks_live_rows rows = { 0 };
 	size_t i;
 	int err = ks_live_rows(s, KS_LIVE_BY_CACHE, NULL, &rows);
 
