@@ -33,12 +33,13 @@ static int draw(const struct ks_cli *cli, const struct ks_moments *moments, cons
 {
 	struct ks_text_measure measure;
 	struct ks_chart chart;
-	int code, err = ks_cairo_measure_new(&measure);
+	struct ks_diag diag;
+	int code, err = ks_cairo_measure_new(&measure, &diag);
 
-	if (!err) {
-		err = ks_timeline_layout(moments, &measure, &chart);
-		ks_cairo_measure_free(&measure);
-	}
+	if (err)
+		return ks_cli_fail(cli, err, &diag);
+	err = ks_timeline_layout(moments, &measure, &chart);
+	ks_cairo_measure_free(&measure);
 	if (err)
 		return ks_cli_error(cli, KS_EXIT_FAILED, "out of memory");
 	code = ks_cli_write_chart(cli, &chart, path);

@@ -184,10 +184,11 @@ static int write_chart(struct rings *r, const struct ks_rings_spec *spec, const 
 {
 	struct ks_text_measure measure;
 	struct ks_chart chart;
-	int err, code;
+	struct ks_diag diag;
+	int code, err = ks_cairo_measure_new(&measure, &diag);
 
-	if (ks_cairo_measure_new(&measure))
-		return nomem(r);
+	if (err)
+		return ks_cli_fail(r->cli, err, &diag);
 	err = ks_rings_layout(spec, &measure, &chart);
 	ks_cairo_measure_free(&measure);
 	if (err)

@@ -13,6 +13,9 @@
 
 #include "base/escape.h"
 #include "base/vec.h"
+#ifdef KS_HAVE_CURL
+#include "fleet/late-curl.h"
+#endif
 
 /* === Data ================================================================================= */
 
@@ -193,6 +196,7 @@ int ks_http_new(const struct ks_http_opts *opts, struct ks_http **ret_http, stru
 {
 	struct ks_http *http;
 	size_t len = strlen(opts->url);
+	int err;
 	bool ok;
 
 	if (strncmp(opts->url, "http://", 7) && strncmp(opts->url, "https://", 8))
@@ -201,6 +205,9 @@ int ks_http_new(const struct ks_http_opts *opts, struct ks_http **ret_http, stru
 	if (strchr(opts->url, '?') || strchr(opts->url, '#'))
 		return ks_diag_set(diag, -EINVAL, "'%s' has more than a server and a path",
 				   opts->url);
+	err = ks_late_curl(diag);
+	if (err)
+		return err;
 	http = calloc(1, sizeof(*http));
 	if (!http)
 		return ks_diag_nomem(diag, "connecting");

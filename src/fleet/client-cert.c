@@ -6,6 +6,8 @@
 #include <gnutls/gnutls.h>
 #include <gnutls/x509.h>
 
+#include "fleet/late-gnutls.h"
+
 /* === Public =============================================================================== */
 
 bool ks_client_name(void *session, char name[KS_CLIENT_NAME_MAX])
@@ -16,7 +18,8 @@ bool ks_client_name(void *session, char name[KS_CLIENT_NAME_MAX])
 	gnutls_x509_crt_t cert;
 	bool ok;
 
-	if (!session || gnutls_certificate_verify_peers2(session, &status) || status)
+	if (!session || ks_late_gnutls(NULL) ||
+	    gnutls_certificate_verify_peers2(session, &status) || status)
 		return false;
 	chain = gnutls_certificate_get_peers(session, &len);
 	if (!chain || !len || gnutls_x509_crt_init(&cert))

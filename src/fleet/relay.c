@@ -22,6 +22,8 @@
 #include <arpa/inet.h>
 #include <microhttpd.h>
 
+#include "fleet/late-microhttpd.h"
+
 /* === Data ================================================================================= */
 
 enum {
@@ -413,7 +415,10 @@ static int listen_on(struct ks_relay *relay, const struct sockaddr_in *address,
 		  (void *)(uintptr_t)opts->clients },
 		{ MHD_OPTION_END, 0, NULL },
 	};
+	int err = ks_late_microhttpd(diag);
 
+	if (err)
+		return err;
 	relay->daemon = MHD_start_daemon(flags, 0, NULL, NULL, handle, relay, MHD_OPTION_SOCK_ADDR,
 					 address, MHD_OPTION_NOTIFY_COMPLETED, forget, relay,
 					 MHD_OPTION_THREAD_POOL_SIZE, (unsigned int)THREADS,

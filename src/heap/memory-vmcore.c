@@ -14,6 +14,8 @@
 
 #include <libkdumpfile/kdumpfile.h>
 
+#include "heap/late-kdumpfile.h"
+
 /* === Data ================================================================================= */
 
 struct dump {
@@ -24,9 +26,28 @@ struct dump {
 
 /* === Internals ============================================================================ */
 
+/* The library's own functions for this are inline, and call others that are loaded late. */
+static bool get_string(kdump_ctx_t *ctx, const char *key, const char **ret_text)
+{
+	kdump_attr_t attr = { .type = KDUMP_STRING };
+
+	if (kdump_get_typed_attr(ctx, key, &attr) != KDUMP_OK)
+		return false;
+	*ret_text = attr.val.string;
+	return true;
+}
+
+static bool set_string(kdump_ctx_t *ctx, const char *key, const char *text)
+{
+	const kdump_attr_t attr = { .type = text ? KDUMP_STRING : KDUMP_NIL, .val.string = text };
+
+	return kdump_set_attr(ctx, key, &attr) == KDUMP_OK;
+}
+
 static int open_dump(struct dump *d, const char *path, struct ks_diag *diag)
 {
-	kdump_num_t pages;
+	kdump_attr_t pages = { .type = KDUMP_NUMBER };
+	const kdump_attr_t yes = { .type = KDUMP_NUMBER, .val.number = 1 };
 	const char *arch;
 	int plain, err;
 
@@ -37,16 +58,19 @@ static int open_dump(struct dump *d, const char *path, struct ks_diag *diag)
 		close(d->fd);
 		d->fd = plain;
 	}
+	err = ks_late_kdumpfile(diag);
+	if (err)
+		return err;
 	d->ctx = kdump_new();
 	if (!d->ctx)
 		return ks_diag_nomem(diag, "opening a dump");
-	if (kdump_open_fd(d->ctx, d->fd) != KDUMP_OK)
+	if (kdump_open_fdset(d->ctx, 1, &d->fd) != KDUMP_OK)
 		return ks_diag_set(diag, KS_EBADINPUT, "%s: no dump of a kernel that is known: %s",
 				   path, kdump_get_err(d->ctx));
 	/* QEMU's compressed dumps do not say it. If it is another, its page tables will make no sense. */
-	if (kdump_get_string_attr(d->ctx, KDUMP_ATTR_ARCH_NAME, &arch) != KDUMP_OK &&
-	    (kdump_set_string_attr(d->ctx, KDUMP_ATTR_ARCH_NAME, KDUMP_ARCH_X86_64) != KDUMP_OK ||
-	     kdump_get_string_attr(d->ctx, KDUMP_ATTR_ARCH_NAME, &arch) != KDUMP_OK))
+	if (!get_string(d->ctx, KDUMP_ATTR_ARCH_NAME, &arch) &&
+	    (!set_string(d->ctx, KDUMP_ATTR_ARCH_NAME, KDUMP_ARCH_X86_64) ||
+	     !get_string(d->ctx, KDUMP_ATTR_ARCH_NAME, &arch)))
 		return ks_diag_set(diag, KS_EBADINPUT,
 				   "%s: a dump that does not say of which architecture it is",
 				   path);
@@ -55,9 +79,9 @@ static int open_dump(struct dump *d, const char *path, struct ks_diag *diag)
 				   "%s: a dump of another architecture (%s) than x86-64", path,
 				   arch);
 	/* Pages of zeros may have been left out. */
-	kdump_set_number_attr(d->ctx, KDUMP_ATTR_ZERO_EXCLUDED, 1);
-	if (kdump_get_number_attr(d->ctx, "max_pfn", &pages) == KDUMP_OK)
-		d->physical.pages = pages;
+	kdump_set_attr(d->ctx, KDUMP_ATTR_ZERO_EXCLUDED, &yes);
+	if (kdump_get_typed_attr(d->ctx, "max_pfn", &pages) == KDUMP_OK)
+		d->physical.pages = pages.val.number;
 	return 0;
 }
 
@@ -69,8 +93,7 @@ static bool stays(kdump_ctx_t *dump)
 {
 	const char *format;
 
-	return kdump_get_string_attr(dump, KDUMP_ATTR_FILE_FORMAT, &format) == KDUMP_OK &&
-	       strcmp(format, "elf");
+	return get_string(dump, KDUMP_ATTR_FILE_FORMAT, &format) && strcmp(format, "elf");
 }
 
 /* === Interface ============================================================================ */
@@ -113,10 +136,10 @@ static char *dump_note(struct ks_physical *physical)
 
 	if (kdump_vmcoreinfo_raw(ctx, &text) == KDUMP_OK)
 		return text;
-	kdump_set_string_attr(ctx, KDUMP_ATTR_OSTYPE, "linux");
+	set_string(ctx, KDUMP_ATTR_OSTYPE, "linux");
 	if (kdump_vmcoreinfo_raw(ctx, &text) != KDUMP_OK)
 		text = NULL;
-	kdump_clear_attr(ctx, KDUMP_ATTR_OSTYPE);
+	set_string(ctx, KDUMP_ATTR_OSTYPE, NULL);
 	return text;
 }
 

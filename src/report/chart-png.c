@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "report/chart.h"
+#include "report/late-cairo.h"
 
 /* === Data ================================================================================= */
 
@@ -109,15 +110,20 @@ static cairo_status_t append(void *closure, const unsigned char *data, unsigned 
 
 /* === Public =============================================================================== */
 
-int ks_cairo_measure_new(struct ks_text_measure *measure)
+int ks_cairo_measure_new(struct ks_text_measure *measure, struct ks_diag *diag)
 {
-	cairo_surface_t *surface = cairo_image_surface_create(CAIRO_FORMAT_A8, 1, 1);
-	cairo_t *cr = cairo_create(surface);
+	cairo_surface_t *surface;
+	cairo_t *cr;
+	int err = ks_late_cairo(diag);
 
+	if (err)
+		return err;
+	surface = cairo_image_surface_create(CAIRO_FORMAT_A8, 1, 1);
+	cr = cairo_create(surface);
 	cairo_surface_destroy(surface); /* the context keeps it */
 	if (cairo_status(cr)) {
 		cairo_destroy(cr);
-		return -ENOMEM;
+		return ks_diag_nomem(diag, "measuring text");
 	}
 	measure->width = text_width;
 	measure->ctx = cr;
@@ -131,11 +137,16 @@ void ks_cairo_measure_free(struct ks_text_measure *measure)
 
 int ks_chart_png(const struct ks_chart *chart, struct ks_strbuf *out, struct ks_diag *diag)
 {
-	cairo_surface_t *surface = cairo_image_surface_create(
-		CAIRO_FORMAT_RGB24, (int)(chart->width * SCALE), (int)(chart->height * SCALE));
-	cairo_t *cr = cairo_create(surface);
+	cairo_surface_t *surface;
+	cairo_t *cr;
 	cairo_status_t status;
+	int err = ks_late_cairo(diag);
 
+	if (err)
+		return err;
+	surface = cairo_image_surface_create(CAIRO_FORMAT_RGB24, (int)(chart->width * SCALE),
+					     (int)(chart->height * SCALE));
+	cr = cairo_create(surface);
 	draw(cr, chart);
 	status = cairo_status(cr);
 	cairo_destroy(cr);

@@ -65,7 +65,7 @@ struct ks_text_measure {
 };
 
 /* Measures as ks_chart_png() draws. new/free. */
-int ks_cairo_measure_new(struct ks_text_measure *measure);
+int ks_cairo_measure_new(struct ks_text_measure *measure, struct ks_diag *diag);
 void ks_cairo_measure_free(struct ks_text_measure *measure);
 
 /* Two pixels a point. */

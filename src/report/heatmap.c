@@ -245,10 +245,10 @@ int ks_render_heatmap(const struct ks_kmap_matrix *matrix, bool png, struct ks_s
 	struct axis rows = { 0 }, columns = { 0 };
 	struct ks_text_measure measure;
 	struct ks_chart chart = { 0 };
-	int err;
+	int err = ks_cairo_measure_new(&measure, diag);
 
-	if (ks_cairo_measure_new(&measure))
-		return ks_diag_nomem(diag, "drawing a heat map");
+	if (err)
+		return err;
 	ks_arena_init(&chart.arena);
 	err = axis_init(&rows, matrix, false);
 	if (!err)

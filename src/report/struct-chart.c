@@ -148,10 +148,10 @@ int ks_render_struct(const struct ks_kmap_struct *type, bool png, struct ks_strb
 	struct ks_text_measure measure;
 	struct ks_chart chart = { 0 };
 	struct drawing d = { .chart = &chart, .measure = &measure };
-	int err;
+	int err = ks_cairo_measure_new(&measure, diag);
 
-	if (ks_cairo_measure_new(&measure))
-		return ks_diag_nomem(diag, "drawing a struct");
+	if (err)
+		return err;
 	ks_arena_init(&chart.arena);
 	err = lay_out(&d, type);
 	if (err)

@@ -15,6 +15,7 @@
 
 #include "serve/address.h"
 #include "serve/answers.h"
+#include "serve/late-microhttpd.h"
 
 /* === Data ================================================================================= */
 
@@ -223,7 +224,10 @@ static int start_daemon(struct ks_server *server, struct ks_diag *diag)
 	};
 	const struct MHD_OptionItem none = { MHD_OPTION_END, 0, NULL };
 	bool encrypt = server->tls.certificate != NULL;
+	int err = ks_late_microhttpd(diag);
 
+	if (err)
+		return err;
 	server->daemon = MHD_start_daemon(
 		MHD_USE_EPOLL_INTERNAL_THREAD | MHD_USE_ITC | (encrypt ? MHD_USE_TLS : 0), 0, NULL,
 		NULL, take_request, server, MHD_OPTION_ARRAY, encrypt ? tls : &none,

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/io.h"
+#include "serve/late-gnutls.h"
 
 /* === Data ================================================================================= */
 
@@ -88,5 +89,6 @@ bool ks_tls_knows_client(void *session)
 {
 	unsigned int status = 0;
 
-	return session && !gnutls_certificate_verify_peers2(session, &status) && !status;
+	return session && !ks_late_gnutls(NULL) &&
+	       !gnutls_certificate_verify_peers2(session, &status) && !status;
 }

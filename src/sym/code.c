@@ -10,6 +10,7 @@
 #include <capstone/capstone.h>
 
 #include "sym/elf.h"
+#include "sym/late-capstone.h"
 #include "sym/tree.h"
 
 /* === Data ================================================================================= */
@@ -152,6 +153,7 @@ static void count(const struct ks_code *code, const struct image *image,
 static int start(struct image *image, struct ks_diag *diag)
 {
 	u16 machine = image->elf.ehdr.e_machine;
+	int err;
 
 	image->x86 = machine == EM_X86_64;
 	if (image->elf.ehdr.e_type == ET_REL)
@@ -163,6 +165,9 @@ static int start(struct image *image, struct ks_diag *diag)
 				   "%s: the instructions of its machine (number %u) are not known; "
 				   "those of x86-64 and arm64 are",
 				   image->elf.path, machine);
+	err = ks_late_capstone(diag);
+	if (err)
+		return err;
 	if (cs_open(image->x86 ? CS_ARCH_X86 : CS_ARCH_ARM64,
 		    image->x86 ? CS_MODE_64 : CS_MODE_LITTLE_ENDIAN, &image->handle))
 		return ks_diag_nomem(diag, "taking instructions apart");

@@ -7,6 +7,9 @@ dest="$scratch/a root"
 check "installs" env DESTDIR="$dest" meson install --no-rebuild --quiet -C "$build"
 prefix=$(meson introspect --buildoptions "$build" | python3 -c 'import json, sys; print([o["value"] for o in json.load(sys.stdin) if o["name"] == "prefix"][0])')
 check "the installed program runs" says '^kmemscope ' "$dest$prefix/bin/kmemscope" --version
+# These and what they need would make every start take several times as long.
+check "few libraries are loaded at each start" fails_saying 1 '^$' grep -E 'lib(cairo|capstone|curl|gnutls|kdumpfile|microhttpd)' \
+	<(must ldd "$dest$prefix/bin/kmemscope")
 for name in trace_analyze trace_analyze.py; do
 	check "$name is installed under its own name" says '^usage: trace_analyze' "$dest$prefix/bin/$name" --help
 done

@@ -22,6 +22,7 @@ for name in trace_analyze trace_analyze.py kmemtraced kmemtrace_check kmemtrace-
 	check "$name is there" test "$(readlink root/usr/bin/$name)" = kmemscope
 done
 check "what it is linked with is depended on" says 'libelf1.*libzstd1' field kmemscope Depends
+check "and what it loads late" says 'libcairo2.*libcapstone.*libcurl.*libgnutls.*libkdumpfile.*libmicrohttpd' field kmemscope Depends
 check "the library depends on what it is linked with" says 'libelf1' field libkmemscope0 Depends
 check "the program needs no package of the library" fails_saying 1 '' grep libkmemscope <(field kmemscope Depends)
 check "programs that are linked find the library" test -e "$(ls root/usr/lib/*/libkmemscope.so)"

@@ -8,6 +8,7 @@
 #include "base/bytes.h"
 #include "base/escape.h"
 #include "base/intern.h"
+#include "base/late.h"
 #include "base/map64.h"
 #include "base/num.h"
 #include "base/outfile.h"
@@ -350,6 +351,30 @@ static void test_u128_portable(void **state)
 
 /* === Errors =============================================================================== */
 
+/* Of the C library, which every machine has under this name. */
+static void test_late(void **state)
+{
+	struct {
+		long (*strtol)(const char *text, char **end, int base);
+		size_t (*strlen)(const char *text);
+	} late = { 0 };
+	const char *const names[] = { "strtol", "strlen" }, *const absent[] = { "strtol",
+										"absent" };
+	struct ks_diag diag;
+
+	(void)state;
+	assert_int_equal(ks_late_load("libabsent.so.1", names, 2, &late, &diag), -ELIBACC);
+	assert_non_null(strstr(diag.text, "libabsent.so.1"));
+	assert_int_equal(ks_late_load("libc.so.6", absent, 2, &late, &diag), -ELIBACC);
+	assert_non_null(strstr(diag.text, "absent"));
+	assert_null(late.strlen);
+	assert_int_equal(ks_late_load("libc.so.6", names, 2, &late, &diag), 0);
+	assert_int_equal(late.strtol("-42", NULL, 10), -42);
+	assert_int_equal(late.strlen("seven.."), 7);
+	/* What is there is not looked for again. */
+	assert_int_equal(ks_late_load("libabsent.so.1", names, 2, &late, &diag), 0);
+}
+
 /* A disk that fails a checksum of its own (EBADMSG) is no bad input: no errno is. */
 static void test_bad_input_is_no_errno(void **state)
 {
@@ -372,6 +397,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(test_u128_portable),
 	cmocka_unit_test(test_intern),
 	cmocka_unit_test(test_map64),
+	cmocka_unit_test(test_late),
 	cmocka_unit_test(test_bytes_bounds),
 	cmocka_unit_test(test_varint),
 	cmocka_unit_test(test_varints),

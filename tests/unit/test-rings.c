@@ -30,7 +30,7 @@ static void lay_out(struct made *m, const char *branch)
 
 	assert_int_equal(ks_dirtree_sort(&m->tree), 0);
 	assert_int_equal(ks_dirtree_touch(&m->tree, branch, &spec.root), 0);
-	assert_int_equal(ks_cairo_measure_new(&measure), 0);
+	assert_int_equal(ks_cairo_measure_new(&measure, NULL), 0);
 	assert_int_equal(ks_rings_layout(&spec, &measure, &m->chart), 0);
 	ks_cairo_measure_free(&measure);
 }
