@@ -15,13 +15,27 @@ enum { BULK_MOST = 4096 };
 
 /* === Internals ============================================================================ */
 
-static __always_inline int wanted(u64 cache, u32 size)
+static __always_inline int is_chosen(u64 site)
 {
 	u32 i;
 
+	for (i = 0; i < KS_BPF_SITES && i < only.nr_sites; i++)
+		if (site >= only.sites[i].from && site < only.sites[i].to)
+			return 1;
+	return 0;
+}
+
+/* What costs least comes first; what is not asked for, the verifier takes out. */
+static __always_inline int wanted(u64 site, u64 cache, u32 size)
+{
+	u32 i;
+
+	if (only.nr_sites && !is_chosen(site))
+		return 0;
 	if (only.pid && bpf_get_current_pid_tgid() >> 32 != only.pid)
 		return 0;
-	if (only.cgroup && bpf_get_current_cgroup_id() != only.cgroup)
+	if (only.cgroup &&
+	    bpf_get_current_ancestor_cgroup_id((int)only.cgroup_depth) != only.cgroup)
 		return 0;
 	if (!only.nr_caches)
 		return 1;
@@ -48,7 +62,7 @@ int on_kmalloc(struct bpf_raw_tracepoint_args *ctx)
 	u64 ptr = ctx->args[1];
 	u32 size = (u32)ctx->args[3];
 
-	if (ptr && wanted(0, size))
+	if (ptr && wanted(ctx->args[0], 0, size))
 		made(ctx, ctx->args[0], ptr, 0, size);
 	return 0;
 }

@@ -397,7 +397,7 @@ int on_cache_alloc(struct bpf_raw_tracepoint_args *ctx)
 {
 	u64 ptr = ctx->args[1], cache = ctx->args[2];
 
-	if (ptr && wanted(cache, 0))
+	if (ptr && wanted(ctx->args[0], cache, 0))
 		made(ctx, ctx->args[0], ptr, cache, 0);
 	return 0;
 }

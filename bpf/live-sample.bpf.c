@@ -79,7 +79,7 @@ int on_cache_alloc(u64 *ctx)
 	struct kmem_cache *cache = (struct kmem_cache *)ctx[2];
 	u64 ptr = ctx[1];
 
-	if (ptr && wanted((u64)cache, 0))
+	if (ptr && wanted(ctx[0], (u64)cache, 0))
 		made(ctx, ctx[0], ptr, (u64)cache, cache->size);
 	return 0;
 }
@@ -92,7 +92,7 @@ int on_cache_alloc_copy(u64 *ctx)
 	u64 ptr = 0;
 
 	bpf_probe_read_kernel(&ptr, sizeof(ptr), &ctx[1]);
-	if (ptr && wanted((u64)cache, 0))
+	if (ptr && wanted(ctx[0], (u64)cache, 0))
 		made(ctx, ctx[0], ptr, (u64)cache, cache->size);
 	return 0;
 }

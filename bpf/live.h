@@ -5,19 +5,27 @@
 
 #define KS_LIVE_FRAMES 32 /* of a stack */
 #define KS_LIVE_COMM   16
-#define KS_BPF_CACHES  32     /* that can be chosen */
+#define KS_BPF_CACHES  32 /* that can be chosen */
+#define KS_BPF_SITES   16
 #define KS_LIVE_GAPS   16384  /* level 2: to draw from */
 #define KS_LIVE_MARKS  262144 /* level 2: of addresses; several share one */
 #define KS_LIVE_CELLS  16384  /* level 3: rows */
 #define KS_LIVE_OTHERS 12288  /* level 3: from here on, for processes that have none of their own */
 #define KS_LIVE_WAYS   4      /* level 3: objects in a cache line */
 
+/* Code from an address up to another one, which is not part of it. */
+struct ks_bpf_code {
+	unsigned long long from, to;
+};
+
 /* What is looked at. 0 = all. */
 struct ks_bpf_filter {
-	unsigned long long cgroup;
+	unsigned long long cgroup; /* and all below it */
+	struct ks_bpf_code sites[KS_BPF_SITES];
 	unsigned long long caches[KS_BPF_CACHES]; /* addresses */
 	unsigned int sizes[KS_BPF_CACHES];	  /* of kmalloc's: their objects; 0 = another */
-	unsigned int nr_caches;
+	unsigned int nr_caches, nr_sites;
+	unsigned int cgroup_depth; /* below the root */
 	unsigned int pid;
 };
 

@@ -100,6 +100,12 @@ int ks_cmd_top(int argc, char **argv)
 		  .parse = ks_cli_parse_level, .value = &args.opts.level },
 		{ 0, "cache", "NAME", "levels above 1: only allocations from this cache",
 		  .string = &args.cache },
+		{ 0, "site", "NAME",
+		  "levels above 1: only allocations in this function, or at\nfunction+0xoffset",
+		  .string = &args.site },
+		{ 0, "cgroup", "PATH",
+		  "levels above 1: only allocations in this cgroup and below it",
+		  .string = &args.opts.filter.cgroup },
 		{ 'p', "pid", "PID", "levels above 1: only allocations by this process",
 		  .parse = ks_cli_parse_pid, .value = &args.opts.filter.pid, .min = 1 },
 		{ 0, "interval", "TIME", "refresh after 1s (default), 5, 500ms, ...",
@@ -126,6 +132,10 @@ int ks_cmd_top(int argc, char **argv)
 	if (args.cache) {
 		args.opts.filter.caches = &args.cache;
 		args.opts.filter.nr_caches = 1;
+	}
+	if (args.site) {
+		args.opts.filter.sites = &args.site;
+		args.opts.filter.nr_sites = 1;
 	}
 	screen = !args.once && !args.count && !args.cli.output.json;
 	if (args.cli.output.json && !args.count)

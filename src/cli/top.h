@@ -14,7 +14,7 @@ struct ks_top_args {
 	struct ks_rows_opts rows;
 	struct ks_live_opts opts;
 	unsigned int by; /* enum ks_live_by */
-	const char *cache;
+	const char *cache, *site;
 	u64 interval_ns, count;
 	bool once;
 };

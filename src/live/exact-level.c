@@ -57,7 +57,7 @@ static u32 groups_for(const struct ks_live_opts *opts)
 	const struct ks_live_filter *filter = &opts->filter;
 	u64 objects = opts->max_objects, slots;
 
-	if (!objects && !filter->pid && !filter->cgroup && !filter->nr_caches)
+	if (!objects && !filter->pid && !filter->cgroup && !filter->nr_caches && !filter->nr_sites)
 		objects = objects_now() / 4;
 	slots = ks_min(objects / 5 * 7, memory / MEMORY_SHARE / sizeof(struct ks_bpf_object));
 	slots = ks_max(slots, (u64)OBJECTS_MIN);

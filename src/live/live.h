@@ -28,9 +28,11 @@
 struct ks_live_filter {
 	const char *const *caches; /* their names */
 	size_t nr_caches;
-	u32 pid;     /* a process and its threads: what it allocates */
-	u64 cgroup;  /* the number of a cgroup: what is allocated in it */
-	bool stacks; /* exact: by stack and cgroup, too, which costs ten times as much */
+	const char *const *sites; /* "func", all of it, or "func+0x12" */
+	size_t nr_sites;
+	u32 pid;	    /* a process and its threads: what it allocates */
+	const char *cgroup; /* its path: what is allocated in it, and below it */
+	bool stacks;	    /* exact: by stack and cgroup, too, which costs ten times as much */
 };
 
 struct ks_live_opts {

@@ -2,10 +2,13 @@
 /* Names of functions by kallsyms, of cgroups by their directories. */
 #include "live/naming.h"
 
+#include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <mntent.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -69,7 +72,6 @@ static const char *const allocators[] = {
 enum { DEPTH = 16, SKIP_MOST = 16 };
 enum { CGROUPS_MOST = 16384 }; /* names that are kept: they come and go by the thousand */
 
-static const char cgroup_root[] = "/sys/fs/cgroup";
 static const u64 look_again_ns = 10000000000;
 
 /* === Internals ============================================================================ */
@@ -183,6 +185,27 @@ static u32 name_addr(struct ks_naming *n, u64 addr)
 	return name;
 }
 
+/* Parts of a function that the compiler has moved or made anew are called "func.cold", "func.isra.0", ... */
+static bool is_called(const struct ks_ksyms *symbols, size_t i, const char *name, size_t len)
+{
+	const struct ks_ksym *sym = &symbols->syms.items[i];
+	const char *is = symbols->text + sym->name;
+
+	return len && sym->len >= len && !memcmp(is, name, len) &&
+	       (sym->len == len || is[len] == '.' || isspace((unsigned char)is[len]));
+}
+
+/* It ends where another one begins. Of the last one of all the end is not known. */
+static struct ks_bpf_code code_of(const struct ks_ksyms *symbols, size_t i)
+{
+	u64 from = symbols->syms.items[i].addr;
+
+	while (i < symbols->syms.len && symbols->syms.items[i].addr == from)
+		i++;
+	return (struct ks_bpf_code){ from, i < symbols->syms.len ? symbols->syms.items[i].addr
+								 : from + 4096 };
+}
+
 /* === Internals: cgroups =================================================================== */
 
 static int add_cgroup(struct ks_naming *n, u64 id, const char *path)
@@ -198,6 +221,24 @@ static int add_cgroup(struct ks_naming *n, u64 id, const char *path)
 		return -ENOMEM;
 	n->path_of.items[number] = name;
 	return 0;
+}
+
+/*
+ * Probes have numbers of the second version's cgroups. The first version has hierarchies with numbers of their own, which
+ * are others' here.
+ */
+static bool find_cgroup_root(char *ret_root, size_t size)
+{
+	FILE *mounts = setmntent("/proc/self/mounts", "re");
+	struct mntent *mount;
+	bool found = false;
+
+	while (!found && mounts && (mount = getmntent(mounts)))
+		found = !strcmp(mount->mnt_type, "cgroup2") &&
+			(size_t)snprintf(ret_root, size, "%s", mount->mnt_dir) < size;
+	if (mounts)
+		endmntent(mounts);
+	return found;
 }
 
 /* The number of a cgroup is that of its directory's inode. @path has room for the names of subdirectories. */
@@ -234,8 +275,10 @@ static int walk(struct ks_naming *n, int fd, char *path, size_t len, size_t size
 
 static int look_for_cgroups(struct ks_naming *n)
 {
-	char path[1024] = "";
-	int fd = open(cgroup_root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	char path[1024] = "", root[512];
+	int fd = find_cgroup_root(root, sizeof(root))
+			 ? open(root, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+			 : -1;
 
 	/* What has gone is forgotten: numbers are not used again. */
 	ks_map64_clear(&n->cgroups);
@@ -318,6 +361,55 @@ const char *ks_naming_cgroup(struct ks_naming *n, u64 id)
 	snprintf(text, sizeof(text), "cgroup %llu", (unsigned long long)id);
 	number = ks_intern_add(&n->paths, text, strlen(text));
 	return number == KS_NONE ? NULL : ks_intern_get(&n->paths, number).s;
+}
+
+int ks_naming_find_code(struct ks_naming *n, const char *site, struct ks_bpf_code *ret_code,
+			u32 room, u32 *ret_found)
+{
+	size_t len = strcspn(site, "+ "), i;
+	u64 offset = site[len] == '+' ? strtoull(site + len + 1, NULL, 16) : 0;
+	u32 found = 0;
+
+	if (check_symbols(n))
+		return -ENOMEM;
+	for (i = 0; i < n->symbols.syms.len; i++) {
+		struct ks_bpf_code code;
+
+		if (!is_called(&n->symbols, i, site, len))
+			continue;
+		code = code_of(&n->symbols, i);
+		if (site[len] == '+') {
+			code.from += offset;
+			if (code.from >= code.to)
+				continue;
+			code.to = code.from + 1;
+		}
+		if (found < room)
+			ret_code[found] = code;
+		found++;
+	}
+	*ret_found = found;
+	return 0;
+}
+
+int ks_naming_find_cgroup(const char *path, unsigned long long *ret_id, u32 *ret_depth,
+			  struct ks_diag *diag)
+{
+	char root[512], whole[4096];
+	struct stat st;
+	u32 depth = 0;
+	const char *at;
+
+	if (!find_cgroup_root(root, sizeof(root)))
+		return ks_diag_set(diag, -ENOENT, "no file system of type cgroup2 is mounted");
+	snprintf(whole, sizeof(whole), "%s/%s", root, path);
+	if (strstr(path, "..") || stat(whole, &st) || !S_ISDIR(st.st_mode))
+		return ks_diag_set(diag, -ENOENT, "there is no cgroup '%s' in %s", path, root);
+	for (at = path; *at; at++)
+		depth += *at != '/' && (at == path || at[-1] == '/');
+	*ret_id = st.st_ino;
+	*ret_depth = depth;
+	return 0;
 }
 
 bool ks_naming_is_allocator(const char *name)

@@ -6,6 +6,7 @@
 #include "base/diag.h"
 #include "base/intern.h"
 #include "base/map64.h"
+#include "bpf/live.h"
 #include "trace/ksyms.h"
 
 struct ks_naming {
@@ -30,6 +31,17 @@ const char *ks_naming_addr(struct ks_naming *naming, u64 addr);
 
 /* The path of a cgroup, or its number where it has gone. NULL: no memory. */
 const char *ks_naming_cgroup(struct ks_naming *naming, u64 id);
+
+/*
+ * Where the code of a site is, as names of sites are: all parts of "func", or the one address of "func+0x12". Functions may
+ * share a name: @ret_found may be more than @room. 0 or -ENOMEM.
+ */
+int ks_naming_find_code(struct ks_naming *naming, const char *site, struct ks_bpf_code *ret_code,
+			u32 room, u32 *ret_found);
+
+/* The number of a cgroup by its path, and how many are above it. -ENOENT: there is none. */
+int ks_naming_find_cgroup(const char *path, unsigned long long *ret_id, u32 *ret_depth,
+			  struct ks_diag *diag);
 
 /*
  * Whether a function is part of the allocator or of tracing, so that the interesting one is further out. @name is as

@@ -118,6 +118,28 @@ static u64 misses(const struct bpf_program *program)
 	return info.recursion_misses;
 }
 
+static int filter_sites(struct ks_tracing *t, const struct ks_live_filter *filter,
+			struct ks_bpf_filter *made, struct ks_diag *diag)
+{
+	size_t i;
+
+	for (i = 0; i < filter->nr_sites; i++) {
+		struct ks_bpf_code *code = made->sites + made->nr_sites;
+		u32 found, room = KS_BPF_SITES - made->nr_sites;
+
+		if (ks_naming_find_code(&t->naming, filter->sites[i], code, room, &found))
+			return ks_diag_nomem(diag, "looking for functions");
+		if (!found)
+			return ks_diag_set(diag, -ENOENT, "the kernel has no function '%s'",
+					   filter->sites[i]);
+		if (found > room)
+			return ks_diag_set(diag, -E2BIG, "at most %d functions can be chosen",
+					   KS_BPF_SITES);
+		made->nr_sites += found;
+	}
+	return 0;
+}
+
 /* === Public =============================================================================== */
 
 u64 ks_tracing_now(void)
@@ -224,9 +246,14 @@ const char *ks_tracing_kmalloc_cache(struct ks_tracing *t, u64 site, u32 size, u
 int ks_tracing_filter(struct ks_tracing *t, const struct ks_live_filter *filter,
 		      struct ks_bpf_filter *ret_filter, struct ks_diag *diag)
 {
-	struct ks_bpf_filter made = { .pid = filter->pid, .cgroup = filter->cgroup };
+	struct ks_bpf_filter made = { .pid = filter->pid };
+	int err = filter_sites(t, filter, &made, diag);
 	size_t i;
 
+	if (!err && filter->cgroup)
+		err = ks_naming_find_cgroup(filter->cgroup, &made.cgroup, &made.cgroup_depth, diag);
+	if (err)
+		return err;
 	if (filter->nr_caches > KS_BPF_CACHES)
 		return ks_diag_set(diag, -E2BIG, "at most %d caches can be chosen", KS_BPF_CACHES);
 	made.nr_caches = (u32)filter->nr_caches;

@@ -73,19 +73,29 @@ static int stop_looking(struct ks_watch *watch, struct ks_live *live, u64 now, s
 static void start_tracing(struct ks_watch *watch, struct ks_live *live, u64 now)
 {
 	struct ks_watch_state *w = watch->state;
-	const char *names[KS_WATCH_ACCUSED];
-	const struct ks_live_filter filter = { .caches = names,
-					       .nr_caches = w->tracing.len,
-					       .stacks = true };
+	const char *names[KS_WATCH_ACCUSED], *sites[KS_WATCH_ACCUSED];
+	struct ks_live_filter filter = { .caches = names,
+					 .nr_caches = w->tracing.len,
+					 .sites = sites,
+					 .nr_sites = w->tracing.len,
+					 .stacks = true };
 	struct ks_diag ignored;
 	size_t i;
+	int err;
 
 	for (i = 0; i < w->tracing.len; i++) {
 		names[i] = w->tracing.items[i]->cache;
+		sites[i] = w->tracing.items[i]->site;
 		/* Without memory there is no type. */
 		(void)ks_live_want_type(live, w->tracing.items[i]->example);
 	}
-	if (!ks_live_set_level(live, KS_LIVE_EXACT, &filter, &ignored))
+	err = ks_live_set_level(live, KS_LIVE_EXACT, &filter, &ignored);
+	/* A module may have gone, or a site be an address that has no name. */
+	if (err == -ENOENT) {
+		filter.nr_sites = 0;
+		err = ks_live_set_level(live, KS_LIVE_EXACT, &filter, &ignored);
+	}
+	if (!err)
 		ks_live_census_now(live, true);
 	ks_watch_forget_rows(w);
 	enter(watch, KS_WATCH_TRACES, now);

@@ -34,6 +34,21 @@ while text.strip():
 times = [doc[\"time_ns\"] for doc in docs]
 assert len(docs) == 3 and times == sorted(set(times)), times"'
 
+"$KMEMSCOPE" top --level exact --once >exact.txt 2>refused || status=$?
+if [ $status = 0 ]; then
+	check "a function that is not there" fails_saying 1 "no function 'no_such_function'" \
+		"$KMEMSCOPE" top --level exact --site no_such_function --once
+	check "a cgroup that is not there" fails_saying 1 'no_such_group|cgroup2' \
+		"$KMEMSCOPE" top --level exact --cgroup /no_such_group --once
+	check "a site alone" bash -c 'must "$KMEMSCOPE" top --level exact --site alloc_empty_file --by site --json --count 2 | python3 -c "
+import json, sys
+docs = sys.stdin.read().split(\"\n}\n\")
+names = {row[\"name\"] for row in json.loads(docs[1] + \"}\")[\"rows\"]}
+assert names and all(name.startswith(\"alloc_empty_file\") for name in names), names"'
+else
+	skip "chosen sites and cgroups" "$(head -c 200 refused)"
+fi
+
 # === In a terminal ============================================================================
 
 # Each has a server of its own: one that is told to end takes its time.

@@ -7,6 +7,7 @@
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 
 #include "live/live.h"
 
@@ -360,9 +361,155 @@ static void a_cache_can_be_chosen(void **state)
 	ks_live_close(live);
 }
 
+/* Not where this kernel refuses probes. */
+static void need_exact(void)
+{
+	struct ks_diag diag;
+
+	need_root();
+	if (ks_live_try(KS_LIVE_EXACT, &diag)) {
+		print_message("# %s\n", diag.text);
+		skip();
+	}
+}
+
+/* Of what was planted last. */
+static char site_name[160], group_name[160];
+
+/* What a site has of what is planted, when only @filter is looked at. */
+static struct ks_live_row planted_with(struct ks_live *live, const struct ks_live_filter *filter,
+				       const char *site)
+{
+	const struct ks_live_within here = { .name = { [KS_LIVE_BY_PROCESS] = me() } };
+	struct ks_live_snapshot *s;
+	struct ks_live_rows groups;
+	struct ks_live_row row;
+	struct ks_diag diag;
+
+	assert_int_equal(ks_live_set_level(live, KS_LIVE_EXACT, filter, &diag), 0);
+	plant();
+	s = poll_live(live);
+	row = mine(s, site);
+	row.objects += s->quality.recursion;
+	assert_int_equal(ks_live_rows(s, KS_LIVE_BY_CGROUP, &here, &groups), 0);
+	snprintf(group_name, sizeof(group_name), "%s",
+		 groups.items.len ? groups.items.items[0].name : "");
+	ks_live_rows_free(&groups);
+	snprintf(site_name, sizeof(site_name), "%s", row.name);
+	row.name = site_name;
+	ks_live_snapshot_put(s);
+	uproot();
+	return row;
+}
+
+/* A whole function, and then one place in it. */
+static void a_site_can_be_chosen(void **state)
+{
+	const char *sites[] = { "do_epoll_create" };
+	struct ks_live_filter filter = { .sites = sites, .nr_sites = 1, .pid = (u32)getpid() };
+	struct ks_live *live;
+	struct ks_live_row row;
+	struct ks_diag diag;
+
+	need_exact();
+	live = open_for_me(KS_LIVE_CENSUS);
+	row = planted_with(live, &filter, "do_epoll_create");
+	assert_true(row.objects >= PLANTED);
+	assert_non_null(strchr(row.name, '+'));
+	assert_true(planted_with(live, &filter, "alloc_empty_file").objects < PLANTED / 20);
+	row = planted_with(live, &filter, "do_epoll_create");
+	sites[0] = row.name;
+	assert_true(planted_with(live, &filter, "do_epoll_create").objects >= PLANTED);
+	sites[0] = "do_epoll_create+0x1";
+	assert_true(planted_with(live, &filter, "do_epoll_create").objects < PLANTED / 20);
+	sites[0] = "no_such_function";
+	assert_int_equal(ks_live_set_level(live, KS_LIVE_EXACT, &filter, &diag), -ENOENT);
+	assert_non_null(strstr(diag.text, "no_such_function"));
+	ks_live_close(live);
+}
+
+/* The directory of all cgroups of the second version; NULL = there is none. */
+static const char *cgroups(void)
+{
+	static char at[512];
+	FILE *mounts = fopen("/proc/self/mounts", "re");
+	char type[64];
+	bool found = false;
+
+	assert_non_null(mounts);
+	while (!found && fscanf(mounts, "%*s %511s %63s %*s %*d %*d", at, type) == 2)
+		found = !strcmp(type, "cgroup2");
+	fclose(mounts);
+	return found ? at : NULL;
+}
+
+static bool move_to(const char *group)
+{
+	char path[1024];
+	FILE *file;
+	bool moved;
+
+	snprintf(path, sizeof(path), "%s/%s/cgroup.procs", cgroups(), group);
+	file = fopen(path, "we");
+	if (!file)
+		return false;
+	moved = fprintf(file, "%d\n", getpid()) > 0;
+	return fclose(file) == 0 && moved;
+}
+
+static void move_back(const char *before, const char *outer, const char *inner)
+{
+	move_to(before);
+	rmdir(inner);
+	rmdir(outer);
+}
+
+/* A cgroup has what is allocated in it and below it, and nothing else. */
+static void a_cgroup_can_be_chosen(void **state)
+{
+	char before[512] = "", outer[600], inner[700], name[64], sub[80];
+	struct ks_live_filter filter = { .cgroup = name, .pid = (u32)getpid(), .stacks = true };
+	struct ks_live *live;
+	u64 outside, inside;
+	struct ks_diag diag;
+	bool named;
+	FILE *own;
+
+	need_exact();
+	own = fopen("/proc/self/cgroup", "re");
+	while (own && fgets(before, sizeof(before), own) && strncmp(before, "0::", 3) != 0)
+		;
+	if (own)
+		fclose(own);
+	before[strcspn(before, "\n")] = '\0';
+	snprintf(name, sizeof(name), "/ks-live-%d", getpid());
+	snprintf(sub, sizeof(sub), "%s/sub", name);
+	snprintf(outer, sizeof(outer), "%s%s", cgroups() ? cgroups() : "/nowhere", name);
+	snprintf(inner, sizeof(inner), "%s/sub", outer);
+	if (strncmp(before, "0::", 3) != 0 || mkdir(outer, 0700) || mkdir(inner, 0700) ||
+	    !move_to(sub)) {
+		move_back(before + 3, outer, inner);
+		print_message("# no cgroup can be made here\n");
+		skip();
+	}
+	live = open_for_me(KS_LIVE_CENSUS);
+	inside = planted_with(live, &filter, "do_epoll_create").objects;
+	named = !strcmp(group_name, sub);
+	move_to(before + 3);
+	outside = planted_with(live, &filter, "do_epoll_create").objects;
+	move_back(before + 3, outer, inner);
+	assert_true(inside >= PLANTED);
+	assert_true(named);
+	assert_true(outside < PLANTED / 20);
+	assert_int_equal(ks_live_set_level(live, KS_LIVE_EXACT, &filter, &diag), -ENOENT);
+	ks_live_close(live);
+}
+
 static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(the_census_counts_what_is_planted),
 	cmocka_unit_test(a_cache_can_be_chosen),
+	cmocka_unit_test(a_site_can_be_chosen),
+	cmocka_unit_test(a_cgroup_can_be_chosen),
 	cmocka_unit_test(samples_stand_for_all),
 	cmocka_unit_test(exact_sums_are_exact),
 	cmocka_unit_test(growth_names_who_made_slabs),
