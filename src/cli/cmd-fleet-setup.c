@@ -101,8 +101,10 @@ static int set_up(struct ks_fleet_args *args, struct ks_store *store)
 	ks_doc_u64(doc, "version", KS_STORE_SCHEMA);
 	ks_doc_say(doc, "database %s: tables of version %d %s, on ClickHouse %u.%u\n",
 		   store->database, (int)KS_STORE_SCHEMA,
-		   before ? "were there already" : "were made", store->version / 100,
-		   store->version % 100);
+		   !before			   ? "were made"
+		   : before < (u32)KS_STORE_SCHEMA ? "replace older ones"
+						   : "were there already",
+		   store->version / 100, store->version % 100);
 	if (keep && store->version < 2000)
 		ks_doc_say(doc,
 			   "this server can't remove old rows by itself: drop their partitions\n");

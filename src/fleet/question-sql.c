@@ -17,6 +17,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "fleet/schema.h"
 #include "fleet/sums-sql.h"
 #include "fleet/verdict.h"
 
@@ -61,23 +62,12 @@ static double sigmas_of(const struct ks_asking *ask)
 	return ask->q->sigmas > 0 ? ask->q->sigmas : KS_VERDICT_SIGMAS;
 }
 
-/* Bytes as digits: a string that can't end early. */
-static void add_text(struct ks_strbuf *sql, const char *text, size_t len)
-{
-	size_t i;
-
-	ks_strbuf_puts(sql, "unhex('");
-	for (i = 0; i < len; i++)
-		ks_strbuf_printf(sql, "%02X", (unsigned int)(u8)text[i]);
-	ks_strbuf_puts(sql, "')");
-}
-
 /* The newest value of a label for each host: host, value. */
 static void add_labels(struct ks_strbuf *sql, const char *database, const char *label, size_t len)
 {
 	ks_strbuf_printf(sql, "SELECT host, argMax(value, ver) AS v FROM %s.labels WHERE label = ",
 			 database);
-	add_text(sql, label, len);
+	ks_sql_text(sql, label, len);
 	ks_strbuf_puts(sql, " GROUP BY host");
 }
 
@@ -89,6 +79,27 @@ static struct ks_sums_sql sums_of(const struct ks_asking *ask)
 				     .hosts = ask->hosts.len ? ask->hosts.s : NULL };
 }
 
+/*
+ * What is stored for hosts with a label. A host that got another value since stays in the sums of the old one until they are all
+ * written, so of these only what was made in the last turn counts.
+ */
+static void add_label_hours(struct ks_asking *ask)
+{
+	const char *db = ask->store->database, *label = ask->q->label;
+
+	ks_strbuf_printf(&ask->sql, "(SELECT * FROM %s.label_hour FINAL WHERE %s AND label = ", db,
+			 ask->window);
+	ks_sql_text(&ask->sql, label, strcspn(label, "="));
+	ks_strbuf_puts(&ask->sql, " AND value = ");
+	ks_sql_text(&ask->sql, strchr(label, '=') + 1, strlen(strchr(label, '=') + 1));
+	ks_strbuf_printf(
+		&ask->sql,
+		") AS s ANY LEFT JOIN (SELECT bucket AS hour, toUInt64(toUInt32(max(made))) AS noted "
+		"FROM %s.rollups WHERE level = %d GROUP BY bucket) AS n USING (hour) "
+		"WHERE ver >= noted",
+		db, (int)KS_STORE_SHORT);
+}
+
 /* Sums by build: those that are stored, or, for some of the hosts, made of these hosts' sums. */
 static void add_hours(struct ks_asking *ask)
 {
@@ -97,6 +108,10 @@ static void add_hours(struct ks_asking *ask)
 	if (!of.hosts) {
 		ks_strbuf_printf(&ask->sql, "%s.hour FINAL WHERE %s", ask->store->database,
 				 ask->window);
+		return;
+	}
+	if (ask->short_sums) {
+		add_label_hours(ask);
 		return;
 	}
 	ks_strbuf_puts(&ask->sql, "(");
@@ -142,13 +157,18 @@ static void write_top_of_rows(struct ks_asking *ask, const char *column)
 	ks_strbuf_deinit(&rows);
 }
 
+/* Sums over all series of a host, unless some series are asked for. */
 static void write_top_of_hosts(struct ks_asking *ask, const char *by)
 {
+	bool all = ask->short_sums && ks_asking_hosts(ask);
+
 	begin_top(ask, "grown", by);
-	ks_strbuf_printf(&ask->sql,
-			 "(SELECT hour, host, growth * warm AS grown, live_bytes, live_objects "
-			 "FROM %s.host_hour FINAL WHERE %s%s",
-			 ask->store->database, ask->window, ks_strbuf_str(&ask->hosts));
+	ks_strbuf_printf(
+		&ask->sql,
+		"(SELECT hour, host, %s AS grown, live_bytes, live_objects FROM %s.%s FINAL "
+		"WHERE %s%s",
+		all ? "growth" : "growth * warm", ask->store->database,
+		all ? "host_sum" : "host_hour", ask->window, ks_strbuf_str(&ask->hosts));
 	add_filters(&ask->sql, ask->q);
 	ks_strbuf_puts(&ask->sql, ") AS h");
 	if (ask->q->by == KS_FLEET_BY_LABEL) {
@@ -290,21 +310,11 @@ static void add_side(struct ks_asking *ask, const char *what, u64 build, const c
 			 what, build, as);
 }
 
-/* A number of a build: what is selected from its hours. */
-static void add_number(struct ks_asking *ask, const char *what, u64 build, const char *as)
-{
-	ks_strbuf_printf(&ask->sql, "(SELECT %s FROM ", what);
-	add_hours(ask);
-	ks_strbuf_printf(&ask->sql, " AND build = %" PRIu64 ") AS %s, ", build, as);
-}
-
 /* Levels are those of the last hour of each build, so that builds of different weeks can be compared. */
 static void write_diff(struct ks_asking *ask)
 {
 	static const char error[] = "sqrt(" KS_VERDICT_VARIANCE_SQL("warm_hosts", "growth",
 								    "growth_sq") " / warm_hosts)";
-	static const char last[] = "toUInt32(max(hour))";
-	static const char hours[] = "greatest(uniqExactIf(hour, warm_hosts > 0), 1)";
 	u64 a = ks_fleet_id(KS_FLEET_BUILD, ask->q->builds[0], strlen(ask->q->builds[0]));
 	u64 b = ks_fleet_id(KS_FLEET_BUILD, ask->q->builds[1], strlen(ask->q->builds[1]));
 
@@ -323,19 +333,29 @@ static void write_diff(struct ks_asking *ask)
 	add_side(ask, error, b, "eb");
 	add_side(ask, "toInt64(warm_hosts) - 1", a, "fa");
 	add_side(ask, "toInt64(warm_hosts) - 1", b, "fb");
-	add_number(ask, last, a, "last_a");
-	add_number(ask, last, b, "last_b");
-	add_number(ask, hours, a, "hours_a");
-	add_number(ask, hours, b, "hours_b");
-	ks_strbuf_printf(&ask->sql,
-			 "sumIf(live_bytes / build_hosts, build = %" PRIu64
-			 " AND hour = toDateTime(last_a)) AS before, "
-			 "sumIf(live_bytes / build_hosts, build = %" PRIu64
-			 " AND hour = toDateTime(last_b)) AS after FROM ",
-			 a, b);
+	ks_strbuf_printf(
+		&ask->sql,
+		"sumIf(live_bytes / build_hosts, build = %" PRIu64 " AND hour = last_a) AS before, "
+		"sumIf(live_bytes / build_hosts, build = %" PRIu64 " AND hour = last_b) AS after, "
+		"any(ha) AS hours_a, any(hb) AS hours_b FROM "
+		"(SELECT * FROM (SELECT 1 AS one, hour, build, cache, type, site, build_hosts, "
+		"warm_hosts, live_bytes, growth, growth_sq FROM ",
+		a, b);
 	add_hours(ask);
 	ks_strbuf_printf(&ask->sql, " AND build IN (%" PRIu64 ", %" PRIu64 ")", a, b);
 	add_series_filters(&ask->sql, ask->q);
+	ks_strbuf_printf(&ask->sql,
+			 ") AS s ANY LEFT JOIN (SELECT 1 AS one, maxIf(hour, build = %" PRIu64
+			 ") AS last_a, maxIf(hour, build = %" PRIu64 ") AS last_b, "
+			 "greatest(uniqExactIf(hour, build = %" PRIu64 " AND w), 1) AS ha, "
+			 "greatest(uniqExactIf(hour, build = %" PRIu64 " AND w), 1) AS hb "
+			 "FROM (SELECT hour, build, max(warm_hosts) > 0 AS w FROM ",
+			 a, b, a, b);
+	add_hours(ask);
+	ks_strbuf_printf(&ask->sql,
+			 " AND build IN (%" PRIu64 ", %" PRIu64
+			 ") GROUP BY hour, build) AS c) AS l USING (one)) AS j",
+			 a, b);
 	ks_strbuf_puts(&ask->sql, " GROUP BY cache, type, site) AS d) AS e "
 				  "ORDER BY abs(after - before) DESC, cache, type, site");
 	add_limit(ask);
@@ -396,31 +416,58 @@ static void write_history(struct ks_asking *ask)
 	add_limit(ask);
 }
 
+/* Reports by host, those of some hours from their sums. */
+static void add_reports(struct ks_asking *ask)
+{
+	const struct ks_question *q = ask->q;
+	struct ks_sums_sql of = sums_of(ask);
+	struct ks_strbuf more;
+
+	ks_strbuf_init(&more);
+	add_filter(&more, "host", KS_FLEET_HOST, q->host);
+	add_filter(&more, "build", KS_FLEET_BUILD, q->build);
+	if (ask->sums_since < ask->sums_until) {
+		ks_strbuf_puts(&ask->sql, "SELECT ");
+		ks_strbuf_puts(&ask->sql,
+			       "hour, host, build, begin, last, intervals, least, most, late, "
+			       "lost_before, lost_after, skipped_before, skipped_after, torn_all "
+			       "FROM ");
+		ks_strbuf_printf(
+			&ask->sql,
+			"%s.host_reports FINAL WHERE hour >= toDateTime(%u) AND hour < toDateTime(%u)%s%s",
+			of.database, (unsigned int)ask->sums_since, (unsigned int)ask->sums_until,
+			ks_strbuf_str(&ask->hosts), ks_strbuf_str(&more));
+		ks_strbuf_puts(&ask->sql, " UNION ALL ");
+		ks_strbuf_printf(&more, " AND (ts < toDateTime(%u) OR ts >= toDateTime(%u))",
+				 (unsigned int)ask->sums_since, (unsigned int)ask->sums_until);
+	}
+	of.rows = ks_strbuf_str(&more);
+	ks_sums_sql_reports(&ask->sql, &of);
+	ask->sql.failed |= more.failed;
+	ks_strbuf_deinit(&more);
+}
+
 /*
  * Intervals that should be there: from the first to the last report, by the shortest interval. Counters of an agent only
  * go up while its spool lives, so what was lost is the difference.
  */
 static void write_quality(struct ks_asking *ask)
 {
-	const char *db = ask->store->database;
-
 	ks_strbuf_printf(
 		&ask->sql,
-		"SELECT last, intervals, greatest(wanted, intervals) - intervals AS missing, late, lost, skipped, "
-		"torn, silent, host, newest FROM (SELECT host, max(ts) AS last, toUInt64(count()) AS intervals, "
-		"toUInt64(intDiv(toUInt32(max(ts)) - toUInt32(min(ts)), min(span)) + 1) AS wanted, "
-		"toUInt64(sum(toUInt32(stored) > toUInt32(ts) + span + %d)) AS late, "
-		"toUInt64(max(lost) - min(lost)) AS lost, toUInt64(max(skipped) - min(skipped)) AS skipped, "
-		"toUInt64(sum(torn)) AS torn, toUInt64(greatest(toInt64(%u) - toInt64(toUInt32(max(ts))) - "
-		"toInt64(max(span)), 0)) AS silent, toUInt64(max(span)) AS every, argMax(build, ts) AS newest "
-		"FROM %s.reports FINAL WHERE ts >= toDateTime(%u) AND ts < toDateTime(%u)%s",
-		(int)KS_VERDICT_LATE_SECS, (unsigned int)ask->until, db, (unsigned int)ask->since,
-		(unsigned int)ask->until, ks_strbuf_str(&ask->hosts));
-	add_filter(&ask->sql, "host", KS_FLEET_HOST, ask->q->host);
-	add_filter(&ask->sql, "build", KS_FLEET_BUILD, ask->q->build);
+		"SELECT end, n, greatest(wanted, n) - n AS missing, l, lost, skipped, "
+		"torn, silent, host, newest FROM (SELECT host, max(last) AS end, sum(intervals) AS n, "
+		"toUInt64(intDiv(toUInt32(max(last)) - toUInt32(min(begin)), min(least)) + 1) AS wanted, "
+		"sum(late) AS l, max(lost_after) - min(lost_before) AS lost, "
+		"max(skipped_after) - min(skipped_before) AS skipped, sum(torn_all) AS torn, "
+		"toUInt64(greatest(toInt64(%u) - toInt64(toUInt32(max(last))) - "
+		"toInt64(max(most)), 0)) AS silent, toUInt64(max(most)) AS every, "
+		"argMax(build, last) AS newest FROM (",
+		(unsigned int)ask->until);
+	add_reports(ask);
 	ks_strbuf_printf(
 		&ask->sql,
-		" GROUP BY host) AS r WHERE missing > 0 OR late > 0 OR lost > 0 OR skipped > 0 "
+		") AS h GROUP BY host) AS r WHERE missing > 0 OR l > 0 OR lost > 0 OR skipped > 0 "
 		"OR torn > 0 OR silent > %d * every ORDER BY silent DESC, missing DESC, host",
 		(int)KS_VERDICT_SILENT_SPANS);
 	add_limit(ask);
@@ -435,6 +482,24 @@ ks_statement_fn *const ks_statements[KS_ASKS] = {
 	[KS_ASK_HISTORY] = write_history,   [KS_ASK_QUALITY] = write_quality,
 };
 
+bool ks_asking_hosts(const struct ks_asking *ask)
+{
+	const struct ks_question *q = ask->q;
+
+	return q->kind == KS_ASK_TOP && (q->by == KS_FLEET_BY_HOST || q->by == KS_FLEET_BY_LABEL) &&
+	       !q->cache && !q->type && !q->site;
+}
+
+void ks_sql_text(struct ks_strbuf *sql, const char *text, size_t len)
+{
+	size_t i;
+
+	ks_strbuf_puts(sql, "unhex('");
+	for (i = 0; i < len; i++)
+		ks_strbuf_printf(sql, "%02X", (unsigned int)(u8)text[i]);
+	ks_strbuf_puts(sql, "')");
+}
+
 void ks_asking_label(struct ks_asking *ask, const char *label)
 {
 	const char *equals = strchr(label, '=');
@@ -442,6 +507,6 @@ void ks_asking_label(struct ks_asking *ask, const char *label)
 	ks_strbuf_puts(&ask->hosts, " AND host GLOBAL IN (SELECT host FROM (");
 	add_labels(&ask->hosts, ask->store->database, label, (size_t)(equals - label));
 	ks_strbuf_puts(&ask->hosts, ") AS l WHERE v = ");
-	add_text(&ask->hosts, equals + 1, strlen(equals + 1));
+	ks_sql_text(&ask->hosts, equals + 1, strlen(equals + 1));
 	ks_strbuf_puts(&ask->hosts, ")");
 }

@@ -142,28 +142,41 @@ static const struct shape shapes[KS_ASKS] = {
 			     ARRAY_SIZE(quality_columns) },
 };
 
-/* The window: whole hours, up to the last one that there is. */
-static int find_window(struct ks_asking *ask, struct ks_diag *diag)
+/* The answer to a statement that asks for a number; 0 where there is none. */
+static int ask_number(struct ks_asking *ask, u32 *ret_number, struct ks_diag *diag)
 {
 	struct ks_strbuf answer;
-	u32 last;
+	int err;
+
+	ks_strbuf_init(&answer);
+	err = ask->sql.failed ? ks_diag_nomem(diag, "asking")
+			      : ks_http_query(ask->store->http, ask->sql.s, &answer, diag);
+	if (!err)
+		*ret_number = (u32)strtoul(ks_strbuf_str(&answer), NULL, 10);
+	ks_strbuf_deinit(&answer);
+	ask->sql.len = 0;
+	return err;
+}
+
+/* The window: whole hours, up to the last one that there is. Reports since the last sums are few. */
+static int find_window(struct ks_asking *ask, struct ks_diag *diag)
+{
+	const char *db = ask->store->database;
+	u32 last = 0;
 	int err;
 
 	if (ask->store->files)
 		return ks_files_window(ask->store->files, ask->q, &ask->since, &ask->until, diag);
 
-	ks_strbuf_init(&answer);
 	if (ask->q->kind == KS_ASK_QUALITY)
-		ks_strbuf_printf(&ask->sql, "SELECT toUInt32(max(ts)) + max(span) FROM %s.reports",
-				 ask->store->database);
+		ks_strbuf_printf(&ask->sql,
+				 "SELECT toUInt32(max(ts)) + max(span) FROM %s.reports "
+				 "WHERE ts >= (SELECT max(bucket) FROM %s.rollups)",
+				 db, db);
 	else
 		ks_strbuf_printf(&ask->sql, "SELECT toUInt32(max(hour)) + %d FROM %s.hour",
-				 (int)HOUR, ask->store->database);
-	err = ask->sql.failed ? ks_diag_nomem(diag, "asking")
-			      : ks_http_query(ask->store->http, ask->sql.s, &answer, diag);
-	last = (u32)strtoul(ks_strbuf_str(&answer), NULL, 10);
-	ks_strbuf_deinit(&answer);
-	ask->sql.len = 0;
+				 (int)HOUR, db);
+	err = ask_number(ask, &last, diag);
 	if (err)
 		return err;
 	ask->until = ask->q->until ? ask->q->until : last;
@@ -175,6 +188,71 @@ static int find_window(struct ks_asking *ask, struct ks_diag *diag)
 	return 0;
 }
 
+/*
+ * Whether each hour has the sums that answer sooner: of whole hosts, or of the hosts with a label. Some have none: those of a label with
+ * many values, of the last minute, and of tables that were brought up to date and not added up since.
+ */
+static int find_short_sums(struct ks_asking *ask, struct ks_diag *diag)
+{
+	const char *db = ask->store->database, *label = ask->q->label;
+	bool hosts = ks_asking_hosts(ask);
+	u32 without = 1;
+	int err;
+
+	if (!hosts && !label)
+		return 0;
+	ks_strbuf_printf(
+		&ask->sql,
+		"SELECT count() FROM (SELECT DISTINCT hour FROM %s.hour WHERE %s) AS h ANY LEFT JOIN "
+		"(SELECT DISTINCT hour, 1 AS there FROM %s.%s WHERE %s",
+		db, ask->window, db, hosts ? "host_sum" : "label_hour", ask->window);
+	if (!hosts) {
+		ks_strbuf_puts(&ask->sql, " AND label = ");
+		ks_sql_text(&ask->sql, label, strcspn(label, "="));
+	}
+	ks_strbuf_puts(&ask->sql, ") AS l USING (hour) WHERE there = 0");
+	err = ask_number(ask, &without, diag);
+	ask->short_sums = !err && !without;
+	return err;
+}
+
+/* The longest row of hours whose reports were added up when they were over; what is left out is asked of the reports. */
+static int find_report_sums(struct ks_asking *ask, struct ks_diag *diag)
+{
+	struct ks_strbuf answer;
+	const char *s;
+	char *end;
+	u32 begin = 0, next = 0;
+	int err;
+
+	ks_strbuf_init(&answer);
+	ks_strbuf_printf(
+		&ask->sql,
+		"SELECT toUInt32(bucket) AS hour FROM %s.rollups WHERE level IN (%d, %d) AND "
+		"bucket >= toDateTime(%u) AND toUInt32(bucket) + %d <= %u GROUP BY bucket "
+		"HAVING maxIf(toUInt32(made), level = %d) >= greatest(hour + %d, "
+		"maxIf(toUInt32(made), level = %d)) ORDER BY hour",
+		ask->store->database, (int)KS_STORE_BY_HOUR, (int)KS_STORE_SHORT,
+		(unsigned int)ask->since, (int)HOUR, (unsigned int)ask->until, (int)KS_STORE_SHORT,
+		(int)HOUR, (int)KS_STORE_BY_HOUR);
+	err = ask->sql.failed ? ks_diag_nomem(diag, "asking")
+			      : ks_http_query(ask->store->http, ask->sql.s, &answer, diag);
+	ask->sql.len = 0;
+	for (s = ks_strbuf_str(&answer); !err && *s; s = *end ? end + 1 : end) {
+		u32 hour = (u32)strtoul(s, &end, 10);
+
+		if (hour != next)
+			begin = hour;
+		next = hour + HOUR;
+		if (next - begin > ask->sums_until - ask->sums_since) {
+			ask->sums_since = begin;
+			ask->sums_until = next;
+		}
+	}
+	ks_strbuf_deinit(&answer);
+	return err;
+}
+
 static int no_name(enum ks_fleet_kind kind, const char *name, struct ks_diag *diag)
 {
 	return ks_diag_set(diag, -ENOENT, "no %s '%s' is known", ks_fleet_kind_name(kind), name);
@@ -184,8 +262,7 @@ static int no_name(enum ks_fleet_kind kind, const char *name, struct ks_diag *di
 static int check_name(struct ks_asking *ask, enum ks_fleet_kind kind, const char *name,
 		      struct ks_diag *diag)
 {
-	struct ks_strbuf answer;
-	bool there;
+	u32 there = 0;
 	int err;
 
 	if (!name)
@@ -194,15 +271,10 @@ static int check_name(struct ks_asking *ask, enum ks_fleet_kind kind, const char
 		return ks_files_name(ask->store->files, ks_fleet_id(kind, name, strlen(name)))
 			       ? 0
 			       : no_name(kind, name, diag);
-	ks_strbuf_init(&answer);
 	ks_strbuf_printf(
 		&ask->sql, "SELECT count() FROM %s.names WHERE kind = %u AND id = %" PRIu64,
 		ask->store->database, (unsigned int)kind, ks_fleet_id(kind, name, strlen(name)));
-	err = ask->sql.failed ? ks_diag_nomem(diag, "asking")
-			      : ks_http_query(ask->store->http, ask->sql.s, &answer, diag);
-	there = strtoul(ks_strbuf_str(&answer), NULL, 10);
-	ks_strbuf_deinit(&answer);
-	ask->sql.len = 0;
+	err = ask_number(ask, &there, diag);
 	if (err || there)
 		return err;
 	return no_name(kind, name, diag);
@@ -267,6 +339,10 @@ int ks_question_ask(struct ks_store *store, const struct ks_question *question,
 	err = ask.hosts.failed ? ks_diag_nomem(diag, "asking") : check_names(&ask, diag);
 	if (!err)
 		err = find_window(&ask, diag);
+	if (!err && !store->files && question->kind == KS_ASK_QUALITY)
+		err = find_report_sums(&ask, diag);
+	else if (!err && !store->files)
+		err = find_short_sums(&ask, diag);
 	if (!err) {
 		memcpy(columns, shape->columns, shape->nr_columns * sizeof(*columns));
 		if (question->kind == KS_ASK_TOP) {

@@ -131,6 +131,31 @@ static int note(struct ks_store *store, struct ks_strbuf *sql, unsigned int leve
 	return send(store, sql, NULL, diag);
 }
 
+/*
+ * Hours whose sums by host are newer than what is made of them. In a cluster a replica may be late, so those sums must have been
+ * there for @delay seconds.
+ */
+static int find_waiting(struct ks_store *store, u32 since, u32 now, u32 delay, u32 limit,
+			struct buckets *to, struct ks_diag *diag)
+{
+	struct ks_strbuf sql;
+	int err;
+
+	ks_strbuf_init(&sql);
+	ks_strbuf_printf(
+		&sql,
+		"SELECT toUInt32(bucket) FROM (SELECT bucket, toUInt32(maxIf(made, level = %d)) AS sums, "
+		"toUInt32(maxIf(made, level = %d)) AS short FROM %s.rollups "
+		"WHERE level IN (%d, %d) AND bucket >= toDateTime(%u) GROUP BY bucket) AS b "
+		"WHERE sums > short AND sums + %u <= %u ORDER BY bucket LIMIT %u",
+		(int)KS_STORE_BY_HOUR, (int)KS_STORE_SHORT, store->database, (int)KS_STORE_BY_HOUR,
+		(int)KS_STORE_SHORT, (unsigned int)since, (unsigned int)delay, (unsigned int)now,
+		(unsigned int)limit);
+	err = ask_numbers(store, &sql, to, diag);
+	ks_strbuf_deinit(&sql);
+	return err;
+}
+
 /* Some minutes of one hour. Of several intervals in a minute the last one says what was live. */
 static int make_minutes(struct ks_store *store, struct ks_strbuf *sql, const u32 *minutes,
 			size_t len, u32 now, struct ks_diag *diag)
@@ -196,6 +221,50 @@ static int make_hour(struct ks_store *store, struct ks_strbuf *sql, u32 hour, u3
 	return err ? err : note(store, sql, KS_STORE_BY_HOUR, &hour, 1, now, diag);
 }
 
+/* What is made of the sums by host: the same by label, over all series of a host, and the reports of an hour. */
+static int make_short(struct ks_store *store, struct ks_strbuf *sql, u32 hour, u32 now,
+		      struct ks_diag *diag)
+{
+	static const struct {
+		enum ks_store_table table;
+		void (*write)(struct ks_strbuf *sql, const struct ks_sums_sql *of);
+	} sums[] = { { KS_STORE_HOST_SUM, ks_sums_sql_all_series },
+		     { KS_STORE_LABEL_HOUR, ks_sums_sql_labels },
+		     { KS_STORE_HOST_REPORTS, ks_sums_sql_reports } };
+	struct ks_sums_sql of = { .database = store->database,
+				  .since = hour,
+				  .until = hour + HOUR };
+	size_t i;
+	int err = 0;
+
+	for (i = 0; !err && i < ARRAY_SIZE(sums); i++) {
+		const struct ks_store_shape *shape = &ks_store_shapes[sums[i].table];
+
+		ks_strbuf_printf(sql, "INSERT INTO %s.%s ", store->database, shape->name);
+		ks_native_names(shape->columns, shape->nr_columns, sql);
+		ks_strbuf_printf(sql, " SELECT *, toUInt64(%u) FROM (", (unsigned int)now);
+		sums[i].write(sql, &of);
+		ks_strbuf_puts(sql, ") AS t");
+		err = send(store, sql, NULL, diag);
+	}
+	return err ? err : note(store, sql, KS_STORE_SHORT, &hour, 1, now, diag);
+}
+
+static int add_once(struct buckets *to, u32 bucket, struct ks_diag *diag)
+{
+	u32 *item;
+	size_t i;
+
+	for (i = 0; i < to->items.len; i++)
+		if (to->items.items[i] == bucket)
+			return 0;
+	item = ks_vec_push(&to->items);
+	if (!item)
+		return ks_diag_nomem(diag, "adding up rows");
+	*item = bucket;
+	return 0;
+}
+
 static int make_all_minutes(struct ks_store *store, struct ks_strbuf *sql,
 			    const struct buckets *minutes, u32 now, struct ks_rollup_result *result,
 			    struct ks_diag *diag)
@@ -221,7 +290,7 @@ static int make_all_minutes(struct ks_store *store, struct ks_strbuf *sql,
 int ks_store_rollup(struct ks_store *store, u32 since, u32 limit, struct ks_rollup_result *result,
 		    struct ks_diag *diag)
 {
-	struct buckets minutes = { 0 }, hours = { 0 }, clock = { 0 };
+	struct buckets minutes = { 0 }, hours = { 0 }, waiting = { 0 }, clock = { 0 };
 	struct ks_strbuf sql;
 	u32 now = 0, delay = 1;
 	size_t i;
@@ -241,18 +310,26 @@ int ks_store_rollup(struct ks_store *store, u32 since, u32 limit, struct ks_roll
 	if (!err)
 		err = find_buckets(store, KS_STORE_BY_HOUR, since, now, delay, limit, &hours, diag);
 	if (!err)
+		err = find_waiting(store, since, now, delay > 1 ? delay : 0, limit, &waiting, diag);
+	if (!err)
 		err = make_all_minutes(store, &sql, &minutes, now, result, diag);
 	for (i = 0; !err && i < hours.items.len; i++) {
 		err = make_hour(store, &sql, hours.items.items[i], now, delay > 1, diag);
+		if (!err && delay == 1)
+			err = add_once(&waiting, hours.items.items[i], diag);
 		if (!err)
 			result->hours++;
 	}
+	for (i = 0; !err && i < waiting.items.len; i++)
+		err = make_short(store, &sql, waiting.items.items[i], now, diag);
 	if (!err)
 		result->more = delay == 1 &&
-			       (minutes.items.len == limit || hours.items.len == limit);
+			       (minutes.items.len == limit || hours.items.len == limit ||
+				waiting.items.len == limit);
 	ks_vec_free(&clock.items);
 	ks_vec_free(&minutes.items);
 	ks_vec_free(&hours.items);
+	ks_vec_free(&waiting.items);
 	ks_strbuf_deinit(&sql);
 	return err;
 }

@@ -74,6 +74,37 @@ static const struct ks_native_column hour_columns[] = {
 	{ "top_host", KS_NATIVE_U64 },	   { "top_growth", KS_NATIVE_F64 },
 	{ "ver", KS_NATIVE_U64 },
 };
+static const struct ks_native_column host_sum_columns[] = {
+	{ "hour", KS_NATIVE_TIME },	   { "host", KS_NATIVE_U64 },
+	{ "boot", KS_NATIVE_U64 },	   { "build", KS_NATIVE_U64 },
+	{ "series", KS_NATIVE_U32 },	   { "live_bytes", KS_NATIVE_S64 },
+	{ "live_objects", KS_NATIVE_S64 }, { "allocs", KS_NATIVE_U64 },
+	{ "frees", KS_NATIVE_U64 },	   { "growth", KS_NATIVE_F64 },
+	{ "ver", KS_NATIVE_U64 },
+};
+static const struct ks_native_column label_hour_columns[] = {
+	{ "hour", KS_NATIVE_TIME },	   { "label", KS_NATIVE_STRING },
+	{ "value", KS_NATIVE_STRING },	   { "build", KS_NATIVE_U64 },
+	{ "cache", KS_NATIVE_U64 },	   { "type", KS_NATIVE_U64 },
+	{ "site", KS_NATIVE_U64 },	   { "hosts", KS_NATIVE_U32 },
+	{ "build_hosts", KS_NATIVE_U32 },  { "warm_hosts", KS_NATIVE_U32 },
+	{ "all_warm", KS_NATIVE_U32 },	   { "live_bytes", KS_NATIVE_S64 },
+	{ "live_objects", KS_NATIVE_S64 }, { "allocs", KS_NATIVE_U64 },
+	{ "frees", KS_NATIVE_U64 },	   { "growth", KS_NATIVE_F64 },
+	{ "growth_sq", KS_NATIVE_F64 },	   { "growing", KS_NATIVE_U32 },
+	{ "top_host", KS_NATIVE_U64 },	   { "top_growth", KS_NATIVE_F64 },
+	{ "ver", KS_NATIVE_U64 },
+};
+static const struct ks_native_column host_reports_columns[] = {
+	{ "hour", KS_NATIVE_TIME },	    { "host", KS_NATIVE_U64 },
+	{ "build", KS_NATIVE_U64 },	    { "begin", KS_NATIVE_TIME },
+	{ "last", KS_NATIVE_TIME },	    { "intervals", KS_NATIVE_U64 },
+	{ "least", KS_NATIVE_U32 },	    { "most", KS_NATIVE_U32 },
+	{ "late", KS_NATIVE_U64 },	    { "lost_before", KS_NATIVE_U64 },
+	{ "lost_after", KS_NATIVE_U64 },    { "skipped_before", KS_NATIVE_U64 },
+	{ "skipped_after", KS_NATIVE_U64 }, { "torn_all", KS_NATIVE_U64 },
+	{ "ver", KS_NATIVE_U64 },
+};
 static const struct ks_native_column rollups_columns[] = {
 	{ "level", KS_NATIVE_U8 },
 	{ "bucket", KS_NATIVE_TIME },
@@ -103,6 +134,13 @@ const struct ks_store_shape ks_store_shapes[KS_STORE_TABLES] = {
 				 "host" },
 	[KS_STORE_HOUR] = { "hour", COLUMNS(hour_columns), NULL, NULL, "toYYYYMM",
 			    "hour, build, cache, type, site", "ver", "toUInt64(hour)" },
+	[KS_STORE_HOST_SUM] = { "host_sum", COLUMNS(host_sum_columns), NULL, "hour", "toYYYYMMDD",
+				"hour, host, boot", "ver", "host" },
+	[KS_STORE_LABEL_HOUR] = { "label_hour", COLUMNS(label_hour_columns), NULL, NULL, "toYYYYMM",
+				  "hour, label, value, build, cache, type, site", "ver",
+				  "toUInt64(hour)" },
+	[KS_STORE_HOST_REPORTS] = { "host_reports", COLUMNS(host_reports_columns), NULL, "hour",
+				    "toYYYYMMDD", "hour, host, build", "ver", "host" },
 	[KS_STORE_ROLLUPS] = { "rollups", COLUMNS(rollups_columns), NULL, NULL, NULL,
 			       "level, bucket", "ver", "level" },
 	[KS_STORE_META] = { "meta", COLUMNS(meta_columns), "at DateTime('UTC') DEFAULT now()", NULL,

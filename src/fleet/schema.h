@@ -10,11 +10,14 @@ enum ks_store_table {
 	KS_STORE_LABELS, /* what the hosts say of themselves */
 	KS_STORE_ROWS,	 /* live memory by host, interval and series */
 	KS_STORE_REPORTS, /* a row for each interval of a host: that it is there, and how good it is */
-	KS_STORE_MINUTE,    /* rows added up by minute, build and series */
-	KS_STORE_HOST_HOUR, /* growth of each series of each host in each hour */
-	KS_STORE_HOUR,	    /* the same added up by build */
-	KS_STORE_ROLLUPS,   /* when the sums of a minute or an hour were made */
-	KS_STORE_META,	    /* the version of these tables */
+	KS_STORE_MINUTE,       /* rows added up by minute, build and series */
+	KS_STORE_HOST_HOUR,    /* growth of each series of each host in each hour */
+	KS_STORE_HOUR,	       /* the same added up by build */
+	KS_STORE_HOST_SUM,     /* host_hour added up over all series */
+	KS_STORE_LABEL_HOUR,   /* hour for the hosts of each value of a label */
+	KS_STORE_HOST_REPORTS, /* reports added up by hour and host */
+	KS_STORE_ROLLUPS,      /* when the sums of a minute or an hour were made */
+	KS_STORE_META,	       /* the version of these tables */
 	KS_STORE_TABLES
 };
 
@@ -35,7 +38,10 @@ extern const struct ks_store_shape ks_store_shapes[KS_STORE_TABLES];
 /* How long a kernel runs before its growth counts: caches fill after a boot, on any build. */
 enum { KS_STORE_WARM_SECS = 7200 };
 
-/* Level of KS_STORE_ROLLUPS. */
-enum { KS_STORE_BY_MINUTE = 0, KS_STORE_BY_HOUR = 1 };
+/* A label with more values gets no sums of its own. */
+enum { KS_STORE_VALUES_MAX = 100 };
+
+/* Level of KS_STORE_ROLLUPS. The last are the sums that are made of the sums by host and hour. */
+enum { KS_STORE_BY_MINUTE = 0, KS_STORE_BY_HOUR = 1, KS_STORE_SHORT = 2 };
 
 #endif

@@ -10,7 +10,7 @@
 #include "fleet/batch.h"
 #include "fleet/clickhouse.h"
 
-enum { KS_STORE_SCHEMA = 1 }; /* the version of the tables that this program makes */
+enum { KS_STORE_SCHEMA = 2 }; /* the version of the tables that this program makes */
 
 struct ks_files;
 

@@ -23,4 +23,16 @@ void ks_sums_sql_hosts(struct ks_strbuf *sql, const struct ks_sums_sql *of);
 /* Of these: the columns of the table of sums by build, but for its version. */
 void ks_sums_sql_builds(struct ks_strbuf *sql, const struct ks_sums_sql *of);
 
+/*
+ * The same by label and value: the columns of KS_STORE_LABEL_HOUR but for the version. Of the sums by host, whose hours must be
+ * there.
+ */
+void ks_sums_sql_labels(struct ks_strbuf *sql, const struct ks_sums_sql *of);
+
+/* Of these, too: the columns of KS_STORE_HOST_SUM but for the version. */
+void ks_sums_sql_all_series(struct ks_strbuf *sql, const struct ks_sums_sql *of);
+
+/* Of reports: the columns of KS_STORE_HOST_REPORTS but for the version. @rows are conditions on reports. */
+void ks_sums_sql_reports(struct ks_strbuf *sql, const struct ks_sums_sql *of);
+
 #endif
