@@ -68,7 +68,11 @@ static void add_host_hours(struct ks_strbuf *sql, const struct ks_sums_sql *of)
 
 /* === Public =============================================================================== */
 
-/* Slopes are bytes an hour, by least squares over the intervals of the hour. */
+/*
+ * Slopes are bytes an hour, by least squares over the intervals of the hour. Rows of a series that differ in what is not asked for
+ * are one point where they are of one interval, so times are kept as arrays: to group by time first would make a group of
+ * nearly every row.
+ */
 void ks_sums_sql_hosts(struct ks_strbuf *sql, const struct ks_sums_sql *of)
 {
 	ks_strbuf_printf(
@@ -76,18 +80,21 @@ void ks_sums_sql_hosts(struct ks_strbuf *sql, const struct ks_sums_sql *of)
 		"SELECT h AS hour, host, boot, build, cache, type, place AS site, n AS points, warm, "
 		"bytes AS live_bytes, objects AS live_objects, a AS allocs, f AS frees, "
 		"if(n > 1 AND d > 0, (n * xy - x1 * y1) / d, 0.) AS growth FROM "
-		"(SELECT h, host, boot, build, cache, type, place, toUInt32(count()) AS n, "
-		"argMax(y, ts) AS bytes, argMax(o, ts) AS objects, sum(a1) AS a, sum(f1) AS f, "
-		"sum(x) AS x1, toFloat64(sum(y)) AS y1, sum(x * y) AS xy, "
-		"count() * sum(x * x) - sum(x) * sum(x) AS d FROM "
-		"(SELECT toStartOfHour(ts) AS h, host, boot, build, ts, cache, type, %s AS place, "
-		"(toUInt32(ts) %% 3600) / 3600 AS x, sum(live_bytes) AS y, sum(live_objects) AS o, "
-		"sum(allocs) AS a1, sum(frees) AS f1 FROM %s.rows FINAL WHERE ",
+		"(SELECT h, host, boot, build, cache, type, place, a, f, xy, y1, arrayReduce('max', t) AS last, "
+		"arrayMap(s -> (toUInt32(s) %% 3600) / 3600, arrayDistinct(t)) AS xs, "
+		"toUInt32(length(xs)) AS n, arraySum(xs) AS x1, "
+		"n * arraySum(arrayMap(x -> x * x, xs)) - x1 * x1 AS d, "
+		"arraySum(arrayMap((s, v) -> if(s = last, v, 0), t, b)) AS bytes, "
+		"arraySum(arrayMap((s, v) -> if(s = last, v, 0), t, o)) AS objects FROM "
+		"(SELECT toStartOfHour(ts) AS h, host, boot, build, cache, type, %s AS place, "
+		"groupArray(ts) AS t, groupArray(live_bytes) AS b, "
+		"groupArray(live_objects) AS o, toFloat64(sum(live_bytes)) AS y1, "
+		"sum((toUInt32(ts) %% 3600) / 3600 * live_bytes) AS xy, sum(allocs) AS a, "
+		"sum(frees) AS f FROM %s.rows FINAL WHERE ",
 		of->site ? of->site : "site", of->database);
 	add_time(sql, of);
 	ks_strbuf_printf(sql,
-			 "%s GROUP BY h, host, boot, build, ts, cache, type, place) AS i "
-			 "GROUP BY h, host, boot, build, cache, type, place) AS s "
+			 "%s GROUP BY h, host, boot, build, cache, type, place) AS i) AS s "
 			 "ANY LEFT JOIN (SELECT toStartOfHour(ts) AS h, host, boot, "
 			 "toUInt8(min(uptime) >= %u) AS warm FROM %s.reports WHERE ",
 			 or_none(of->rows), (unsigned int)KS_STORE_WARM_SECS, of->database);
