@@ -20,6 +20,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import urllib.parse
 import urllib.request
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "lib"))
@@ -173,36 +174,87 @@ def test_metrics(server):
     tap.check("OpenMetrics: names end in their unit", units and all(name.endswith("_" + unit) for name, unit in units), units)
 
 
+def expressions(instance):
+    """Those of the dashboard, with what Grafana would put in, by the titles of panels; and what fills its variable."""
+    board = json.loads((pathlib.Path(__file__).resolve().parents[2] / "packaging" / "grafana" / "dashboards" / "kernel.json").read_text(encoding="utf-8"))
+    (variable,) = board["templating"]["list"]
+    return {panel["title"]: target["expr"].replace("$instance", instance) for panel in board["panels"] for target in panel["targets"]}, \
+        re.fullmatch(r"label_values\((\w+), (\w+)\)", variable["query"]["query"]).groups()
+
+
+def test_dashboard(ask, still):
+    """Of a server that looks once, all answers are known: they are those of its metrics."""
+    instance = f"127.0.0.1:{still.port}"
+    panels, (metric, label) = expressions(instance)
+    tap.check("the dashboard finds its hosts", instance in ask(f"label/{label}/values", "match[]", metric))
+    found = samples(still.get("/metrics")[2].decode())
+
+    def of_labels(name, label):
+        return {row["metric"][label]: float(row["value"][1]) for row in ask("query", "query", panels[name])["result"]}
+
+    def said(name, label):
+        return {match[1]: value for key, value in found.items() if (match := re.fullmatch(f'{name}{{{label}="(.*)"}}', key))}
+
+    for title, name, label in (("Slab memory by cache", "kmemscope_slab_live_bytes", "cache"), ("Objects by cache", "kmemscope_slab_live_objects", "cache"),
+                               ("Memory", "kmemscope_memory_bytes", "kind")):
+        got, want = of_labels(title, label), said(name, label)
+        if label == "cache":
+            tap.check(f"dashboard: {title}: the ten with most", sorted(got.values()) == sorted(want.values())[-10:] and got.items() <= want.items(), (got, want))
+        else:
+            tap.check(f"dashboard: {title}", got == want and len(got) > 5, (got, want))
+    for title, label in (("Events missed a second", "reason"), ("CPU time of kmemscope, share of a core", "instance")):
+        got = of_labels(title, label)
+        tap.check(f"dashboard: {title}: nothing since", got and not any(got.values()), got)
+    tap.check("every expression of the dashboard is held against the metrics", len(panels) == 5, panels)
+
+
 def test_prometheus(server, scratch):
     """A real server scrapes, and gives back what it has kept."""
     if not shutil.which("prometheus"):
         tap.skip("a Prometheus server", "not installed")
         return
+    still = Server("--interval", "1h", "--top", "20")
     config = scratch / "prometheus.yml"
     config.write_text("scrape_configs:\n- job_name: kernel\n  scrape_interval: 1s\n  scrape_timeout: 1s\n"
-                      f"  static_configs:\n  - targets: ['127.0.0.1:{server.port}']\n", encoding="utf-8")
+                      f"  static_configs:\n  - targets: ['127.0.0.1:{server.port}', '127.0.0.1:{still.port}']\n", encoding="utf-8")
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
     with open(scratch / "prometheus.log", "w", encoding="utf-8") as log:
         process = subprocess.Popen(["prometheus", f"--config.file={config}", f"--storage.tsdb.path={scratch / 'tsdb'}",
                                     f"--web.listen-address=127.0.0.1:{port}"], stdout=log, stderr=log)
-    names, result = [], []
+
+    def ask(what, name=None, value=None):
+        query = "?" + urllib.parse.urlencode({name: value}) if name else ""
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/api/v1/{what}{query}", timeout=PATIENCE) as answer:
+            return json.load(answer)["data"]
+
+    def rates(one):
+        """Of a counter there is a rate once it was read twice."""
+        return ask("query", "query", f'rate(kmemscope_cpu_seconds_total{{instance="127.0.0.1:{one.port}"}}[5m])')["result"]
+
+    names, result, both = [], [], False
     end = time.monotonic() + PATIENCE
-    while not result and time.monotonic() < end:
+    while not (result and both) and time.monotonic() < end:
         time.sleep(0.3)
         try:
-            with urllib.request.urlopen(f"http://127.0.0.1:{port}/api/v1/query?query=kmemscope_slab_live_bytes", timeout=PATIENCE) as answer:
-                result = json.load(answer)["data"]["result"]
-            with urllib.request.urlopen(f"http://127.0.0.1:{port}/api/v1/targets", timeout=PATIENCE) as answer:
-                names = json.load(answer)["data"]["activeTargets"]
+            result = ask("query", "query", f'kmemscope_slab_live_bytes{{instance="127.0.0.1:{server.port}"}}')["result"]
+            names = ask("targets")["activeTargets"]
+            both = rates(still) and any(float(row["value"][1]) for row in rates(server))
         except OSError:
             pass
-    process.terminate()
-    process.wait()
     caches = {row["metric"]["cache"] for row in result}
     tap.check("a Prometheus server has the metrics", len(caches) == 6 and "other" in caches, result or (scratch / "prometheus.log").read_text())
-    tap.check("and finds the target well", names and names[0]["health"] == "up" and not names[0]["lastError"], names)
+    tap.check("and finds the targets well", len(names) == 2 and all(one["health"] == "up" and not one["lastError"] for one in names), names)
+    tap.check("what works has a rate of CPU time", both)
+    if both:
+        test_dashboard(ask, still)
+        panels, _ = expressions(f"127.0.0.1:{server.port}")
+        busy = ask("query", "query", panels["CPU time of kmemscope, share of a core"])["result"]
+        tap.check("dashboard: CPU time of one that looks often", len(busy) == 1 and 0 < float(busy[0]["value"][1]) < os.cpu_count(), busy)
+    process.terminate()
+    process.wait()
+    still.stop()
 
 
 def test_profiles(server, scratch):
