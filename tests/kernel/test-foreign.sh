@@ -13,19 +13,23 @@ add_foreign_user_side
 make_initramfs <<'TEST'
 . /lib.sh
 . /share.sh
+echo "# part: module"
 insmod /memorizer.ko && insmod /mztest.ko
 . /functional.sh
 # Anew, so that the numbers of the log begin at 1 again.
 rmmod mztest && rmmod memorizer && insmod /memorizer.ko && insmod /mztest.ko
 . /kmemtrace-user.sh
 . /kmap-user.sh
+echo "# part: record"
 . /captures.sh
+echo "# part: module"
 rmmod mztest && rmmod memorizer
 result $? "the modules can be unloaded"
 TEST
 boot_foreign
 report_guest
 
+echo "# part: account"
 cd "$work/share" || exit
 for file in trace.dat trace.ksdb trace.txt cpu0.out cpu1.out map.kmap; do
 	check "$file is there, of the guest" test -s "$file"

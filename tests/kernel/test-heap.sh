@@ -8,7 +8,7 @@
 KMEMSCOPE=${KMEMSCOPE:-$tree/build/kmemscope}
 [ -e "$KMEMSCOPE" ] || skip_all "no kmemscope"
 if [ "$1" = 5.10 ]; then
-	need_older_kernel "$1"
+	need_debian_kernel "$1"
 	add_user_side
 	qemu_options="-m 512"
 	make_initramfs <<'TEST'

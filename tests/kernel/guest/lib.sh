@@ -5,6 +5,7 @@ M=$D/memorizer
 T=$D/mztest
 tap_dir=/tmp
 . /tap.sh
+echo "# guest: $(uname -r)"
 
 fails() { ! "$@" 2>/dev/null; }
 put() { echo "$1" 2>/dev/null >"$2"; }
