@@ -25,8 +25,10 @@
 #endif
 
 #define LIST(arg) "ptr=+0(" arg "):x64[64]"
-#define BULK_ALLOC \
-	LIST("$arg4") " bytes_req=s->object_size:u32 bytes_alloc=s->size:u32 name=s->name:string"
+/* What it returns is a number or, since 7.2, a bool: of its own type, as nothing is said of a bool's higher bytes. */
+#define BULK_ALLOC                                                                                \
+	"count=$arg3:u64 " LIST("$arg4") " bytes_req=s->object_size:u32 bytes_alloc=s->size:u32 " \
+					 "name=s->name:string made=$retval"
 
 /*
  * Each kernel takes the first of a hook's definitions that it understands. At the end of a function its arguments, and
@@ -40,8 +42,8 @@ static const struct {
 	  "kvfree_call_rcu head=$arg1:x64 arg=$arg2:x64 call_site=" CALLER ":x64" },
 	{ KS_HOOK_BULK_FREE, "p",
 	  "kmem_cache_free_bulk count=$arg2:u64 call_site=" CALLER ":x64 " LIST("$arg3") },
-	{ KS_HOOK_BULK_ALLOC, "r", "kmem_cache_alloc_bulk_noprof count=$retval:u64 " BULK_ALLOC },
-	{ KS_HOOK_BULK_ALLOC, "r", "kmem_cache_alloc_bulk count=$retval:u64 " BULK_ALLOC },
+	{ KS_HOOK_BULK_ALLOC, "r", "kmem_cache_alloc_bulk_noprof " BULK_ALLOC },
+	{ KS_HOOK_BULK_ALLOC, "r", "kmem_cache_alloc_bulk " BULK_ALLOC },
 };
 
 static const char *const names[KS_HOOKS] = {

@@ -101,6 +101,7 @@ static void fill_hook_layout(struct ks_rawdec *dec, struct ks_rawlayout *l,
 	l->head = field_of(fmt, "head", min);
 	l->ptr = field_of(fmt, "arg", min);
 	l->count = field_of(fmt, "count", min);
+	l->made = field_of(fmt, "made", min);
 	l->req = field_of(fmt, "bytes_req", min);
 	l->alloc = field_of(fmt, "bytes_alloc", min);
 	if (name && name->data_loc)
@@ -524,6 +525,9 @@ u32 ks_rawdec_hook(struct ks_rawdec *dec, const u8 *data, size_t len, struct ks_
 		ret_events[0] = ev;
 		return count;
 	}
+	/* All that were asked for or none. Older recordings have no such field, and the number of those that were made. */
+	if (l->made.size && !ks_raw_get(data, l->made, dec->big_endian))
+		return 0;
 	all = ks_raw_get(data, l->count, dec->big_endian);
 	if (all >> 31) /* a negative number, or none that can be */
 		return KS_NONE;

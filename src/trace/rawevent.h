@@ -56,7 +56,7 @@ struct ks_rawlayout {
 	struct ks_evformat *format; /* for the names of the gfp flags */
 
 	/* Of a hook. */
-	struct ks_raw_field head, count;
+	struct ks_raw_field head, count, made;
 	u16 list_offset, list_len; /* of addresses */
 };
 

@@ -13,7 +13,15 @@
 #include "trace/rawevent.h"
 #include "trace/tracedat-writer.h"
 
-enum { PAGE = 4096, ID_KFREE = 21, ID_RCU = 1554, ID_FREE = 1555, ID_ALLOC = 1556, SITE = 0x5150 };
+enum {
+	PAGE = 4096,
+	ID_KFREE = 21,
+	ID_RCU = 1554,
+	ID_FREE = 1555,
+	ID_ALLOC = 1556,
+	ID_MADE = 1557,
+	SITE = 0x5150
+};
 
 #define COMMON                                                                         \
 	"\tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;\n"         \
@@ -44,6 +52,16 @@ static const char *const hook_formats[] = {
 	"\tfield:u32 bytes_req;\toffset:544;\tsize:4;\tsigned:0;\n"
 	"\tfield:u32 bytes_alloc;\toffset:548;\tsize:4;\tsigned:0;\n"
 	"\tfield:__data_loc char[] name;\toffset:552;\tsize:4;\tsigned:1;\n",
+	/* As Linux 7.2 prints it, whose function returns a bool. */
+	"name: kmem_cache_alloc_bulk\nID: 1557\nformat:\n" COMMON
+	"\tfield:unsigned long __probe_func;\toffset:8;\tsize:8;\tsigned:0;\n"
+	"\tfield:unsigned long __probe_ret_ip;\toffset:16;\tsize:8;\tsigned:0;\n"
+	"\tfield:u64 count;\toffset:24;\tsize:8;\tsigned:0;\n"
+	"\tfield:u64 ptr[];\toffset:32;\tsize:512;\tsigned:0;\n"
+	"\tfield:u32 bytes_req;\toffset:544;\tsize:4;\tsigned:0;\n"
+	"\tfield:u32 bytes_alloc;\toffset:548;\tsize:4;\tsigned:0;\n"
+	"\tfield:__data_loc char[] name;\toffset:552;\tsize:4;\tsigned:1;\n"
+	"\tfield:u8 made;\toffset:556;\tsize:1;\tsigned:0;\n",
 };
 
 /* === A file of one page =================================================================== */
@@ -113,17 +131,21 @@ static void put_bulk_free(struct ks_strbuf *page, u64 count, u64 first)
 	ks_strbuf_deinit(&sb);
 }
 
-static void put_bulk_alloc(struct ks_strbuf *page, u64 count, u64 first)
+/* @made: what the function has returned, or KS_NONE for a recording that does not say it. */
+static void put_bulk_alloc(struct ks_strbuf *page, u64 count, u64 first, u32 made)
 {
 	struct ks_strbuf sb = { 0 };
+	u32 name = made == KS_NONE ? 556 : 557;
 
-	put_common(&sb, ID_ALLOC);
+	put_common(&sb, made == KS_NONE ? ID_ALLOC : ID_MADE);
 	put(&sb, SITE, 8);
 	put(&sb, count, 8);
 	put_list(&sb, first);
 	put(&sb, 240, 4);
 	put(&sb, 256, 4);
-	put(&sb, 556 | sizeof("maple_node") << 16, 4);
+	put(&sb, name | sizeof("maple_node") << 16, 4);
+	if (made != KS_NONE)
+		put(&sb, made, 1);
 	ks_strbuf_add(&sb, "maple_node", sizeof("maple_node"));
 	put_record(page, &sb);
 	ks_strbuf_deinit(&sb);
@@ -193,7 +215,9 @@ static void test_events(void **state)
 	put_rcu(&records, 0xffff888000002020, 0x20);		   /* before: how far in it is */
 	put_rcu(&records, 0, 0xffff888000003000);		   /* without a head */
 	put_bulk_free(&records, 3, 0xffff888000010000);
-	put_bulk_alloc(&records, 2, 0xffff888000020000);
+	put_bulk_alloc(&records, 1, 0xffff888000020000, KS_NONE);
+	put_bulk_alloc(&records, 1, 0xffff888000020100, 1);
+	put_bulk_alloc(&records, 2, 0xffff888000030000, 0);
 	put_bulk_free(&records, 0, 0xffff888000010000);
 	put_bulk_free(&records, UINT64_MAX, 0xffff888000010000); /* no number */
 	for (stacks = 0; stacks < 2; stacks++) {
