@@ -38,8 +38,9 @@ FLEET = $(BUILD)/kmemscope $(BUILD)/tests/fleet/fleetsim
 # starts and kills of the live levels; of a fleet a cluster of databases, questions to today's engine, an upgrade to it, and
 # 200 faults of each kind; fuzzing by libFuzzer; mutants. All of them run, whatever fails.
 check-all:
+	@tools/cache.sh check-all
 	@tests/all.py "$(MAKE) check" \
-		tools/kernel-matrix \
+		"tools/kernel-matrix --from $(BUILD)" \
 		"tests/kernel/test-access.sh 6.12 x86_64 preempt" \
 		"tests/kernel/test-live.sh 6.12 leaks" \
 		"tests/kernel/test-live.sh 6.12 offline" \
