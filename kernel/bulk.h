@@ -4,8 +4,16 @@
 #define MEMORIZER_BULK_H
 
 #include <linux/seq_file.h>
+#include <linux/slab.h>
 
 #include "events.h"
+
+/* Since there is allocation profiling, kmem_cache_alloc_bulk() is a macro around the function. */
+#ifdef kmem_cache_alloc_bulk
+#define MZ_ALLOC_BULK kmem_cache_alloc_bulk_noprof
+#else
+#define MZ_ALLOC_BULK kmem_cache_alloc_bulk
+#endif
 
 #if defined(CONFIG_MEMORIZER_ACCESS)
 

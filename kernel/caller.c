@@ -27,15 +27,18 @@ MODULE_PARM_DESC(page_callers, "find out who allocates and frees pages, by walki
 static const char *const allocator_prefixes[] = {
 	"___kmalloc", "___slab_alloc", "__alloc_", "__do_kmalloc", "__folio_alloc",
 	"__folio_batch_release", "__folio_put", "__free_", "__get_free_page", "__kasan_",
-	"__kmalloc", "__kmem_cache_", "__pagevec_release", "__put_page", "__save_stack_trace",
-	"__slab_", "__traceiter_", "__unfreeze_partials", "alloc_frozen_pages", "alloc_page",
+	"__kmalloc", "__kmem_cache_", "__pagevec_release", "__pcs_", "__put_page",
+	"__rcu_free_sheaf", "__refill_objects", "__save_stack_trace", "__slab_", "__traceiter_",
+	"__unfreeze_partials", "alloc_empty_sheaf", "alloc_from_new_slab", "alloc_from_pcs",
+	"alloc_frozen_pages", "alloc_full_sheaf", "alloc_page", "alloc_single_from_",
 	"alloc_slab_page", "allocate_slab", "destroy_compound_page", "destroy_large_folio",
 	"discard_slab", "do_slab_free", "folio_alloc", "folios_put", "free_compound_page",
 	"free_frozen_page", "free_large_kmalloc", "free_page", "free_partial", "free_pcp",
-	"free_slab", "free_the_page", "free_to_partial_list", "free_unref_", "get_free_pages",
-	"get_zeroed_page", "kasan_", "kfree", "kmalloc_", "kmem_cache_", "kvfree", "mz_",
-	"new_slab", "probe_page_", "put_partials", "rcu_free_slab", "release_pages",
-	"save_stack_trace", "slab_", "stack_trace_save", "trace_mm_page_", "vma_alloc_folio",
+	"free_slab", "free_the_page", "free_to_partial_list", "free_to_pcs", "free_unref_",
+	"get_free_pages", "get_zeroed_page", "kasan_", "kfree", "kmalloc_", "kmem_cache_", "kvfree",
+	"mz_", "new_slab", "pcs_flush", "probe_page_", "put_partials", "rcu_free_sheaf",
+	"rcu_free_slab", "refill_objects", "refill_sheaf", "release_pages", "save_stack_trace",
+	"sheaf_flush", "slab_", "stack_trace_save", "trace_mm_page_", "vma_alloc_folio",
 };
 /* clang-format on */
 

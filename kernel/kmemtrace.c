@@ -52,16 +52,10 @@ static int remove_buf_file(struct dentry *dentry)
 	return 0;
 }
 
-/* The oldest records are kept; a record that finds no room is dropped. */
-static int subbuf_start(struct rchan_buf *buf, void *subbuf, void *prev_subbuf, size_t padding)
-{
-	return !relay_buf_full(buf);
-}
-
+/* Without subbuf_start() the oldest records are kept, and a record that finds no room is dropped. */
 static const struct rchan_callbacks callbacks = {
 	.create_buf_file = create_buf_file,
 	.remove_buf_file = remove_buf_file,
-	.subbuf_start = subbuf_start,
 };
 
 /*

@@ -213,7 +213,7 @@ build_modules() { # KDIR [MAKE-ARGUMENTS...]; the .ko files are then in $work/mo
 	shift
 	mkdir -p "$work/modules"
 	copy_sources
-	make="make -C $kdir CONFIG_MEMORIZER=m $*"
+	make="make_there -C $kdir CONFIG_MEMORIZER=m $*"
 	$make M="$work/build/kernel" modules >"$work/log" 2>&1 ||
 		bail "memorizer.ko does not compile" "$work/log"
 	if grep -E 'warning: ' "$work/log" | grep -v 'compiler differs'; then

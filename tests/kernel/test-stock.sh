@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
-# The module on Debian's own kernel, on two processors under QEMU: test-stock.sh 6.1|6.12. Prints TAP.
+# The module on Debian's own kernel, on two processors under QEMU: test-stock.sh 6.1|6.12|7.2. Prints TAP.
 . "$(dirname "$0")/lib.sh"
 
 need_debian_kernel "$1"

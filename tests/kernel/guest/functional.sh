@@ -165,6 +165,15 @@ if grep -q 'bulk_free: attached' $M/show_stats; then
 	put bulk $T/run; put 0 $M/memorizer_enabled
 	cat $M/kmap >/tmp/kmap
 	check "pattern bulk, through kprobes" mzcheck kmap /tmp/kmap
+	reset
+	put 1 $M/memorizer_enabled; put kfree_rcu $T/run; put 0 $M/memorizer_enabled
+	# With sheaves the objects end in that call, without them some seconds later.
+	patience=30
+	while cat $M/kmap >/tmp/kmap; ! mzcheck kmap /tmp/kmap >/dev/null 2>&1 && [ $patience -gt 1 ]; do
+		patience=$((patience - 1))
+		sleep 1
+	done
+	check "pattern kfree_rcu, too" mzcheck kmap /tmp/kmap
 elif grep -q kasan_save_stack /proc/kallsyms; then
 	result 0 "a missed free # SKIP the quarantine of KASAN keeps addresses from being reused"
 else

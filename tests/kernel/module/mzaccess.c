@@ -25,6 +25,10 @@
 #include <linux/timer.h>
 #include <linux/vmalloc.h>
 #include <linux/workqueue.h>
+/* Once a part of kernel.h. */
+#if __has_include(<linux/hex.h>)
+#include <linux/hex.h>
+#endif
 
 #include "../include/uapi/memorizer.h"
 #include "files.h"
@@ -626,8 +630,7 @@ static void run_bulk(void)
 	void *objects[24];
 	unsigned int i;
 
-	if (kmem_cache_alloc_bulk(cache, GFP_KERNEL, ARRAY_SIZE(objects), objects) !=
-	    ARRAY_SIZE(objects)) {
+	if (!kmem_cache_alloc_bulk(cache, GFP_KERNEL, ARRAY_SIZE(objects), objects)) {
 		incomplete = true;
 		return;
 	}

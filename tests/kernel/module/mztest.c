@@ -252,7 +252,7 @@ static void run_irq(void)
 
 static noinline void mztest_alloc_bulk(void)
 {
-	if (kmem_cache_alloc_bulk(cache, GFP_KERNEL, BATCH, batch) != BATCH)
+	if (!kmem_cache_alloc_bulk(cache, GFP_KERNEL, BATCH, batch))
 		memset(batch, 0, sizeof(batch));
 	barrier();
 }
@@ -268,6 +268,20 @@ static void run_bulk(void)
 	mztest_alloc_bulk();
 	expect_batch(120, "mztest_alloc_bulk", "mztest_free_bulk", "-");
 	mztest_free_bulk();
+}
+
+/* Freed by the kernel itself, at once or seconds later. */
+static void run_kfree_rcu(void)
+{
+	struct rcu_object *object;
+	unsigned int i;
+
+	mztest_alloc_sized(sizeof(*object));
+	expect_batch(sizeof(*object), "mztest_alloc_sized", "?", "-");
+	for (i = 0; i < BATCH; i++) {
+		object = batch[i];
+		kfree_rcu(object, rcu);
+	}
 }
 
 /*
@@ -432,11 +446,13 @@ static void run_clear(void)
 }
 
 static const struct test_pattern patterns[] = {
-	{ "clear", run_clear },	      { "task", run_task },   { "live", run_live },
-	{ "end_live", run_end_live }, { "work", run_work },   { "softirq", run_softirq },
-	{ "rcu", run_rcu },	      { "irq", run_irq },     { "bulk", run_bulk },
-	{ "reuse", run_reuse },	      { "pages", run_pages }, { "reborn", run_reborn },
-	{ "callers", run_callers },
+	{ "clear", run_clear },	  { "task", run_task },
+	{ "live", run_live },	  { "end_live", run_end_live },
+	{ "work", run_work },	  { "softirq", run_softirq },
+	{ "rcu", run_rcu },	  { "irq", run_irq },
+	{ "bulk", run_bulk },	  { "kfree_rcu", run_kfree_rcu },
+	{ "reuse", run_reuse },	  { "pages", run_pages },
+	{ "reborn", run_reborn }, { "callers", run_callers },
 };
 
 /* === Files ================================================================================ */
