@@ -9,6 +9,10 @@
 #include <linux/numa.h>
 #include <linux/slab.h>
 
+/* In the kernel tree: the functions of SLUB. */
+#include "../../slab.h"
+
+#include "bulk.h"
 #include "events.h"
 #include "hooks.h"
 #include "memorizer.h"
@@ -37,18 +41,21 @@ void memorizer_vfree(const void *addr, unsigned long caller)
 		mz_free(MEMORIZER_VMALLOC, caller, (unsigned long)addr, 0);
 }
 
-/* Since there is allocation profiling, kmem_cache_alloc_bulk() is a macro around the function. */
-#ifdef kmem_cache_alloc_bulk
-#define ALLOC_BULK kmem_cache_alloc_bulk_noprof
-#else
-#define ALLOC_BULK kmem_cache_alloc_bulk
-#endif
+/*
+ * The functions of SLUB that those below are called instead of (see Makefile.access): as in the
+ * kernel's headers. The first makes all or none, and says how many, or since 7.2 whether.
+ */
+typeof(MZ_ALLOC_BULK) memorizer_slub_alloc_bulk;
+typeof(kmem_cache_free_bulk) memorizer_slub_free_bulk;
 
-int ALLOC_BULK(struct kmem_cache *cache, gfp_t gfp, size_t nr, void **objects)
+typeof(MZ_ALLOC_BULK(NULL, 0, 0, NULL)) MZ_ALLOC_BULK(struct kmem_cache *cache, gfp_t gfp,
+						      size_t nr, void **objects)
 {
-	int i, made = memorizer_slub_alloc_bulk(cache, gfp, nr, objects);
+	typeof(MZ_ALLOC_BULK(NULL, 0, 0, NULL)) made =
+		memorizer_slub_alloc_bulk(cache, gfp, nr, objects);
+	size_t i;
 
-	for (i = 0; i < made && mz_events_attached(); i++) {
+	for (i = 0; i < nr && made && mz_events_attached(); i++) {
 		mz_alloc(&(struct mz_alloc){
 			.kind = MEMORIZER_CACHE,
 			.ip = _RET_IP_,
@@ -60,7 +67,7 @@ int ALLOC_BULK(struct kmem_cache *cache, gfp_t gfp, size_t nr, void **objects)
 	}
 	return made;
 }
-EXPORT_SYMBOL(ALLOC_BULK);
+EXPORT_SYMBOL(MZ_ALLOC_BULK);
 
 /* Without a cache, objects of kmalloc(), among them the batches of kfree_rcu(). */
 void kmem_cache_free_bulk(struct kmem_cache *cache, size_t nr, void **objects)
@@ -73,3 +80,22 @@ void kmem_cache_free_bulk(struct kmem_cache *cache, size_t nr, void **objects)
 	memorizer_slub_free_bulk(cache, nr, objects);
 }
 EXPORT_SYMBOL(kmem_cache_free_bulk);
+
+#ifdef MEMORIZER_SHEAVES
+
+typeof(__kfree_rcu_sheaf) memorizer_slub_kfree_rcu;
+
+/*
+ * True: the object is in a sheaf, which is handed out again after a grace period, and nothing more is
+ * heard of it. False: it goes to a batch, and so to kmem_cache_free_bulk().
+ */
+bool __kfree_rcu_sheaf(struct kmem_cache *cache, void *object, unsigned int flags)
+{
+	bool taken = memorizer_slub_kfree_rcu(cache, object, flags);
+
+	if (taken && mz_events_attached())
+		mz_free(MEMORIZER_KMALLOC, _RET_IP_, (unsigned long)object, 0);
+	return taken;
+}
+
+#endif /* MEMORIZER_SHEAVES */

@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
 # Builds a kernel with the memorizer in it from Debian's source package, and prints the directory
-# with the result: image, vmlinux, System.map, .config, and "build", the build directory.
+# with the result: image, vmlinux, System.map, .config, "build", the build directory, and "smp" if it can have several
+# processors.
 #
-#   build.sh [--kernel 6.12|6.1] [--arch um|x86_64] [--plain] [--config FILE]... [--types] [--sites]
+#   build.sh [--kernel 7.2|6.12|6.1] [--arch um|x86_64] [--plain] [--config FILE]... [--types] [--sites]
 #
 # --plain leaves out the counting of accesses. --config adds options to the configuration. --types adds "types": object
 # files with the kernel's type information (BTF), where the result has no "btf" that was made of them. --sites adds "sites":
@@ -45,11 +46,47 @@ done
 
 package=linux-source-$version
 tarball=/usr/src/$package.tar.xz
+
+# A source that this release of Debian does not have, from backports to the next one: with lists of our own, so that the
+# system's packages stay as they are. It is kept as it is: the archive moves on.
+fetch_source() {
+	local apt=$cache/lab-apt uri
+	uri=$(apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' 'Origin: Debian' 'Component: main' 2>/dev/null |
+		grep -v security | head -n 1)
+	[ -n "$uri" ] || die "$tarball is missing: install the package $package"
+	say "fetching $package"
+	rm -rf "$apt"
+	mkdir -p "$apt/lists/partial" "$apt/cache/archives/partial"
+	: >"$apt/status"
+	printf '%s\n' 'Types: deb' "URIs: $uri" 'Suites: trixie-backports' 'Components: main' \
+		'Signed-By: /usr/share/keyrings/debian-archive-keyring.gpg' >"$apt/debian.sources"
+	own_apt() {
+		apt-get -o Dir::Etc::sourcelist="$apt/debian.sources" -o Dir::Etc::sourceparts=/dev/null \
+			-o Dir::Etc::preferencesparts=/dev/null -o Dir::State="$apt" -o Dir::State::lists="$apt/lists" \
+			-o Dir::State::status="$apt/status" -o Dir::Cache="$apt/cache" -o Debug::NoLocking=1 \
+			-o APT::Sandbox::User= "$@" >&2
+	}
+	own_apt -qq update && (cd "$apt" && own_apt -qq download "$package") && dpkg-deb -x "$apt/$package"_*.deb "$apt/x" ||
+		die "$package cannot be fetched"
+	mv "$apt/x/usr/src/$package.tar.xz" "$tarball"
+	rm -rf "$apt"
+}
+
+if [ ! -e "$tarball" ] && [ "$version" = 7.2 ]; then
+	tarball=$cache/lab-$package.tar.xz
+	mkdir -p "$cache"
+	(
+		flock 9
+		[ -e "$tarball" ] || fetch_source
+	) 9>"$cache/lab-$package.lock"
+fi
 [ -e "$tarball" ] || die "$tarball is missing: install the package $package"
 package_version=$(dpkg-query -W -f='${Version}' "$package" 2>/dev/null || stat -c %s-%Y "$tarball")
 
 fragment() {
-	cat "$here/configs/common.config" "$here/configs/$arch.config" ${configs[@]+"${configs[@]}"}
+	cat "$here/configs/common.config" "$here/configs/$arch.config"
+	[ ! -e "$here/configs/$arch-$version.config" ] || cat "$here/configs/$arch-$version.config"
+	cat /dev/null ${configs[@]+"${configs[@]}"}
 	[ -n "$plain" ] || echo CONFIG_MEMORIZER_ACCESS=y
 }
 
@@ -132,6 +169,7 @@ publish() {
 	rm -rf "$new"
 	mkdir -p "$new"
 	cp "$build/$image" "$build/System.map" "$build/.config" "$new"
+	! grep -qx CONFIG_SMP=y "$new/.config" || touch "$new/smp"
 	# Of User Mode Linux the image is the ELF file.
 	if [ "$arch" = um ]; then ln "$new/linux" "$new/vmlinux"; else cp "$build/vmlinux" "$new"; fi
 	ln -s "$build" "$new/build"

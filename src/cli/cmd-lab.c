@@ -139,10 +139,10 @@ static int finish(struct ks_lab_args *args, int argc, char **argv)
 		return ks_cli_error(&args->cli, KS_EXIT_LAB, "out of memory");
 	args->command = argv + optind;
 	args->nr_words = argc - optind;
-	if (args->arch == KS_LAB_UM && args->processors > 1)
+	if (args->arch == KS_LAB_UM && args->processors > 1 && strcmp(args->version, "7.2") != 0)
 		return ks_cli_error(&args->cli, KS_EXIT_USAGE,
-				    "--smp %llu: User Mode Linux has one processor; add --arch "
-				    "x86_64",
+				    "--smp %llu: before 7.2 User Mode Linux has one processor; add "
+				    "--kernel 7.2 or --arch x86_64",
 				    (unsigned long long)args->processors);
 	if (args->arch != KS_LAB_UM && (args->heap || args->types))
 		return ks_cli_error(&args->cli, KS_EXIT_USAGE,
@@ -278,7 +278,7 @@ int ks_cmd_lab(int argc, char **argv)
 	};
 	const struct ks_option own[] = {
 		{ 0, "kernel", "VERSION",
-		  "6.12 (default) or 6.1; with --stock a package of Debian's (.deb)\n"
+		  "7.2, 6.12 (default) or 6.1; with --stock a package of Debian's (.deb)\n"
 		  "or an image",
 		  .parse = parse_version, .value = &args },
 		{ 0, "arch", "ARCH", "um: User Mode Linux (default); x86_64: under QEMU",
@@ -299,7 +299,7 @@ int ks_cmd_lab(int argc, char **argv)
 		  .flag = &args.boot },
 		{ 0, "binary", NULL, "binary records, which have more detail than lines",
 		  .flag = &args.binary },
-		{ 0, "smp", "N", "processors (1); more than one with --arch x86_64",
+		{ 0, "smp", "N", "processors (1); more with --kernel 7.2 or --arch x86_64",
 		  .number = &args.processors, .min = 1, .max = 8 },
 		{ 0, "mem", "SIZE", "the guest's memory (512M; 1G with --arch x86_64)",
 		  .parse = parse_mem, .value = &args.memory_mb },

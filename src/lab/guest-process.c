@@ -78,6 +78,11 @@ static void um_command(struct words *words, const struct ks_lab_machine *machine
 	add_word(words, "con1=fd:%d", CHANNEL_FD);
 	/* It would make a directory there for its control socket, and leave it when it is killed. */
 	add_word(words, "uml_dir=/dev/null");
+	if (machine->kernel->smp) {
+		/* Several processors take another way to run processes than ptrace(). */
+		add_word(words, "seccomp=on");
+		add_word(words, "ncpus=%u", machine->processors);
+	}
 	while (*at) {
 		size_t len = strcspn(at, " ");
 

@@ -101,6 +101,7 @@ static int in_dir(const char *dir, const char *name, char **ret_path)
 
 static int find_files(const char *link, enum ks_lab_arch arch, struct ks_lab_kernel *kernel)
 {
+	char *smp = NULL;
 	int err;
 
 	errno = 0;
@@ -114,7 +115,12 @@ static int find_files(const char *link, enum ks_lab_arch arch, struct ks_lab_ker
 		kernel->btf = NULL;
 		err = -ENOMEM;
 	}
-	return err;
+	if (err)
+		return err;
+	err = in_dir(kernel->dir, "smp", &smp);
+	kernel->smp = smp != NULL;
+	free(smp);
+	return err == -ENOENT ? 0 : err;
 }
 
 /* === Public =============================================================================== */

@@ -3,6 +3,8 @@
 #ifndef KS_LAB_PLACE_H
 #define KS_LAB_PLACE_H
 
+#include <stdbool.h>
+
 #include "base/diag.h"
 #include "base/strbuf.h"
 
@@ -17,6 +19,7 @@ struct ks_lab_kernel {
 	char *image;   /* what boots */
 	char *vmlinux; /* what names its functions */
 	char *btf;     /* its types, which not every kernel has: may not be there */
+	bool smp;      /* it can have several processors */
 };
 
 /*

@@ -299,11 +299,14 @@ make_initramfs() { # sets $initramfs
 	(cd "$root" && find . | cpio -o -H newc --quiet | gzip -1) >"$initramfs"
 }
 
+# A kernel for several processors gets two, which takes another way to run processes.
 boot_uml() { # [KERNEL-PARAMETERS...]
+	local smp=
+	! grep -qx CONFIG_SMP=y "$kernel/.config" || smp="seccomp=on ncpus=2"
 	[ -e "$work/xstate.so" ] ||
 		gcc -D_GNU_SOURCE -O2 -shared -fPIC -o "$work/xstate.so" "$tree/lab/uml-xstate.c" -ldl
 	LD_PRELOAD="$work/xstate.so" TMPDIR="$work" timeout 300 "$kernel/linux" mem=256M \
-		initrd="$initramfs" con=null con0=fd:0,fd:1 quiet uml "$@" </dev/null >"$work/raw" 2>&1
+		initrd="$initramfs" con=null con0=fd:0,fd:1 quiet uml $smp "$@" </dev/null >"$work/raw" 2>&1
 }
 
 # One host thread for both processors: with one thread each, QEMU 7.2 sometimes executes half of an instruction

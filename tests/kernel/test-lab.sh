@@ -225,7 +225,7 @@ fi
 if ! command -v qemu-system-x86_64 >/dev/null; then
 	skip "x86-64 under QEMU" "no qemu-system-x86_64"
 else
-	check "--smp takes more than User Mode Linux" fails_saying 2 'add --arch x86_64' run --smp 2 true
+	check "--smp takes more than User Mode Linux" fails_saying 2 'or --arch x86_64' run --smp 2 true
 	check "builds for x86-64, or finds it built" eval '"$KMEMSCOPE" lab build --arch x86_64 >built64 2>log || { tail log; false; }'
 	run --arch x86_64 --accel tcg --smp 2 --access -o smp.kmap -- sh -c 'nproc; ls / >/dev/null; echo new >view/file; cat view/file; exit 9' >got
 	check "exits as the command does" [ $? = 9 ]
