@@ -5,7 +5,7 @@ cd /tmp/log || exit
 kmemtraced >/tmp/kmemtraced.out 2>&1 &
 pid=$!
 i=0
-while [ "$(cat $D/kmemtrace/enabled)" = 0 ] && [ $i -lt 60 ]; do
+while [ "$(cat $D/kmemtrace/enabled)" = 0 ] && [ $i -lt 600 ] && kill -0 $pid; do
 	sleep 1
 	i=$((i + 1))
 done
