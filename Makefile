@@ -22,15 +22,28 @@ TSAN = -Db_sanitize=thread -Db_lundef=false -Dbuildtype=debugoptimized
 
 check: setup
 	@tools/cache.sh check
-	@tools/build.sh "$(BUILD)" -Dwerror=$(WERROR)
-	@tools/build.sh "$(BUILD_SAN)" -Dwerror=$(WERROR) $(ASAN)
-	@CC=clang tools/build.sh "$(BUILD_CLANG)" -Dwerror=$(WERROR) -Doptimization=0
-	@TARGETS=threads tools/build.sh "$(BUILD_TSAN)" -Dwerror=$(WERROR) $(TSAN)
-	@for arch in $(ARCHES); do \
-		tools/cross.sh $$arch build-$$arch -Dwerror=$(WERROR) -Doptimization=1 || exit 1; \
-	done
+	@$(MAKE) --no-print-directory -j2 $(BUILDS)
 	@python3 tests/run.py "$(BUILD)" "$(BUILD_SAN)" "$(BUILD_TSAN)" $(ARCHES:%=build-%); \
 		status=$$?; [ $$status -gt 1 ] || tools/cache.sh checked; exit $$status
+
+# Two at a time: to configure, and to link, takes one processor each.
+BUILDS = check-plain check-san check-clang check-tsan $(ARCHES:%=check-%)
+.PHONY: $(BUILDS)
+
+check-plain:
+	@tools/build.sh "$(BUILD)" -Dwerror=$(WERROR)
+
+check-san:
+	@tools/build.sh "$(BUILD_SAN)" -Dwerror=$(WERROR) $(ASAN)
+
+check-clang:
+	@CC=clang tools/build.sh "$(BUILD_CLANG)" -Dwerror=$(WERROR) -Doptimization=0
+
+check-tsan:
+	@TARGETS=threads tools/build.sh "$(BUILD_TSAN)" -Dwerror=$(WERROR) $(TSAN)
+
+$(ARCHES:%=check-%): check-%:
+	@tools/cross.sh $* build-$* -Dwerror=$(WERROR) -Doptimization=1
 
 FLEET = $(BUILD)/kmemscope $(BUILD)/tests/fleet/fleetsim
 # The long ones, too: all that can be emulated, and the matrix of kernels and architectures in guests, with the tables of
