@@ -110,6 +110,7 @@ FLEET = {
     "fleet setup": ["fleet", "setup", "--server", "SERVER"],
     "fleet rollup": ["fleet", "rollup", "--server", "SERVER"],
     "fleet top": ["fleet", "top", "--server", "SERVER"],
+    "fleet top of a label": ["fleet", "top", "--server", "SERVER", "--by", "host", "--label", "role=web"],
     "fleet leaks": ["fleet", "leaks", "--server", "SERVER", "--json"],
     "fleet quality": ["fleet", "quality", "--server", "SERVER"],
     "fleet push": ["fleet", "push", "--server", "SERVER", CORPUS / "fleet" / "four", "SNAP"],
@@ -139,7 +140,7 @@ STREAM_ID = b"0123456789abcdef" * 2
 class Answers(http.server.BaseHTTPRequestHandler):
     """A server with the shape of ClickHouse: numbers of the kind that each statement wants."""
     ROWS = [("version()", "18.16.1"), ("max(version)", "0"), ("any(name)", "5\tname"), ("GROUP BY build, cache, type, site HAVING", "1\t" * 5 + "a\tb\t5\t5\t5\t5"),
-            ("AS silent,", "a\t" + "1\t" * 7 + "5\t5"), ("toInt64(sum(growth)) AS g", "1\t2\t3\t5")]
+            ("AS silent,", "a\t" + "1\t" * 7 + "5\t5"), ("toInt64(sum(growth)) AS g", "1\t2\t3\t5"), ("toInt64(sum(grown)) AS g", "1\t2\t3\t5")]
 
     def do_POST(self): # noqa: N802 # the name is the base class's
         sql = self.rfile.read(int(self.headers["Content-Length"])).decode(errors="replace")
