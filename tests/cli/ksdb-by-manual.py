@@ -200,10 +200,46 @@ def with_stacks(scratch):
         extra=build.option(machine, 5, b"Linux name 6.1.2 riscv64\0") + build.option(machine, 8, machine.pack("I", 5)) +
         build.option(machine, 9, b"kmemscope 1 nodes=0,3,200,0\0")))
     tap.run(sys.argv[1], "import", "-o", path, capture)
-    _, _, host, stacks, nodes, _ = read_db(path.read_bytes())
+    data = path.read_bytes()
+    _, _, host, stacks, nodes, _ = read_db(data)
     of_cpus = nodes.varints(nodes.varint())
     assert nodes.done()
+    check_refusals(path, data)
     return (host.string(), host.string(), host.varint(), host.done()), stacks, want, of_cpus
+
+
+def section(data, number):
+    at, length = struct.unpack_from("<QI", data, 24)
+    return frame(data, *struct.unpack_from("<QQQ", data[at:at + length], 24 * number))
+
+
+def with_section(data, number, content):
+    """The DB with another content of a section, and checksums that are right."""
+    at, length = struct.unpack_from("<QI", data, 24)
+    tail = bytearray(data[at:at + length - 4])
+    stored = subprocess.run(["zstd", "-cq"], input=content, check=True, capture_output=True).stdout
+    struct.pack_into("<QQQ", tail, 24 * number, at, len(stored), len(content))
+    head = data[:24] + struct.pack("<QI", at + len(stored), length)
+    return (head + struct.pack("<I", zlib.crc32(head)) + data[40:at] + stored + tail + struct.pack("<I", zlib.crc32(tail)))
+
+
+def check_refusals(path, data):
+    """Of sections that are a byte too long or too short, and of a stack with a frame that is not there."""
+    stacks = section(data, 4)
+    table = Bytes(stacks)
+    frames = [table.string() for _ in range(table.varint())]
+    # Of the first stack: behind the number of stacks and its own length, all of which are one byte.
+    at = table.at + 2
+    wrong = stacks[:at] + bytes([len(frames)]) + stacks[at + 1:]
+    names = ["names", "summary", "index", "host", "stacks", "nodes"]
+    # A summary may have more behind what is known of it, or less than today's.
+    cases = [(f"{name}, {what}", number, change(section(data, number)), status) for number, name in enumerate(names)
+             for what, change, status in (("as it is", lambda raw: raw, 0), ("and a byte more", lambda raw: raw + b"\0", 3),
+                                          ("but for a byte", lambda raw: raw[:-1], 3)) if not status or name != "summary"]
+    for what, number, content, status in cases + [("a stack of a frame behind the last", 4, wrong, 3)]:
+        path.write_bytes(with_section(data, number, content))
+        done = subprocess.run([sys.argv[1], "account", path], capture_output=True, check=False, text=True)
+        tap.check(f"{'refused' if status else 'read'}: {what}", done.returncode == status, done.stderr)
 
 
 def main():

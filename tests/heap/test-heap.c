@@ -115,6 +115,28 @@ static void test_slabs(void **state)
 	}
 }
 
+/*
+ * Free blocks among other pages: all but their first page look like pages that somebody uses. One that does not begin where
+ * the page allocator has such blocks was torn, and only its first page is known to be free.
+ */
+static void test_free_blocks(void **state)
+{
+	for (int kind = 0; kind < MODEL_KINDS; kind++) {
+		struct taken t = { 0 };
+
+		model_init(&t.model, kind);
+		model_free_block(&t.model, 512, 3);
+		model_free_block(&t.model, 768, 1);
+		model_free_block(&t.model, 801, 2);
+		assert_int_equal(take(&t), 0);
+		assert_int_equal(sum_of_kinds(&t), MODEL_PAGES);
+		assert_int_equal(t.census->pages->torn, 1);
+		assert_int_equal(t.census->pages->kinds[KS_USE_RESERVED], 1);
+		assert_int_equal(t.census->pages->kinds[KS_USE_FREE], MODEL_PAGES - 1 - 3);
+		drop(&t);
+	}
+}
+
 /* A CPU's list: the slab says that all are used, and five of them are not. */
 static void test_cpu_list(void **state)
 {
@@ -643,15 +665,15 @@ static void test_type_bits(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_slabs),	       cmocka_unit_test(test_cpu_list),
-		cmocka_unit_test(test_sheaves),	       cmocka_unit_test(test_charges),
-		cmocka_unit_test(test_kinds),	       cmocka_unit_test(test_torn_lists),
-		cmocka_unit_test(test_torn_sheaves),   cmocka_unit_test(test_torn_slabs),
-		cmocka_unit_test(test_unknown_layout), cmocka_unit_test(test_bad_image),
-		cmocka_unit_test(test_kcore),	       cmocka_unit_test(test_cache_names),
-		cmocka_unit_test(test_old_pointers),   cmocka_unit_test(test_types),
-		cmocka_unit_test(test_type_bits),      cmocka_unit_test(test_alloc_tags),
-		cmocka_unit_test(test_chain),
+		cmocka_unit_test(test_slabs),	    cmocka_unit_test(test_cpu_list),
+		cmocka_unit_test(test_free_blocks), cmocka_unit_test(test_sheaves),
+		cmocka_unit_test(test_charges),	    cmocka_unit_test(test_kinds),
+		cmocka_unit_test(test_torn_lists),  cmocka_unit_test(test_torn_sheaves),
+		cmocka_unit_test(test_torn_slabs),  cmocka_unit_test(test_unknown_layout),
+		cmocka_unit_test(test_bad_image),   cmocka_unit_test(test_kcore),
+		cmocka_unit_test(test_cache_names), cmocka_unit_test(test_old_pointers),
+		cmocka_unit_test(test_types),	    cmocka_unit_test(test_type_bits),
+		cmocka_unit_test(test_alloc_tags),  cmocka_unit_test(test_chain),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
