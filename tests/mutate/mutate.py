@@ -9,7 +9,7 @@ Every line of code that has operators is as likely as any other. A mutant that d
 one that leaves the code as it was. The mutants meet the tests in stages, the quickest first: unit tests, the program,
 sanitizers, stores and agents, the running kernel, failing allocations, the browser, guests. What one stage notices, the
 next does not see. In a stage a mutant meets the tests that run its line, as gcov counted them in a build of its own: those
-that are named after its file first, then the quickest; the first failure ends it. A failure of more than a unit test
+that are named after its file first, then the transcripts, which show most, then the quickest; the first failure ends it. A failure of more than a unit test
 counts when it happens twice, and where others on this machine could be its cause only if the test passes without the
 change then.
 
@@ -160,7 +160,7 @@ class Program:
 
     def __init__(self, jobs, without):
         sync()
-        self.jobs, self.without, self.suites, self.seconds = jobs, without, {}, {}
+        self.jobs, self.without, self.suites, self.seconds, self.includers = jobs, without, {}, {}, None
         self.coverage = Coverage(TREE, WORK / "coverage")
 
     def suite(self, build):
@@ -186,10 +186,9 @@ class Program:
         for name in self.count(stage) if stage.counted else []:
             print(f"mutate: left out, since it fails without any change: {name}", flush=True)
             stage.tests.remove(name)
-        suite.must_make(stage.tests)
 
     def tests_for(self, stage, place):
-        """The tests of a stage that run a place: those that are named after its file first, then the quickest."""
+        """The tests of a stage that run a place: those that are named after its file first, then transcripts, then the quickest."""
         folder = place.path.parent.name
         if stage.folders is not None and folder not in stage.folders:
             return []
@@ -197,21 +196,37 @@ class Program:
             return [name for name in GUESTS[folder] if name in stage.tests]
         words = {folder, *place.path.stem.split("-")} - {"cli", "cmd"}
         found = [name for name in stage.tests if not stage.counted or self.coverage.runs(name, place)]
-        return sorted(found, key=lambda name: (-len(words & set(name.split("-"))), self.seconds.get(name, 60)))
+        return sorted(found, key=lambda name: (-len(words & set(name.split("-"))), not name.startswith("transcript-"),
+                                               self.seconds.get(name, 60)))
+
+    def objects_of(self, path):
+        """What a source file is compiled to, relative to the build; for a header three objects that include it: that of
+        the same name and those of its folder first, which use what is inline."""
+        build, source = TREE / "build", str(path)
+        if path.suffix == ".c":
+            found = [*(build / path.parent).glob(f"*.p/{path.name}.o"), *build.glob(f"kmemscope.p/{source.replace('/', '_')}.o")]
+            return [os.path.relpath(file, build) for file in found]
+        if self.includers is None:
+            self.includers = {}
+            for block in call("ninja", "-C", "build", "-t", "deps").stdout.split("\n\n"):
+                target, *deps = block.split("\n")
+                for dep in deps if target.startswith("src/") else []:
+                    self.includers.setdefault(dep.strip().removeprefix("../"), []).append(target.split(":")[0])
+        return sorted(self.includers.get(source, ["kmemscope"]),
+                      key=lambda name: (not name.endswith(f"/{path.stem}.c.o"), not name.startswith(f"{path.parent}/"), name))[:3]
 
     def object_of(self, path):
-        """The code that a source file, or for a header the program, is compiled to; None where it does not compile."""
-        source = str(path)
-        found = list((TREE / "build" / path.parent).glob(f"*.p/{path.name}.o"))
-        found += list((TREE / "build").glob(f"kmemscope.p/{source.replace('/', '_')}.o"))
-        if path.suffix == ".c" and not found:
-            return None # for machines without a library that this one has
-        file = found[0] if found else TREE / "build" / "kmemscope"
-        if call("ninja", "-C", "build", f"-j{self.jobs}", os.path.relpath(file, TREE / "build")).returncode:
+        """The code that a file is compiled to; None where it does not compile."""
+        names = self.objects_of(path)
+        if not names: # for machines without a library that this one has
             return None
-        bare = WORK / "bare.o"
-        subprocess.run(["objcopy", "--strip-debug", "--remove-section=.note.gnu.build-id", file, bare], check=True)
-        return bare.read_bytes()
+        if call("ninja", "-C", "build", f"-j{self.jobs}", *names).returncode:
+            return None
+        bare, code = WORK / "bare.o", b""
+        for name in names:
+            subprocess.run(["objcopy", "--strip-debug", "--remove-section=.note.gnu.build-id", TREE / "build" / name, bare], check=True)
+            code += bare.read_bytes()
+        return code
 
     def notices(self, stage, mutant):
         """The test of the stage that notices the mutant, or None; second, how many run it."""
@@ -221,13 +236,15 @@ class Program:
             if not part:
                 break
             with mutant.alive():
-                if not suite.make(part):
-                    return f"{suite.build}, which does not build", len(tests)
+                builds = suite.make(part)
                 # A sanitizer's shadow memory would count, and browsers and servers have more.
                 bounds = self.seconds if stage.build == "build" and not stage.shared else None
-                failed = suite.run(part, True, bounds=bounds)[:1]
+                failed = suite.run(part, True, bounds=bounds)[:1] if builds else []
                 if failed and stage.name not in ("unit", "sanitized"):
                     failed = suite.run(failed, False)
+            if not builds:
+                suite.must_make(part)
+                return f"{suite.build}, which does not build", len(tests)
             if failed and stage.shared:
                 suite.must_make(failed)
                 if suite.run(failed, False):
