@@ -8,9 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <bpf/btf.h>
-
 #include "base/outfile.h"
+#include "sym/quiet-btf.h"
 
 /* === Internals ============================================================================ */
 
@@ -23,7 +22,7 @@ static int is_object(const struct dirent *entry)
 
 static int add_file(struct btf *all, const char *path, struct ks_diag *diag)
 {
-	struct btf *btf = btf__parse_elf(path, NULL);
+	struct btf *btf = ks_btf_parse(path);
 	int err = btf ? 0 : -errno;
 
 	if (err)

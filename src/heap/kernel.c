@@ -5,8 +5,9 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
-#include <bpf/btf.h>
+#include "sym/quiet-btf.h"
 
 /* === Internals ============================================================================ */
 
@@ -17,13 +18,15 @@ static int load_btf(const char *path, struct btf **ret_btf, struct ks_diag *diag
 	struct btf *btf;
 	int err;
 
-	btf = btf__parse(path ? path : running_btf, NULL);
+	btf = ks_btf_parse(path ? path : running_btf);
 	err = btf ? 0 : -errno;
 	if (err == -ENOENT && !path)
 		return ks_diag_set(diag, err,
 				   "%s is not there: the kernel was built without type information "
 				   "(CONFIG_DEBUG_INFO_BTF)",
 				   running_btf);
+	if (err == -ENOENT && path && !access(path, F_OK))
+		return ks_diag_set(diag, KS_EBADINPUT, "%s: has no type information (BTF)", path);
 	if (err)
 		return ks_diag_set(diag, path ? KS_EBADINPUT : err,
 				   "%s: no type information (BTF) that can be read: %s",

@@ -26,15 +26,10 @@ struct bpf_memory {
 
 /* === Internals ============================================================================ */
 
-static int be_silent(enum libbpf_print_level level, const char *format, va_list args)
-{
-	return 0;
-}
-
 /* libbpf prints what goes wrong unless it is kept from it. */
 static struct heap_read_bpf *load_silently(void)
 {
-	libbpf_print_fn_t before = libbpf_set_print(be_silent);
+	libbpf_print_fn_t before = libbpf_set_print(NULL);
 	struct heap_read_bpf *program = heap_read_bpf__open_and_load();
 	int err = errno;
 

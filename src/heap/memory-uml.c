@@ -13,11 +13,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include <bpf/btf.h>
-
 #include "base/io.h"
 #include "heap/symbols.h"
 #include "sym/elf.h"
+#include "sym/quiet-btf.h"
 
 /* === Data ================================================================================= */
 
@@ -177,7 +176,7 @@ static int uml_types(struct ks_memory *memory, struct btf **ret_btf, struct ks_d
 	struct btf *btf;
 
 	snprintf(path, sizeof(path), "/proc/%d/exe", (int)m->pid);
-	btf = btf__parse_elf(path, NULL);
+	btf = ks_btf_parse(path);
 	if (!btf)
 		return refuse(m, diag,
 			      "its kernel has no type information (BTF); --btf FILE gives it");

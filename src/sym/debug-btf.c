@@ -11,6 +11,7 @@
 #include "base/strbuf.h"
 #include "sym/debug-file.h"
 #include "sym/layout-maker.h"
+#include "sym/quiet-btf.h"
 
 /* === Data ================================================================================= */
 
@@ -230,7 +231,7 @@ static void add_member(struct ks_layout_maker *m, const struct btf *btf, const s
 
 int ks_btf_open(const char *path, struct btf **ret_btf, struct ks_diag *diag)
 {
-	struct btf *btf = btf__parse(path, NULL);
+	struct btf *btf = ks_btf_parse(path);
 	int err = errno;
 
 	if (btf) {

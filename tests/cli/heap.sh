@@ -27,6 +27,8 @@ check "a guest is no dump" fails_saying 2 'only one of them' "$KMEMSCOPE" heap -
 check "a guest is not read by BPF" fails_saying 2 'of the running kernel, --guest of another' "$KMEMSCOPE" heap --guest $$ --memory bpf
 check "a dump is not read by BPF" exits_with 2 "$KMEMSCOPE" heap --vmcore text --memory bpf
 check "types that are no types" exits_with 3 "$KMEMSCOPE" heap --btf text
+"$KMEMSCOPE" heap --btf /bin/true 2>elf.txt
+check "an ELF file without types, and libbpf is silent" equal "$(cat elf.txt)" "kmemscope heap: /bin/true: has no type information (BTF)"
 
 status=0
 "$KMEMSCOPE" heap --json >before.json 2>refused || status=$?
