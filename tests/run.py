@@ -207,10 +207,13 @@ def tests_of(build, suites, names, without, emulate_all):
               if record["name"] not in without
               and (not suites + names or record["name"] in names
                    or any(suite.split(":")[-1] in suites for suite in record["suite"]))]
+    return wanted
+
+
+def begin_log(build):
     log = pathlib.Path(build, "meson-logs", "suite.json")
     log.parent.mkdir(exist_ok=True)
     log.unlink(missing_ok=True)
-    return wanted
 
 
 class Times:
@@ -350,6 +353,8 @@ def main():
     if args.list:
         print("\n".join(test.name for test in tests))
         return 0
+    for build in args.builds:
+        begin_log(build)
     runner = Runner(tests, args.jobs, Times(args.builds), args.first_failure, args.near)
     try:
         with mounted_tracefs():
