@@ -54,6 +54,7 @@ check-all:
 	@tools/cache.sh check-all
 	@tests/all.py "$(MAKE) check" \
 		"tools/kernel-matrix --from $(BUILD)" \
+		"python3 tests/run.py --emulate-all $(ARCHES:%=build-%)" \
 		"tests/kernel/test-access.sh 6.12 x86_64 preempt" \
 		"tests/kernel/test-live.sh 6.12 leaks" \
 		"tests/kernel/test-live.sh 6.12 offline" \
