@@ -132,8 +132,8 @@ static int enter_rcu_free(struct kretprobe_instance *instance, struct pt_regs *r
 NOKPROBE_SYMBOL(enter_rcu_free);
 
 /*
- * True: the object is in a sheaf, which is handed out again after a grace period, and nothing more is
- * heard of it. False: it goes to a batch, and so to kmem_cache_free_bulk().
+ * True: the object is in a sheaf, which is handed out again after a grace period, and nothing more
+ * is heard of it. False: it goes to a batch, and so to kmem_cache_free_bulk().
  */
 static int leave_rcu_free(struct kretprobe_instance *instance, struct pt_regs *regs)
 {
@@ -156,8 +156,8 @@ static bool attach_free(const char *name)
 	if (register_kprobe(&free_probe))
 		return false;
 	/*
-	 * A probe by breakpoint runs in a context like an NMI, where nothing is recorded. On arm64 it
-	 * runs in that of the function, and there is no other kind.
+	 * A probe by breakpoint runs in a context like an NMI, where nothing is recorded. On arm64
+	 * it runs in that of the function, and there is no other kind.
 	 */
 	if (kprobe_ftrace(&free_probe) || IS_ENABLED(CONFIG_ARM64))
 		return true;

@@ -17,7 +17,14 @@
 
 #if defined(CONFIG_MEMORIZER_ACCESS)
 
-/* The patched kernel reports them by itself: see hooks.c. */
+/*
+ * The patched kernel reports them by itself: see hooks.c, whose functions are called instead of
+ * these of SLUB (see Makefile.access).
+ */
+extern typeof(MZ_ALLOC_BULK) memorizer_slub_alloc_bulk;
+extern typeof(kmem_cache_free_bulk) memorizer_slub_free_bulk;
+bool memorizer_slub_kfree_rcu(struct kmem_cache *cache, void *object, unsigned int flags);
+
 static inline void mz_bulk_attach(void)
 {
 }

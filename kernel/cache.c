@@ -7,11 +7,8 @@
 #include <linux/hash.h>
 #include <linux/kernel.h>
 #include <linux/slab.h>
-/* Once a part of kernel.h. */
-#if __has_include(<linux/hex.h>)
-#include <linux/hex.h>
-#endif
 
+#include "compat.h"
 #include "events.h"
 #include "record.h"
 

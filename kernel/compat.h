@@ -22,6 +22,11 @@
 #error "memorizer does not work with PREEMPT_RT"
 #endif
 
+/* kernel.h had it before, and included it for a while. */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 12, 0)
+#include <linux/hex.h>
+#endif
+
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 5, 0)
 #define copy_splice_read generic_file_splice_read
 #endif

@@ -41,13 +41,7 @@ void memorizer_vfree(const void *addr, unsigned long caller)
 		mz_free(MEMORIZER_VMALLOC, caller, (unsigned long)addr, 0);
 }
 
-/*
- * The functions of SLUB that those below are called instead of (see Makefile.access): as in the
- * kernel's headers. The first makes all or none, and says how many, or since 7.2 whether.
- */
-typeof(MZ_ALLOC_BULK) memorizer_slub_alloc_bulk;
-typeof(kmem_cache_free_bulk) memorizer_slub_free_bulk;
-
+/* It makes all or none, and says how many, or since 7.2 whether. */
 typeof(MZ_ALLOC_BULK(NULL, 0, 0, NULL)) MZ_ALLOC_BULK(struct kmem_cache *cache, gfp_t gfp,
 						      size_t nr, void **objects)
 {
@@ -83,11 +77,9 @@ EXPORT_SYMBOL(kmem_cache_free_bulk);
 
 #ifdef MEMORIZER_SHEAVES
 
-typeof(__kfree_rcu_sheaf) memorizer_slub_kfree_rcu;
-
 /*
- * True: the object is in a sheaf, which is handed out again after a grace period, and nothing more is
- * heard of it. False: it goes to a batch, and so to kmem_cache_free_bulk().
+ * True: the object is in a sheaf, which is handed out again after a grace period, and nothing more
+ * is heard of it. False: it goes to a batch, and so to kmem_cache_free_bulk().
  */
 bool __kfree_rcu_sheaf(struct kmem_cache *cache, void *object, unsigned int flags)
 {

@@ -52,7 +52,7 @@ static int remove_buf_file(struct dentry *dentry)
 	return 0;
 }
 
-/* Without subbuf_start() the oldest records are kept, and a record that finds no room is dropped. */
+/* Without subbuf_start() the oldest records are kept; a record that finds no room is dropped. */
 static const struct rchan_callbacks callbacks = {
 	.create_buf_file = create_buf_file,
 	.remove_buf_file = remove_buf_file,

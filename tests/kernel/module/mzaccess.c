@@ -25,12 +25,9 @@
 #include <linux/timer.h>
 #include <linux/vmalloc.h>
 #include <linux/workqueue.h>
-/* Once a part of kernel.h. */
-#if __has_include(<linux/hex.h>)
-#include <linux/hex.h>
-#endif
 
 #include "../include/uapi/memorizer.h"
+#include "../kernel/compat.h"
 #include "files.h"
 
 /* === Data ================================================================================= */

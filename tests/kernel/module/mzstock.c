@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Known numbers of loads and stores to the objects of a cache with a name, for a kernel that counts
- * nothing itself: what QEMU must have counted is in tests/kernel/test-stock-map.sh. All of it happens
- * while the module is loaded.
+ * nothing itself: what QEMU must have counted is in tests/kernel/test-stock-map.sh. All of it
+ * happens while the module is loaded.
  */
 #include <linux/cpumask.h>
 #include <linux/module.h>

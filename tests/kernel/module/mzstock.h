@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The struct of mzstock.c, for the host's compiler, too: it makes the type information that names its
- * fields.
+ * The struct of mzstock.c, for the host's compiler, too: it makes the type information that names
+ * its fields.
  */
 #ifndef MZSTOCK_H
 #define MZSTOCK_H
