@@ -159,11 +159,12 @@ int ks_kernel_find_bases(struct ks_kernel *k, struct ks_diag *diag)
 	/* A guess that is tried out costs less than making the kernel print its symbols. */
 	if ((!k->page_offset || !k->vmemmap) && !solve_fixed(k) && *facts->symbols)
 		use_symbols(k);
+	else if (k->page_offset && k->vmemmap && !k->slab_caches && *facts->symbols)
+		use_symbols(k); /* of arm64 */
 	if ((!k->page_offset || !k->vmemmap) && !search(k))
 		return ks_diag_set(diag, KS_EBADINPUT,
 				   "where this kernel maps its memory can't be found: its symbols "
-				   "show no page_offset_base and vmemmap_base, and no guess fits "
-				   "(x86-64 is the one architecture that is known)");
+				   "show no page_offset_base and vmemmap_base, and no guess fits");
 	find_page_table(k);
 	return 0;
 }

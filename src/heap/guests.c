@@ -71,13 +71,16 @@ static int by_number(const void *a, const void *b)
 
 /* === Public =============================================================================== */
 
-bool ks_is_qemu(pid_t pid)
+enum ks_qemu ks_qemu_of(pid_t pid)
 {
-	static const char name[] = "qemu-system-x86";
 	char text[64];
 
 	/* The name of a process, cut off at 15 characters. */
-	return read_text(pid, "comm", text, sizeof(text)) && !strncmp(text, name, strlen(name));
+	if (!read_text(pid, "comm", text, sizeof(text)))
+		return KS_QEMU_NONE;
+	if (!strncmp(text, "qemu-system-x86", 15))
+		return KS_QEMU_X86_64;
+	return strncmp(text, "qemu-system-aar", 15) ? KS_QEMU_NONE : KS_QEMU_ARM64;
 }
 
 int ks_find_guests(ks_pids *pids)
@@ -89,7 +92,7 @@ int ks_find_guests(ks_pids *pids)
 	while (!err && dir && (entry = readdir(dir))) {
 		pid_t pid = (pid_t)strtol(entry->d_name, NULL, 10), *added;
 
-		if (pid <= 0 || (!ks_is_qemu(pid) && !is_uml(pid)))
+		if (pid <= 0 || (!ks_qemu_of(pid) && !is_uml(pid)))
 			continue;
 		added = ks_vec_push(pids);
 		if (added)

@@ -10,8 +10,10 @@
 
 typedef KS_VEC(pid_t) ks_pids;
 
-/* QEMU, for a machine of x86. */
-bool ks_is_qemu(pid_t pid);
+enum ks_qemu { KS_QEMU_NONE, KS_QEMU_X86_64, KS_QEMU_ARM64 };
+
+/* Whether a process is QEMU, and for which machine. */
+enum ks_qemu ks_qemu_of(pid_t pid);
 
 /*
  * Those that run here, by what their programs are called: QEMU's, and "linux" of User Mode Linux, without the processes that

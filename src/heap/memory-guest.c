@@ -19,12 +19,16 @@
 /* What QEMU aligns the guest's memory to. */
 #define ALIGNED (2ull << 20)
 
-/* Where the hole for devices ends that a larger guest has in its memory. */
+/* Where the hole for devices ends that a larger guest of x86-64 has in its memory. */
 #define HOLE_END (4ull << 30)
+
+/* Where the memory of the machine "virt" begins, which guests of arm64 are. */
+#define ARM64_RAM (1ull << 30)
 
 struct qemu {
 	struct ks_physical physical;
-	int fd;		 /* /proc/PID/mem */
+	int fd; /* /proc/PID/mem */
+	bool arm64;
 	u64 start, size; /* of that part of the address space */
 	u64 before;	 /* bytes of it that are not the guest's, but a neighbour's below */
 	u64 hole;	 /* what is behind this is above the hole; UINT64_MAX = there is none */
@@ -69,7 +73,11 @@ static int qemu_read(struct ks_physical *physical, u64 addr, void *buf, size_t l
 	const struct qemu *q = (struct qemu *)physical;
 	u64 end = q->size - q->before, offset = addr;
 
-	if (addr >= q->hole) {
+	if (q->arm64) {
+		if (addr < ARM64_RAM)
+			return -EFAULT;
+		offset -= ARM64_RAM;
+	} else if (addr >= q->hole) {
 		if (addr < HOLE_END)
 			return -EFAULT;
 		offset = addr - HOLE_END + q->hole;
@@ -88,9 +96,9 @@ static int qemu_read(struct ks_physical *physical, u64 addr, void *buf, size_t l
  */
 static bool qemu_guess(struct ks_physical *physical, u32 n)
 {
-	static const u64 holes[] = { 0x80000000, 0xb0000000, 0xc0000000, 0xe0000000, UINT64_MAX };
-	const u32 count = sizeof(holes) / sizeof(*holes);
+	static const u64 holes[] = { UINT64_MAX, 0x80000000, 0xb0000000, 0xc0000000, 0xe0000000 };
 	struct qemu *q = (struct qemu *)physical;
+	const u32 count = q->arm64 ? 1 : sizeof(holes) / sizeof(*holes);
 	u64 first = -q->start & (ALIGNED - 1), size;
 	u32 step;
 
@@ -98,7 +106,7 @@ static bool qemu_guess(struct ks_physical *physical, u32 n)
 	q->hole = UINT64_MAX;
 	if (n) {
 		step = (n - 1) / count;
-		q->hole = holes[(n - 1) % count];
+		q->hole = holes[n % count];
 		q->before = step ? first + (step - !!first) * ALIGNED : 0;
 	}
 	if (q->before >= q->size)
@@ -106,6 +114,8 @@ static bool qemu_guess(struct ks_physical *physical, u32 n)
 	size = q->size - q->before;
 	q->physical.exact = q->hole < size || size > HOLE_END;
 	q->physical.end = q->hole < size ? HOLE_END + size - q->hole : size;
+	if (q->arm64)
+		q->physical.end += ARM64_RAM;
 	return true;
 }
 
@@ -147,7 +157,7 @@ static const struct ks_physical_ops qemu_ops = {
 	.free = qemu_free,
 };
 
-static int open_qemu(pid_t pid, struct ks_memory **ret_memory, struct ks_diag *diag)
+static int open_qemu(pid_t pid, bool arm64, struct ks_memory **ret_memory, struct ks_diag *diag)
 {
 	struct qemu *q = calloc(1, sizeof(*q));
 	char path[64], what[32];
@@ -156,6 +166,7 @@ static int open_qemu(pid_t pid, struct ks_memory **ret_memory, struct ks_diag *d
 	if (!q)
 		return ks_diag_nomem(diag, "opening a guest");
 	q->physical.ops = &qemu_ops;
+	q->arm64 = arm64;
 	snprintf(what, sizeof(what), "process %d", (int)pid);
 	snprintf(path, sizeof(path), "/proc/%d/mem", (int)pid);
 	q->fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -166,6 +177,7 @@ static int open_qemu(pid_t pid, struct ks_memory **ret_memory, struct ks_diag *d
 		return err;
 	}
 	qemu_guess(&q->physical, 0);
+	q->physical.first = arm64 ? ARM64_RAM >> 12 : 0;
 	q->physical.pages = q->size >> 12;
 	return ks_memory_open_physical(what, &q->physical, ret_memory, diag);
 }
@@ -174,17 +186,19 @@ static int open_qemu(pid_t pid, struct ks_memory **ret_memory, struct ks_diag *d
 
 int ks_memory_open_guest(pid_t pid, struct ks_memory **ret_memory, struct ks_diag *diag)
 {
+	enum ks_qemu qemu = ks_qemu_of(pid);
 	char path[64];
 	int err;
 
 	snprintf(path, sizeof(path), "/proc/%d", (int)pid);
 	if (access(path, F_OK))
 		return ks_diag_set(diag, -ESRCH, "there is no process %d", (int)pid);
-	if (ks_is_qemu(pid))
-		return open_qemu(pid, ret_memory, diag);
+	if (qemu)
+		return open_qemu(pid, qemu == KS_QEMU_ARM64, ret_memory, diag);
 	err = ks_memory_open_uml(pid, ret_memory, diag);
 	if (err != -ENOENT)
 		return err;
 	return ks_diag_set(diag, KS_EBADINPUT,
-			   "process %d is neither QEMU for x86-64 nor User Mode Linux", (int)pid);
+			   "process %d is neither QEMU for x86-64 or arm64 nor User Mode Linux",
+			   (int)pid);
 }

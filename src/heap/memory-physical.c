@@ -23,10 +23,14 @@ enum {
 };
 
 #define IMAGE_MAP 0xffffffff80000000ull /* where the kernel's image is mapped, before it is moved */
-#define PHYSICAL  0x000ffffffffff000ull /* of an entry of a page table */
-#define PRESENT	  1ull
-#define LARGE	  0x80ull
 #define NO_PAGE	  UINT64_MAX
+
+/* Of entries of page tables. */
+#define PRESENT	       1ull
+#define X86_PHYSICAL   0x000ffffffffff000ull
+#define X86_LARGE      0x80ull
+#define ARM64_PHYSICAL 0x0000fffffffff000ull
+#define ARM64_TABLE    2ull /* or, in the lowest level, a page */
 
 static const char unknown_layout[] =
 	"a guest whose memory is in several parts, or has a hole that is not known here: dump it "
@@ -45,7 +49,9 @@ struct physical_memory {
 	u64 root, encrypted;
 	u64 code, code_at; /* where code begins, and the physical address of it */
 	u32 levels;
-	u32 guess; /* the number of the layout that is assumed */
+	bool arm64;
+	u64 physical_offset, structs; /* of arm64: its PHYS_OFFSET and VMEMMAP_START */
+	u32 guess;		      /* the number of the layout that is assumed */
 	struct translation small[SLOTS], large[SLOTS]; /* by pages of 4 KiB and of 2 MiB */
 };
 
@@ -54,6 +60,14 @@ struct physical_memory {
 static int read_physical(const struct physical_memory *m, u64 addr, void *buf, size_t len)
 {
 	return m->physical->ops->read(m->physical, addr, buf, len);
+}
+
+/* Whether an entry ends the walk: what it leads to is memory. */
+static bool is_page(const struct physical_memory *m, u64 entry, u32 shift)
+{
+	if (shift == 12)
+		return true;
+	return shift <= 30 && (m->arm64 ? !(entry & ARM64_TABLE) : !!(entry & X86_LARGE));
 }
 
 /* The page tables as the processor walks them; gives the size of the page, too. */
@@ -66,8 +80,8 @@ static int walk(struct physical_memory *m, u64 addr, u64 *ret_physical, u32 *ret
 		if (read_physical(m, table + (addr >> shift & 511) * 8, &entry, sizeof(entry)) ||
 		    !(entry & PRESENT))
 			return -EFAULT;
-		table = entry & PHYSICAL & ~m->encrypted;
-		if (shift == 12 || (entry & LARGE && shift <= 30))
+		table = entry & (m->arm64 ? ARM64_PHYSICAL : X86_PHYSICAL & ~m->encrypted);
+		if (is_page(m, entry, shift))
 			break;
 	}
 	mask = (1ull << shift) - 1;
@@ -150,10 +164,46 @@ static bool next_layout(struct physical_memory *m)
 	return false;
 }
 
+/*
+ * The kernel of arm64 says where its image lies, and where it maps memory. It is built for addresses of up to 52 bits,
+ * but uses 48 where the processor has no more.
+ */
+static int find_arm64(struct physical_memory *m, const char *info, u64 image, struct ks_diag *diag)
+{
+	u64 root, bits, unused, offset, structs;
+
+	if (!ks_vmcoreinfo_get(info, "SYMBOL", "swapper_pg_dir", &root) ||
+	    !ks_vmcoreinfo_get(info, "SYMBOL", "_stext", &m->code) ||
+	    !ks_vmcoreinfo_get(info, "NUMBER", "VA_BITS", &bits) ||
+	    !ks_vmcoreinfo_get(info, "NUMBER", "TCR_EL1_T1SZ", &unused) ||
+	    !ks_vmcoreinfo_get(info, "NUMBER", "PHYS_OFFSET", &offset) ||
+	    !ks_vmcoreinfo_get(info, "NUMBER", "VMEMMAP_START", &structs) || bits > 52)
+		return refuse(m, diag,
+			      "its vmcoreinfo does not say where it maps memory: a kernel of "
+			      "arm64 that is not known here");
+	if (unused != 16)
+		return refuse(m, diag,
+			      "a kernel of arm64 whose addresses have other than 48 bits (with "
+			      "-cpu max,lpa2=off they have)");
+	m->arm64 = true;
+	m->levels = 4;
+	m->root = root - image;
+	m->code_at = m->code - image;
+	m->physical_offset = offset;
+	m->structs = structs;
+	m->memory.facts.page_offset = -(1ull << bits) - offset;
+	m->guess = 0;
+	if (!next_layout(m))
+		return refuse(m, diag, "its page tables do not map its own code");
+	return 0;
+}
+
 static int find_page_tables(struct physical_memory *m, const char *info, struct ks_diag *diag)
 {
-	u64 root, base, five = 0;
+	u64 root, base, five = 0, image;
 
+	if (ks_vmcoreinfo_get(info, "NUMBER", "kimage_voffset", &image))
+		return find_arm64(m, info, image, diag);
 	if (!ks_vmcoreinfo_get(info, "SYMBOL", "swapper_pg_dir", &root) ||
 	    !ks_vmcoreinfo_get(info, "NUMBER", "phys_base", &base) ||
 	    !ks_vmcoreinfo_get(info, "SYMBOL", "_stext", &m->code))
@@ -185,7 +235,7 @@ static int search_note(struct physical_memory *m, char **ret_text, struct ks_dia
 
 	if (!text)
 		return ks_diag_nomem(diag, "opening kernel memory");
-	for (pfn = 0; err && pfn < pages; pfn++) {
+	for (pfn = m->physical->first; err && pfn < m->physical->first + pages; pfn++) {
 		if (m->physical->ops->guess)
 			m->physical->ops->guess(m->physical, 0);
 		if (read_physical(m, pfn << 12, head, sizeof(head)) ||
@@ -386,6 +436,18 @@ static int virtual_types(struct ks_memory *memory, struct btf **ret_btf, struct 
 	return err;
 }
 
+/* The struct page of physical address 0, if there were one. */
+static int find_structs(struct physical_memory *m, const struct btf *btf, struct ks_diag *diag)
+{
+	s32 page = btf__find_by_name_kind(btf, "page", BTF_KIND_STRUCT);
+	s64 size = page < 0 ? page : btf__resolve_size(btf, (u32)page);
+
+	if (size <= 0)
+		return refuse(m, diag, "its types have no struct page");
+	m->memory.facts.vmemmap = m->structs - (u64)((s64)m->physical_offset >> 12) * (u64)size;
+	return 0;
+}
+
 static int virtual_locate(struct ks_memory *memory, const struct btf *btf, struct ks_diag *diag)
 {
 	struct physical_memory *m = (struct physical_memory *)memory;
@@ -395,6 +457,8 @@ static int virtual_locate(struct ks_memory *memory, const struct btf *btf, struc
 		m->memory.facts.ram.len = 0;
 		err = next_layout(m) ? find_ram(m, btf, diag) : refuse(m, diag, unknown_layout);
 	}
+	if (!err && m->arm64)
+		err = find_structs(m, btf, diag);
 	return err ? err : ks_symbols_keep_modules(&m->symbols, memory, btf, diag);
 }
 

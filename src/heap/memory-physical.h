@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-only */
 /*
- * Kernel memory of x86-64 by physical address: of a dump, or of a machine that is emulated. Which page an address is in,
+ * Kernel memory of x86-64 or arm64 by physical address: of a dump, or of a machine that is emulated. Which page an address is in,
  * the kernel's own page tables say, and where these and its symbols are, the note that it has left for this (vmcoreinfo).
  */
 #ifndef KS_HEAP_MEMORY_PHYSICAL_H
@@ -35,7 +35,7 @@ struct ks_physical_ops {
 /* At the front of what a back end knows. */
 struct ks_physical {
 	const struct ks_physical_ops *ops;
-	u64 pages; /* that may have the note */
+	u64 first, pages; /* that may have the note */
 	u64 end; /* RAM does not end above it, by the layout that is assumed; 0 = that is not known */
 	bool exact; /* nor below it */
 };

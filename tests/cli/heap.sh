@@ -21,7 +21,7 @@ done
 check "a flattened dump that breaks off" fails_saying 3 'flattened: flattened dump, at byte 4096: it ends' \
 	"$KMEMSCOPE" heap --vmcore flattened
 check "a guest whose process is not there" fails_saying 1 'there is no process 2147483647' "$KMEMSCOPE" heap --guest 2147483647
-check "a process that is no guest" fails_saying 3 "process $$ is neither QEMU for x86-64 nor User Mode Linux" "$KMEMSCOPE" heap --guest $$
+check "a process that is no guest" fails_saying 3 "process $$ is neither QEMU for x86-64 or arm64 nor User Mode Linux" "$KMEMSCOPE" heap --guest $$
 check "a guest is no number of one" exits_with 2 "$KMEMSCOPE" heap --guest 0
 check "a guest is no dump" fails_saying 2 'only one of them' "$KMEMSCOPE" heap --guest $$ --vmcore text
 check "a guest is not read by BPF" fails_saying 2 'of the running kernel, --guest of another' "$KMEMSCOPE" heap --guest $$ --memory bpf
