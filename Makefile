@@ -56,6 +56,7 @@ check-all:
 		"tools/kernel-matrix --from $(BUILD)" \
 		"python3 tests/run.py --emulate-all $(ARCHES:%=build-%)" \
 		"tests/kernel/test-access.sh 6.12 x86_64 preempt" \
+		"tests/kernel/test-stock-map.sh arm64" \
 		"tests/kernel/test-live.sh 6.12 leaks" \
 		"tests/kernel/test-live.sh 6.12 offline" \
 		"tests/kernel/test-boot.sh 6.12 x86_64" \

@@ -2,27 +2,62 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # What a lab with a kernel that nobody rebuilt is made of:
 #
-#   stock.sh kernel [DEB]          prints the image of Debian's kernel: of this package, or of the newest one for clouds
-#   stock.sh root ARCHIVE WORD...  packs what a command needs: its program with its libraries, and files that its words name
+#   stock.sh kernel ARCH [DEB]          prints the image of Debian's kernel: of this package, or of the newest for clouds
+#   stock.sh init ARCH                  prints the program that is the guest's first process
+#   stock.sh root ARCHIVE ARCH WORD...  packs what a command needs: its program with its libraries, and files that its
+#                                       words name; for another architecture BusyBox, and such files
 #
+# ARCH is x86_64 or arm64.
 # Packages are kept in $KMEMSCOPE_CACHE or ~/.cache/kmemscope.
 set -euo pipefail
 
 cache=${KMEMSCOPE_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/kmemscope}
-meta=linux-image-6.12-cloud-amd64
+tree=$(cd "$(dirname "$0")/.." && pwd)
 
 say() { echo "lab: $*" >&2; }
 die() { say "$*"; exit 1; }
 
 # --- The kernel ----------------------------------------------------------------------------------
 
+# apt-get and the like, or such that believe that this is a machine of the other kind.
+for_arch() { # COMMAND ARGS...
+	local command=$1 own=$cache/lab-apt-$arch
+	shift
+	if [ "$arch" = x86_64 ]; then
+		"$command" "$@"
+		return
+	fi
+	mkdir -p "$own/lists/partial" "$own/cache/archives/partial"
+	[ -e "$own/status" ] || : >"$own/status"
+	"$command" -o APT::Architecture="$arch" -o APT::Architectures="$arch" -o Dir::State="$own" \
+		-o Dir::State::lists="$own/lists" -o Dir::State::status="$own/status" -o Dir::Cache="$own/cache" \
+		-o Debug::NoLocking=1 -o APT::Sandbox::User= "$@"
+}
+
+# Into a directory, without installing anything.
+download() { # DIRECTORY PACKAGE
+	say "fetching $2"
+	(cd "$1" && for_arch apt-get download "$2" >&2) || die "$2 cannot be fetched"
+}
+
+lists() {
+	# Not all suites have all architectures.
+	[ "$arch" = x86_64 ] || for_arch apt-get update >/dev/null 2>&1 || true
+}
+
+new_scratch() { # sets $scratch
+	scratch=$(mktemp -d)
+	trap 'rm -rf "$scratch"' EXIT
+	chmod 755 "$scratch" # apt-get does not fetch as root
+}
+
 fetch() { # DIRECTORY
 	local package
-	package=$(apt-cache depends --no-recommends --no-suggests $meta 2>/dev/null |
+	lists
+	package=$(for_arch apt-cache depends --no-recommends --no-suggests $meta 2>/dev/null |
 		sed -n 's/^ *Depends: \(linux-image-[0-9][^ ]*\)$/\1/p' | head -n 1)
 	[ -n "$package" ] || die "the package lists have no $meta: give a package with --kernel"
-	say "fetching $package"
-	(cd "$1" && apt-get download "$package" >&2) || die "$package cannot be fetched"
+	download "$1" "$package"
 }
 
 # Of a package only its kernel and its configuration are unpacked.
@@ -45,10 +80,9 @@ kernel() { # [DEB]
 	mkdir -p "$cache"
 	if [ -z "$deb" ]; then
 		dir=$cache/lab-stock
+		[ "$arch" = x86_64 ] || dir+=-$arch
 		if [ ! -d "$dir" ]; then
-			scratch=$(mktemp -d)
-			trap 'rm -rf "$scratch"' EXIT
-			chmod 755 "$scratch" # apt-get does not fetch as root
+			new_scratch
 			fetch "$scratch"
 			unpack "$scratch"/*.deb "$dir"
 		fi
@@ -75,19 +109,46 @@ add() { # FILE
 	done < <(ldd "$1" 2>/dev/null | grep -o '/[^ ]*' || true)
 }
 
+# The guest's first process is compiled for this machine, with everything else; that for another one by a cross compiler.
+init() {
+	local dir=$tree/build-$arch
+	if [ ! -e "$dir/lab/lab-init" ]; then
+		[ -x "$tree/tools/cross.sh" ] || die "programs for $arch can be made in kmemscope's source tree only"
+		dir=$cache/lab-build-$arch
+		TARGETS=lab/lab-init "$tree/tools/cross.sh" "$arch" "$dir" -Doptimization=1 >&2 ||
+			die "the guest's first process cannot be compiled for $arch"
+	fi
+	echo "$dir/lab/lab-init"
+}
+
+add_busybox() {
+	local from=/bin/busybox applet
+	if [ "$arch" != x86_64 ]; then
+		from=$cache/lab-busybox-$arch
+		if [ ! -e "$from" ]; then
+			new_scratch
+			lists
+			download "$scratch" busybox-static
+			dpkg-deb -x "$scratch"/*.deb "$scratch"
+			mv "$scratch/bin/busybox" "$from"
+		fi
+	fi
+	[ -x "$from" ] && [ -x /bin/busybox ] || return 0
+	add "$from"
+	[ "$from" = /bin/busybox ] || mv "$root/$from" "$root/bin/busybox"
+	for applet in $(/bin/busybox --list); do
+		[ "$applet" = busybox ] || ln -sf busybox "$root/bin/$applet"
+	done
+}
+
 pack() { # ARCHIVE WORD...
-	local archive=$1 program word applet
+	local archive=$1 program='' word
 	shift
 	root=$(mktemp -d)
-	trap 'rm -rf "$root"' EXIT
+	trap 'rm -rf "$root" "${scratch:-$root}"' EXIT
 	mkdir -p "$root"/{proc,sys,tmp,run,etc,root,bin,usr/bin}
-	if [ -x /bin/busybox ]; then
-		add /bin/busybox
-		for applet in $(/bin/busybox --list); do
-			[ "$applet" = busybox ] || ln -sf busybox "$root/bin/$applet"
-		done
-	fi
-	program=$(command -v -- "${1:-}" || true)
+	add_busybox
+	[ "$arch" != x86_64 ] || program=$(command -v -- "${1:-}" || true)
 	for word in ${program:+"$program"} "$@"; do
 		if [ -f "$word" ]; then
 			rm -f "$root/$(realpath -s "$word")"
@@ -98,8 +159,17 @@ pack() { # ARCHIVE WORD...
 		die "$archive: cannot be packed"
 }
 
-case ${1:-} in
-kernel) kernel "${2:-}" ;;
-root) shift && pack "$@" ;;
-*) sed -n '5,6s/^# *//p' "$0" >&2; exit 2 ;;
+command=${1:-}
+[ "$command" != root ] || { archive=${2:?}; shift; }
+arch=${2:-}
+case $arch in
+x86_64) meta=linux-image-6.12-cloud-amd64 ;;
+arm64) meta=linux-image-6.12-cloud-arm64 ;;
+*) command= ;;
+esac
+case $command in
+kernel) kernel "${3:-}" ;;
+init) init ;;
+root) shift 2 && pack "$archive" "$@" ;;
+*) sed -n '5,8s/^# *//p' "$0" >&2; exit 2 ;;
 esac

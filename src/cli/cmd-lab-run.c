@@ -139,7 +139,7 @@ static int prepare(struct lab *lab, struct ks_diag *diag)
 	int err = 0;
 
 	if (args->stock)
-		err = ks_stock_kernel(&lab->stock, &lab->kernel, diag);
+		err = ks_stock_kernel(&lab->stock, args->arch, &lab->kernel, diag);
 	else
 		err = ks_lab_kernel_find(args->version, args->arch, &lab->kernel, diag);
 	if (!err && args->heap && access(lab->kernel.btf, R_OK))
@@ -148,7 +148,8 @@ static int prepare(struct lab *lab, struct ks_diag *diag)
 				  "'kmemscope lab build --types --kernel %s --arch %s'",
 				  lab->kernel.btf, args->version, ks_lab_arch_names[args->arch]);
 	if (!err)
-		err = ks_lab_find_helper("lab-init", &lab->init, diag);
+		err = args->arch == KS_LAB_ARM64 ? ks_stock_init(&lab->stock, &lab->init, diag)
+						 : ks_lab_find_helper("lab-init", &lab->init, diag);
 	if (!err && args->arch == KS_LAB_UM)
 		err = ks_lab_find_helper("lab-xstate.so", &lab->shim, diag);
 	if (!err) {

@@ -107,6 +107,10 @@ static int parse_add(struct ks_cli *cli, const struct ks_option *option, const c
 /* What --stock makes of the others. */
 static int finish_stock(struct ks_lab_args *args)
 {
+	if (!args->stock && args->arch == KS_LAB_ARM64)
+		return ks_cli_error(
+			&args->cli, KS_EXIT_USAGE,
+			"--arch arm64 is for --stock: the lab has no kernel of its own for it");
 	if (!args->stock && !args->image && !args->adds.len)
 		return -1;
 	if (!args->stock)
@@ -123,7 +127,8 @@ static int finish_stock(struct ks_lab_args *args)
 	if (args->memory_mb && args->memory_mb < STOCK_MB_LEAST)
 		return ks_cli_error(&args->cli, KS_EXIT_USAGE, "--stock: --mem %u M or more",
 				    STOCK_MB_LEAST);
-	args->arch = KS_LAB_X86_64;
+	if (args->arch != KS_LAB_ARM64)
+		args->arch = KS_LAB_X86_64;
 	args->binary = true;
 	args->accel = KS_LAB_ACCEL_TCG;
 	return -1;
@@ -281,7 +286,9 @@ int ks_cmd_lab(int argc, char **argv)
 		  "7.2, 6.12 (default) or 6.1; with --stock a package of Debian's (.deb)\n"
 		  "or an image",
 		  .parse = parse_version, .value = &args },
-		{ 0, "arch", "ARCH", "um: User Mode Linux (default); x86_64: under QEMU",
+		{ 0, "arch", "ARCH",
+		  "um: User Mode Linux (default); x86_64: under QEMU;\n"
+		  "with --stock x86_64 (default) or arm64",
 		  .choice = &args.arch, .choices = KS_LAB_ARCHES, .name_of = arch_name },
 		{ 0, "types", NULL, "build: also the kernel's types, which run --heap needs",
 		  .flag = &args.types },

@@ -19,13 +19,18 @@
 /* Places of the table: 192 MiB, where all are used. */
 enum { PLACES = 1 << 22 };
 
-/* Where x86-64 maps all memory, without KASLR and with page tables of four levels. */
-#define DIRECT_MAP     0xffff888000000000ull
-#define DIRECT_MAP_END 0xffffc88000000000ull
+/*
+ * Where all memory is mapped: by x86-64 without KASLR and with page tables of four levels, by arm64 with addresses of 48
+ * bits.
+ */
+static const struct ks_span direct_maps[KS_LAB_ARCHES] = {
+	[KS_LAB_X86_64] = { 0xffff888000000000, 1ull << 46 },
+	[KS_LAB_ARM64] = { 0xffff000000000000, 1ull << 47 },
+};
 
 /* === Internals: before ==================================================================== */
 
-/* "lab/stock.sh root ARCHIVE WORD...": the words of the command, then files to add. */
+/* "lab/stock.sh root ARCHIVE ARCH WORD...": the words of the command, then files to add. */
 static int pack_root(struct ks_lab_args *args, struct ks_stock *stock, const char *script)
 {
 	char path[] = "/tmp/kmemscope-root-XXXXXX";
@@ -34,7 +39,7 @@ static int pack_root(struct ks_lab_args *args, struct ks_stock *stock, const cha
 	size_t words = (size_t)args->nr_words, adds = args->adds.len, i;
 	int fd, code;
 
-	argv = calloc(4 + words + adds, sizeof(*argv));
+	argv = calloc(5 + words + adds, sizeof(*argv));
 	fd = argv ? mkostemp(path, O_CLOEXEC) : -1;
 	if (fd < 0) {
 		free(argv);
@@ -46,10 +51,11 @@ static int pack_root(struct ks_lab_args *args, struct ks_stock *stock, const cha
 	argv[0] = script;
 	argv[1] = "root";
 	argv[2] = path;
+	argv[3] = ks_lab_arch_names[args->arch];
 	for (i = 0; i < words; i++)
-		argv[3 + i] = args->command[i];
+		argv[4 + i] = args->command[i];
 	for (i = 0; i < adds; i++)
-		argv[3 + words + i] = args->adds.items[i];
+		argv[4 + words + i] = args->adds.items[i];
 	ks_strbuf_init(&none);
 	code = ks_lab_run_script(&args->cli, argv, &none);
 	ks_strbuf_deinit(&none);
@@ -57,8 +63,9 @@ static int pack_root(struct ks_lab_args *args, struct ks_stock *stock, const cha
 	return code;
 }
 
-static int make_table(struct ks_stock *stock, struct ks_diag *diag)
+static int make_table(struct ks_stock *stock, enum ks_lab_arch arch, struct ks_diag *diag)
 {
+	stock->direct_map = direct_maps[arch];
 	stock->size = sizeof(*stock->table) + PLACES * sizeof(stock->table->counts[0]);
 	stock->fd = memfd_create("counts", MFD_CLOEXEC);
 	if (stock->fd >= 0 && !ftruncate(stock->fd, (off_t)stock->size))
@@ -70,8 +77,8 @@ static int make_table(struct ks_stock *stock, struct ks_diag *diag)
 				   strerror(errno));
 	}
 	stock->table->magic = LAB_COUNTS_MAGIC;
-	stock->table->first = DIRECT_MAP;
-	stock->table->end = DIRECT_MAP_END;
+	stock->table->first = stock->direct_map.start;
+	stock->table->end = stock->direct_map.start + stock->direct_map.size;
 	stock->table->places = PLACES;
 	return 0;
 }
@@ -152,13 +159,20 @@ int ks_stock_prepare(struct ks_lab_args *args, struct ks_stock *stock)
 	if (!err)
 		err = ks_lab_find_helper("lab-counts.so", &stock->plugin, &diag);
 	if (!err)
-		err = make_table(stock, &diag);
+		err = make_table(stock, args->arch, &diag);
 	if (err)
 		code = ks_cli_error(&args->cli, KS_EXIT_LAB, "%s", diag.text);
 	if (!code) {
-		const char *argv[] = { ks_strbuf_str(&script), "kernel", args->image, NULL };
+		const char *argv[] = { ks_strbuf_str(&script), "kernel",
+				       ks_lab_arch_names[args->arch], args->image, NULL };
 
 		code = ks_lab_run_script(&args->cli, argv, &stock->image);
+	}
+	if (!code && args->arch == KS_LAB_ARM64) {
+		const char *argv[] = { ks_strbuf_str(&script), "init",
+				       ks_lab_arch_names[args->arch], NULL };
+
+		code = ks_lab_run_script(&args->cli, argv, &stock->init);
 	}
 	if (!code)
 		code = pack_root(args, stock, ks_strbuf_str(&script));
@@ -166,16 +180,22 @@ int ks_stock_prepare(struct ks_lab_args *args, struct ks_stock *stock)
 	return code;
 }
 
-int ks_stock_kernel(const struct ks_stock *stock, struct ks_lab_kernel *ret_kernel,
-		    struct ks_diag *diag)
+int ks_stock_kernel(const struct ks_stock *stock, enum ks_lab_arch arch,
+		    struct ks_lab_kernel *ret_kernel, struct ks_diag *diag)
 {
-	struct ks_lab_kernel kernel = { .arch = KS_LAB_X86_64,
+	struct ks_lab_kernel kernel = { .arch = arch,
 					.image = strdup(ks_strbuf_str(&stock->image)) };
 
 	if (!kernel.image)
 		return ks_diag_nomem(diag, "looking for a kernel");
 	*ret_kernel = kernel;
 	return 0;
+}
+
+int ks_stock_init(const struct ks_stock *stock, struct ks_strbuf *ret_path, struct ks_diag *diag)
+{
+	ks_strbuf_puts(ret_path, ks_strbuf_str(&stock->init));
+	return ret_path->failed ? ks_diag_nomem(diag, "looking for the lab") : 0;
 }
 
 void ks_stock_free(struct ks_stock *stock)
@@ -190,12 +210,22 @@ void ks_stock_free(struct ks_stock *stock)
 	ks_strbuf_deinit(&stock->image);
 	ks_strbuf_deinit(&stock->root);
 	ks_strbuf_deinit(&stock->plugin);
+	ks_strbuf_deinit(&stock->init);
+}
+
+/* Whether all memory is mapped from there on where accesses are counted. */
+static bool maps_as_expected(const struct ks_stock *stock)
+{
+	const struct ks_kernel *k = stock->begin.kernel;
+	u64 first = k->memory->facts.ram.items[0].first;
+
+	return k->page_offset + (first << 12) - stock->direct_map.start < 1 << 20;
 }
 
 void ks_stock_begin(struct ks_stock *stock, pid_t pid)
 {
 	stock->err = ks_stock_look(pid, &stock->begin, &stock->diag);
-	if (!stock->err && stock->begin.kernel->page_offset != DIRECT_MAP)
+	if (!stock->err && !maps_as_expected(stock))
 		stock->err = ks_diag_set(&stock->diag, KS_EBADINPUT,
 					 "this kernel maps its memory at %#llx",
 					 (unsigned long long)stock->begin.kernel->page_offset);

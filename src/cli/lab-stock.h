@@ -8,6 +8,7 @@
 
 #include "base/outfile.h"
 #include "cli/lab.h"
+#include "heap/memory.h"
 #include "lab/counts.h"
 
 struct ks_census;
@@ -34,8 +35,11 @@ struct ks_stock_sums {
 
 struct ks_stock {
 	struct ks_strbuf image, root, plugin;
+	struct ks_strbuf
+		init; /* the guest's first process, where it is not of this machine's architecture */
 	bool has_root; /* a file, to be removed */
 	int fd;
+	struct ks_span direct_map; /* accesses to which are counted */
 	struct lab_counts *table;
 	size_t size;
 	struct ks_stock_look begin;
@@ -46,8 +50,9 @@ struct ks_stock {
 
 /* Finds the kernel, packs what the command needs, makes the table. 0 or an exit code; free accepts what is left. */
 int ks_stock_prepare(struct ks_lab_args *args, struct ks_stock *stock);
-int ks_stock_kernel(const struct ks_stock *stock, struct ks_lab_kernel *ret_kernel,
-		    struct ks_diag *diag);
+int ks_stock_kernel(const struct ks_stock *stock, enum ks_lab_arch arch,
+		    struct ks_lab_kernel *ret_kernel, struct ks_diag *diag);
+int ks_stock_init(const struct ks_stock *stock, struct ks_strbuf *ret_path, struct ks_diag *diag);
 void ks_stock_free(struct ks_stock *stock);
 
 /* While the guest @pid stands still: before the command, and after it. */

@@ -126,14 +126,22 @@ static void add_9p(struct words *words, const char *path, const char *tag, bool 
 
 static void qemu_command(struct words *words, const struct ks_lab_machine *machine)
 {
+	static const char *const x86_64[] = { "-cpu", "max" };
+	/* Addresses of 48 bits; and pointers are authenticated, which takes more time to emulate than all else. */
+	static const char *const arm64[] = { "-M", "virt", "-cpu", "max,lpa2=off,pauth-impdef=on" };
 	static const char *const fixed[] = {
 		"-nodefaults", "-no-user-config", "-no-reboot", "-display",	     "none",
 		"-serial",     "stdio",		  "-device",	"virtio-serial-pci", "-chardev"
 	};
+	bool is_arm64 = machine->kernel->arch == KS_LAB_ARM64;
 	char tag[32], *plugin;
 	size_t i;
 
-	add_word(words, "qemu-system-x86_64");
+	add_word(words, is_arm64 ? "qemu-system-aarch64" : "qemu-system-x86_64");
+	for (i = 0; is_arm64 && i < ARRAY_SIZE(arm64); i++)
+		add_word(words, "%s", arm64[i]);
+	for (i = 0; !is_arm64 && i < ARRAY_SIZE(x86_64); i++)
+		add_word(words, "%s", x86_64[i]);
 	for (i = 0; i < ARRAY_SIZE(fixed); i++)
 		add_word(words, "%s", fixed[i]);
 	add_word(words, "socket,id=lab,fd=%d", CHANNEL_FD);
@@ -145,8 +153,6 @@ static void qemu_command(struct words *words, const struct ks_lab_machine *machi
 	 */
 	add_word(words, "-accel");
 	add_word(words, "%s", machine->kvm ? "kvm" : "tcg,thread=single");
-	add_word(words, "-cpu");
-	add_word(words, "max");
 	/* A socket each: without ACPI a kernel finds no more than one processor in a socket. */
 	add_word(words, "-smp");
 	add_word(words, "%u,sockets=%u", machine->processors, machine->processors);
@@ -171,7 +177,8 @@ static void qemu_command(struct words *words, const struct ks_lab_machine *machi
 	add_word(words, "/proc/self/fd/%d", RAMDISK_FD);
 	add_word(words, "-append");
 	/* The kernel where vmlinux says it is, so that addresses of two runs can be compared. */
-	add_word(words, "console=ttyS0 panic=-1 nokaslr no_timer_check %s", machine->parameters);
+	add_word(words, "console=%s panic=-1 nokaslr no_timer_check %s",
+		 is_arm64 ? "ttyAMA0" : "ttyS0", machine->parameters);
 }
 
 /* === Internals: the guest ================================================================= */

@@ -12,9 +12,9 @@
 
 /* === Data ================================================================================= */
 
-const char *const ks_lab_arch_names[KS_LAB_ARCHES] = { "um", "x86_64" };
+const char *const ks_lab_arch_names[KS_LAB_ARCHES] = { "um", "x86_64", "arm64" };
 
-static const char *const images[KS_LAB_ARCHES] = { "linux", "bzImage" };
+static const char *const images[KS_LAB_ARCHES] = { "linux", "bzImage", "Image" };
 
 /* === Internals ============================================================================ */
 

@@ -8,7 +8,8 @@
 #include "base/diag.h"
 #include "base/strbuf.h"
 
-enum ks_lab_arch { KS_LAB_UM, KS_LAB_X86_64, KS_LAB_ARCHES };
+/* The lab has no kernel of its own for arm64, but runs those of Debian. */
+enum ks_lab_arch { KS_LAB_UM, KS_LAB_X86_64, KS_LAB_ARM64, KS_LAB_ARCHES };
 
 extern const char *const ks_lab_arch_names[KS_LAB_ARCHES];
 

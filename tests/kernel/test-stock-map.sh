@@ -1,21 +1,65 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
 # kmemscope lab run --stock: Debian's own kernel, in which a module uses the objects of a cache in known numbers. QEMU
-# must have counted these, for each field, with one processor and with two. Prints TAP.
+# must have counted these, for each field, with one processor and with two. test-stock-map.sh [arm64]. Prints TAP.
 . "$(dirname "$0")/lib.sh"
+. "$here/foreign.sh"
 : "${KMEMSCOPE:?the path of the program}"
+arch=${1:-x86_64}
 
-need_debian_kernel 6.12
+# Debian's kernel for clouds, and what builds modules for it. Kbuild's own programs are of this machine.
+fetch_stock_arm64() { # DIR
+	local dir=$1 apt=$1/apt package release deb
+	mkdir -p "$apt/lists/partial" "$apt/cache/archives/partial"
+	: >"$apt/status"
+	foreign_apt "$apt" arm64 apt-get update || echo "some lists could not be had"
+	package=$(foreign_apt "$apt" arm64 apt-cache depends linux-image-6.12-cloud-arm64 |
+		sed -n 's/^ *Depends: \(linux-image-6\.12\..*\)/\1/p' | head -n 1)
+	release=${package#linux-image-}
+	[ -n "$release" ] || return
+	(
+		cd "$apt/cache/archives" &&
+			foreign_apt "$apt" arm64 apt-get download "$package" "linux-headers-$release" \
+				"linux-headers-${release%-cloud-arm64}-common" &&
+			apt-get download "linux-kbuild-${release%-cloud-arm64}"
+	) || return
+	for deb in "$apt"/cache/archives/*.deb; do dpkg-deb -x "$deb" "$dir" || return; done
+	sed -i "s,^include /usr/src/,include $dir/usr/src/," "$dir/usr/src/linux-headers-$release/Makefile"
+	# Without it Kbuild does not look for pahole to make type information for modules.
+	rm -rf "$apt" "${dir:?}/lib/modules" "${dir:?}/usr/share" "$dir/usr/src/linux-headers-$release/vmlinux"
+}
+
+need_stock_arm64() { # sets $image and $headers
+	local dir key program
+	[ "$(dpkg --print-architecture 2>/dev/null)" = amd64 ] || skip_all "not Debian on amd64"
+	for program in qemu-system-aarch64 aarch64-linux-gnu-gcc; do
+		command -v $program >/dev/null || skip_all "no $program"
+	done
+	key=$({ declare -f fetch_stock_arm64; apt-cache policy linux-image-6.12-cloud-amd64 | grep Candidate; } | key_of)
+	cached stock-arm64 "$key" fetch_stock_arm64
+	dir=$cache/stock-arm64-$key
+	image=$(ls "$dir"/boot/vmlinuz-*)
+	headers=$(ls -d "$dir"/usr/src/linux-headers-*-arm64)
+	strip=aarch64-linux-gnu-strip
+}
+
+make_arguments=()
+if [ "$arch" = arm64 ]; then
+	need_stock_arm64
+	make_arguments=(ARCH=arm64 CROSS_COMPILE=aarch64-linux-gnu- CC=aarch64-linux-gnu-gcc)
+else
+	need_debian_kernel 6.12
+fi
 [ -e "$(dirname "$KMEMSCOPE")/lab-helpers/lab-counts.so" ] || skip_all "no plugin for QEMU in this build"
 echo '#include "mzstock.h"
 struct mz_gadget gadget;' >"$work/gadget.c"
 gcc -gbtf -I "$here/module" -c -o "$work/gadget.o" "$work/gadget.c" &&
 	objcopy -O binary -j .BTF --set-section-flags .BTF=alloc "$work/gadget.o" "$work/gadget.btf" ||
 	bail "no type information of the module's struct"
-build_test_modules "$headers" ONLY=mzstock
+build_test_modules "$headers" "${make_arguments[@]}" ONLY=mzstock
 cd "$work" || exit 1
 
-stock() { timeout 1800 "$KMEMSCOPE" lab run --stock --kernel "$image" "$@"; }
+stock() { timeout 1800 "$KMEMSCOPE" lab run --stock --arch "$arch" --kernel "$image" "$@"; }
 # The rows of the struct: "field offset size reads writes reader-cpus writer-cpus verdict".
 fields_of() { # MAP
 	"$KMEMSCOPE" kmap fields -k "$1.syms" --types gadget.btf --csv mz_gadget "$1" |
@@ -53,6 +97,12 @@ for smp in 1 2; do
 done
 check "the kernel's own types name its structs" eval '"$KMEMSCOPE" kmap fields -k map1.syms --types map1.btf task_struct map1 | grep -Eq "^struct task_struct, [0-9]+ bytes: "'
 check "... and their fields" eval '"$KMEMSCOPE" kmap fields -k map1.syms --types map1.btf --csv file map1 | grep -Eq "^0,[0-9]+,8,[1-9].*,f_op,"'
+if [ "$arch" = arm64 ]; then
+	check "the newest kernel of arm64" test -s "$("$tree/lab/stock.sh" kernel arm64 2>fetched || cat fetched)"
+	done_testing
+	exit
+fi
+check "arm64 has no kernel of the lab's" fails_saying 2 'arm64 is for --stock' "$KMEMSCOPE" lab run --arch arm64 -- true
 # Input that ends at once, a file that no word names, output, the exit status.
 stock -q -o other --add "$work/gadget.c" -- sh -c "cat; grep -c mzstock $work/gadget.c; exit 7" >output 2>said </dev/null
 check "the exit status is the command's" test $? = 7
@@ -63,7 +113,7 @@ check "little memory" fails_saying 2 'mem 384 M or more' stock --mem 128M -- tru
 check "a shell needs the lab's kernel" fails_saying 2 'no --stock' "$KMEMSCOPE" lab shell --stock
 check "a file is no version" fails_saying 2 'is for --stock' "$KMEMSCOPE" lab run --kernel "$image" -- true
 
-check "without a name, it is Debian's newest kernel for clouds" test -s "$("$tree/lab/stock.sh" kernel 2>fetched || cat fetched)"
+check "without a name, it is Debian's newest kernel for clouds" test -s "$("$tree/lab/stock.sh" kernel x86_64 2>fetched || cat fetched)"
 # Packages: one of a kernel that can't talk to the runner is refused by name.
 mkdir -p deb/DEBIAN deb/boot
 printf 'Package: linux-image-test\nVersion: 1\nArchitecture: amd64\nMaintainer: nobody\nDescription: a test\n' >deb/DEBIAN/control
@@ -74,6 +124,6 @@ export KMEMSCOPE_CACHE=$work/cache
 check "a kernel without its drivers" fails_saying 1 'no CONFIG_VIRTIO_CONSOLE built in' "$KMEMSCOPE" lab run --stock --kernel ./test.deb -- true
 echo CONFIG_VIRTIO_CONSOLE=y >>deb/boot/config-1
 dpkg-deb --root-owner-group -b deb test.deb >/dev/null
-check "a package is unpacked" equal "$(cat "$("$tree/lab/stock.sh" kernel ./test.deb)")" image
+check "a package is unpacked" equal "$(cat "$("$tree/lab/stock.sh" kernel x86_64 ./test.deb)")" image
 check "no package" fails_saying 1 'no-such.deb' "$KMEMSCOPE" lab run --stock --kernel ./no-such.deb -- true
 done_testing

@@ -41,18 +41,43 @@ static counted void mzstock_state(struct mz_gadget *g, unsigned int n)
 		WRITE_ONCE(g->state, READ_ONCE(g->state) ^ n);
 }
 
+/* One instruction each. */
+#ifdef CONFIG_ARM64
+
+static inline void mzstock_increment(u32 *count)
+{
+	asm volatile(".arch_extension lse\n\tstadd %w1, %0" : "+Q"(*count) : "r"(1));
+}
+
+/* It has none that fills memory. */
+static inline void mzstock_fill(void *to, unsigned long len)
+{
+	WRITE_ONCE(*(u64 *)to, len);
+}
+
+#else
+
+static inline void mzstock_increment(u32 *count)
+{
+	asm volatile("lock incl %0" : "+m"(*count));
+}
+
+static inline void mzstock_fill(void *to, unsigned long len)
+{
+	asm volatile("rep stosb" : "+D"(to), "+c"(len) : "a"('x') : "memory");
+}
+
+#endif
+
 static counted void mzstock_hold(struct mz_gadget *g, unsigned int n)
 {
 	while (n--)
-		asm volatile("lock incl %0" : "+m"(g->users));
+		mzstock_increment(&g->users);
 }
 
 static counted void mzstock_name(struct mz_gadget *g)
 {
-	void *to = g->name;
-	unsigned long len = sizeof(g->name);
-
-	asm volatile("rep stosb" : "+D"(to), "+c"(len) : "a"('x') : "memory");
+	mzstock_fill(g->name, sizeof(g->name));
 }
 
 static void count_in_work(struct work_struct *unused)
