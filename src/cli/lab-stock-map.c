@@ -72,6 +72,8 @@ static bool place(struct ks_stock *stock, const struct ks_stock_look *end, u32 n
 	}
 	if (!now)
 		*piece = before;
+	else if (!then)
+		stock->sums.fresh += accesses(count);
 	stock->sums.counted += accesses(count);
 	return true;
 }

@@ -137,6 +137,11 @@ static void tell(const struct ks_stock *stock, const char *path)
 		"memory that came to another cache, %llu to variables, stacks and other mappings\n",
 		path, (unsigned long long)sums->no_slab, (unsigned long long)sums->moved,
 		(unsigned long long)sums->elsewhere);
+	if (sums->fresh)
+		fprintf(stderr,
+			"%s: %llu of the accesses to slab objects are to memory that was no slab's before: what was "
+			"done to it until then is among them\n",
+			path, (unsigned long long)sums->fresh);
 	if (sums->lost)
 		fprintf(stderr, "%s: lost: %llu accesses, since the table of counts is full\n",
 			path, (unsigned long long)sums->lost);

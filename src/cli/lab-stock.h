@@ -28,6 +28,7 @@ struct ks_stock_look {
 struct ks_stock_sums {
 	u64 objects, gone; /* gone: not there any more at the end */
 	u64 counted;	   /* accesses to these */
+	u64 fresh;   /* of them to slabs that were none at the begin: some may be from before */
 	u64 moved;   /* to places that belonged to another cache at the end than at the begin */
 	u64 no_slab; /* to memory that was no slab's at either moment */
 	u64 lost, elsewhere;

@@ -93,6 +93,7 @@ for smp in 1 2; do
 	[ "$tap_failed" = 0 ] || sed 's/^/# /' rows said
 	check "what lives at the end does" test "$(live_of "$map" mz_gadget)" = 4
 	check "functions have their names" eval '"$KMEMSCOPE" kmap fields -k '$map'.syms --types gadget.btf mz_gadget '$map' | grep -q "limit *mzstock_read"'
+	check "what may be from before is counted" grep -Eq ': [1-9][0-9]{3,} of the accesses to slab objects are to memory that was no slab.s before' said
 	check "what is in no object is counted" grep -Eq 'in no object: [1-9][0-9]* accesses to memory that was no slab.s before or after, [0-9]+ to memory that came to another cache, [1-9][0-9]* to variables' said
 done
 check "the kernel's own types name its structs" eval '"$KMEMSCOPE" kmap fields -k map1.syms --types map1.btf task_struct map1 | grep -Eq "^struct task_struct, [0-9]+ bytes: "'

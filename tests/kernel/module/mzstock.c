@@ -5,6 +5,7 @@
  * happens while the module is loaded.
  */
 #include <linux/cpumask.h>
+#include <linux/gfp.h>
 #include <linux/module.h>
 #include <linux/slab.h>
 #include <linux/workqueue.h>
@@ -87,12 +88,41 @@ static void count_in_work(struct work_struct *unused)
 
 static DECLARE_WORK(count_work, count_in_work);
 
-static void use_gadgets(struct work_struct *unused)
+/*
+ * Memory that was somebody else's a moment ago, such as a page table, would bring its accesses with it. So the slab
+ * must come after as many pages as a program that has ended may have left.
+ */
+enum { PAGES_HELD = 2048 };
+
+static void hold_pages(struct list_head *held)
 {
+	struct page *page;
 	unsigned int i;
 
+	for (i = 0; i < PAGES_HELD; i++) {
+		page = alloc_page(GFP_KERNEL);
+		if (page)
+			list_add(&page->lru, held);
+	}
+}
+
+static void drop_pages(struct list_head *held)
+{
+	struct page *page, *next;
+
+	list_for_each_entry_safe(page, next, held, lru) __free_page(page);
+}
+
+static void use_gadgets(struct work_struct *unused)
+{
+	LIST_HEAD(held);
+	unsigned int i;
+
+	hold_pages(&held);
 	for (i = 0; i < GADGETS; i++) {
 		gadgets[i] = kmem_cache_alloc(cache, GFP_KERNEL);
+		if (!i)
+			drop_pages(&held);
 		if (!gadgets[i])
 			return;
 		mzstock_init(gadgets[i]);
