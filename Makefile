@@ -61,6 +61,7 @@ check-all:
 		"tests/kernel/test-live.sh 6.12 offline" \
 		"tests/kernel/test-boot.sh 6.12 x86_64" \
 		tests/kernel/test-witness.sh \
+		tests/packages/again.sh \
 		"KMEMSCOPE=\"\$$PWD/$(BUILD)/kmemscope\" tests/cli/live-kills.sh" \
 		"tests/fleet/cluster.py $(FLEET)" \
 		"ENGINE=chdb tests/fleet/questions.py $(FLEET)" \

@@ -34,6 +34,8 @@ sysroot-armhf- 160 fetch libraries for armhf
 sysroot-s390x- 210 fetch libraries for s390x
 clickhouse- 150 fetch ClickHouse
 exports 70 fetch readers of exports
+root- 400 fetch a new Debian, for our packages
+packages- 6 build our packages
 tree- 900 build a kernel to measure
 linux-um- 2000 build a kernel for tests, on User Mode Linux
 linux-x86_64- 600 build a kernel for tests, on x86-64
@@ -110,7 +112,7 @@ lab)
 	;;
 clean)
 	echo "cache: removing what is ours in $cache ($(size))"
-	for kind in lab linux debian foreign tree source sysroot exports clickhouse drgn tidy minutes; do rm -rf "${cache:?}/$kind"{,-*,.*}; done
+	for kind in lab linux debian foreign packages root tree source sysroot exports clickhouse drgn tidy minutes; do rm -rf "${cache:?}/$kind"{,-*,.*}; done
 	if [ -d "$cache" ]; then rmdir --ignore-fail-on-non-empty "$cache"; fi
 	;;
 *)

@@ -4,7 +4,7 @@
 set -eu
 cd "$(dirname "$0")/../.."
 version=$1
-dir=${2:-}/usr/src/kmemscope-memorizer-$version
+dir=${2:-}/usr/src/kmemscope-$version
 mkdir -p "$dir/kernel" "$dir/include/uapi"
 cp kernel/*.[ch] kernel/Kbuild kernel/Kconfig "$dir/kernel"
 cp include/uapi/memorizer.h "$dir/include/uapi"

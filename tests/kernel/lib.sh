@@ -203,7 +203,7 @@ need_newer_kernel() { # VERSION
 # Copies the sources to $work/build, in the layout of DKMS: the tree may be read-only, and must stay clean.
 copy_sources() {
 	"$tree/packaging/dkms/install.sh" test "$work"
-	mv "$work/usr/src/kmemscope-memorizer-test" "$work/build"
+	mv "$work/usr/src/kmemscope-test" "$work/build"
 	cp -r "$here/module" "$work/build"
 }
 

@@ -2,20 +2,12 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # The Debian packages: what is in them, and that it works from there. Speaks TAP.
 . "$(dirname "$0")/lib.sh"
-tree=$(cd "$here/../.." && pwd)
-for command in dh dh_dkms dpkg-buildpackage; do
-	command -v $command >/dev/null && continue
-	skip "Debian packages" "no $command"
-	done_testing
+export LC_ALL=C
+need_packages
+cd "$packages" || exit 1
+for name in $own_packages; do
+	check "$name can be unpacked" dpkg-deb -x "$(package "$name")" root
 done
-
-makes() { "$tree/packaging/debian/build.sh" . >log 2>&1 || { tail -n 20 log; return 1; }; }
-check "the packages are made" makes
-[ -e "$(ls kmemscope_*.deb)" ] || done_testing
-for package in kmemscope_ libkmemscope0_ libkmemscope-dev_ python3-kmemscope_ kmemscope-memorizer-dkms_; do
-	check "${package%_} can be unpacked" dpkg-deb -x "$(ls $package*.deb)" root
-done
-field() { dpkg-deb -f "$(ls "$1"_*.deb)" "$2"; }
 check "the version is that of the program" says "^kmemscope $(field kmemscope Version)\$" root/usr/bin/kmemscope --version
 check "it runs from there" says 'number of allocs: *291' root/usr/bin/kmemscope account "$tree/tests/data/sample.log"
 for name in trace_analyze trace_analyze.py kmemtraced kmemtrace_check kmemtrace-report; do
@@ -27,19 +19,24 @@ check "the library depends on what it is linked with" says 'libelf1' field libkm
 check "the program needs no package of the library" fails_saying 1 '' grep libkmemscope <(field kmemscope Depends)
 check "programs that are linked find the library" test -e "$(ls root/usr/lib/*/libkmemscope.so)"
 check "its headers are of the tree" same <(ls "$tree/include/kmemscope") <(ls root/usr/include/kmemscope)
+check "what the older program's page is called" test -e root/usr/share/man/man1/trace_analyze.py.1.gz
+# A symbol that is not known there is one that programs could not say they need.
+check "programs that are linked depend on the version that has what they call" \
+	says '^ ks_capture_open@KMEMSCOPE_0 0\.1\.0$' dpkg-deb -I "$(package libkmemscope0)" symbols
 check "import kmemscope works from there" env LD_LIBRARY_PATH="$(echo root/usr/lib/*-linux-*)" PYTHONPATH=root/usr/lib/python3/dist-packages \
 	python3 -c 'import sys, kmemscope; assert kmemscope.__file__.startswith(sys.argv[1]), kmemscope.__file__' "$PWD/root"
 check "the how-tos" same <(cd "$tree/docs" && ls *.md) \
 	<(ls root/usr/share/doc/kmemscope | sed 's/\.gz$//' | grep '\.md$' | grep -v -e README -e NEWS)
 check "every page of the manual" same <(cd "$tree/docs/man" && ls *.rst | sed 's/\.rst$//' | sort) \
 	<(find root/usr/share/man -name '*.gz' -type f | sed 's,.*/\(.*\)\.gz,\1,' | sort)
+check "files that a how-to reads are as they are" test -e root/usr/share/doc/kmemscope/reading-a-kmap/ls.syms
 lab=root/usr/share/kmemscope/lab
 check "the lab's sources" same <(cd "$tree" && find lab/build.sh lab/stock.sh lab/types.list lab/configs kernel -type f | sort) <(cd $lab && find lab kernel -type f | sort)
 
-sources=root/usr/src/kmemscope-memorizer-$(field kmemscope-memorizer-dkms Version)
+sources=root/usr/src/kmemscope-$(field kmemscope-dkms Version)
 check "the module's sources" same <(cd "$tree/kernel" && ls *.[ch] Kbuild Kconfig) <(ls $sources/kernel)
-check "DKMS is told the version" grep -qx "PACKAGE_VERSION=\"$(field kmemscope-memorizer-dkms Version)\"" $sources/dkms.conf
-check "and asked to build it" says 'DKMS_NAME=kmemscope-memorizer' dpkg-deb -I "$(ls kmemscope-memorizer-dkms_*.deb)" postinst
+check "DKMS is told the version" grep -qx "PACKAGE_VERSION=\"$(field kmemscope-dkms Version)\"" $sources/dkms.conf
+check "and asked to build it" says 'DKMS_NAME=kmemscope' dpkg-deb -I "$(package kmemscope-dkms)" postinst
 
 service=root/lib/systemd/system/kmemscope-record.service
 known_options() {
@@ -51,4 +48,27 @@ known_options() {
 check "the service runs what is there" test -x "root$(sed -n 's/^ExecStart=\([^ ]*\).*/\1/p' $service)"
 check "with options that are known" known_options
 check "the server's unit and its settings" test -f root/lib/systemd/system/kmemscope-serve.service -a -f root/etc/kmemscope/serve.conf
+
+# What Debian asks of packages. Exceptions have a reason: packaging/debian/*.lintian-overrides.
+clean() { lintian --info --allow-root --no-cfg --fail-on error,warning,info "$@"; }
+if command -v lintian >/dev/null; then
+	check "lintian has nothing to say" says '^$' clean kmemscope_*.changes
+else
+	skip "lintian has nothing to say" "no lintian"
+fi
+
+# The same commit gives the same packages. Here: nothing says where or when they were built. tests/packages/again.sh builds twice.
+names_no_place() {
+	local found
+	found=$(grep -rlaE "/tmp/tmp\.|$tree" root) || return 0
+	echo "$found"
+	return 1
+}
+check "no file says where it was built" names_no_place
+built=$(sed -n 's/^Date: //p' kmemscope_*.changes)
+not_later() {
+	local found
+	found=$(find root -type f -newermt "$built") && [ -z "$found" ] || { echo "$found"; return 1; }
+}
+check "nor that it is newer than the changes" not_later
 done_testing
