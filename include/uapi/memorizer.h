@@ -10,12 +10,13 @@
 #include <linux/types.h>
 
 /*
- * === memorizer: each open file delivers one header, then objects: a record each, directly followed
- * by the accesses to that object ===
+ * === memorizer: each open file delivers one header, then, in version 2, calls, then objects: a
+ * record each, directly followed by the accesses to that object ===
  */
 
 #define MEMORIZER_MAGIC	      0x4d5a4b31 /* "MZK1" */
 #define MEMORIZER_ABI_VERSION 1
+#define MEMORIZER_ABI_CALLS   2 /* of a file with calls; the others keep version 1 */
 
 #define MEMORIZER_COMM_LEN    16
 #define MEMORIZER_CACHE_LEN   32
@@ -75,8 +76,8 @@ enum memorizer_context {
 /**
  * struct memorizer_header - the first bytes that each open of a binary file delivers
  * @magic: MEMORIZER_MAGIC
- * @version: MEMORIZER_ABI_VERSION; a reader refuses what it does not know
- * @header_size: bytes of this header; records start behind it
+ * @version: MEMORIZER_ABI_VERSION or MEMORIZER_ABI_CALLS; a reader refuses what it does not know
+ * @header_size: bytes of this header; calls or records start behind it
  * @record_size: bytes of each record; later versions add fields at the end only
  * @tick_ns: length of a jiffy in nanoseconds
  * @base_ns: time at which the header was made, in the clock of alloc_ns and free_ns
@@ -85,7 +86,7 @@ enum memorizer_context {
  *          address in System.map is the displacement of the kernel image (KASLR).
  * @anchor_name: name of an exported function, zero-terminated
  * @access_size: bytes of each access; later versions add fields at the end only
- * @reserved: 0
+ * @calls: how many struct memorizer_call follow; 0 in version 1
  */
 struct memorizer_header {
 	__u32 magic;
@@ -98,7 +99,22 @@ struct memorizer_header {
 	__u64 anchor;
 	char anchor_name[24];
 	__u32 access_size;
-	__u32 reserved;
+	__u32 calls;
+};
+
+/**
+ * struct memorizer_call - how often a function was called from one place
+ * @site: where the call returns to
+ * @function: the function
+ * @calls: how often it was called from there
+ * @returns: how often it returned to there. It differs from @calls by what was under way when
+ *           counting began and ended, and by functions that do not return.
+ */
+struct memorizer_call {
+	__u64 site;
+	__u64 function;
+	__u64 calls;
+	__u64 returns;
 };
 
 /**

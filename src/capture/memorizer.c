@@ -122,7 +122,7 @@ static int take_header(struct ks_memorizer_copy *copy, int fd, const char *name,
 
 	if (n < 0 || !ks_kmap_is_header(copy->buf, (size_t)n) ||
 	    !ks_kmap_header_parse(copy->buf, (size_t)n, &header) ||
-	    header.version != MEMORIZER_ABI_VERSION || !ks_kmap_header_is_sane(&header))
+	    !ks_kmap_header_is_known(&header) || !ks_kmap_header_is_sane(&header))
 		return ks_diag_set(diag, KS_EBADINPUT,
 				   "%s/%s: has a header of another version; try text (--text)",
 				   copy->memorizer->dir, name);

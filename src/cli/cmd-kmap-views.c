@@ -215,6 +215,51 @@ int ks_kmap_matrix(struct ks_kmap_args *args)
 	return code;
 }
 
+static int draw_calls(struct ks_kmap_args *args, const struct ks_kmap_call_cells *cells)
+{
+	struct ks_kmap_matrix matrix;
+	int code;
+
+	if (ks_kmap_call_matrix(cells, &matrix))
+		return ks_cli_error(&args->cli, KS_EXIT_FAILED, "out of memory");
+	code = draw(args, &matrix);
+	ks_kmap_matrix_deinit(&matrix);
+	return code;
+}
+
+int ks_kmap_calls_command(struct ks_kmap_args *args)
+{
+	enum ks_kmap_unit unit = KS_KMAP_FUNCTION;
+	struct ks_kmap_call_cells cells;
+	struct ks_kmap_map map;
+	int code = ks_kmap_take_unit(args, &unit);
+
+	if (!code)
+		code = ks_kmap_map_read(args, args->operands[0], 0, &map);
+	if (code)
+		return code;
+	if (!map.census->calls.len)
+		fprintf(stderr,
+			"%s: the map has no calls: 'lab run --calls' and log_calls_enabled count "
+			"them\n",
+			args->cli.command);
+	if (unit >= KS_KMAP_FILE && unit <= KS_KMAP_TOPDIR)
+		tell_no_files(args, &map, "");
+	if (ks_kmap_call_cells_init(&cells, map.census, map.places, unit)) {
+		ks_kmap_map_free(&map);
+		return ks_cli_error(&args->cli, KS_EXIT_FAILED, "out of memory");
+	}
+	if (args->view.heat_map)
+		code = draw_calls(args, &cells);
+	if (!code)
+		code = ks_kmap_answer(args,
+				      ks_kmap_view_calls(map.census, &cells, args->cli.rows->top),
+				      map.census);
+	ks_kmap_call_cells_deinit(&cells);
+	ks_kmap_map_free(&map);
+	return code;
+}
+
 int ks_kmap_diff(struct ks_kmap_args *args)
 {
 	enum ks_kmap_unit unit = KS_KMAP_FUNCTION;

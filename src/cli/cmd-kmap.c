@@ -21,6 +21,7 @@ static const char usage[] =
 	"  kmap touches CODE FILE       whose objects a function reads and writes\n"
 	"  kmap fields [TYPE] FILE      what was done to each field of the objects of a type\n"
 	"  kmap matrix FILE             which code touches whose objects, as table or heat map\n"
+	"  kmap calls FILE              which code calls which, as table or heat map\n"
 	"  kmap lives FILE              how long objects live and how large they are: percentiles\n"
 	"  kmap sharing FILE            which processes and processors use what others allocated\n"
 	"  kmap privilege FILE          least-privilege measures\n"
@@ -35,6 +36,7 @@ static const char examples[] = "examples:\n"
 			       "  kmemscope kmap record -o ls.kmap -- ls -l /\n"
 			       "  kmemscope kmap report -k vmlinux --by file ls.kmap\n"
 			       "  kmemscope kmap accesses alloc_inode ls.kmap\n"
+			       "  kmemscope kmap calls -k build --by dir ls.kmap\n"
 			       "  kmemscope kmap fields -k build --types types file ls.kmap\n"
 			       "  kmemscope kmap sharing --by function -k vmlinux ls.kmap\n"
 			       "  kmemscope kmap privilege --model uscope -k vmlinux ls.kmap\n"
@@ -60,9 +62,11 @@ enum {
 	FIELDS = 1 << 12,
 	LIVES = 1 << 13,
 	SHARING = 1 << 14,
+	CALLS = 1 << 15,
 
-	BY_UNIT = REPORT | ACCESSES | TOUCHES | MATRIX | LIVES | SHARING | DIFF | COMPARTMENTS,
-	WITH_CUT = REPORT | ACCESSES | TOUCHES | MATRIX | LIVES | SHARING | PRIVILEGE |
+	BY_UNIT = REPORT | ACCESSES | TOUCHES | MATRIX | CALLS | LIVES | SHARING | DIFF |
+		  COMPARTMENTS,
+	WITH_CUT = REPORT | ACCESSES | TOUCHES | MATRIX | CALLS | LIVES | SHARING | PRIVILEGE |
 		   COMPARTMENTS,
 	ONE_MAP = WITH_CUT | CONVERT | FIELDS,
 	ANY_MAP = ONE_MAP | DIFF,
@@ -80,6 +84,7 @@ static const struct subcommand {
 	{ "touches", ks_kmap_touches, 2, "CODE FILE", TOUCHES },
 	{ "fields", ks_kmap_fields_command, ONE_OR_TWO, "[TYPE] FILE", FIELDS },
 	{ "matrix", ks_kmap_matrix, 1, "FILE", MATRIX },
+	{ "calls", ks_kmap_calls_command, 1, "FILE", CALLS },
 	{ "lives", ks_kmap_lives, 1, "FILE", LIVES },
 	{ "sharing", ks_kmap_sharing, 1, "FILE", SHARING },
 	{ "privilege", ks_kmap_privilege, 1, "FILE", PRIVILEGE },
@@ -111,6 +116,7 @@ static int take_output(struct ks_cli *cli, const struct ks_option *option, const
 
 	switch (cli->part) {
 	case MATRIX:
+	case CALLS:
 		args->view.heat_map = arg;
 		break;
 	case FIELDS:
@@ -237,11 +243,11 @@ int ks_cmd_kmap(int argc, char **argv)
 		  "this machine; listen makes it where there is none",
 		  .parse = take_token, .value = &args, .parts = STREAM | LISTEN },
 		{ 'o', "output", "FILE",
-		  "fields, matrix: a drawing (.png, .svg); compartments: CPM-IF;\n"
+		  "fields, matrix, calls: a drawing (.png, .svg); compartments: CPM-IF;\n"
 		  "convert: the map; listen: the directory; record: the map\n"
 		  "(trace.kmap)",
 		  .parse = take_output, .value = &args,
-		  .parts = FIELDS | MATRIX | COMPARTMENTS | CONVERT | LISTEN | RECORD },
+		  .parts = FIELDS | MATRIX | CALLS | COMPARTMENTS | CONVERT | LISTEN | RECORD },
 		/* The kernel takes smaller numbers for modes. */
 		{ 'p', "pid", "PID", "record: this process and its future children",
 		  .parse = ks_cli_parse_pid, .value = &args.record.pid, .min = 4, .parts = RECORD },

@@ -133,6 +133,7 @@ int ks_kmap_report(struct ks_kmap_args *args);
 int ks_kmap_accesses(struct ks_kmap_args *args);
 int ks_kmap_touches(struct ks_kmap_args *args);
 int ks_kmap_matrix(struct ks_kmap_args *args);
+int ks_kmap_calls_command(struct ks_kmap_args *args);
 int ks_kmap_lives(struct ks_kmap_args *args);
 int ks_kmap_sharing(struct ks_kmap_args *args);
 int ks_kmap_privilege(struct ks_kmap_args *args);

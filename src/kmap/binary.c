@@ -319,6 +319,48 @@ static int read_accesses(struct ks_kmap_binary *binary, struct ks_kmap_buffer *b
 	return err;
 }
 
+static u64 in_order(const struct ks_kmap_binary *binary, u64 value)
+{
+	return binary->big_endian == host_is_big_endian ? value : __builtin_bswap64(value);
+}
+
+/* The next of the calls behind the header. False: there is none, as the stream has broken off before it. */
+static int take_call(struct ks_kmap_binary *binary, struct ks_kmap_buffer *buffer,
+		     struct ks_kmap_quality *quality, bool *ret_found,
+		     struct ks_kmap_call *ret_call, struct ks_diag *diag)
+{
+	struct memorizer_call call;
+	const char *at;
+
+	if (buffer->len - buffer->pos < sizeof(call)) {
+		int err = ks_kmap_buffer_fill(buffer, diag);
+
+		if (err)
+			return err;
+	}
+	at = buffer->buf + buffer->pos;
+	*ret_found = buffer->len - buffer->pos >= sizeof(call) &&
+		     !ks_kmap_is_header(at, sizeof(u32));
+	if (!*ret_found) {
+		count_torn(quality, buffer);
+		if (buffer->len - buffer->pos < sizeof(call))
+			buffer->pos = buffer->len;
+		binary->calls = 0;
+		return 0;
+	}
+	memcpy(&call, at, sizeof(call));
+	*ret_call = (struct ks_kmap_call){
+		.from = in_order(binary, call.site),
+		.to = in_order(binary, call.function),
+		.count = in_order(binary, call.calls),
+		.returns = in_order(binary, call.returns),
+		.has_returns = true,
+	};
+	buffer->pos += sizeof(call);
+	binary->calls--;
+	return 0;
+}
+
 static void note_header(struct ks_kmap_info *info, const struct ks_kmap_header *found)
 {
 	if (!info->anchor_name[0]) {
@@ -359,11 +401,12 @@ int ks_kmap_binary_start(struct ks_kmap_binary *binary, struct ks_kmap_buffer *b
 	if (!ks_kmap_header_parse(buffer->buf + buffer->pos, left, &header))
 		return ks_diag_set(diag, KS_EBADINPUT, "%s: ends within the header at byte %llu",
 				   name, (unsigned long long)offset);
-	if (header.version != MEMORIZER_ABI_VERSION)
-		return ks_diag_set(diag, KS_EBADINPUT,
-				   "%s: the header at byte %llu has version %u; known is %u", name,
-				   (unsigned long long)offset, header.version,
-				   MEMORIZER_ABI_VERSION);
+	if (!ks_kmap_header_is_known(&header))
+		return ks_diag_set(
+			diag, KS_EBADINPUT,
+			"%s: the header at byte %llu has version %u; known are %u and %u", name,
+			(unsigned long long)offset, header.version, MEMORIZER_ABI_VERSION,
+			MEMORIZER_ABI_CALLS);
 	if (!ks_kmap_header_is_sane(&header) || header.header_size > left)
 		return ks_diag_set(diag, KS_EBADINPUT,
 				   "%s: the header at byte %llu has impossible sizes: header %zu, "
@@ -373,6 +416,7 @@ int ks_kmap_binary_start(struct ks_kmap_binary *binary, struct ks_kmap_buffer *b
 	binary->record_size = header.record_size;
 	binary->access_size = header.access_size;
 	binary->big_endian = header.big_endian;
+	binary->calls = header.calls;
 	note_header(info, &header);
 	buffer->pos += header.header_size;
 	return 0;
@@ -381,10 +425,19 @@ int ks_kmap_binary_start(struct ks_kmap_binary *binary, struct ks_kmap_buffer *b
 int ks_kmap_binary_next(struct ks_kmap_binary *binary, struct ks_kmap_buffer *buffer,
 			struct ks_kmap_info *info, struct ks_kmap_quality *quality,
 			enum ks_kmap_item *ret_item, struct ks_kmap_object *ret_object,
-			struct ks_diag *diag)
+			struct ks_kmap_call *ret_call, struct ks_diag *diag)
 {
+	bool found = false;
 	u32 accesses;
 	int err;
+
+again:
+	*ret_item = KS_KMAP_CALL;
+	if (unlikely(binary->calls)) {
+		err = take_call(binary, buffer, quality, &found, ret_call, diag);
+		if (err || found)
+			return err;
+	}
 
 	if (buffer->len - buffer->pos < binary->record_size) {
 		err = ks_kmap_buffer_fill(buffer, diag);
@@ -398,6 +451,8 @@ int ks_kmap_binary_next(struct ks_kmap_binary *binary, struct ks_kmap_buffer *bu
 			err = ks_kmap_buffer_fill(buffer, diag);
 		if (err)
 			return err;
+		if (binary->calls)
+			goto again;
 	}
 	*ret_item = KS_KMAP_END;
 	if (buffer->len - buffer->pos < binary->record_size) {

@@ -10,6 +10,7 @@
 struct ks_kmap_binary {
 	size_t record_size, access_size;
 	bool big_endian;
+	u32 calls;				/* that come next */
 	KS_VEC(struct ks_kmap_access) accesses; /* of the object in hand */
 	char comm[16], cache[32];		/* of an object that reaches beyond the buffer */
 };
@@ -26,6 +27,6 @@ int ks_kmap_binary_start(struct ks_kmap_binary *binary, struct ks_kmap_buffer *b
 int ks_kmap_binary_next(struct ks_kmap_binary *binary, struct ks_kmap_buffer *buffer,
 			struct ks_kmap_info *info, struct ks_kmap_quality *quality,
 			enum ks_kmap_item *ret_item, struct ks_kmap_object *ret_object,
-			struct ks_diag *diag);
+			struct ks_kmap_call *ret_call, struct ks_diag *diag);
 
 #endif

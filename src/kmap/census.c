@@ -367,6 +367,8 @@ static int add_call(struct ks_kmap_census *census, const struct ks_kmap_call *ca
 	calls->from = from;
 	calls->to = to;
 	calls->count = ks_add_sat(calls->count, call->count);
+	calls->returns =
+		ks_add_sat(calls->returns, call->has_returns ? call->returns : call->count);
 	return 0;
 }
 

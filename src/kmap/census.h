@@ -65,6 +65,7 @@ struct ks_kmap_edge {
 struct ks_kmap_calls {
 	u32 from, to; /* numbers in the table of instructions */
 	u64 count;
+	u64 returns; /* as many as calls, where the map does not say */
 };
 
 #define KS_KMAP_HOTTEST	  32

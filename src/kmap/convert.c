@@ -33,6 +33,7 @@ struct writer {
 	KS_VEC(struct ks_kmap_access) merged; /* of the object in hand, by instruction */
 	struct ks_map64 instructions;	      /* all so far, and ... */
 	KS_VEC(struct place) places;	      /* ... by their numbers there */
+	KS_VEC(struct memorizer_call) calls;  /* for the end of a binary map */
 	bool anchored;			      /* where the kernel was has been said */
 	struct ks_kmap_clock clock;
 	struct ks_resolver *resolver; /* NULL = addresses stay as they are */
@@ -415,11 +416,11 @@ static void put_binary(struct writer *writer, const struct ks_kmap_object *objec
 	writer->done.dropped_accesses += object->nr_accesses - accesses;
 }
 
-static void put_header(struct writer *writer, const struct ks_kmap_info *info)
+static void put_header(struct writer *writer, const struct ks_kmap_info *info, u32 calls)
 {
 	struct memorizer_header header = {
 		.magic = MEMORIZER_MAGIC,
-		.version = MEMORIZER_ABI_VERSION,
+		.version = calls ? MEMORIZER_ABI_CALLS : MEMORIZER_ABI_VERSION,
 		.header_size = sizeof(header),
 		.record_size = sizeof(struct memorizer_record),
 		.access_size = sizeof(struct memorizer_access),
@@ -427,6 +428,7 @@ static void put_header(struct writer *writer, const struct ks_kmap_info *info)
 		.base_ns = info->base_ns,
 		.base_jiffies = info->base_jiffies,
 		.anchor = info->anchor,
+		.calls = calls,
 	};
 
 	memcpy(header.anchor_name, info->anchor_name, sizeof(header.anchor_name) - 1);
@@ -452,7 +454,7 @@ static void put_anchor(struct writer *writer, const struct ks_kmap_info *info)
 	}
 	switch (writer->target) {
 	case KS_KMAP_TO_BINARY:
-		put_header(writer, info);
+		put_header(writer, info, 0);
 		break;
 	case KS_KMAP_TO_SEED:
 		ks_strbuf_printf(&writer->first, "%016x,0,%016llx,0,0,0,%016x,%s\n", 0, anchor, 0,
@@ -484,7 +486,7 @@ static void put_head(struct writer *writer, const struct ks_kmap_info *info)
 	}
 	put_anchor(writer, info);
 	if (writer->target == KS_KMAP_TO_BINARY && !writer->anchored)
-		put_header(writer, info);
+		put_header(writer, info, 0);
 }
 
 /* === Internals: the run =================================================================== */
@@ -544,7 +546,34 @@ static int put_object(struct writer *writer, const struct ks_kmap_object *object
 	return err;
 }
 
-static void put_call(struct writer *writer, const struct ks_kmap_call *call)
+/* Their number comes before them, so they wait. */
+static int keep_call(struct writer *writer, const struct ks_kmap_call *call)
+{
+	struct memorizer_call *slot = ks_vec_push(&writer->calls);
+
+	if (!slot)
+		return -ENOMEM;
+	*slot = (struct memorizer_call){
+		.site = call->from,
+		.function = call->to,
+		.calls = call->count,
+		.returns = call->has_returns ? call->returns : call->count,
+	};
+	writer->done.calls++;
+	return 0;
+}
+
+/* Streams may be put end to end: here one without objects. */
+static void put_kept_calls(struct writer *writer, const struct ks_kmap_info *info)
+{
+	if (!writer->calls.len)
+		return;
+	put_header(writer, info, (u32)writer->calls.len);
+	ks_strbuf_add(&writer->first, writer->calls.items,
+		      writer->calls.len * sizeof(*writer->calls.items));
+}
+
+static int put_call(struct writer *writer, const struct ks_kmap_call *call)
 {
 	unsigned long long from = call->from, to = call->to, count = call->count;
 
@@ -556,14 +585,21 @@ static void put_call(struct writer *writer, const struct ks_kmap_call *call)
 		break;
 	case KS_KMAP_TO_JSON:
 		ks_strbuf_printf(&writer->first,
-				 "{\"from\":\"0x%llx\",\"to\":\"0x%llx\",\"calls\":%llu}\n", from,
-				 to, count);
+				 "{\"from\":\"0x%llx\",\"to\":\"0x%llx\",\"calls\":%llu", from, to,
+				 count);
+		if (call->has_returns)
+			ks_strbuf_printf(&writer->first, ",\"returns\":%llu",
+					 (unsigned long long)call->returns);
+		ks_strbuf_puts(&writer->first, "}\n");
 		writer->done.calls++;
 		break;
+	case KS_KMAP_TO_BINARY:
+		return keep_call(writer, call);
 	default:
 		writer->done.dropped_calls++;
 		break;
 	}
+	return 0;
 }
 
 static int flush(struct writer *writer, struct ks_diag *diag)
@@ -599,8 +635,10 @@ static int convert_all(struct writer *writer, struct ks_kmap_reader *reader,
 		put_anchor(writer, ks_kmap_reader_info(reader));
 		if (!err && item == KS_KMAP_OBJECT && put_object(writer, &object))
 			err = ks_diag_nomem(diag, "converting an access map");
-		if (!err && item == KS_KMAP_CALL)
-			put_call(writer, &call);
+		if (!err && item == KS_KMAP_CALL && put_call(writer, &call))
+			err = ks_diag_nomem(diag, "converting an access map");
+		if (!err && item == KS_KMAP_END)
+			put_kept_calls(writer, ks_kmap_reader_info(reader));
 		if (!err && (item == KS_KMAP_END || writer->first.len > FLUSH_AT ||
 			     writer->second.len > FLUSH_AT)) {
 			err = flush(writer, diag);
@@ -647,6 +685,7 @@ int ks_kmap_convert(struct ks_kmap_reader *reader, enum ks_kmap_target target,
 	ks_strbuf_deinit(&writer.second);
 	ks_vec_free(&writer.merged);
 	ks_vec_free(&writer.places);
+	ks_vec_free(&writer.calls);
 	ks_map64_deinit(&writer.instructions);
 	writer.done.clipped_times = writer.clock.clipped;
 	if (!err)

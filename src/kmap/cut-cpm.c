@@ -137,7 +137,8 @@ static int add_grants(struct making *m)
 		if (m->functions->of_code[calls->from] == KS_NONE ||
 		    m->functions->of_code[calls->to] == KS_NONE)
 			continue;
-		if (grant(m, from, to, KS_CPM_CALL) || grant(m, to, from, KS_CPM_RETURN))
+		if ((calls->count && grant(m, from, to, KS_CPM_CALL)) ||
+		    (calls->returns && grant(m, to, from, KS_CPM_RETURN)))
 			return -ENOMEM;
 	}
 	return 0;

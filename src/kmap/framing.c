@@ -9,7 +9,7 @@
 
 /* What must be there of a header and of a record before their sizes are known. */
 enum {
-	HEADER_SIZE = offsetof(struct memorizer_header, access_size) + sizeof(u32),
+	HEADER_SIZE = offsetof(struct memorizer_header, calls) + sizeof(u32),
 	RECORD_SIZE = offsetof(struct memorizer_record, accesses) + sizeof(u32),
 };
 _Static_assert(HEADER_SIZE <= sizeof(((struct ks_kmap_counter *)0)->head), "fits the head");
@@ -40,6 +40,12 @@ static u64 object_size(const void *data, size_t len, bool big_endian, size_t rec
 	return bytes.overrun ? 0 : size;
 }
 
+/* Of the header and the calls behind it. */
+static u64 head_size(const struct ks_kmap_header *header)
+{
+	return header->header_size + (u64)header->calls * sizeof(struct memorizer_call);
+}
+
 /* The size of the header or object at the front; 0 while that is not known. */
 static u64 size_at(struct ks_kmap_framing *framing, const void *data, size_t len)
 {
@@ -56,7 +62,7 @@ static u64 size_at(struct ks_kmap_framing *framing, const void *data, size_t len
 	framing->access_size = header.access_size;
 	framing->big_endian = header.big_endian;
 	framing->unknown = !ks_kmap_header_is_sane(&header);
-	return header.header_size;
+	return head_size(&header);
 }
 
 /* === Internals: text ====================================================================== */
@@ -167,7 +173,9 @@ static void begin_line(struct ks_kmap_counter *counter, const char *at, u64 offs
 	counter->in_head = *at ==
 			   '0'; /* no code is at 0: all anchors begin like that, few objects do */
 	counter->head_len = 0;
-	if (*at == ' ')
+	counter->has_comma = counter->has_blank = false;
+	counter->is_object = *at != ' ';
+	if (!counter->is_object)
 		return;
 	counter->objects++;
 	counter->last_begin = offset;
@@ -189,6 +197,12 @@ static void count_lines(struct ks_kmap_counter *counter, const char *data, size_
 			counter->head_len += (u32)ks_min(n, room);
 		}
 		counter->in_line = !newline;
+		if (counter->is_object && !counter->has_comma) {
+			counter->has_comma = memchr(at, ',', n);
+			counter->has_blank |= !counter->has_comma && memchr(at, ' ', n);
+			if (newline && counter->has_blank && !counter->has_comma)
+				counter->objects--;
+		}
 		if (newline && counter->in_head && is_anchor(counter))
 			counter->objects--;
 		at += n + (newline != NULL);
@@ -207,8 +221,7 @@ static bool use_head(struct ks_kmap_counter *counter)
 		counter->access_size = header.access_size;
 		counter->big_endian = header.big_endian;
 		counter->unknown = !ks_kmap_header_is_sane(&header);
-		counter->skip =
-			header.header_size - ks_min(header.header_size, (size_t)HEADER_SIZE);
+		counter->skip = head_size(&header) - ks_min(head_size(&header), (u64)HEADER_SIZE);
 		return true;
 	}
 	if (counter->head_len < RECORD_SIZE)
@@ -269,11 +282,19 @@ bool ks_kmap_header_parse(const void *data, size_t len, struct ks_kmap_header *r
 	header.anchor = ks_bytes_u64(&bytes);
 	name = ks_bytes_take(&bytes, sizeof(((struct memorizer_header *)0)->anchor_name));
 	header.access_size = ks_bytes_u32(&bytes);
+	header.calls = ks_bytes_u32(&bytes);
+	if (header.version < MEMORIZER_ABI_CALLS)
+		header.calls = 0; /* the field was not in use */
 	if (bytes.overrun)
 		return false;
 	memcpy(header.anchor_name, name, sizeof(((struct memorizer_header *)0)->anchor_name));
 	*ret_header = header;
 	return true;
+}
+
+bool ks_kmap_header_is_known(const struct ks_kmap_header *header)
+{
+	return header->version == MEMORIZER_ABI_VERSION || header->version == MEMORIZER_ABI_CALLS;
 }
 
 bool ks_kmap_header_is_sane(const struct ks_kmap_header *header)

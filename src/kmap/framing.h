@@ -25,6 +25,7 @@ struct ks_kmap_header {
 	bool big_endian; /* the byte order of the stream */
 	u16 version;
 	size_t header_size, record_size, access_size;
+	u32 calls;   /* that follow it, of sizeof(struct memorizer_call) each */
 	u32 tick_ns; /* the length of a jiffy */
 	u64 base_ns, base_jiffies;
 	u64 anchor;
@@ -44,6 +45,9 @@ static inline bool ks_kmap_is_header(const void *data, size_t len)
 
 /* Reads the header at the front of @data. False while not all of its fields are there. */
 bool ks_kmap_header_parse(const void *data, size_t len, struct ks_kmap_header *ret_header);
+
+/* Whether it is of a version that we know. */
+bool ks_kmap_header_is_known(const struct ks_kmap_header *header);
 
 /* Whether its sizes are at least those of the version that we know, and at most KS_KMAP_RECORD_MAX. */
 bool ks_kmap_header_is_sane(const struct ks_kmap_header *header);
@@ -78,8 +82,10 @@ struct ks_kmap_counter {
 	u64 last_begin; /* where the last object begins: what is before it is whole */
 
 	/* The rest is private. */
-	bool unknown; /* a binary header makes no sense: objects can no longer be counted */
-	bool in_line; /* the last byte of a text was not the end of its line */
+	bool unknown;	/* a binary header makes no sense: objects can no longer be counted */
+	bool in_line;	/* the last byte of a text was not the end of its line */
+	bool is_object; /* the line that is in hand has begun like that of an object; ... */
+	bool has_comma, has_blank; /* ... one of calls has blanks, and no comma */
 	bool in_head; /* head[] holds the beginning of this line: it may be no object */
 	u64 skip;     /* bytes until the next record or header */
 	u32 head_len;

@@ -35,10 +35,12 @@ static void note_operations(const struct ks_kmap_census *census, u8 *done)
 		done[edge->code] |= (u8)(!!edge->reads << KS_CPM_READ);
 		done[edge->code] |= (u8)(!!edge->writes << KS_CPM_WRITE);
 	}
-	/* A function that is called has an instruction that returns. */
+	/* A function that came back has an instruction that returns. */
 	for (i = 0; i < census->calls.len; i++) {
-		done[census->calls.items[i].from] |= 1 << KS_CPM_CALL;
-		done[census->calls.items[i].to] |= 1 << KS_CPM_RETURN;
+		const struct ks_kmap_calls *calls = &census->calls.items[i];
+
+		done[calls->from] |= (u8)(!!calls->count << KS_CPM_CALL);
+		done[calls->to] |= (u8)(!!calls->returns << KS_CPM_RETURN);
 	}
 }
 

@@ -211,7 +211,7 @@ static bool parse_access(const struct ks_kmap_dialect *dialect, const char *p, c
 	return pid && parse_pid(pid, &access->pid) == end;
 }
 
-/* "from to count", with blanks between. */
+/* "from to count", with blanks between; from kernels that count returns their number comes behind. */
 static bool parse_call(const char *p, const char *end, struct ks_kmap_call *call)
 {
 	const char *to = parse_hex(p, &call->from);
@@ -219,7 +219,12 @@ static bool parse_call(const char *p, const char *end, struct ks_kmap_call *call
 
 	if (!count || count[-1] != ' ')
 		return false;
-	return parse_u64(count, &call->count) == end;
+	count = parse_u64(count, &call->count);
+	call->returns = 0;
+	call->has_returns = count && count < end && *count == ' ';
+	if (call->has_returns)
+		count = parse_u64(count + 1, &call->returns);
+	return count == end;
 }
 
 /*

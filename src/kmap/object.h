@@ -76,9 +76,14 @@ struct ks_kmap_access {
 	u32 offset;
 };
 
-/* How often one function called another; in the stream of a map, but without an object. */
+/*
+ * How often a function was called from one place, and returned to there; in the stream of a map, but without
+ * an object.
+ */
 struct ks_kmap_call {
 	u64 from, to, count;
+	u64 returns;
+	bool has_returns; /* the map says how often; else it can be taken for once a call */
 };
 
 struct ks_kmap_object {

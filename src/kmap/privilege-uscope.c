@@ -78,7 +78,7 @@ static void use_edges(struct system *s, struct measure *m, enum ks_kmap_unit uni
 	}
 }
 
-/* A call reaches the function called; its return, the function that called. */
+/* A call reaches the function called; its return, the function that called, if it came back. */
 static void use_calls(struct system *s, struct measure *m, enum ks_kmap_unit unit,
 		      enum ks_cpm_op op)
 {
@@ -88,11 +88,12 @@ static void use_calls(struct system *s, struct measure *m, enum ks_kmap_unit uni
 		const struct ks_kmap_calls *calls = &s->census->calls.items[i];
 		u32 from = op == KS_CPM_CALL ? calls->from : calls->to;
 		u32 to = op == KS_CPM_CALL ? calls->to : calls->from;
+		u64 count = op == KS_CPM_CALL ? calls->count : calls->returns;
 
-		if (s->functions->of_code[from] != KS_NONE && s->functions->of_code[to] != KS_NONE)
+		if (count && s->functions->of_code[from] != KS_NONE &&
+		    s->functions->of_code[to] != KS_NONE)
 			use(s, m, s->places->codes[from][unit], s->places->codes[to][unit],
-			    s->functions->items.items[s->functions->of_code[to]].size,
-			    calls->count);
+			    s->functions->items.items[s->functions->of_code[to]].size, count);
 	}
 }
 

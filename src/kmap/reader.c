@@ -301,7 +301,7 @@ int ks_kmap_next(struct ks_kmap_reader *reader, enum ks_kmap_item *ret_item,
 
 	if (reader->info.form == KS_KMAP_BINARY)
 		err = ks_kmap_binary_next(&reader->binary, &reader->buffer, &reader->info,
-					  &reader->quality, ret_item, ret_object, diag);
+					  &reader->quality, ret_item, ret_object, ret_call, diag);
 	else
 		err = next_text(reader, ret_item, ret_object, ret_call, diag);
 	reader->info.bytes = reader->buffer.offset + reader->buffer.pos;

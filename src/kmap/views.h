@@ -69,7 +69,8 @@ struct ks_kmap_matrix_entry {
 struct ks_kmap_matrix {
 	const struct ks_kmap_places *places;
 	KS_VEC(struct ks_kmap_matrix_entry)
-	entries; /* by code, then owner, in the order of the names */
+	entries;       /* by code, then owner, in the order of the names */
+	bool of_calls; /* what is drawn is no accesses but calls, which are in reads */
 };
 
 int ks_kmap_matrix_init(struct ks_kmap_matrix *matrix, const struct ks_kmap_census *census,
@@ -78,6 +79,28 @@ void ks_kmap_matrix_deinit(struct ks_kmap_matrix *matrix);
 
 struct ks_doc *ks_kmap_view_matrix(const struct ks_kmap_census *census,
 				   const struct ks_kmap_matrix *matrix, u64 top);
+
+/* Who called whom, both by label. */
+struct ks_kmap_calls_entry {
+	u32 caller, called;
+	u64 calls, returns;
+	u64 sites; /* pairs of a place to call from and a function */
+};
+
+struct ks_kmap_call_cells {
+	const struct ks_kmap_places *places;
+	u64 total;				    /* of calls */
+	KS_VEC(struct ks_kmap_calls_entry) entries; /* most calls first */
+};
+
+int ks_kmap_call_cells_init(struct ks_kmap_call_cells *cells, const struct ks_kmap_census *census,
+			    const struct ks_kmap_places *places, enum ks_kmap_unit unit);
+void ks_kmap_call_cells_deinit(struct ks_kmap_call_cells *cells);
+struct ks_doc *ks_kmap_view_calls(const struct ks_kmap_census *census,
+				  const struct ks_kmap_call_cells *cells, u64 top);
+
+/* The same to be drawn. */
+int ks_kmap_call_matrix(const struct ks_kmap_call_cells *cells, struct ks_kmap_matrix *ret_matrix);
 
 struct ks_doc *ks_kmap_view_diff(const struct ks_kmap_census *const *censuses,
 				 const struct ks_kmap_places *const *places, enum ks_kmap_unit unit,

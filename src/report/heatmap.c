@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only
-/* The access matrix as a heat map. */
+/* The access matrix, or that of calls, as a heat map. */
 #include "report/heatmap.h"
 
 #include <errno.h>
@@ -27,6 +27,25 @@ struct axis {
 	size_t len;
 	bool others;
 	double width; /* of the widest name */
+};
+
+/* What the map says that it shows. */
+struct words {
+	const char *title, *heading, *sides, *unit;
+};
+
+static const struct words words_of_accesses = {
+	.title = "who touches whose objects",
+	.heading = "Who touches whose objects",
+	.sides = "rows: the code; columns: whose objects",
+	.unit = "accesses",
+};
+
+static const struct words words_of_calls = {
+	.title = "who calls whom",
+	.heading = "Who calls whom",
+	.sides = "rows: the caller; columns: what is called",
+	.unit = "calls",
 };
 
 static const struct ks_rgb black = { 30, 30, 30 }, grey = { 110, 110, 110 },
@@ -150,13 +169,13 @@ static int put_cells(struct ks_chart *chart, const u64 *sums, const struct axis 
 
 /* The scale: a bar of colours with 1 and the most at its ends. */
 static int put_legend(struct ks_chart *chart, const struct ks_text_measure *measure, u64 most,
-		      double x, double y)
+		      const char *unit, double x, double y)
 {
 	struct ks_strbuf text;
 	int i, err = 0;
 
 	ks_strbuf_init(&text);
-	ks_strbuf_printf(&text, "%llu accesses; colours are logarithmic", (unsigned long long)most);
+	ks_strbuf_printf(&text, "%llu %s; colours are logarithmic", (unsigned long long)most, unit);
 	for (i = 0; i < 50 && !err; i++)
 		err = ks_chart_put_box(chart, x + 12 + i * 2, y - 5, 2, 10,
 				       ks_heat_color(i / 49.0));
@@ -197,6 +216,7 @@ static u64 *sum_cells(const struct ks_kmap_matrix *matrix, const struct axis *ro
 static int lay_out(struct ks_chart *chart, const struct ks_kmap_matrix *matrix, struct axis *rows,
 		   struct axis *columns, const struct ks_text_measure *measure)
 {
+	const struct words *words = matrix->of_calls ? &words_of_calls : &words_of_accesses;
 	double x, y, bottom;
 	u64 most, *sums = sum_cells(matrix, rows, columns, &most);
 	int err;
@@ -208,7 +228,7 @@ static int lay_out(struct ks_chart *chart, const struct ks_kmap_matrix *matrix, 
 	x = MARGIN + rows->width + 6;
 	y = MARGIN + 34 + columns->width + 6;
 	bottom = y + (double)axis_slots(rows) * CELL;
-	chart->title = "who touches whose objects";
+	chart->title = words->title;
 	chart->width = ks_max(x + (double)axis_slots(columns) * CELL + MARGIN, 480.0);
 	chart->height = bottom + 34;
 	err = ks_chart_put_text(chart, measure, MAX_LABEL,
@@ -217,7 +237,7 @@ static int lay_out(struct ks_chart *chart, const struct ks_kmap_matrix *matrix, 
 							 .size = 13,
 							 .bold = true,
 							 .color = black,
-							 .text = "Who touches whose objects" });
+							 .text = words->heading });
 	if (!err)
 		err = ks_chart_put_text(chart, measure, MAX_LABEL,
 					&(struct ks_chart_text){
@@ -225,14 +245,14 @@ static int lay_out(struct ks_chart *chart, const struct ks_kmap_matrix *matrix, 
 						.y = MARGIN + 22,
 						.size = FONT,
 						.color = grey,
-						.text = "rows: the code; columns: whose objects",
+						.text = words->sides,
 					});
 	if (!err)
 		err = put_names(chart, measure, rows, columns, x, y);
 	if (!err)
 		err = put_cells(chart, sums, rows, columns, most, x, y);
 	if (!err)
-		err = put_legend(chart, measure, most, MARGIN, bottom + 18);
+		err = put_legend(chart, measure, most, words->unit, MARGIN, bottom + 18);
 	free(sums);
 	return err;
 }

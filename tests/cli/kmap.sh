@@ -63,6 +63,27 @@ check "the matrix" prints 'mm fs/ext4 7 0
 fs mm 0 5
 fs/ext4 fs/ext4 3 2
 fs [GLOBAL] 1 0' rows matrix -k tree/src --by dir map
+# Calls, with symbols: of two places in one function, some with the number of returns.
+{
+	cat map
+	echo "$(at ext4_alloc 8) $(at base_alloc 0) 7 6"
+	echo "$(at ext4_alloc 4) $(at base_alloc 0) 4 4"
+	echo "$(at slub_alloc 4) $(at ext4_alloc 0) 2"
+} >calls
+columns=(caller called calls returns sites)
+check "calls by function" prints 'ext4_alloc base_alloc 11 10 2
+slub_alloc ext4_alloc 2 2 1' rows calls -k tree/src calls
+check "calls by directory" prints 'fs/ext4 drivers/base 11 10 2
+mm fs/ext4 2 2 1' rows calls -k tree/src --by dir calls
+check "calls in a heat map" says 'calls; colours are logarithmic' eval 'kmap calls -k tree/src -o calls.svg calls >/dev/null; cat calls.svg'
+check "a map without calls says so" says "the map has no calls: 'lab run --calls'" "$KMEMSCOPE" kmap calls map
+check "calls of a binary map" same <(kmap calls --csv calls) <(kmap convert --to binary calls 2>/dev/null | kmap calls --csv -)
+# The image has the bytes of code that calls and returns weigh: of each place, what is called or returned to.
+size_of() { nm -S "$image" | awk -v f="$1" '$4 == f { print $2; exit }'; }
+columns=(cut operation ps_min)
+check "calls and returns weigh bytes of code" prints "function call $((2 * 0x$(size_of base_alloc) + 0x$(size_of ext4_alloc)))
+function return $((2 * 0x$(size_of ext4_alloc) + 0x$(size_of slub_alloc)))" eval \
+	'rows privilege --model uscope -k tree/src/vmlinux calls | grep -E "^function (call|return)"'
 check "an unknown site is reported" fails_saying 1 "no objects of 'nobody'" "$KMEMSCOPE" kmap accesses -k tree/src nobody map
 
 # KASLR moved the addresses. The offset comes from a kallsyms of that boot, or from the header of a binary stream.
@@ -131,11 +152,18 @@ check "back from the CSV pair" prints "$counted" eval "kmap report --by type --t
 cat >by-manual.py <<'PY'
 import struct, sys
 data = open(sys.argv[1], "rb").read()
-magic, version, header, record, access = *struct.unpack_from("<IHHI", data), *struct.unpack_from("<I", data, 64)
-assert (magic, version) == (0x4d5a4b31, 1)
-objects = size = reads = writes = 0
-at = header
+objects = size = reads = writes = called = 0
+at = 0
 while at < len(data):
+    if struct.unpack_from("<I", data, at)[0] == 0x4d5a4b31:
+        version, header, record = struct.unpack_from("<HHI", data, at + 4)
+        access, calls = struct.unpack_from("<II", data, at + 64)
+        at += header
+        assert version in (1, 2)
+        for i in range(calls if version == 2 else 0):
+            called += struct.unpack_from("<QQQQ", data, at)[2]
+            at += 32
+        continue
     objects += 1
     asked, given = struct.unpack_from("<QQ", data, at + 40)
     size += asked or given
@@ -145,8 +173,11 @@ while at < len(data):
         ip, w, r = struct.unpack_from("<QQQ", data, at)
         reads += r; writes += w; at += access
 print(objects, size, reads, writes)
+if called:
+    print("calls", called)
 PY
-check "binary as its manual page says" prints "$counted" python3 by-manual.py big.binary
+check "binary as its manual page says" prints "$counted
+calls 3" python3 by-manual.py big.binary
 check "a map cut within accesses keeps what is complete" says '1 lines or records not understood' eval 'head -c 260 big.binary | kmap report -'
 check "one object per line in JSON" prints "$counted" python3 -c 'import json
 o=[json.loads(l) for l in open("big.json")]; o=[x for x in o if "size" in x]

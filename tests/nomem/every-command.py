@@ -34,6 +34,7 @@ import tap  # noqa: E402
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 FIELDS = ROOT / "tests" / "data" / "fields.kmap"
+CALLS = ROOT / "tests" / "data" / "calls.kmap"
 SAMPLE, MAP = ROOT / "tests" / "data" / "sample.log", ROOT / "tests" / "data" / "sample.kmap"
 CPM = ROOT / "tests" / "fuzz" / "corpus" / "cpm" / "published"
 CORPUS = ROOT / "tests" / "fuzz" / "corpus"
@@ -90,6 +91,8 @@ COMMANDS = {
     "kmap report": ["kmap", "report", MAP],
     "kmap accesses": ["kmap", "matrix", MAP],
     "kmap matrix": ["kmap", "matrix", "-o", "OUT.svg", MAP],
+    "kmap calls": ["kmap", "calls", "-o", "OUT.svg", CALLS],
+    "kmap convert with calls": ["kmap", "convert", "--to", "binary", "-o", "OUT", CALLS],
     "kmap fields": ["kmap", "fields", FIELDS],
     "kmap fields of a type": ["kmap", "fields", "-o", "OUT.svg", "[cache widgets]", FIELDS],
     "kmap lives": ["kmap", "lives", MAP],

@@ -198,7 +198,7 @@ static void test_memorizer_header(void **state)
 		struct memorizer_header header = good;
 
 		header.magic += i == 1;
-		header.version = (u16)(header.version + (i == 2));
+		header.version = (u16)(header.version + 2 * (i == 2));
 		unlink(in_dir("kmap_stream_bin"));
 		put_bytes("kmap_stream_bin", &header, i == 3 ? 4 : sizeof(header));
 		put_bytes("kmap_stream_bin", &record, i == 3 ? 0 : sizeof(record));
