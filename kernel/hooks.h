@@ -3,12 +3,16 @@
 #ifndef MEMORIZER_HOOKS_H
 #define MEMORIZER_HOOKS_H
 
+#include <linux/fs.h>
 #include <linux/types.h>
 
 #ifdef CONFIG_MEMORIZER_ACCESS
 void memorizer_vmalloc(const void *addr, unsigned long size, const void *caller, gfp_t gfp,
 		       int node);
 void memorizer_vfree(const void *addr, unsigned long caller);
+
+/* A process' file in /proc. */
+extern const struct file_operations memorizer_proc_operations;
 #else
 static inline void memorizer_vmalloc(const void *addr, unsigned long size, const void *caller,
 				     gfp_t gfp, int node)

@@ -81,25 +81,32 @@ static int follow_tasks(void)
 }
 
 /*
- * Marks all threads of a process. The RCU section keeps the kernel from freeing the task, and so
- * from having ended its mark, before the mark is there.
+ * Marks all threads of a process. The RCU section of the caller, who found the task in it, keeps
+ * the kernel from freeing the task, and so from having ended its mark, before the mark is there.
  */
+static int mark_threads(struct task_struct *task)
+{
+	struct task_struct *thread;
+	int err = -EINVAL;
+
+	for_each_thread(task, thread) {
+		if (thread->flags & PF_EXITING)
+			continue;
+		err = mz_mark(thread);
+		if (err)
+			break;
+	}
+	return err;
+}
+
 static int mark_process(int pid)
 {
-	struct task_struct *task, *thread;
-	int err = -EINVAL;
+	struct task_struct *task;
+	int err;
 
 	rcu_read_lock();
 	task = pid ? pid_task(find_vpid(pid), PIDTYPE_PID) : current;
-	if (task) {
-		for_each_thread(task, thread) {
-			if (thread->flags & PF_EXITING)
-				continue;
-			err = mz_mark(thread);
-			if (err)
-				break;
-		}
-	}
+	err = task ? mark_threads(task) : -EINVAL;
 	rcu_read_unlock();
 	return err;
 }
@@ -264,6 +271,38 @@ void mz_unmark(const struct task_struct *task)
 	raw_spin_unlock_irqrestore(&marks_lock, flags);
 	if (mark)
 		kfree_rcu(mark, rcu);
+}
+
+/**
+ * mz_process_mark() - a write to a process' memorizer_enabled
+ * @pid: of any of its threads
+ * @mark: whether the process is to be marked, or no more; what it forks inherits that
+ *
+ * Return: 0; -ESRCH if the process is dead.
+ */
+int mz_process_mark(struct pid *pid, bool mark)
+{
+	struct task_struct *task, *thread;
+	int err = 0;
+
+	mutex_lock(&mz.control);
+	if (mark)
+		err = follow_tasks();
+	rcu_read_lock();
+	task = pid_task(pid, PIDTYPE_PID);
+	if (!err && !task)
+		err = -ESRCH;
+	if (!err && mark) {
+		err = mark_threads(task);
+		if (err == -EINVAL)
+			err = -ESRCH;
+	} else if (!err) {
+		for_each_thread(task, thread)
+			mz_unmark(thread);
+	}
+	rcu_read_unlock();
+	mutex_unlock(&mz.control);
+	return err;
 }
 
 void mz_marks_exit(void)

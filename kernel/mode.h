@@ -8,6 +8,7 @@
 
 #include "../include/uapi/memorizer.h"
 
+struct pid;
 struct task_struct;
 
 enum mz_mode {
@@ -28,6 +29,7 @@ int mz_mode_show(char *buf, size_t size);
 bool mz_wants(enum memorizer_context context);
 bool mz_marked(const struct task_struct *task);
 int mz_mark(const struct task_struct *task);
+int mz_process_mark(struct pid *pid, bool mark);
 void mz_unmark(const struct task_struct *task);
 void mz_marks_exit(void);
 
