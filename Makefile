@@ -47,8 +47,8 @@ $(ARCHES:%=check-%): check-%:
 
 FLEET = $(BUILD)/kmemscope $(BUILD)/tests/fleet/fleetsim
 # The long ones, too: all that can be emulated, and the matrix of kernels and architectures in guests, with the tables of
-# README.md; leaks in a guest, and the counting kernel on x86-64, from its start and preemptible, which take long to build;
-# starts and kills of the live levels; of a fleet a cluster of databases, questions to today's engine, an upgrade to it, and
+# README.md; leaks in a guest, and the counting kernel on x86-64, from its start and preemptible, and kernels that count
+# calls, which take long to build; starts and kills of the live levels; of a fleet a cluster of databases, questions to today's engine, an upgrade to it, and
 # 200 faults of each kind; fuzzing by libFuzzer; mutants. All of them run, whatever fails.
 check-all:
 	@tools/cache.sh check-all
@@ -60,6 +60,9 @@ check-all:
 		"tests/kernel/test-live.sh 6.12 leaks" \
 		"tests/kernel/test-live.sh 6.12 offline" \
 		"tests/kernel/test-boot.sh 6.12 x86_64" \
+		"tests/kernel/test-calls.sh 6.12 um" \
+		"tests/kernel/test-calls.sh 6.1 um" \
+		"tests/kernel/test-calls.sh 6.12 x86_64" \
 		tests/kernel/test-witness.sh \
 		tests/packages/again.sh \
 		"KMEMSCOPE=\"\$$PWD/$(BUILD)/kmemscope\" tests/cli/live-kills.sh" \

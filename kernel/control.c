@@ -5,6 +5,7 @@
 #include <linux/uaccess.h>
 
 #include "access.h"
+#include "calls.h"
 #include "files.h"
 #include "memorizer.h"
 
@@ -103,6 +104,8 @@ static const struct {
 	{ "show_stats", 0400, NULL, &mz_stats_fops },
 	{ "kmap", 0400, NULL, &mz_kmap_fops },
 	{ "kmap_bin", 0400, NULL, &mz_kmap_bin_fops },
+	{ "allocations", 0400, NULL, &mz_allocations_fops },
+	{ "accesses", 0400, NULL, &mz_accesses_fops },
 	{ "clear_dead_objects", 0200, &clear_dead, &action_fops },
 	{ "clear_printed_list", 0200, &clear_printed, &action_fops },
 	{ "clear_live_objects", 0200, &clear_live, &action_fops },
@@ -118,6 +121,7 @@ static const struct {
 	{ "log_accesses_enabled", "memorizer_log_access" },
 	{ "log_live_enabled", "print_live_obj" },
 	{ "stats", "show_stats" },
+	{ "allocs", "allocations" },
 };
 
 /* The ancestor's documentation has these files in the root of debugfs. */
@@ -147,6 +151,9 @@ void mz_control_init(void)
 	 */
 	debugfs_create_file_unsafe("kmap_stream", 0400, directory, NULL, &mz_stream_text_fops);
 	debugfs_create_file_unsafe("kmap_stream_bin", 0400, directory, NULL, &mz_stream_bin_fops);
+
+	mz_globals_publish(directory);
+	mz_calls_publish(directory);
 
 	for (i = 0; i < ARRAY_SIZE(aliases); i++)
 		debugfs_create_symlink(aliases[i].name, directory, aliases[i].target);

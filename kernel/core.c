@@ -85,6 +85,7 @@
 #include <linux/slab.h>
 
 #include "access.h"
+#include "calls.h"
 #include "events.h"
 #include "files.h"
 #include "kmemtrace.h"
@@ -412,6 +413,7 @@ void mz_fail(const char *why)
 		return;
 	WRITE_ONCE(mz.mode, MZ_OFF);
 	mz_access_stop();
+	mz_calls_stop();
 	irq_work_queue(&mz.failure);
 }
 
@@ -535,8 +537,9 @@ module_exit(memorizer_exit);
 
 #else
 
-/* Kernel parameters of the ancestor: memorizer_enabled_boot=yes|no, mem_log_boot=yes|no. */
-static bool boot_enabled __initdata, boot_log_access __initdata, started __initdata;
+/* Kernel parameters of the ancestor, yes or no: memorizer_enabled_boot, mem_log_boot, cfg_log_boot. */
+static bool boot_enabled __initdata, boot_log_access __initdata, boot_log_calls __initdata;
+static bool started __initdata;
 
 static int __init set_boot_enabled(char *value)
 {
@@ -554,6 +557,12 @@ static int __init set_boot_log_access(char *value)
 }
 early_param("mem_log_boot", set_boot_log_access);
 
+static int __init set_boot_log_calls(char *value)
+{
+	return kstrtobool(value, &boot_log_calls);
+}
+early_param("cfg_log_boot", set_boot_log_calls);
+
 /* The earliest moment that a probe can be attached. Of what is older only the sum is known. */
 static int __init memorizer_start(void)
 {
@@ -569,6 +578,7 @@ static int __init memorizer_start(void)
 			     global_node_page_state_pages(NR_SLAB_UNRECLAIMABLE_B);
 	mz.boot_pages = totalram_pages() - global_zone_page_state(NR_FREE_PAGES);
 	mz.log_access = boot_log_access;
+	mz.log_calls = boot_log_calls;
 	return mz_mode_set(boot_enabled ? MZ_SYSTEM : MZ_OFF);
 }
 early_initcall(memorizer_start);

@@ -16,16 +16,27 @@ struct mz_flag {
 
 extern const struct file_operations mz_flag_fops;
 extern const struct file_operations mz_kmap_fops, mz_kmap_bin_fops;
+extern const struct file_operations mz_allocations_fops, mz_accesses_fops;
 extern const struct file_operations mz_stream_text_fops;
 extern const struct file_operations mz_stream_bin_fops;
 
 /* Pages that the copies of open kmap files hold. */
 unsigned long mz_snapshot_pages(void);
+bool mz_snapshot_set_aside(long pages);
+void mz_snapshot_put_back(long pages);
 
 /* The function whose address in the output tells where the kernel image lies. */
 #define MZ_ANCHOR_NAME "kfree"
 u64 mz_anchor(void);
 void mz_header_fill(const struct mz_clock *clock, struct memorizer_header *ret_header);
+
+#ifdef CONFIG_MEMORIZER_ACCESS
+void mz_globals_publish(struct dentry *directory);
+#else
+static inline void mz_globals_publish(struct dentry *directory)
+{
+}
+#endif
 
 void mz_control_init(void);
 void mz_control_exit(void);

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * memorizer/kmap and kmap_bin: all objects as of the moment the file was opened, live ones first,
- * each kind oldest first. The snapshot is a copy; nothing waits for its reader.
+ * memorizer/kmap, kmap_bin, allocations and accesses: all objects as of the moment the file was
+ * opened, live ones first, each kind oldest first; and the calls, in the binary form before the
+ * objects, whose number nobody knows in advance, and in the text behind them. The snapshot is a
+ * copy; nothing waits for its reader.
  */
 #include <linux/seq_file.h>
 
 #include "access.h"
+#include "calls.h"
 #include "files.h"
 #include "memorizer.h"
 
@@ -19,18 +22,22 @@ struct snap_page {
 
 #define COPIES_PER_PAGE(type) ((PAGE_SIZE - sizeof(struct snap_page)) / sizeof(type))
 
+/* What is made of it. */
+enum form { FORM_TEXT, FORM_BINARY, FORM_ALLOCATIONS, FORM_ACCESSES };
+
 struct snapshot {
 	struct mz_visitor visitor;
 	struct snap_page *objects; /* the page that is being filled first */
 	struct snap_page *records; /* the page that is being filled first */
 	struct snap_page *blanks;  /* reserved by make_room() */
 	struct mz_chain live, dead;
+	struct mz_call_list calls;
 	u64 dead_position; /* of the first dead object, see dead.c */
 	struct mz_clock clock;
 	u64 now;
 	u8 gen;
-	bool binary;
-	bool head; /* the output begins with the header, or the line of the anchor */
+	enum form form;
+	bool head; /* the output begins with the header, or the line of the anchor, or of names */
 	/* Where the last read ended, so that the next one does not search from the start. */
 	loff_t at;
 	struct mz_object *at_object;
@@ -42,23 +49,34 @@ struct snapshot {
 /* Pages of all snapshots, at most mz.max_snapshot_pages. */
 static atomic_long_t nr_snapshot_pages;
 
-/* === Internals: memory of snapshots ======================================================= */
+/* === Memory of snapshots ================================================================== */
+
+bool mz_snapshot_set_aside(long pages)
+{
+	if (atomic_long_add_return(pages, &nr_snapshot_pages) <= mz.max_snapshot_pages)
+		return true;
+	atomic_long_sub(pages, &nr_snapshot_pages);
+	return false;
+}
+
+void mz_snapshot_put_back(long pages)
+{
+	atomic_long_sub(pages, &nr_snapshot_pages);
+}
 
 static struct snap_page *take_page(void)
 {
 	struct snap_page *page;
 
-	if (atomic_long_inc_return(&nr_snapshot_pages) > mz.max_snapshot_pages)
-		goto refuse;
+	if (!mz_snapshot_set_aside(1))
+		return NULL;
 	/* Fail to open the file rather than push the machine into reclaim. */
 	page = (void *)__get_free_page(GFP_KERNEL | __GFP_NORETRY | __GFP_NOWARN);
-	if (!page)
-		goto refuse;
-	*page = (struct snap_page){ .next = NULL };
+	if (page)
+		*page = (struct snap_page){ .next = NULL };
+	else
+		mz_snapshot_put_back(1);
 	return page;
-refuse:
-	atomic_long_dec(&nr_snapshot_pages);
-	return NULL;
 }
 
 static void give_pages(struct snap_page *page)
@@ -68,7 +86,7 @@ static void give_pages(struct snap_page *page)
 	for (; page; page = next) {
 		next = page->next;
 		free_page((unsigned long)page);
-		atomic_long_dec(&nr_snapshot_pages);
+		mz_snapshot_put_back(1);
 		cond_resched();
 	}
 }
@@ -292,7 +310,7 @@ static int take_snapshot(struct snapshot *snap)
 	mz_dead_collect(&mz.dead.chain);
 	snap->clock = mz_clock_sample();
 	snap->now = snap->clock.base_ns;
-	snap->head = snap->binary || print_live;
+	snap->head = snap->form != FORM_TEXT || print_live;
 	err = copy_dead(snap);
 	if (!err && print_live)
 		err = copy_all_live(snap);
@@ -301,6 +319,8 @@ static int take_snapshot(struct snapshot *snap)
 	if (!err)
 		err = copy_records_of(snap, &snap->live);
 	mutex_unlock(&mz.dead.lock);
+	if (!err && (snap->form == FORM_TEXT || snap->form == FORM_BINARY))
+		err = mz_call_list_make(&snap->calls);
 	if (err)
 		return err;
 	mz_chain_sort_by_alloc(&snap->live);
@@ -314,6 +334,7 @@ static void free_snapshot(struct snapshot *snap)
 	give_pages(snap->objects);
 	give_pages(snap->records);
 	give_pages(snap->blanks);
+	mz_call_list_free(&snap->calls);
 	kfree(snap);
 }
 
@@ -333,7 +354,39 @@ static void show_header(struct seq_file *m, const struct snapshot *snap)
 	struct memorizer_header header;
 
 	mz_header_fill(&snap->clock, &header);
+	header.calls = snap->calls.nr;
+	if (header.calls)
+		header.version = MEMORIZER_ABI_CALLS;
 	seq_write(m, &header, sizeof(header));
+}
+
+static void show_head(struct seq_file *m, const struct snapshot *snap)
+{
+	switch (snap->form) {
+	case FORM_TEXT:
+		show_anchor(m);
+		break;
+	case FORM_BINARY:
+		show_header(m, snap);
+		break;
+	case FORM_ALLOCATIONS:
+		seq_puts(m, MZ_ALLOCATIONS_HEAD);
+		break;
+	case FORM_ACCESSES:
+		seq_puts(m, MZ_ACCESSES_HEAD);
+		break;
+	}
+}
+
+/* Of the text, a line of the ancestor's that has one more number. */
+static void show_call(struct seq_file *m, const struct snapshot *snap,
+		      const struct memorizer_call *call)
+{
+	if (snap->form == FORM_BINARY)
+		seq_write(m, call, sizeof(*call));
+	else
+		seq_printf(m, "%llx %llx %llu %llu\n", call->site, call->function, call->calls,
+			   call->returns);
 }
 
 static void show_text(struct seq_file *m, const struct snapshot *snap, const struct mz_object *obj)
@@ -366,6 +419,45 @@ static void show_binary(struct seq_file *m, const struct mz_object *obj)
 	}
 }
 
+static void show_allocation(struct seq_file *m, const struct mz_object *obj)
+{
+	struct memorizer_record record;
+	char line[MZ_CSV_MAX];
+
+	mz_record_fill(&mz.names, obj, &record);
+	seq_write(m, line, mz_record_csv(&record, line, sizeof(line)));
+}
+
+static void show_accesses(struct seq_file *m, const struct mz_object *obj)
+{
+	const struct mz_access *access;
+	struct memorizer_access sum;
+	char line[MZ_CSV_MAX];
+
+	for (access = mz_object_accesses(obj); access;) {
+		access = mz_accesses_next(access, mz_access_text_start(), false, &sum);
+		seq_write(m, line, mz_access_csv(obj->alloc_ns, &sum, line, sizeof(line)));
+	}
+}
+
+/* The place of the first call, and of the first object, in what comes behind the head. */
+static loff_t calls_begin(const struct snapshot *snap)
+{
+	return snap->form == FORM_BINARY ? 0 : snap->live.nr + snap->dead.nr;
+}
+
+static loff_t objects_begin(const struct snapshot *snap)
+{
+	return snap->form == FORM_BINARY ? snap->calls.nr : 0;
+}
+
+static bool is_call(const struct snapshot *snap, const void *v)
+{
+	const struct memorizer_call *call = v;
+
+	return call >= snap->calls.calls && call < snap->calls.calls + snap->calls.nr;
+}
+
 static struct mz_object *object_at(struct snapshot *snap, loff_t pos)
 {
 	struct mz_object *obj;
@@ -378,13 +470,25 @@ static struct mz_object *object_at(struct snapshot *snap, loff_t pos)
 	return obj;
 }
 
+/* The object or call at a place behind the head. */
+static void *item_at(struct snapshot *snap, loff_t place)
+{
+	loff_t call = place - calls_begin(snap), object = place - objects_begin(snap);
+
+	if (call >= 0 && call < snap->calls.nr)
+		return &snap->calls.calls[call];
+	if (object >= snap->live.nr + snap->dead.nr)
+		return NULL;
+	return object_at(snap, object);
+}
+
 static void *kmap_start(struct seq_file *m, loff_t *pos)
 {
 	struct snapshot *snap = m->private;
 
 	if (snap->head && *pos == 0)
 		return SEQ_START_TOKEN;
-	return object_at(snap, *pos - snap->head);
+	return item_at(snap, *pos - snap->head);
 }
 
 static void *kmap_next(struct seq_file *m, void *v, loff_t *pos)
@@ -393,17 +497,35 @@ static void *kmap_next(struct seq_file *m, void *v, loff_t *pos)
 	struct mz_object *obj = v;
 
 	++*pos;
-	if (v == SEQ_START_TOKEN)
-		obj = snap->live.first ? snap->live.first : snap->dead.first;
-	else
-		obj = obj == snap->live.last ? snap->dead.first : obj->next;
-	snap->at = *pos - snap->head;
+	if (v == SEQ_START_TOKEN || is_call(snap, v))
+		return item_at(snap, *pos - snap->head);
+	obj = obj == snap->live.last ? snap->dead.first : obj->next;
+	snap->at = *pos - snap->head - objects_begin(snap);
 	snap->at_object = obj;
-	return obj;
+	return obj ?: item_at(snap, *pos - snap->head);
 }
 
 static void kmap_stop(struct seq_file *m, void *v)
 {
+}
+
+static void show_object(struct seq_file *m, const struct snapshot *snap,
+			const struct mz_object *obj)
+{
+	switch (snap->form) {
+	case FORM_TEXT:
+		show_text(m, snap, obj);
+		break;
+	case FORM_BINARY:
+		show_binary(m, obj);
+		break;
+	case FORM_ALLOCATIONS:
+		show_allocation(m, obj);
+		break;
+	case FORM_ACCESSES:
+		show_accesses(m, obj);
+		break;
+	}
 }
 
 static int kmap_show(struct seq_file *m, void *v)
@@ -412,18 +534,18 @@ static int kmap_show(struct seq_file *m, void *v)
 	const struct mz_object *obj = v;
 
 	if (v == SEQ_START_TOKEN) {
-		if (snap->binary)
-			show_header(m, snap);
-		else
-			show_anchor(m);
+		show_head(m, snap);
 		return 0;
 	}
-	if (snap->binary)
-		show_binary(m, obj);
-	else
-		show_text(m, snap, obj);
-	if (obj->free_ns)
-		mz_dead_printed(snap->dead_position + m->index - snap->head - snap->live.nr);
+	if (is_call(snap, v)) {
+		show_call(m, snap, v);
+		return 0;
+	}
+	show_object(m, snap, obj);
+	/* Of two tables that belong together, who has read one has not yet seen the object. */
+	if (obj->free_ns && (snap->form == FORM_TEXT || snap->form == FORM_BINARY))
+		mz_dead_printed(snap->dead_position + m->index - snap->head - objects_begin(snap) -
+				snap->live.nr);
 	return 0;
 }
 
@@ -436,7 +558,7 @@ static const struct seq_operations kmap_ops = {
 
 /* === Files ================================================================================ */
 
-static int open_snapshot(struct file *file, bool binary)
+static int open_snapshot(struct file *file, enum form form)
 {
 	struct snapshot *snap;
 	int err;
@@ -446,7 +568,7 @@ static int open_snapshot(struct file *file, bool binary)
 		return -ENOMEM;
 	snap->visitor.make_room = make_room;
 	snap->visitor.visit = visit_live;
-	snap->binary = binary;
+	snap->form = form;
 	snap->at = -1;
 	err = take_snapshot(snap);
 	if (err)
@@ -463,12 +585,22 @@ static int open_snapshot(struct file *file, bool binary)
 
 static int kmap_open(struct inode *inode, struct file *file)
 {
-	return open_snapshot(file, false);
+	return open_snapshot(file, FORM_TEXT);
 }
 
 static int kmap_bin_open(struct inode *inode, struct file *file)
 {
-	return open_snapshot(file, true);
+	return open_snapshot(file, FORM_BINARY);
+}
+
+static int allocations_open(struct inode *inode, struct file *file)
+{
+	return open_snapshot(file, FORM_ALLOCATIONS);
+}
+
+static int accesses_open(struct inode *inode, struct file *file)
+{
+	return open_snapshot(file, FORM_ACCESSES);
 }
 
 static int kmap_release(struct inode *inode, struct file *file)
@@ -482,18 +614,14 @@ unsigned long mz_snapshot_pages(void)
 	return atomic_long_read(&nr_snapshot_pages);
 }
 
-const struct file_operations mz_kmap_fops = {
-	.owner = THIS_MODULE,
-	.open = kmap_open,
-	.read = seq_read,
-	.llseek = seq_lseek,
-	.release = kmap_release,
-};
+/* All forms of the snapshot are read in the same way. */
+#define SNAPSHOT_FOPS(opens)                                                                \
+	{                                                                                   \
+		.owner = THIS_MODULE, .open = opens, .read = seq_read, .llseek = seq_lseek, \
+		.release = kmap_release,                                                    \
+	}
 
-const struct file_operations mz_kmap_bin_fops = {
-	.owner = THIS_MODULE,
-	.open = kmap_bin_open,
-	.read = seq_read,
-	.llseek = seq_lseek,
-	.release = kmap_release,
-};
+const struct file_operations mz_kmap_fops = SNAPSHOT_FOPS(kmap_open);
+const struct file_operations mz_kmap_bin_fops = SNAPSHOT_FOPS(kmap_bin_open);
+const struct file_operations mz_allocations_fops = SNAPSHOT_FOPS(allocations_open);
+const struct file_operations mz_accesses_fops = SNAPSHOT_FOPS(accesses_open);

@@ -32,6 +32,7 @@ struct memorizer {
 	bool mode_is_pid; /* the number written was a pid, not 2 or 3 */
 	bool print_live;
 	bool log_access;
+	bool log_calls;
 	/* The task that is in prepare_cpu() of lane.c: it may sleep, so mz_guard can't be used. */
 	const struct task_struct *own_task;
 	/* In use before the first object could be tracked; 0 in a module. */

@@ -13,6 +13,7 @@
 #include <trace/events/sched.h>
 
 #include "access.h"
+#include "calls.h"
 #include "events.h"
 #include "memorizer.h"
 
@@ -129,9 +130,11 @@ static int apply(const struct mz_request *request)
 	/* What counting has made ends with it, and then need not be followed. */
 	if (request->mode == MZ_OFF)
 		mz_access_update();
+	mz_calls_update();
 	err = mz_events_update();
 	if (err) {
 		set_mode(old);
+		mz_calls_update();
 		return err;
 	}
 	mz_access_update();

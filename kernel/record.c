@@ -16,14 +16,14 @@
 
 /* === Internals ============================================================================ */
 
-/* The fields are separated by commas and the lines by newlines, so a comm must not hold them. */
-static void escape_comm(const char *comm, char *buf)
+/* The fields are separated by commas and the lines by newlines, so a name must not hold them. */
+static void escape(const char *name, size_t len, char *buf)
 {
 	static const char hex[] = "0123456789abcdef";
-	unsigned int i;
+	size_t i;
 
-	for (i = 0; i < MEMORIZER_COMM_LEN && comm[i]; i++) {
-		u8 c = comm[i];
+	for (i = 0; i < len && name[i]; i++) {
+		u8 c = name[i];
 
 		if (c > ' ' - 1 && c < 0x7f && c != ',' && c != '\\') {
 			*buf++ = c;
@@ -187,7 +187,7 @@ int mz_record_text(const struct memorizer_record *record, const struct mz_clock 
 	u64 ip = record->kind == MEMORIZER_PERCPU ? MEMORIZER_TEXT_PERCPU : record->alloc_ip;
 	char comm[MEMORIZER_COMM_LEN * 4 + 1];
 
-	escape_comm(record->comm, comm);
+	escape(record->comm, sizeof(record->comm), comm);
 	return scnprintf(buf, size, "%016llx,%d,%016llx,%llu,%llu,%llu,%016llx,%s\n",
 			 (unsigned long long)ip, pid, (unsigned long long)record->addr,
 			 (unsigned long long)record->bytes_req,
@@ -275,4 +275,39 @@ int mz_access_text(const struct memorizer_access *access, char *buf, size_t size
 	return scnprintf(buf, size, "  %016llx,%d,%llu,%llu\n", (unsigned long long)access->ip,
 			 access->pid, (unsigned long long)access->writes,
 			 (unsigned long long)access->reads);
+}
+
+/*
+ * The line of an object in a table: alloc_ip,pid,ptr,size,alloc_time,free_time,free_ip,type,
+ * command,slab,new_type. The time of the allocation is what the accesses name it by.
+ */
+int mz_record_csv(const struct memorizer_record *record, char *buf, size_t size)
+{
+	static const char *const types[] = {
+		[MEMORIZER_KMALLOC] = "KMALLOC",       [MEMORIZER_CACHE] = "KMEM_CACHE",
+		[MEMORIZER_PAGES] = "ALLOC_PAGES",     [MEMORIZER_VMALLOC] = "VMALLOC",
+		[MEMORIZER_SLAB_PAGES] = "SLAB_PAGES", [MEMORIZER_GLOBAL] = "GLOBAL",
+		[MEMORIZER_PERCPU] = "PERCPU",	       [MEMORIZER_STACK] = "STACK_PAGE",
+		[MEMORIZER_BOOT] = "MEMBLOCK",	       [MEMORIZER_MODULE] = "MODULE",
+		[MEMORIZER_PAGE_TABLE] = "PAGE_TABLE", [MEMORIZER_OTHER] = "UFO_NONE",
+	};
+	const char *type = record->kind < ARRAY_SIZE(types) ? types[record->kind] : NULL;
+	char comm[MEMORIZER_COMM_LEN * 4 + 1], cache[MEMORIZER_CACHE_LEN * 4 + 1];
+
+	escape(record->comm, sizeof(record->comm), comm);
+	escape(record->cache, sizeof(record->cache), cache);
+	return scnprintf(buf, size, "%016llx,%d,%016llx,%llu,%llu,%llu,%016llx,%s,%s,%s,\n",
+			 (unsigned long long)record->alloc_ip, record->pid,
+			 (unsigned long long)record->addr, (unsigned long long)record->bytes_req,
+			 (unsigned long long)record->alloc_ns, (unsigned long long)record->free_ns,
+			 (unsigned long long)record->free_ip, type ?: "NONE", comm,
+			 cache[0] ? cache : "no-slab");
+}
+
+/* The line of an access in the table beside it. */
+int mz_access_csv(u64 index, const struct memorizer_access *access, char *buf, size_t size)
+{
+	return scnprintf(buf, size, "%llu,%016llx,%d,%llu,%llu\n", (unsigned long long)index,
+			 (unsigned long long)access->ip, access->pid,
+			 (unsigned long long)access->writes, (unsigned long long)access->reads);
 }

@@ -48,6 +48,14 @@ u64 mz_clock_jiffies(const struct mz_clock *clock, u64 ns);
 int mz_record_text(const struct memorizer_record *record, const struct mz_clock *clock, char *buf,
 		   size_t size);
 
+/* The same in a table of comma-separated values, as later versions of the ancestor have it. */
+#define MZ_CSV_MAX 416
+#define MZ_ALLOCATIONS_HEAD \
+	"alloc_ip,pid,ptr,size,alloc_time,free_time,free_ip,type,command,slab,new_type\n"
+#define MZ_ACCESSES_HEAD "alloc_index,access_ip,pid,writes,reads\n"
+int mz_record_csv(const struct memorizer_record *record, char *buf, size_t size);
+int mz_access_csv(u64 index, const struct memorizer_access *access, char *buf, size_t size);
+
 /* Accesses of one object. Once they are sorted, groups of records that belong together follow. */
 void mz_accesses_sort(struct mz_object *obj);
 unsigned int mz_accesses_count(const struct mz_object *obj);

@@ -3,6 +3,7 @@
 #include <linux/seq_file.h>
 
 #include "access.h"
+#include "calls.h"
 #include "events.h"
 #include "files.h"
 #include "memorizer.h"
@@ -80,6 +81,7 @@ int mz_stats_show(struct seq_file *m, void *unused)
 	seq_printf(m, "pages_before_start_kb: %lu\n", mz.boot_pages * (PAGE_SIZE / 1024));
 	seq_printf(m, "slab_before_start_kb: %lu\n", mz.boot_slab_pages * (PAGE_SIZE / 1024));
 	mz_access_show(m);
+	mz_calls_show(m);
 	mz_events_show(m);
 	return 0;
 }

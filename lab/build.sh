@@ -4,11 +4,11 @@
 # with the result: image, vmlinux, System.map, .config, "build", the build directory, and "smp" if it can have several
 # processors.
 #
-#   build.sh [--kernel 7.2|6.12|6.1] [--arch um|x86_64] [--plain] [--config FILE]... [--types] [--sites]
+#   build.sh [--kernel 7.2|6.12|6.1] [--arch um|x86_64] [--plain|--calls] [--config FILE]... [--types] [--sites]
 #
-# --plain leaves out the counting of accesses. --config adds options to the configuration. --types adds "types": object
-# files with the kernel's type information (BTF), where the result has no "btf" that was made of them. --sites adds "sites":
-# the object files of all code that allocates, with debug information (DWARF).
+# --plain leaves out the counting of accesses; --calls adds the counting of calls. --config adds options to the
+# configuration. --types adds "types": object files with the kernel's type information (BTF), where the result has no
+# "btf" that was made of them. --sites adds "sites": the object files of all code that allocates, with debug information (DWARF).
 #
 # All work is done in a cache, $KMEMSCOPE_CACHE or ~/.cache/kmemscope. A result has its own directory
 # there, named by all that went into it, so a running guest keeps its kernel. Building takes minutes,
@@ -18,7 +18,7 @@ set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 tree=$(cd "$here/.." && pwd)
 cache=${KMEMSCOPE_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/kmemscope}
-version=6.12 arch=um plain='' types='' sites=''
+version=6.12 arch=um plain='' calls='' types='' sites=''
 configs=()
 results_kept=4
 
@@ -26,7 +26,7 @@ say() { echo "lab: $*" >&2; }
 die() { say "$*"; exit 1; }
 hash() { sha256sum | cut -c1-16; }
 
-usage() { sed -n '6s/^# *//p' "${BASH_SOURCE[0]}" >&2; exit 2; }
+usage() { sed -n '7s/^# *//p' "${BASH_SOURCE[0]}" >&2; exit 2; }
 
 while [ $# -gt 0 ]; do
 	case $1 in
@@ -34,6 +34,7 @@ while [ $# -gt 0 ]; do
 	--arch) arch=${2:?}; shift 2 ;;
 	--config) configs+=("${2:?}"); shift 2 ;;
 	--plain) plain=-plain; shift ;;
+	--calls) calls=-calls; shift ;;
 	--types) types=yes; shift ;;
 	--sites) sites=yes; shift ;;
 	*) usage ;;
@@ -41,6 +42,8 @@ while [ $# -gt 0 ]; do
 done
 [ -d "$tree/kernel/patches/$version" ] || die "no patches for kernel $version"
 [ -e "$here/configs/$arch.config" ] || die "no configuration for architecture $arch"
+
+[ -z "$plain" ] || [ -z "$calls" ] || usage
 
 # --- What goes into it ---------------------------------------------------------------------------
 
@@ -88,6 +91,7 @@ fragment() {
 	[ ! -e "$here/configs/$arch-$version.config" ] || cat "$here/configs/$arch-$version.config"
 	cat /dev/null ${configs[@]+"${configs[@]}"}
 	[ -n "$plain" ] || echo CONFIG_MEMORIZER_ACCESS=y
+	[ -z "$calls" ] || echo CONFIG_MEMORIZER_CALLS=y
 }
 
 # The memorizer's own sources, as they lie in the tree.
@@ -99,7 +103,7 @@ source_key=$({ echo "$package_version $cache"; cat "$tree/kernel/patches/$versio
 build_key=$({ echo "$source_key"; "${CC:-gcc}" --version; } | hash)
 result_key=$({ echo "$build_key"; fragment; contents; } | hash)
 
-name=lab-$version-$arch$plain
+name=lab-$version-$arch$plain$calls
 [ ${#configs[@]} = 0 ] || name+=-$(cat "${configs[@]}" | hash | cut -c1-4)
 source=$cache/lab-source-$version-$source_key
 build=$cache/$name-build-$build_key
@@ -157,7 +161,7 @@ configure() {
 
 # A line of progress for each hundred files.
 compile() {
-	say "building linux $version for $arch${plain:+, plain} (log: $log)"
+	say "building linux $version for $arch${plain:+, plain}${calls:+, with calls} (log: $log)"
 	nice make -C "$source" ARCH="$arch" O="$build" -j"$(nproc)" 2>&1 | tee -a "$log" |
 		awk '/^  (CC|AS|LD|AR) / && ++n % 100 == 0 { print "lab: " n " files"; fflush() }' >&2 ||
 		die "the kernel does not compile, see $log"

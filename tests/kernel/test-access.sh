@@ -16,6 +16,7 @@ insmod /mzfields.ko
 . /fields.sh
 insmod /mztest.ko
 . /callers.sh
+. /tables.sh
 finish
 TEST
 if [ "$2" = um ]; then boot_uml; else boot_qemu "$kernel/bzImage"; fi

@@ -186,6 +186,9 @@ static void read_binary(const char *path)
 		fail("%s: no header: %m", path);
 	if (header.access_size != sizeof(access) || header.record_size != sizeof(record))
 		fail("wrong header");
+	if (header.version == MEMORIZER_ABI_CALLS &&
+	    fseek(f, (long)(header.calls * sizeof(struct memorizer_call)), SEEK_CUR))
+		fail("%s: calls: %m", path);
 	while (fread(&record, sizeof(record), 1, f) == 1) {
 		nr++;
 		coarse += record.alloc_ns % 1000000 == 0;
