@@ -13,6 +13,7 @@
 struct orders {
 	bool user_mode; /* User Mode Linux, not QEMU */
 	bool access;	/* count accesses */
+	bool calls;	/* count calls */
 	bool boot;  /* recording began with the kernel: leave its mode alone unless one is given */
 	bool stock; /* not the lab's kernel: neither the memorizer nor the host's files are there */
 	bool tty;   /* the command gets a terminal */

@@ -116,6 +116,8 @@ static struct orders read_orders(void)
 			orders.user_mode = true;
 		else if (!strcmp(at, "access"))
 			orders.access = true;
+		else if (!strcmp(at, "calls"))
+			orders.calls = true;
 		else if (!strcmp(at, "boot"))
 			orders.boot = true;
 		else if (!strcmp(at, "stock"))

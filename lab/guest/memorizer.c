@@ -80,6 +80,8 @@ int memorizer_start(const struct orders *orders)
 		fail(125, "memorizer", "%s%s: %s", DIRECTORY, orders->kmap, strerror(errno));
 	if (orders->access && !orders->boot)
 		must_write("memorizer_log_access", "1");
+	if (orders->calls && !orders->boot)
+		must_write("log_calls_enabled", "1");
 	return fd;
 }
 
@@ -107,6 +109,8 @@ void memorizer_finish(const struct orders *orders, int stream)
 	must_write("memorizer_enabled", "0");
 	if (orders->access)
 		must_write("memorizer_log_access", "0");
+	if (orders->calls)
+		must_write("log_calls_enabled", "0");
 	while (memorizer_send_some(stream))
 		;
 	must_write("print_live_obj", "Y");

@@ -78,6 +78,8 @@ static void order_map(struct lab *lab)
 		order(lab, "mode=", mode);
 	if (args->access)
 		order(lab, "access", "");
+	if (args->kernel.calls)
+		order(lab, "calls", "");
 }
 
 /* What the guest's first process is to do, as lab/guest/init.c reads it. */
@@ -87,7 +89,7 @@ static void make_orders(struct lab *lab)
 	char *cwd = get_current_dir_name(), **word;
 	size_t i;
 
-	if (args->arch == KS_LAB_UM)
+	if (args->kernel.arch == KS_LAB_UM)
 		order(lab, "um", "");
 	if (args->boot)
 		order(lab, "boot", "");
@@ -118,8 +120,9 @@ static void make_parameters(struct lab *lab)
 	ks_strbuf_puts(&lab->parameters,
 		       args->stock ? "slab_nomerge no5lvl " : "memorizer.page_callers=1 ");
 	if (args->boot)
-		ks_strbuf_printf(&lab->parameters, "memorizer_enabled_boot=yes mem_log_boot=%s ",
-				 args->access ? "yes" : "no");
+		ks_strbuf_printf(&lab->parameters, "memorizer_enabled_boot=yes mem_log_boot=%s %s",
+				 args->access ? "yes" : "no",
+				 args->kernel.calls ? "cfg_log_boot=yes " : "");
 	ks_strbuf_puts(&lab->parameters, args->parameters);
 }
 
@@ -139,18 +142,20 @@ static int prepare(struct lab *lab, struct ks_diag *diag)
 	int err = 0;
 
 	if (args->stock)
-		err = ks_stock_kernel(&lab->stock, args->arch, &lab->kernel, diag);
+		err = ks_stock_kernel(&lab->stock, args->kernel.arch, &lab->kernel, diag);
 	else
-		err = ks_lab_kernel_find(args->version, args->arch, &lab->kernel, diag);
+		err = ks_lab_kernel_find(&args->kernel, &lab->kernel, diag);
 	if (!err && args->heap && access(lab->kernel.btf, R_OK))
 		err = ks_diag_set(diag, -ENOENT,
 				  "%s: no types of the kernel, which --heap needs; make them with "
 				  "'kmemscope lab build --types --kernel %s --arch %s'",
-				  lab->kernel.btf, args->version, ks_lab_arch_names[args->arch]);
+				  lab->kernel.btf, args->kernel.version,
+				  ks_lab_arch_names[args->kernel.arch]);
 	if (!err)
-		err = args->arch == KS_LAB_ARM64 ? ks_stock_init(&lab->stock, &lab->init, diag)
-						 : ks_lab_find_helper("lab-init", &lab->init, diag);
-	if (!err && args->arch == KS_LAB_UM)
+		err = args->kernel.arch == KS_LAB_ARM64
+			      ? ks_stock_init(&lab->stock, &lab->init, diag)
+			      : ks_lab_find_helper("lab-init", &lab->init, diag);
+	if (!err && args->kernel.arch == KS_LAB_UM)
 		err = ks_lab_find_helper("lab-xstate.so", &lab->shim, diag);
 	if (!err) {
 		make_orders(lab);
@@ -250,9 +255,9 @@ static int run_guest(struct lab *lab, bool kvm, struct ks_lab_session *session,
 		.out = STDOUT_FILENO,
 		.err = STDERR_FILENO,
 		.signals = lab->signals,
-		.boot_ms = args->arch == KS_LAB_UM ? BOOT_MS_UM
-			   : kvm		   ? BOOT_MS_KVM
-						   : BOOT_MS_TCG,
+		.boot_ms = args->kernel.arch == KS_LAB_UM ? BOOT_MS_UM
+			   : kvm			  ? BOOT_MS_KVM
+							  : BOOT_MS_TCG,
 		.run_ms = args->timeout_ns / 1000000,
 		.tty = lab->tty,
 		.at_begin = args->stock ? begin_stock : NULL,
@@ -277,7 +282,7 @@ static int run_guest(struct lab *lab, bool kvm, struct ks_lab_session *session,
 static int run_somehow(struct lab *lab, struct ks_lab_session *session, struct ks_diag *diag)
 {
 	const struct ks_lab_args *args = lab->args;
-	bool kvm = args->arch != KS_LAB_UM &&
+	bool kvm = args->kernel.arch != KS_LAB_UM &&
 		   (args->accel == KS_LAB_ACCEL_KVM ||
 		    (args->accel == KS_LAB_ACCEL_AUTO && ks_lab_kvm_promises()));
 	int err = run_guest(lab, kvm, session, diag);
@@ -487,7 +492,7 @@ int ks_lab_shell(struct ks_lab_args *args)
 		return ks_cli_error(
 			&args->cli, KS_EXIT_USAGE,
 			"give no command and no --stock; 'kmemscope lab run' takes them");
-	if (!args->output && (args->access || args->mode || args->binary))
+	if (!args->output && (args->access || args->kernel.calls || args->mode || args->binary))
 		return ks_cli_error(&args->cli, KS_EXIT_USAGE,
 				    "give -o FILE too: without it nothing is recorded");
 	args->command = words;

@@ -89,7 +89,7 @@ static int parse_version(struct ks_cli *cli, const struct ks_option *option, con
 	if (!*arg || arg[strspn(arg, "0123456789.")])
 		return ks_cli_error(cli, KS_EXIT_USAGE, "--kernel '%s': give a version, like 6.12",
 				    arg);
-	args->version = arg;
+	args->kernel.version = arg;
 	return -1;
 }
 
@@ -107,7 +107,7 @@ static int parse_add(struct ks_cli *cli, const struct ks_option *option, const c
 /* What --stock makes of the others. */
 static int finish_stock(struct ks_lab_args *args)
 {
-	if (!args->stock && args->arch == KS_LAB_ARM64)
+	if (!args->stock && args->kernel.arch == KS_LAB_ARM64)
 		return ks_cli_error(
 			&args->cli, KS_EXIT_USAGE,
 			"--arch arm64 is for --stock: the lab has no kernel of its own for it");
@@ -118,17 +118,18 @@ static int finish_stock(struct ks_lab_args *args)
 			&args->cli, KS_EXIT_USAGE,
 			"%s is for --stock; the lab's own kernels have versions, like 6.12",
 			args->image ? "--kernel with a file" : "--add");
-	if (args->boot || args->mode || args->access || args->binary || args->heap ||
-	    args->shares.len || args->accel == KS_LAB_ACCEL_KVM)
-		return ks_cli_error(&args->cli, KS_EXIT_USAGE,
-				    "--stock takes no --boot, --mode, --access, --binary, --heap, "
-				    "--share or --accel kvm: QEMU counts all that the kernel does");
+	if (args->boot || args->mode || args->access || args->kernel.calls || args->binary ||
+	    args->heap || args->shares.len || args->accel == KS_LAB_ACCEL_KVM)
+		return ks_cli_error(
+			&args->cli, KS_EXIT_USAGE,
+			"--stock takes no --boot, --mode, --access, --calls, --binary, "
+			"--heap, --share or --accel kvm: QEMU counts all that the kernel does");
 	/* The table of counts must not be taken for the guest's memory, which is larger than anything else in QEMU. */
 	if (args->memory_mb && args->memory_mb < STOCK_MB_LEAST)
 		return ks_cli_error(&args->cli, KS_EXIT_USAGE, "--stock: --mem %u M or more",
 				    STOCK_MB_LEAST);
-	if (args->arch != KS_LAB_ARM64)
-		args->arch = KS_LAB_X86_64;
+	if (args->kernel.arch != KS_LAB_ARM64)
+		args->kernel.arch = KS_LAB_X86_64;
 	args->binary = true;
 	args->accel = KS_LAB_ACCEL_TCG;
 	return -1;
@@ -144,17 +145,18 @@ static int finish(struct ks_lab_args *args, int argc, char **argv)
 		return ks_cli_error(&args->cli, KS_EXIT_LAB, "out of memory");
 	args->command = argv + optind;
 	args->nr_words = argc - optind;
-	if (args->arch == KS_LAB_UM && args->processors > 1 && strcmp(args->version, "7.2") != 0)
+	if (args->kernel.arch == KS_LAB_UM && args->processors > 1 &&
+	    strcmp(args->kernel.version, "7.2") != 0)
 		return ks_cli_error(&args->cli, KS_EXIT_USAGE,
 				    "--smp %llu: before 7.2 User Mode Linux has one processor; add "
 				    "--kernel 7.2 or --arch x86_64",
 				    (unsigned long long)args->processors);
-	if (args->arch != KS_LAB_UM && (args->heap || args->types))
+	if (args->kernel.arch != KS_LAB_UM && (args->heap || args->types))
 		return ks_cli_error(&args->cli, KS_EXIT_USAGE,
 				    "--heap and --types are for User Mode Linux, not for --arch %s",
-				    ks_lab_arch_names[args->arch]);
+				    ks_lab_arch_names[args->kernel.arch]);
 	if (!args->memory_mb)
-		args->memory_mb = args->arch == KS_LAB_UM ? 512 : 1024;
+		args->memory_mb = args->kernel.arch == KS_LAB_UM ? 512 : 1024;
 	return -1;
 }
 
@@ -163,14 +165,16 @@ static int finish(struct ks_lab_args *args, int argc, char **argv)
 /* Its last word is the directory with the result. 0 or an exit code. */
 static int build(const struct ks_lab_args *args, const char *script, struct ks_strbuf *ret_dir)
 {
-	const char *argv[8] = { script, "--kernel", args->version, "--arch",
-				ks_lab_arch_names[args->arch] };
+	const char *argv[9] = { script, "--kernel", args->kernel.version, "--arch",
+				ks_lab_arch_names[args->kernel.arch] };
 	size_t nr = 5;
 
 	if (args->types)
 		argv[nr++] = "--types";
 	if (args->sites)
 		argv[nr++] = "--sites";
+	if (args->kernel.calls)
+		argv[nr++] = "--calls";
 	return ks_lab_run_script(&args->cli, argv, ret_dir);
 }
 
@@ -246,9 +250,9 @@ int ks_lab_build(struct ks_lab_args *args)
 	code = err ? ks_cli_fail(&args->cli, err, &diag)
 		   : build(args, ks_strbuf_str(&script), &dir);
 	if (!code) {
-		err = ks_lab_kernel_set(args->version, args->arch, ks_strbuf_str(&dir), &diag);
+		err = ks_lab_kernel_set(&args->kernel, ks_strbuf_str(&dir), &diag);
 		if (!err)
-			err = ks_lab_kernel_find(args->version, args->arch, &kernel, &diag);
+			err = ks_lab_kernel_find(&args->kernel, &kernel, &diag);
 		if (!err && args->types)
 			err = keep_types(&kernel, &diag);
 		if (err)
@@ -277,7 +281,7 @@ int ks_cmd_lab(int argc, char **argv)
 			 .epilogue = examples,
 			 .shared = KS_WITH_COMMON,
 			 .runs_command = true },
-		.version = "6.12",
+		.kernel = { .version = "6.12" },
 		.processors = 1,
 		.parameters = "",
 	};
@@ -289,7 +293,7 @@ int ks_cmd_lab(int argc, char **argv)
 		{ 0, "arch", "ARCH",
 		  "um: User Mode Linux (default); x86_64: under QEMU;\n"
 		  "with --stock x86_64 (default) or arm64",
-		  .choice = &args.arch, .choices = KS_LAB_ARCHES, .name_of = arch_name },
+		  .choice = &args.kernel.arch, .choices = KS_LAB_ARCHES, .name_of = arch_name },
 		{ 0, "types", NULL, "build: also the kernel's types, which run --heap needs",
 		  .flag = &args.types },
 		{ 0, "sites", NULL, "build: also debug information, for 'kmap fields --types'",
@@ -301,6 +305,10 @@ int ks_cmd_lab(int argc, char **argv)
 		  .number = &args.mode, .min = 1, .max = 3 },
 		{ 0, "access", NULL, "also count each object's reads and writes",
 		  .flag = &args.access },
+		{ 0, "calls", NULL,
+		  "build: a kernel that counts calls, too; run, shell: count them\n"
+		  "in that kernel",
+		  .flag = &args.kernel.calls },
 		{ 0, "boot", NULL,
 		  "record from the kernel's start; in mode 1 unless --mode is given",
 		  .flag = &args.boot },

@@ -51,7 +51,7 @@ static int pack_root(struct ks_lab_args *args, struct ks_stock *stock, const cha
 	argv[0] = script;
 	argv[1] = "root";
 	argv[2] = path;
-	argv[3] = ks_lab_arch_names[args->arch];
+	argv[3] = ks_lab_arch_names[args->kernel.arch];
 	for (i = 0; i < words; i++)
 		argv[4 + i] = args->command[i];
 	for (i = 0; i < adds; i++)
@@ -164,18 +164,18 @@ int ks_stock_prepare(struct ks_lab_args *args, struct ks_stock *stock)
 	if (!err)
 		err = ks_lab_find_helper("lab-counts.so", &stock->plugin, &diag);
 	if (!err)
-		err = make_table(stock, args->arch, &diag);
+		err = make_table(stock, args->kernel.arch, &diag);
 	if (err)
 		code = ks_cli_error(&args->cli, KS_EXIT_LAB, "%s", diag.text);
 	if (!code) {
 		const char *argv[] = { ks_strbuf_str(&script), "kernel",
-				       ks_lab_arch_names[args->arch], args->image, NULL };
+				       ks_lab_arch_names[args->kernel.arch], args->image, NULL };
 
 		code = ks_lab_run_script(&args->cli, argv, &stock->image);
 	}
-	if (!code && args->arch == KS_LAB_ARM64) {
+	if (!code && args->kernel.arch == KS_LAB_ARM64) {
 		const char *argv[] = { ks_strbuf_str(&script), "init",
-				       ks_lab_arch_names[args->arch], NULL };
+				       ks_lab_arch_names[args->kernel.arch], NULL };
 
 		code = ks_lab_run_script(&args->cli, argv, &stock->init);
 	}

@@ -14,10 +14,9 @@ enum ks_lab_accel { KS_LAB_ACCEL_AUTO, KS_LAB_ACCEL_KVM, KS_LAB_ACCEL_TCG, KS_LA
 /* What the options said. */
 struct ks_lab_args {
 	struct ks_cli cli;
-	const char *version; /* --kernel */
-	enum ks_lab_arch arch;
-	bool types; /* --types, of build */
-	bool sites; /* --sites, of build */
+	struct ks_lab_choice kernel; /* --kernel, --arch, --calls */
+	bool types;		     /* --types, of build */
+	bool sites;		     /* --sites, of build */
 	/* of run and shell: */
 	enum ks_lab_accel accel;
 	const char *output;	/* -o */

@@ -22,6 +22,10 @@ static const struct {
 	[KS_KMAP_LOST_ACCESSES_CPU] = { "accesses_dropped_cpu", false },
 	[KS_KMAP_LOST_VMALLOC] = { "vmalloc_areas_lost", false },
 	[KS_KMAP_LOST_PAGES] = { "page_objects_lost", false },
+	[KS_KMAP_LOST_CALLS_FULL] = { "calls_dropped_full", false },
+	[KS_KMAP_LOST_CALLS_NMI] = { "calls_dropped_nmi", false },
+	[KS_KMAP_LOST_CALLS_FAR] = { "calls_dropped_far", false },
+	[KS_KMAP_LOST_CALLS_CPU] = { "calls_dropped_cpu", false },
 };
 _Static_assert(ARRAY_SIZE(counters) == KS_KMAP_LOSSES, "a name for every counter");
 

@@ -19,6 +19,10 @@ enum ks_kmap_loss {
 	KS_KMAP_LOST_ACCESSES_CPU,  /* accesses: no memory for the tables of a processor */
 	KS_KMAP_LOST_VMALLOC,	    /* areas of vmalloc() that are not known as objects */
 	KS_KMAP_LOST_PAGES,	    /* page allocations whose accesses are not counted as theirs */
+	KS_KMAP_LOST_CALLS_FULL,    /* calls or returns: the table of a processor has no room */
+	KS_KMAP_LOST_CALLS_NMI,	    /* in a non-maskable interrupt */
+	KS_KMAP_LOST_CALLS_FAR,	    /* of code beyond the range of the table */
+	KS_KMAP_LOST_CALLS_CPU,	    /* no memory for the table of a processor */
 	KS_KMAP_LOSSES
 };
 

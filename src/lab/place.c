@@ -72,13 +72,14 @@ static int find(const char *beside, const char *relative, const char *installed,
 	return err;
 }
 
-static int kernel_link(const char *version, enum ks_lab_arch arch, struct ks_strbuf *ret_path,
+static int kernel_link(const struct ks_lab_choice *choice, struct ks_strbuf *ret_path,
 		       struct ks_diag *diag)
 {
 	int err = ks_lab_cache(ret_path, diag);
 
 	if (!err)
-		ks_strbuf_printf(ret_path, "/lab-%s-%s", version, ks_lab_arch_names[arch]);
+		ks_strbuf_printf(ret_path, "/lab-%s-%s%s", choice->version,
+				 ks_lab_arch_names[choice->arch], choice->calls ? "-calls" : "");
 	if (!err && ret_path->failed)
 		err = ks_diag_nomem(diag, "looking for a kernel");
 	return err;
@@ -170,15 +171,14 @@ int ks_lab_cache(struct ks_strbuf *ret_dir, struct ks_diag *diag)
 	return 0;
 }
 
-int ks_lab_kernel_set(const char *version, enum ks_lab_arch arch, const char *dir,
-		      struct ks_diag *diag)
+int ks_lab_kernel_set(const struct ks_lab_choice *choice, const char *dir, struct ks_diag *diag)
 {
 	struct ks_strbuf path, temporary;
 	int err;
 
 	ks_strbuf_init(&path);
 	ks_strbuf_init(&temporary);
-	err = kernel_link(version, arch, &path, diag);
+	err = kernel_link(choice, &path, diag);
 	if (!err) {
 		/* A link cannot be changed, but replaced: at every moment there is one. */
 		ks_strbuf_printf(&temporary, "%s.%d", ks_strbuf_str(&path), getpid());
@@ -192,24 +192,26 @@ int ks_lab_kernel_set(const char *version, enum ks_lab_arch arch, const char *di
 	return err;
 }
 
-int ks_lab_kernel_find(const char *version, enum ks_lab_arch arch, struct ks_lab_kernel *ret_kernel,
+int ks_lab_kernel_find(const struct ks_lab_choice *choice, struct ks_lab_kernel *ret_kernel,
 		       struct ks_diag *diag)
 {
-	struct ks_lab_kernel kernel = { .arch = arch };
+	struct ks_lab_kernel kernel = { .arch = choice->arch };
 	struct ks_strbuf path;
 	int err;
 
 	ks_strbuf_init(&path);
-	err = kernel_link(version, arch, &path, diag);
+	err = kernel_link(choice, &path, diag);
 	if (!err) {
-		err = find_files(ks_strbuf_str(&path), arch, &kernel);
+		err = find_files(ks_strbuf_str(&path), choice->arch, &kernel);
 		if (err == -ENOMEM)
 			ks_diag_nomem(diag, "looking for a kernel");
 		else if (err)
 			err = ks_diag_set(diag, -ENOENT,
 					  "%s: no such kernel; make it with 'kmemscope lab build "
-					  "--kernel %s --arch %s'",
-					  ks_strbuf_str(&path), version, ks_lab_arch_names[arch]);
+					  "--kernel %s --arch %s%s'",
+					  ks_strbuf_str(&path), choice->version,
+					  ks_lab_arch_names[choice->arch],
+					  choice->calls ? " --calls" : "");
 	}
 	ks_strbuf_deinit(&path);
 	if (err)

@@ -35,10 +35,16 @@ int ks_lab_find_helper(const char *name, struct ks_strbuf *ret_path, struct ks_d
 /* Where kernels are kept: $KMEMSCOPE_CACHE, or kmemscope/ below the user's cache. */
 int ks_lab_cache(struct ks_strbuf *ret_dir, struct ks_diag *diag);
 
+/* Which kernel. */
+struct ks_lab_choice {
+	const char *version;
+	enum ks_lab_arch arch;
+	bool calls; /* one that counts calls, too */
+};
+
 /* Remembers where build.sh has put a kernel; finds it again. -ENOENT: it has to be built. */
-int ks_lab_kernel_set(const char *version, enum ks_lab_arch arch, const char *dir,
-		      struct ks_diag *diag);
-int ks_lab_kernel_find(const char *version, enum ks_lab_arch arch, struct ks_lab_kernel *ret_kernel,
+int ks_lab_kernel_set(const struct ks_lab_choice *choice, const char *dir, struct ks_diag *diag);
+int ks_lab_kernel_find(const struct ks_lab_choice *choice, struct ks_lab_kernel *ret_kernel,
 		       struct ks_diag *diag);
 void ks_lab_kernel_deinit(struct ks_lab_kernel *kernel);
 

@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 /* Raised with every change, so that a runner never talks to another version's guest. */
-#define LAB_PROTOCOL 2
+#define LAB_PROTOCOL 3
 
 /* The file in the guest's RAM disk that says what to do: strings, each with a NUL at its end. */
 #define LAB_ORDERS "/orders"
