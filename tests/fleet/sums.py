@@ -10,6 +10,7 @@ import os
 import pathlib
 import sys
 import tempfile
+import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "lib"))
 import tap  # noqa: E402
@@ -93,6 +94,14 @@ def test_labels(bench):
     rollup(bench)
     after = sum(row["live_bytes"] for row in bench.ask("top", *WEB)["groups"])
     tap.check("a host that is no longer one of them does not count", before - after == sum(row["live_bytes"] for row in host), (before, after, host))
+    for number, value in ((1, "db"), (2, "web")): # where nobody has a value, no sum replaces the old one
+        bench.server.query(f"INSERT INTO kmemscope.labels (host, label, value, ver) SELECT DISTINCT host, 'role', '{value}', toUInt64({2 ** 62 + number}) FROM kmemscope.labels "
+                           "WHERE label = 'role' AND value = 'web'")
+        time.sleep(1.1) # times of sums have whole seconds
+        again(bench, "reports")
+        rollup(bench)
+        rows = bench.ask("top", *WEB)["groups"]
+        tap.check(f"all of them are {value}", bool(rows) == (value == "web"), rows)
 
 
 def test_migration(bench, want):
