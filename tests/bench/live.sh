@@ -23,7 +23,9 @@ place=$(mktemp -d /dev/shm/ks-bench-XXXXXX) # no disk in between
 stats=/proc/sys/kernel/bpf_stats_enabled
 stats_before=$(cat $stats)
 pid=
-trap 'echo "$stats_before" >$stats; [ -z "$pid" ] || kill "$pid" 2>/dev/null || :; rm -rf "$work" "$place"' EXIT
+tracefs=/sys/kernel/tracing mounted=
+[ -e $tracefs/trace ] || { mount -t tracefs nodev $tracefs && mounted=1; } # for record
+trap 'echo "$stats_before" >$stats; [ -z "$mounted" ] || umount $tracefs; [ -z "$pid" ] || kill "$pid" 2>/dev/null || :; rm -rf "$work" "$place"' EXIT
 memleak=${MEMLEAK:-$(command -v memleak-libbpf || :)}
 
 clang -target bpf -mcpu=v3 -O2 -g -isystem "/usr/include/$(uname -m)-linux-gnu" -c "$(dirname "$0")/nothing.bpf.c" -o "$work/nothing.o"
@@ -76,6 +78,7 @@ with() {
 	*) start "$@" ;;
 	esac
 	now=$(run_load)
+	kill -0 $pid || { echo "live.sh: $name ended before the load did" >&2; exit 1; }
 	stop
 	next=$(run_load)
 	echo "$without $now $next" | awk -v n=$per_iteration '{ none = ($1 + $3) / 2; off = ($1 - $3) / none }
