@@ -4,8 +4,8 @@
  *
  * Each processor has a table of its own. An entry is taken by one compare-and-exchange and counted
  * in by additions that no interrupt can divide, so the table needs no lock, and interrupts may come
- * at any point. Nothing is ever removed from a table but by mz_calls_clear(), on the processor itself
- * and with interrupts off.
+ * at any point. Nothing is ever removed from a table but by mz_calls_clear(), on the processor
+ * itself and with interrupts off.
  */
 #include <linux/cpu.h>
 #include <linux/export.h>
@@ -315,7 +315,8 @@ void mz_calls_stop(void)
 
 /*
  * On each processor, since only there nobody is in the midst of counting: this is a task, and
- * interrupts are off. Nobody counts on a processor that is offline, and none comes online meanwhile.
+ * interrupts are off. Nobody counts on a processor that is offline, and none comes online
+ * meanwhile.
  */
 int mz_calls_clear(void)
 {

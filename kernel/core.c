@@ -537,7 +537,9 @@ module_exit(memorizer_exit);
 
 #else
 
-/* Kernel parameters of the ancestor, yes or no: memorizer_enabled_boot, mem_log_boot, cfg_log_boot. */
+/*
+ * Kernel parameters of the ancestor, yes or no: memorizer_enabled_boot, mem_log_boot, cfg_log_boot.
+ */
 static bool boot_enabled __initdata, boot_log_access __initdata, boot_log_calls __initdata;
 static bool started __initdata;
 

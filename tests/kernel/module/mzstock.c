@@ -89,8 +89,8 @@ static void count_in_work(struct work_struct *unused)
 static DECLARE_WORK(count_work, count_in_work);
 
 /*
- * Memory that was somebody else's a moment ago, such as a page table, would bring its accesses with it. So the slab
- * must come after as many pages as a program that has ended may have left.
+ * Memory that was somebody else's a moment ago, such as a page table, would bring its accesses with
+ * it. So the slab must come after as many pages as a program that has ended may have left.
  */
 enum { PAGES_HELD = 2048 };
 
