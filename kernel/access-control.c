@@ -5,6 +5,7 @@
 #include <linux/seq_file.h>
 
 #include "access.h"
+#include "callbacks.h"
 #include "lane.h"
 #include "made.h"
 #include "memorizer.h"
@@ -70,11 +71,13 @@ static void start_counting(void)
 		pr_warn_once("memorizer: stacks and modules are not followed\n");
 	WRITE_ONCE(mz_access_ready, true);
 	WRITE_ONCE(mz_access_on, true);
+	mz_callbacks_switch(true);
 }
 
 static void stop_counting(void)
 {
-	WRITE_ONCE(mz_access_on, false);
+	mz_access_stop();
+	mz_callbacks_switch(false);
 	mz_made_stop();
 	WRITE_ONCE(mz.index.reserve, 0);
 	mutex_lock(&mz.dead.lock);
@@ -88,6 +91,7 @@ static void stop_counting(void)
 void mz_access_early(void)
 {
 	mz_access_on = true;
+	mz_callbacks_switch(true);
 }
 
 int mz_access_init(void)
@@ -105,6 +109,8 @@ void mz_access_update(void)
 	lockdep_assert_held(&mz.control);
 	if (on == counting) {
 		WRITE_ONCE(mz_access_on, on);
+		mz_access_forget_tasks();
+		mz_callbacks_switch(on);
 		return;
 	}
 	counting = on;
@@ -118,11 +124,14 @@ void mz_access_update(void)
 void mz_access_stop(void)
 {
 	WRITE_ONCE(mz_access_on, false);
+	mz_access_forget_tasks();
 }
 
 /* The memorizer is entered in this context of this processor, with preemption off. */
 void mz_access_enter(int level)
 {
+	if (level == MEMORIZER_IN_TASK)
+		raw_cpu_write(mz_quick_task, NULL);
 	raw_cpu_ptr(&mz_lanes[level])->interrupted = false;
 }
 

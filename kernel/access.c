@@ -11,6 +11,7 @@
 #include "lane.h"
 #include "made.h"
 #include "memorizer.h"
+#include "quick.h"
 #include "stamps.h"
 
 /* === Data ================================================================================= */
@@ -75,13 +76,19 @@ static noinline const struct mz_where *look_up(const struct mz_lane *lane, unsig
 
 /* === Internals: from the object to the record ============================================= */
 
-/* The instruction, thread, context, direction and processor: the key of a record of an object. */
-static __always_inline u64 author_of(int level, bool write, unsigned long ip)
+/*
+ * The instruction, thread, context, direction and processor: the key of a record of an object. The
+ * low half is mz_access::ip. It is signed, so it may have taken one from the high half, which is
+ * mz_access::who.
+ */
+static __always_inline u64 author_of(const struct mz_lane *lane, bool write, unsigned long ip)
 {
-	u32 pid = level == MEMORIZER_IN_TASK ? current->pid : 0;
+	return lane->keys[write] + ip;
+}
 
-	return (u64)mz_who(pid, level, write, raw_smp_processor_id()) << 32 |
-	       (u32)(ip - mz_access_text_start());
+static u32 who_of(u64 author)
+{
+	return (author - (s32)author) >> 32;
 }
 
 /*
@@ -112,7 +119,7 @@ static noinline struct mz_access *look_up_record(const struct mz_lane *lane,
 	struct mz_access *access;
 
 	mz_made_check(where->obj);
-	access = mz_index_access(&mz.index, where->obj, (u32)author, author >> 32, spot, full);
+	access = mz_index_access(&mz.index, where->obj, (u32)author, who_of(author), spot, full);
 	if (READ_ONCE(mz.index.hungry))
 		mz_access_refill();
 	if (!access)
@@ -158,32 +165,48 @@ static __always_inline bool has_room(const struct mz_access *access)
 
 static __always_inline bool knows_task(const struct mz_lane *lane)
 {
-	return lane->task == current && lane->wants_changes == (u32)atomic_read(&mz_wants_changes);
+	return lane->task == current && lane->pid == current->pid &&
+	       lane->wants_changes == (u32)atomic_read(&mz_wants_changes);
 }
 
+static u64 key_of(const struct mz_lane *lane, bool write)
+{
+	u32 pid = lane->level == MEMORIZER_IN_TASK ? lane->pid : 0;
+
+	return ((u64)mz_who(pid, lane->level, write, raw_smp_processor_id()) << 32) -
+	       mz_access_text_start();
+}
+
+/* The idle task counts by kind only: see count_slowly(). */
 static void learn_task(struct mz_lane *lane)
 {
 	lane->task = current;
+	lane->pid = current->pid;
 	lane->wants_changes = (u32)atomic_read(&mz_wants_changes);
 	smp_rmb(); /* pairs with atomic_inc_return() in wants_changed() */
 	lane->wanted = mz_wants(lane->level);
+	lane->keys[false] = key_of(lane, false);
+	lane->keys[true] = key_of(lane, true);
+	lane->quick = MZ_HAS_QUICK && lane->wanted && lane->level == MEMORIZER_IN_TASK &&
+		      !is_idle_task(current) && nr_cpu_ids <= PROCESSORS_APART;
+	if (lane->quick)
+		*raw_cpu_ptr(&mz_quick) = (struct mz_quick){
+			.keys = { lane->keys[false], lane->keys[true] },
+			.recents = lane->recents,
+			.mask = BIT(lane->recent_bits) - 1,
+		};
 }
 
 /* === Internals: counting ================================================================== */
 
 struct operation {
-	unsigned long start, end;
+	unsigned long start, end, ip;
 	u64 author;
 	const void *credited; /* the object or class that has counted it already */
 	/* The record of that object, and how much of the operation is in it. */
 	struct mz_access *access;
 	unsigned long bytes;
 };
-
-static struct mz_recent *recent_of(const struct mz_lane *lane, u64 author)
-{
-	return &lane->recents[hash_32((u32)author, MZ_RECENT_BITS)];
-}
 
 static const struct mz_where *find_where(const struct mz_lane *lane, unsigned long addr)
 {
@@ -220,24 +243,36 @@ static struct mz_access *further_record(const struct mz_lane *lane, const struct
 			      true);
 }
 
-/*
- * What an instruction has done is repeated quickly only where it was done: at this distance from
- * the start of the range, this many bytes. A range with objects is within a page.
- */
-#define ANYWHERE U32_MAX
-
-static __always_inline u32 extent_of(unsigned long distance, size_t size)
+/* How many accesses of that size a record has room for. */
+static s32 room_for(const struct mz_access *access, u32 size)
 {
-	return (u32)distance << 16 | (u16)size;
+	u64 sums = READ_ONCE(access->sums);
+	u32 accesses = (1U << (MZ_COUNT_BITS - 1)) - mz_sums_count(sums);
+	u32 bytes = (1U << (MZ_BYTES_BITS - 1)) - mz_sums_bytes(sums);
+
+	return has_room(access) ? min(accesses, bytes / size) : 0;
 }
 
-static void remember(struct mz_recent *recent, u64 author, const struct mz_where *where,
-		     struct mz_access *access, u32 extent)
+/*
+ * Where a record varies, or there is none, the instruction may do the same anywhere in the range.
+ */
+static void remember(struct mz_lane *lane, const struct operation *op, const struct mz_where *where,
+		     u32 size)
 {
-	*recent = (struct mz_recent){ *where, access, author };
-	recent->where.extent = extent;
-	if (!access || mz_access_spot(access) & MZ_SPOT_VARIES)
-		recent->where.extent = ANYWHERE;
+	bool anywhere = !op->access || mz_access_spot(op->access) & MZ_SPOT_VARIES;
+
+	*mz_recent_of(lane, op->ip) = (struct mz_recent){
+		.author = op->author,
+		.start = anywhere ? where->start : op->start,
+		.span = anywhere ? where->len - size : 0,
+		.access = op->access ?: &lane->nobody,
+		.count = &lane->counts[where->class],
+		.stamp = where->stamp,
+		.base_stamp = where->base_stamp,
+		.page_stamp = where->page_stamp,
+		.size = size,
+		.left = op->access ? room_for(op->access, size) : S32_MAX,
+	};
 }
 
 /* No more of the operation comes into its record. */
@@ -276,8 +311,7 @@ static unsigned long count_part(struct mz_lane *lane, struct operation *op, unsi
 		op->bytes += bytes;
 	}
 	if (whole && (op->access || !where->obj))
-		remember(recent_of(lane, op->author), op->author, where, op->access,
-			 extent_of(addr - where->start, bytes));
+		remember(lane, op, where, bytes);
 	lane->counts[where->obj && !op->access ? MZ_LOST_FULL : where->class] += first;
 	return addr + bytes;
 }
@@ -305,6 +339,21 @@ static __always_inline bool reported_before(struct mz_lane *lane, unsigned long 
 }
 
 /*
+ * The next accesses of this task may be counted without entering the lane. Who has changed what is
+ * wanted takes that back on all processors, by mz_access_forget_tasks(): either that comes after
+ * this, or the change is seen here.
+ */
+static __always_inline void open_quick_way(struct mz_lane *lane)
+{
+	if (!lane->quick || lane->task != current || lane->reported_addr)
+		return;
+	raw_cpu_write(mz_quick_task, lane->task);
+	smp_mb(); /* pairs with smp_mb() in mz_access_forget_tasks() */
+	if (unlikely(!knows_task(lane) || !READ_ONCE(mz_access_on)))
+		raw_cpu_write(mz_quick_task, NULL);
+}
+
+/*
  * An interrupt that came while preemption was off may want another task to run, so this checks for
  * it: otherwise a preemptible kernel would lose the request until the next interrupt. It is safe
  * anywhere. The check does nothing unless preemption was on and interrupts are on, and there the
@@ -314,6 +363,7 @@ static __always_inline void leave(struct mz_lane *lane)
 {
 	barrier();
 	lane->busy = false;
+	open_quick_way(lane);
 	preempt_enable_notrace();
 }
 
@@ -325,33 +375,29 @@ static __always_inline bool is_far(unsigned long ip)
 	return distance != (s32)distance;
 }
 
-/* The case that the instruction did the same before and nothing has changed. False: it did not. */
-static __always_inline bool count_quickly(struct mz_lane *lane, unsigned long addr, size_t size,
-					  bool write, unsigned long ip)
+/*
+ * The case that the instruction did the same before and nothing has changed, with the lane entered:
+ * in interrupts, for ranges, and after what closes the way of quick.h. False: something is new.
+ */
+static __always_inline bool count_again(struct mz_lane *lane, unsigned long addr, size_t size,
+					bool write, unsigned long ip)
 {
-	const struct mz_recent *recent;
-	unsigned long distance;
-	u64 author;
+	struct mz_recent *recent;
 
 	if (unlikely(!knows_task(lane) || is_far(ip)))
 		return false;
 	if (!lane->wanted)
 		return true;
-	author = author_of(lane->level, write, ip);
-	recent = recent_of(lane, author);
-	distance = addr - recent->where.start;
-	if (recent->author != author || !covers(&recent->where, addr))
+	recent = mz_recent_of(lane, ip);
+	if (recent->author != author_of(lane, write, ip) || recent->size != size ||
+	    addr - recent->start > recent->span ||
+	    recent->stamp !=
+		    mz_stamp_value(recent->base_stamp) + mz_stamp_value(recent->page_stamp))
 		return false;
-	if (recent->where.extent != extent_of(distance, size) || unlikely(size > PAGE_SIZE)) {
-		if (recent->where.extent != ANYWHERE || size - 1 >= recent->where.len - distance)
-			return false;
-	}
-	if (recent->access) {
-		if (unlikely(!has_room(recent->access)))
-			return false;
-		add_to(recent->access, 1, size);
-	}
-	lane->counts[recent->where.class]++;
+	if (unlikely(--recent->left < 0))
+		return false;
+	add_to(recent->access, 1, size);
+	++*recent->count;
 	return true;
 }
 
@@ -359,14 +405,11 @@ static __always_inline bool count_quickly(struct mz_lane *lane, unsigned long ad
 static noinline void count_slowly(struct mz_lane *lane, unsigned long addr, size_t size, bool write,
 				  unsigned long ip)
 {
-	struct operation op = {
-		.start = addr,
-		.end = addr + size,
-		.author = author_of(lane->level, write, ip),
-	};
+	struct operation op = { .start = addr, .end = addr + size, .ip = ip };
 
 	if (!knows_task(lane))
 		learn_task(lane);
+	op.author = author_of(lane, write, ip);
 	if (!lane->wanted) {
 		; /* nothing to do */
 	} else if (op.end > -PAGE_SIZE || op.end < addr) {
@@ -431,6 +474,8 @@ void mz_access_count(unsigned long addr, size_t size, bool write, unsigned long 
 	struct mz_lane *lane;
 	int level;
 
+	if (unlikely(!READ_ONCE(mz_access_on)))
+		return;
 	if (unlikely(!READ_ONCE(mz_access_ready))) {
 		early_accesses++;
 		return;
@@ -444,6 +489,8 @@ void mz_access_count(unsigned long addr, size_t size, bool write, unsigned long 
 	}
 	if (unlikely(level > MEMORIZER_IN_TASK))
 		note_interrupt(level);
+	else
+		raw_cpu_write(mz_quick_task, NULL);
 	lane = raw_cpu_ptr(&mz_lanes[level]);
 	if (unlikely(lane->busy || raw_cpu_read(mz_guard) & (MZ_GUARD_LOCKED | BIT(level)))) {
 		lane->counts[why_nested(lane)]++;
@@ -454,7 +501,7 @@ void mz_access_count(unsigned long addr, size_t size, bool write, unsigned long 
 	lane->interrupted = false;
 	barrier();
 	if (reported_before(lane, addr, size, write, ip, reporter) ||
-	    count_quickly(lane, addr, size, write, ip))
+	    count_again(lane, addr, size, write, ip))
 		leave(lane);
 	else
 		count_slowly(lane, addr, size, write, ip);
@@ -462,9 +509,16 @@ void mz_access_count(unsigned long addr, size_t size, bool write, unsigned long 
 
 /* === Public =============================================================================== */
 
-unsigned long mz_access_text_start(void)
+/*
+ * What was found out about running tasks may no longer hold. Any context; the change comes before.
+ */
+void mz_access_forget_tasks(void)
 {
-	return (unsigned long)_stext;
+	int cpu;
+
+	smp_mb(); /* pairs with smp_mb() in open_quick_way() */
+	for_each_possible_cpu(cpu)
+		WRITE_ONCE(per_cpu(mz_quick_task, cpu), NULL);
 }
 
 u64 mz_access_nr_early(void)

@@ -7,6 +7,7 @@
 #include <linux/seq_file.h>
 #include <linux/types.h>
 #include <linux/uaccess.h>
+#include <asm/sections.h>
 
 #ifdef CONFIG_MEMORIZER_ACCESS
 
@@ -57,9 +58,14 @@ void mz_access_update(void);
 void mz_access_stop(void);
 void mz_access_refill(void);
 void mz_access_settle(void);
+void mz_access_forget_tasks(void);
 void mz_access_show(struct seq_file *m);
-unsigned long mz_access_text_start(void);
 u64 mz_access_nr_early(void);
+
+static inline unsigned long mz_access_text_start(void)
+{
+	return (unsigned long)_stext;
+}
 
 #else
 
@@ -113,6 +119,10 @@ static inline void mz_access_stop(void)
 }
 
 static inline void mz_access_settle(void)
+{
+}
+
+static inline void mz_access_forget_tasks(void)
 {
 }
 

@@ -31,4 +31,8 @@
 #define copy_splice_read generic_file_splice_read
 #endif
 
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 16, 0)
+#define text_poke_bp smp_text_poke_single
+#endif
+
 #endif /* MEMORIZER_COMPAT_H */

@@ -14,7 +14,7 @@
  * How many records of an object are searched for the right one before another one is made. What no
  * allocator handed out lives long, and everybody uses it.
  */
-#define ACCESS_STEPS	  24
+#define ACCESS_STEPS	  12
 #define ACCESS_STEPS_MADE 256
 
 /* Records that are released at once, with interrupts off. */

@@ -12,18 +12,23 @@
 
 #include "lane.h"
 #include "memorizer.h"
+#include "quick.h"
 
 /* === Data ================================================================================= */
 
 DEFINE_PER_CPU(struct mz_lane, mz_lanes[MEMORIZER_IN_HARDIRQ + 1]);
+DEFINE_PER_CPU(const struct task_struct *, mz_quick_task);
+DEFINE_PER_CPU(struct mz_quick, mz_quick);
 
 /* log2 of the slots. Tasks touch more memory than interrupts do. */
+#define TASK_RECENT_BITS 13
 #define TASK_PLACE_BITS	 13
 #define TASK_RECORD_BITS 14
+#define IRQ_RECENT_BITS	 10
 #define IRQ_PLACE_BITS	 10
 #define IRQ_RECORD_BITS	 11
 
-/* With a small budget the caches of places and records are halved up to this often. */
+/* With a small budget the caches are halved up to this often. */
 #define SHRINK_MAX 6
 
 /* All lanes together may take this fraction of the budget, a quarter, before they shrink. */
@@ -33,6 +38,11 @@ static unsigned int shrink;
 static bool started;
 
 /* === Internals ============================================================================ */
+
+static u8 recent_bits(int level)
+{
+	return (level == MEMORIZER_IN_TASK ? TASK_RECENT_BITS : IRQ_RECENT_BITS) - shrink;
+}
 
 static u8 place_bits(int level)
 {
@@ -56,7 +66,7 @@ static long lanes_pages(void)
 	int level;
 
 	for (level = 0; level <= MEMORIZER_IN_HARDIRQ; level++) {
-		nr += pages_for(sizeof(struct mz_recent) << MZ_RECENT_BITS);
+		nr += pages_for(sizeof(struct mz_recent) << recent_bits(level));
 		nr += pages_for(sizeof(struct mz_where) << place_bits(level));
 		nr += pages_for(sizeof(struct mz_record_slot) << record_bits(level));
 	}
@@ -86,11 +96,12 @@ static void free_lane(struct mz_lane *lane)
 static bool make_lane(struct mz_lane *lane, int level, int node)
 {
 	lane->level = level;
+	lane->recent_bits = recent_bits(level);
 	lane->place_bits = place_bits(level);
 	lane->record_bits = record_bits(level);
 	lane->places = vzalloc_node(sizeof(*lane->places) << lane->place_bits, node);
 	lane->records = vzalloc_node(sizeof(*lane->records) << lane->record_bits, node);
-	lane->recents = vzalloc_node(sizeof(*lane->recents) << MZ_RECENT_BITS, node);
+	lane->recents = vzalloc_node(sizeof(*lane->recents) << lane->recent_bits, node);
 	return lane->places && lane->records && lane->recents;
 }
 

@@ -36,6 +36,7 @@ static void wants_changed(void)
 {
 	/* A full barrier, as it returns a value: what has changed comes before it. */
 	atomic_inc_return(&mz_wants_changes);
+	mz_access_forget_tasks();
 }
 
 static void set_mode(enum mz_mode mode)

@@ -40,17 +40,30 @@
 DECLARE_PER_CPU(unsigned int, mz_guard);
 #define MZ_GUARD_LOCKED ((unsigned int)BIT(31))
 
+/* The task whose accesses are counted in quick.h on this processor; NULL while none may be. */
+DECLARE_PER_CPU(const struct task_struct *, mz_quick_task);
+
+/* The functions that lock are instrumented, and many. What they are made of is inline, and not. */
+#if defined(CONFIG_LOCKDEP) || defined(CONFIG_DEBUG_SPINLOCK)
+#define mz_spin_lock(lock)   raw_spin_lock(lock)
+#define mz_spin_unlock(lock) raw_spin_unlock(lock)
+#else
+#define mz_spin_lock(lock)   arch_spin_lock(&(lock)->raw_lock)
+#define mz_spin_unlock(lock) arch_spin_unlock(&(lock)->raw_lock)
+#endif
+
 #define mz_lock(lock, flags)                            \
 	do {                                            \
 		local_irq_save(flags);                  \
+		raw_cpu_write(mz_quick_task, NULL);     \
 		this_cpu_or(mz_guard, MZ_GUARD_LOCKED); \
 		barrier();                              \
-		raw_spin_lock(lock);                    \
+		mz_spin_lock(lock);                     \
 	} while (0)
 
 #define mz_unlock(lock, flags)                            \
 	do {                                              \
-		raw_spin_unlock(lock);                    \
+		mz_spin_unlock(lock);                     \
 		barrier();                                \
 		this_cpu_and(mz_guard, ~MZ_GUARD_LOCKED); \
 		local_irq_restore(flags);                 \
