@@ -9,7 +9,9 @@ echo 1..5
 # Names of the kernel's, such as __SetPageTable(), have capitals.
 # port-user.h stands in for kernel headers in user space. A version test is what compat.h is for. The
 # kernel's own prototypes of the checks that callbacks.c takes over have "volatile".
-mapfile -t files < <(ls "$tree"/kernel/*.[ch] "$tree"/tests/kernel/module/*.[ch] | grep -v port-user.h)
+# Relative names: checkpatch looks at nothing where there is a blank in a path.
+cd "$tree" || exit 1
+mapfile -t files < <(ls kernel/*.[ch] tests/kernel/module/*.[ch] | grep -v port-user.h)
 if perl "$source/scripts/checkpatch.pl" --no-tree --terse --no-summary --max-line-length=100 --strict \
 	--ignore LINUX_VERSION_CODE,CONSTANT_COMPARISON,LINE_SPACING,OPEN_ENDED_LINE,VOLATILE,CAMELCASE \
 	-f "${files[@]}" >"$work/checkpatch" 2>&1; then
