@@ -28,7 +28,9 @@ tracefs=/sys/kernel/tracing mounted=
 trap 'echo "$stats_before" >$stats; [ -z "$mounted" ] || umount $tracefs; [ -z "$pid" ] || kill "$pid" 2>/dev/null || :; rm -rf "$work" "$place"' EXIT
 memleak=${MEMLEAK:-$(command -v memleak-libbpf || :)}
 
-clang -target bpf -mcpu=v3 -O2 -g -isystem "/usr/include/$(uname -m)-linux-gnu" -c "$(dirname "$0")/nothing.bpf.c" -o "$work/nothing.o"
+compile() { clang -target bpf -mcpu=v3 -O2 -g -isystem "/usr/include/$(uname -m)-linux-gnu" "$@"; }
+compile -c "$(dirname "$0")/nothing.bpf.c" -o "$work/nothing.o"
+compile -DPAGES -c "$(dirname "$0")/nothing.bpf.c" -o "$work/nothing-pages.o"
 
 # Nanoseconds of CPU time of an iteration.
 run_load() { nice -n -15 "$load" 1 "$iterations" "$place" 20; }
@@ -120,8 +122,9 @@ program_times() { # PID
 # many there were for each event of slabs. Those of the census are few and long. Times 400,000 events a second, it is a share of
 # a CPU.
 ns_of_programs() {
-	local nothing_pid
-	start "$(dirname "$load")/bench-attach" "$work/nothing.o"
+	local nothing_pid object=nothing
+	[ "$1" != growth ] || object=nothing-pages
+	start "$(dirname "$load")/bench-attach" "$work/$object.o"
 	nothing_pid=$pid
 	start "$kmemscope" top --level "$1" --count 1000 --json
 	echo 1 >$stats
@@ -135,8 +138,8 @@ ns_of_programs() {
 	kill $nothing_pid
 	wait $nothing_pid 2>/dev/null || :
 	echo "$(mean_of "$work/before" "$work/after") $(mean_of "$work/nothing-before" "$work/nothing-after")" |
-		awk '{ own = $1 - $3; share = own * $2 / $4 * 0.04
-			printf "%.0f ns above %.0f, %.2f runs an event: %.2f %% of a CPU at 400 k/s", own, $3, $2 / $4, share }'
+		awk -v events=$((iterations * per_iteration)) '{ own = $1 - $3; share = own * $2 / events * 0.04
+			printf "%.0f ns above %.0f, %.2f runs an event: %.2f %% of a CPU at 400 k/s", own, $3, $2 / events, share }'
 }
 
 levels="census growth sampled exact"
